@@ -28,6 +28,7 @@ void bind_predicates(py::module_& numerics, py::module_& collision);
 void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_mesh_distance(py::module_& m);
 void bind_tetrahedra(py::module_& m);
+void bind_reconstruction(py::module_& m);
 void bind_extraction(py::module_& m);
 void bind_shapes(py::module_& m);
 void bind_mesh_sampling(py::module_& m);
@@ -92,6 +93,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_tetrahedra(surface);
+  bind_reconstruction(surface);
   bind_shapes(surface);
   bind_mesh_sampling(surface);
   bind_particle_levelset(surface);

@@ -120,6 +120,15 @@ def test_the_page_on_water_on_a_moving_mesh_runs_and_names_the_stages(
     assert (tmp_path / "tet-vof-ball.png").stat().st_size > 20_000
 
 
+def test_the_script_of_the_page_on_one_surface_of_water_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "water_surface.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    variables: dict[str, Any] = {}
+    exec(compile(code, "water_surface.md", "exec"), variables)
+    assert "[False  True]" in capsys.readouterr().out
+    assert variables["water"].levelset().volume() == pytest.approx(0.15 + 4 / 3 * np.pi * (0.15**3 + 0.04**3), rel=0.005)
+
+
 # What a script of the first hour does without: other types, copies in another order, arrays in place of fields and meshes.
 CONVERSIONS = re.compile(r"astype|ascontiguousarray|np\.a?s?array|\.array\b|\.faces|\.triangles|\.vertices,|to_mesh\(|float32|int32")
 

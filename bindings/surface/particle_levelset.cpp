@@ -139,11 +139,13 @@ void bind_particle_levelset(py::module_& m) {
       .finalize();
   py::class_<surface::SeedingOptions>(m, "SeedingOptions")
       .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape_distance,
-                       bool avoid_escaped, std::uint64_t seed, std::uint32_t step) {
-             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape_distance, avoid_escaped, seed, step};
+                       bool avoid_escaped, std::uint64_t seed, std::uint32_t step, const std::array<Index, 3>& window_low,
+                       const std::array<Index, 3>& lattice_shape) {
+             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape_distance, avoid_escaped,
+                                            seed,     step, window_low,           lattice_shape};
            }),
            py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape_distance"), py::arg("avoid_escaped"),
-           py::arg("seed"), py::arg("step"));
+           py::arg("seed"), py::arg("step"), py::arg("window_low"), py::arg("lattice_shape"));
   py::class_<surface::EscapeRules>(m, "EscapeRules")
       .def(py::init([](double distance, bool inside, bool outside, std::optional<double> depth, double removed_radius,
                        std::optional<std::array<double, 2>> far_radii) {

@@ -1,4 +1,4 @@
-"""Command line: `meniscus --version`, `info`, `scenes`, `run`, `render`."""
+"""Command line: `meniscus --version`, `info`, `scenes`, `run`, `render`, `surface`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{name:12} {scene.summary}")
         elif options.command == "render":
             return _render(options)
+        elif options.command == "surface":
+            return _surface(options)
         else:
             parser.print_help()
     except KeyboardInterrupt:
@@ -102,6 +104,17 @@ def _parser() -> argparse.ArgumentParser:
     mitsuba.add_argument(
         "--size", nargs=2, type=int, default=None, metavar=("WIDTH", "HEIGHT"), help="pixels; default: what suits the scene"
     )
+    surface = commands.add_parser("surface", help="make one surface of the water of a run from its frames, without simulating")
+    surface.add_argument("folder", metavar="DIR", help="folder of the run; the surface goes to DIR/surface")
+    surface.add_argument("--refine", type=int, default=3, metavar="N", help="fine cells in a cell of the run's grid; default: 3")
+    surface.add_argument("--method", choices=get_args(scenes.SurfaceMethod), default="advected", help="default: advected")
+    surface.add_argument("--gain", type=float, default=None, metavar="SHARE", help="of what the water says, at an update; default: 0.25")
+    surface.add_argument("--least-fill", type=float, default=None, metavar="SHARE", help="fuller tetrahedra are inside; default: 0.5")
+    surface.add_argument("--cell-size", type=float, default=None, metavar="M", help="of a grid for a run that has none")
+    surface.add_argument(
+        "--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all"
+    )
+    surface.add_argument("--no-pictures", action="store_true", help="draw no frames")
     return parser
 
 
@@ -160,6 +173,24 @@ def _render(options: argparse.Namespace) -> int:
         )
     if not written:
         raise ValueError(f"the scene of the run in {options.folder} draws no pictures")
+    print("\n".join(str(path) for path in written))
+    return 0
+
+
+def _surface(options: argparse.Namespace) -> int:
+    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
+    more = {name: value for name in ("gain", "least_fill") if (value := getattr(options, name)) is not None}
+    with ProgressBar("surface") as bar:
+        written = scenes.surface(
+            options.folder,
+            refine=options.refine,
+            method=options.method,
+            cell_size=options.cell_size,
+            frames=frames,
+            pictures=not options.no_pictures,
+            on_frame=bar.frame,
+            **more,
+        )
     print("\n".join(str(path) for path in written))
     return 0
 

@@ -17,6 +17,7 @@ from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, 
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
+from meniscus.scenes.surfacing import SurfaceMethod, surface
 from meniscus.scenes.water import Water
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "RunOptions",
     "Scene",
     "Step",
+    "SurfaceMethod",
     "TimeStepper",
     "Water",
     "creature",
@@ -39,6 +41,7 @@ __all__ = [
     "parameter",
     "render",
     "run",
+    "surface",
 ]
 
 # All scenes of the library.

@@ -75,10 +75,8 @@ def render(
     """
     out = Path(folder)
     draw = _drawing(renderer, size, samples, on_pass)
-    drawer = scene or _scene_of(out)
-    if not (out / SERIES_FILE).exists():
-        raise ValueError(f"{out} holds no frames: it has no {SERIES_FILE}, which needs vtk during the run and a scene with frame_data()")
-    series = {_number_of(files): files for _, files in read_series(out / SERIES_FILE)}
+    drawer = scene or scene_of(out)
+    series = series_of(out)
     last = max(series, default=0)
     if frames is not None and (missing := sorted(set(frames) - set(series))):
         raise ValueError(f"{out} holds frames 0 to {last}, not {missing[0]}")
@@ -95,6 +93,13 @@ def render(
         if on_frame is not None:
             on_frame(number, last)
     return [*pictures, *(drawer.finish(target, pictures) if pictures and frames is None else [])]
+
+
+def series_of(folder: Path) -> dict[int, list[Path]]:
+    """Return the files of the frames of a run, by number. Raises ValueError where there are none, OSError."""
+    if not (folder / SERIES_FILE).exists():
+        raise ValueError(f"{folder} holds no frames: it has no {SERIES_FILE}, which needs vtk during the run and a scene with frame_data()")
+    return {_number_of(files): files for _, files in read_series(folder / SERIES_FILE)}
 
 
 def _drawing(
@@ -130,7 +135,8 @@ def _number_of(files: Sequence[Path]) -> int:
     return int(_stem_of(files).removeprefix("frame-"))
 
 
-def _scene_of(folder: Path) -> Scene:
+def scene_of(folder: Path) -> Scene:
+    """Return the scene of a run with its parameters. Raises ValueError."""
     described = read_run_file(folder)
     kind = find(described["source"] or described["scene"])
     known = {f.name for f in dataclasses.fields(kind)}

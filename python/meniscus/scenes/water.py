@@ -100,9 +100,13 @@ class Water(FluidScene[LiquidSolver]):
         from meniscus.viz import Camera
 
         assert frame.grid is not None
-        liquid = LevelSet(frame.grid, "cells")
-        liquid.array = frame["liquid"].astype(np.float64)
-        vertices, triangles, normals = self.clipped(liquid, frame).to_mesh(normals=True)
+        made = frame.meshes.get("surface")
+        if made is None:
+            liquid = LevelSet(frame.grid, "cells")
+            liquid.array = frame["liquid"].astype(np.float64)
+            vertices, triangles, normals = self.clipped(liquid, frame).to_mesh(normals=True)
+        else:
+            vertices, triangles, normals = made.vertices, made.elements, np.ascontiguousarray(made.columns["normal"], np.float64)
         drops = frame.particles.get("spray")
         flying = drops is not None and len(drops["position"]) > 0
         return {

@@ -17,6 +17,11 @@ from meniscus.surface.markers.options import (
 )
 from meniscus.surface.markers.particle_levelset import ParticleLevelSet
 from meniscus.surface.meshing.tetrahedra import DeviationWarning, bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
+from meniscus.surface.reconstruction.inputs import WaterInDrops, WaterInTets, WaterMesh
+from meniscus.surface.reconstruction.options import WaterSurfaceOptions
+from meniscus.surface.reconstruction.points import water_points
+from meniscus.surface.reconstruction.quality import bumpiness, flicker
+from meniscus.surface.reconstruction.water_surface import WaterSurface
 from meniscus.surface.redistancing.redistance import Extended, extend, extend_velocity, redistance
 from meniscus.surface.shapes.constructive import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
 from meniscus.surface.shapes.interpolated import interpolate_levelsets
@@ -78,7 +83,13 @@ __all__ = [
     "Transformed",
     "Twist",
     "Union",
+    "WaterInDrops",
+    "WaterInTets",
+    "WaterMesh",
+    "WaterSurface",
+    "WaterSurfaceOptions",
     "bcc_mesh",
+    "bumpiness",
     "components",
     "curvature",
     "enclosing_mesh",
@@ -87,6 +98,7 @@ __all__ = [
     "extend_velocity",
     "extract",
     "filled_surface",
+    "flicker",
     "hausdorff_distance",
     "interpolate_levelsets",
     "measure",
@@ -96,4 +108,5 @@ __all__ = [
     "symmetric_difference",
     "touched_tets",
     "volume_fractions",
+    "water_points",
 ]

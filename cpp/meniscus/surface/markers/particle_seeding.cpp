@@ -206,11 +206,22 @@ class Seeder {
     info_.added = added - info_.failed;
   }
 
+  bool windowed() const { return options_.lattice_shape[0] > 0; }
+
+  /// Number of a cell that its random numbers are made from.
+  Index key_of(Index cell) const {
+    if (!windowed()) return cell;
+    const Coord<D> c = index_of<D>(cell, strides_);
+    Index key = 0;
+    for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + c[d] + options_.window_low[d];
+    return key;
+  }
+
   /// Puts particle i into the cell and attracts it. False where that fails.
   bool place(Index cell, bool outside, std::uint32_t number, const MarkerColumns<T, D>& m, Index i) const {
     const double h = grid_.spacing();
     const double sign = outside ? 1.0 : -1.0;
-    const CounterRandom random(options_.seed, 2 * static_cast<std::uint64_t>(cell) + outside, options_.step);
+    const CounterRandom random(options_.seed, 2 * static_cast<std::uint64_t>(key_of(cell)) + outside, options_.step);
     const auto a = random.uniform2(2 * number);
     const auto b = random.uniform2(2 * number + 1);
     const std::array<double, 3> u{a[0], a[1], b[0]};
@@ -218,7 +229,9 @@ class Seeder {
     Vec<double, D> x;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      x[d] = grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
+      // In a window the corner of the cell comes first: where it is exact, the place does not depend on where the window begins.
+      x[d] = windowed() ? grid_.origin()[d] + h * static_cast<double>(c[axis]) + h * u[axis]
+                        : grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
     }
     // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
     const double least = options_.radii.smallest * h;

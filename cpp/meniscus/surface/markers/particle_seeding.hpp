@@ -15,6 +15,10 @@ struct SeedingOptions {
   bool avoid_escaped = true;     ///< seed nothing in cells that have an escaped particle in them or beside them
   std::uint64_t seed = 0;
   std::uint32_t step = 0;  ///< keys the random numbers, with the seed and the cell
+  /// For a grid that is a window into a larger one: the place of its first cell there, and the extents of the larger one. Cells
+  /// then have the random numbers that they have in the larger one. Zero extents: the grid itself.
+  std::array<Index, 3> window_low{};
+  std::array<Index, 3> lattice_shape{};
 };
 
 struct Seeding {

@@ -30,7 +30,7 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.markers.particle_sets import no_markers, require_velocity
+from meniscus.surface.markers.particle_sets import no_markers, require_velocity, window_of
 from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin, remove_escaped
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
@@ -58,6 +58,8 @@ class ParticleLevelSet(Stateful):
         location: of the samples, 'cells' or 'nodes'.
         dtype: of samples and particles, float64 (default) or float32.
         options: a ParticleOptions; default ParticleOptions().
+        window: of a grid that is a window into a larger one, the place of its first cell there and the shape of the larger one: markers are
+            then seeded as they would be there. Default: the grid is all.
 
     Raises:
         TypeError, ValueError: not a grid, unknown location, another dtype, wrong options.
@@ -72,7 +74,9 @@ class ParticleLevelSet(Stateful):
         dtype: npt.DTypeLike = np.float64,
         *,
         options: ParticleOptions | None = None,
+        window: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
+        self._window = ([0, 0, 0], [0, 0, 0]) if window is None else window_of(window, grid.dimension)
         self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
         self.levelset = self.declare("levelset", LevelSet(grid, location, dtype))
         none = np.empty((0, grid.dimension), self.levelset.dtype)
@@ -405,6 +409,7 @@ class ParticleLevelSet(Stateful):
             o.avoid_escaped,
             o.seed,
             self.seedings,
+            *self._window,
         )
         when = _checks.number("time", time)
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,11 @@ def require_velocity(velocity: MacField, levelset: LevelSet) -> None:
         raise ValueError(f"velocity must have the grid of the level set, {levelset.grid}, not {velocity.grid}")
     if velocity.dtype != levelset.dtype:
         raise TypeError(f"velocity must be of dtype {levelset.dtype} like the level set, not {velocity.dtype}")
+
+
+def window_of(window: tuple[Sequence[int], Sequence[int]], dimension: int) -> tuple[list[int], list[int]]:
+    """Return the first cell of a window and the shape of the lattice, both with three numbers."""
+    low, shape = ([_checks.integer(name, n, 0) for n in values] for name, values in zip(("window", "its lattice"), window, strict=True))
+    if len(low) != dimension or len(shape) != dimension:
+        raise ValueError(f"window must hold twice {dimension} numbers, not {len(low)} and {len(shape)}")
+    return low + [0] * (3 - dimension), shape + [0] * (3 - dimension)

@@ -1,0 +1,1 @@
+"""One surface of water that is on a grid, in tetrahedra and in drops."""
