@@ -1,7 +1,7 @@
 // Threads, vector instructions, memory, random numbers and workspaces.
 #include "index_arrays.hpp"
 
-#include "meniscus/core/nonzero_rows.hpp"
+#include "meniscus/core/memory/nonzero_rows.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/core/random_columns.hpp"

@@ -24,11 +24,11 @@ import smoke
 import solids
 import springs
 import surfaces
-import tet_vof
 import transport
 import vorticity
 from peers import libraries
 from tables import pages, results
+from tets import tet_vof
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:

@@ -101,13 +101,12 @@ class NearLocation {
   static constexpr int longest_walk = 24;
   static constexpr int longest_way = 256;
   static constexpr double tolerance = 1e-12;
-  static constexpr int most = 32;
+  static constexpr std::size_t most = 32;
 
   /// Barycentric coordinates 1 to 3 as a function of the position.
   struct Map {
     std::array<mesh::Point, 3> gradient;
     mesh::Point origin;
-    std::int32_t tet;
     bool flat;
   };
 
@@ -122,18 +121,19 @@ class NearLocation {
   }
 
   const Map* met(std::int32_t t) {
-    for (int i = 0; i < count_; ++i)
-      if (maps_[static_cast<std::size_t>(i)].tet == t) return &maps_[static_cast<std::size_t>(i)];
+    // The last ones are the likeliest.
+    for (std::size_t i = count_; i-- > 0;)
+      if (tets_[i] == t) return &maps_[i];
     if (count_ == most) count_ = 0;
-    Map& map = maps_[static_cast<std::size_t>(count_++)];
-    map.tet = t;
+    tets_[count_] = t;
+    Map& map = maps_[count_++];
     map.origin = mesh_.corner(t, 0);
     const mesh::Point e1 = mesh_.corner(t, 1) - map.origin, e2 = mesh_.corner(t, 2) - map.origin,
                       e3 = mesh_.corner(t, 3) - map.origin;
     const mesh::Point n1 = e2.cross(e3);
     const double whole = e1.dot(n1);
-    const double size = e1.norm() * e2.norm() * e3.norm();
-    map.flat = !(std::abs(whole) > 1e-9 * size);
+    const double size = e1.squaredNorm() * e2.squaredNorm() * e3.squaredNorm();
+    map.flat = !(whole * whole > 1e-18 * size);
     const double scale = map.flat ? 0 : 1 / whole;
     map.gradient = {n1 * scale, e3.cross(e1) * scale, e1.cross(e2) * scale};
     return &map;
@@ -147,8 +147,10 @@ class NearLocation {
   }
 
   const PlacedMesh& mesh_;
+  /// The tetrahedra met, beside their maps: they are looked through for each step of a walk.
+  std::array<std::int32_t, most> tets_;
   std::array<Map, most> maps_;
-  int count_ = 0;
+  std::size_t count_ = 0;
   std::int32_t last_ = -1;
   std::pair<std::int32_t, std::size_t> exit_{-1, 0};
   std::array<double, 4> weights_{};

@@ -1,7 +1,8 @@
 """Benchmark cases of water on a moving tetrahedral mesh; alone, a study of sizes: cost and bytes per wet tetrahedron, a frame.
 
-    python tests/benchmarks/tet_vof.py --tets 1e5 1e6 8e6
-    python tests/benchmarks/tet_vof.py --tets 5.6e6 --dt 0.01667 --only all-wet
+    cd tests/benchmarks
+    python -m tets.tet_vof --tets 1e5 1e6 8e6
+    python -m tets.tet_vof --tets 5.6e6 --dt 0.01667 --only all-wet
 
 The mesh surrounds a ball and swings with it; water fills it, or 5 % of it, and moves through it at an angle, so that every tetrahedron that
 is traced meets several others. By default the water goes 0.2 edges in a step, relative to the mesh.

@@ -1,4 +1,4 @@
-#include "meniscus/core/nonzero_rows.hpp"
+#include "meniscus/core/memory/nonzero_rows.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
