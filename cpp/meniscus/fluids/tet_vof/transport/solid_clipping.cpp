@@ -10,6 +10,11 @@ namespace {
 constexpr int most_steps = 32;
 constexpr int most_looks = 256;
 
+/// How often to look at a path that leaves the mesh: where it goes through the solid, and where it leaves must be seen alike.
+int looks_at(const mesh::Point& path, double step) {
+  return std::clamp(static_cast<int>(std::ceil(4 * path.norm() / step)), 1, most_looks);
+}
+
 /// Whether two tetrahedra share a vertex outside of the solid, and so are on the same side of it.
 bool have_outside_in_common(const mesh::Tet& a, const mesh::Tet& b, std::span<const double> distance) {
   return std::any_of(a.begin(), a.end(), [&](std::int32_t v) {
@@ -86,7 +91,7 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
   if (all || entered >= 0) return entered;
   // The way leaves the mesh. Where it comes back, the solid may have been in between.
   const mesh::Point path = end - begin;
-  const int steps = std::clamp(static_cast<int>(std::ceil(4 * path.norm() / step)), 1, most_looks);
+  const int steps = looks_at(path, step);
   last = mesh.find(begin);
   for (int i = 1; i <= steps; ++i) {
     const std::int32_t t = mesh.find(begin + path * (static_cast<double>(i) / steps));
@@ -100,7 +105,7 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
 
 mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh) {
   const mesh::Point path = end - begin;
-  const int steps = std::clamp(static_cast<int>(std::ceil(path.norm() / step)), 1, most_looks);
+  const int steps = looks_at(path, step);
   for (int i = 1; i < steps; ++i) {
     const mesh::Point p = begin + path * (static_cast<double>(i) / steps);
     if (mesh.find(p) < 0) return p;

@@ -22,7 +22,7 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
 std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end, double step, std::span<const std::int32_t> ranks,
                                std::span<const double> distance, NearLocation& mesh);
 
-/// Where a straight path that ends outside of the mesh leaves it for the first time, to within `step` m.
+/// Where a straight path that ends outside of the mesh leaves it for the first time, to within a quarter of `step` m.
 mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh);
 
 }  // namespace meniscus::fluids

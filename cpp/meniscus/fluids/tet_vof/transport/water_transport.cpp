@@ -364,12 +364,22 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
   }
   if (held > 0) parcels.volume(largest) += rest - given;
   if (leaving == 0) return;
-  if (!step.open_boundary)
+  if (!step.open_boundary) {
     parcels.push_shared(leaving, slot, held > 0 ? parcels.target(largest) : t);
-  else
-    gone.push_back(
-        {traced.near_solid ? leaving_point(middle(traced.x), moment / lost, traced.look, after) : mesh::Point(moment / lost), u,
-         leaving, t});
+    return;
+  }
+  mesh::Point p = moment / lost;
+  if (traced.near_solid) {
+    after.begin(t);
+    const mesh::Point from = middle(traced.x);
+    const std::int32_t k = last_before_solid(from, p, traced.look, step.ranks, step.distance_after, after);
+    if (k >= 0) {
+      parcels.push_shared(leaving, slot, k);
+      return;
+    }
+    p = leaving_point(from, p, traced.look, after);
+  }
+  gone.push_back({p, u, leaving, t});
 }
 
 std::size_t WaterTransport::nbytes() const {
