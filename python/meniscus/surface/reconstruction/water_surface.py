@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.grid import Grid, MacField, ZeroGradient, sample
@@ -26,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 _BAND = 5.0  # cells, within which level sets are distances; beyond, they are this
 _FAR = 1e9  # cells
+_RIPPLES = 2  # passes of the kernel
 _DEPTH = 0.05  # cells by which full tetrahedra are inside, so that they are in the mesh too, whose triangles cut corners
 
 
@@ -217,6 +219,7 @@ class WaterSurface(Stateful):
             gain = o.gain + (1 - o.gain) * share * share * (3 - 2 * share)
             phi += (1 - seen.near * (1 - gain)) * gap
             held.hold(phi)
+            phi -= seen.near * _ripples(phi, self._workspace)
             tracked.levelset.array = phi
             tracked.redistance()
             tracked.accept_levelset()
@@ -372,3 +375,13 @@ def _unite_balls(phi: Floats, box: Box, balls: WaterInDrops) -> npt.NDArray[np.i
         phi[where][nearer] = distance[nearer]
         owner[where][nearer] = n
     return owner
+
+
+def _ripples(phi: Floats, workspace: Workspace) -> Floats:
+    """Return the part of a level set that changes from cell to cell: what a kernel removes, and again from that. Curvature is none."""
+    rest = phi
+    for _ in range(2):
+        seen = rest.copy()
+        _surface.smooth_binomial(seen, phi.shape, _RIPPLES, workspace)
+        rest = rest - seen
+    return rest
