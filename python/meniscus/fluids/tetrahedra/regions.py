@@ -32,7 +32,7 @@ def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: 
     """
     shape = as_shape(name, region, 3)
     points = positions if pose is None else np.ascontiguousarray(pose.to_body(positions))
-    distance = shape.signed_distance(points)
+    distance = np.ascontiguousarray(shape.signed_distance(points))
     # A distance changes by at most an edge from a vertex to the middle, where it is compared with less than an edge.
     reach = 2.001 * float(_surface.longest_edge(points, tets)) if _is_distance(shape) else math.inf
     near = _surface.tets_of_region(tets, distance, reach)
