@@ -20,7 +20,7 @@ from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, as_sha
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-_BENT = 0.25  # how far a distance may be from linear, in units of the tetrahedron
+_BENT = 0.05  # how far a distance may be from linear, in units of the tetrahedron
 _AT_ONCE = 1 << 15  # tetrahedra that are looked at together, so that little memory is needed
 
 
@@ -31,8 +31,9 @@ def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: 
         TypeError, ValueError: no region, or one that is not 3-D.
     """
     shape = as_shape(name, region, 3)
-    points = positions if pose is None else np.ascontiguousarray(pose.to_body(positions))
-    distance = np.ascontiguousarray(shape.signed_distance(points))
+    # Functions of users may write to the points that they are given, and use the memory of what they return again.
+    points = np.array(positions if pose is None else pose.to_body(positions), order="C")
+    distance = np.array(shape.signed_distance(points if _is_distance(shape) else points.copy()), order="C")
     # A distance changes by at most an edge from a vertex to the middle, where it is compared with less than an edge.
     reach = 2.001 * float(_surface.longest_edge(points, tets)) if _is_distance(shape) else math.inf
     near = _surface.tets_of_region(tets, distance, reach)
@@ -64,9 +65,15 @@ def _parts(shape: Shape, points: Floats, distance: Floats, tets: Ints) -> Floats
     x = points[tets]
     middle = np.ascontiguousarray(x.mean(axis=1))
     reach = np.linalg.norm(x - middle[:, None], axis=2).max(axis=1, initial=0.0)
-    at_middle = shape.signed_distance(middle)
+    at_middle = np.array(shape.signed_distance(middle.copy()))
     bent = np.abs(at_middle - corners.mean(axis=1)) > _BENT * reach
-    some = np.flatnonzero((at_middle < reach) & ~inside.all(axis=1) & (bent | ~inside.any(axis=1)))
+    slope = np.ones(len(tets))
+    if not _is_distance(shape):
+        # How fast values change is known from the corners alone.
+        change = np.abs(corners - at_middle[:, None])
+        away = np.linalg.norm(x - middle[:, None], axis=2)
+        slope = np.maximum(1.0, 2.0 * np.divide(change, away, out=np.zeros_like(change), where=away > 0).max(axis=1, initial=0.0))
+    some = np.flatnonzero((at_middle < slope * reach) & ~inside.all(axis=1) & (bent | ~inside.any(axis=1)))
     if len(some):
         weights = tet_samples("fixed", 64)
         within = shape.signed_distance(np.ascontiguousarray((weights @ x[some]).reshape(-1, 3))) <= 0

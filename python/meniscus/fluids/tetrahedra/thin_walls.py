@@ -11,7 +11,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-_OPPOSED = -0.25  # cosine between the ways from the surface to two vertices, below which they are on different sides of it
+_OPPOSED = -0.25  # cosine between the normals where a way goes in and comes out, below which its ends are on different sides
 _ON_SURFACE = 1e-9  # of the distances from the surface that there are
 _STEPS = 48  # of the search along an edge
 _TOUCH = 1e-6  # of the length of an edge: as near to the surface it counts as crossed
@@ -21,8 +21,9 @@ def two_sided(tets: Ints, neighbours: Ints, x: Floats, phi: Floats, cut: Bools, 
     """Return those of the cut tetrahedra in which, or across a face of which, water would get from one side of the solid to the other.
 
     That is where an edge goes through the solid from one side to the other; and where a face has all its vertices in the solid, and the
-    way between the vertices opposite to it goes through. Two points are on different sides where the ways to them from the surface are
-    opposed: an edge that grazes a round body has both ends on one side. Without these tetrahedra, and those that are inside, no way across
+    way between the vertices opposite to it goes through. Two points are on different sides where the straight way between them comes into
+    the solid and out of it across surfaces whose normals are opposed: an edge that grazes a round body, or cuts off a corner of a block,
+    has both ends on one side. Without these tetrahedra, and those that are inside, no way across
     faces leads through a plate, however thin: two that are left and share a face have a vertex outside in common there.
 
     Args:
@@ -61,35 +62,31 @@ def two_sided(tets: Ints, neighbours: Ints, x: Floats, phi: Floats, cut: Bools, 
     row, start, end = np.concatenate(rows), np.concatenate(starts), np.concatenate(ends)
     if not len(row):
         return np.empty(0, np.int32)
-    asked = np.unique(np.concatenate([start, end]))
-    away = x[asked] - _closest(members, np.ascontiguousarray(x[asked]))
-    through = np.flatnonzero(_opposed(away[np.searchsorted(asked, start)], away[np.searchsorted(asked, end)]))
-    row, start, end = row[through], start[through], end[through]
-    return np.unique(row[_crosses(members, x[start], x[end], phi[start], phi[end])]).astype(np.int32)
+    met, first = _touch(members, x[start], x[end], phi[start], phi[end])
+    row, start, end, first = row[met], start[met], end[met], first[met]
+    if not len(row):
+        return np.empty(0, np.int32)
+    _, last = _touch(members, x[end], x[start], phi[end], phi[start])
+    step = 1e-6 * float(np.linalg.norm(x[end] - x[start], axis=1).max())
+    opposed = np.einsum("nd,nd->n", _normals(members, first, step), _normals(members, last, step)) < _OPPOSED
+    return np.unique(row[opposed]).astype(np.int32)
 
 
-def _opposed(a: Floats, b: Floats) -> Bools:
-    size = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    result: Bools = np.einsum("nd,nd->n", a, b) < _OPPOSED * size
-    return result
-
-
-def _closest(members: list[SolidAtTime], points: Floats) -> Floats:
-    """Return the closest points of the surface of the nearest member."""
-    step = 1e-6 * max(float(np.ptp(points, axis=0).max()), 1e-300)
+def _normals(members: list[SolidAtTime], points: Floats, step: float) -> Floats:
+    """Return unit normals of the surface of the nearest member, by differences over `step` where it has no better ones."""
     if len(members) == 1:
-        return members[0].motion(points, step)[0]
+        return members[0].motion(points, step)[1]
     nearest = np.argmin([member.distance(points) for member in members], axis=0)
     result = np.empty_like(points)
     for i, member in enumerate(members):
         mine = np.flatnonzero(nearest == i)
         if len(mine):
-            result[mine] = member.motion(np.ascontiguousarray(points[mine]), step)[0]
+            result[mine] = member.motion(np.ascontiguousarray(points[mine]), step)[1]
     return result
 
 
-def _crosses(members: list[SolidAtTime], start: Floats, end: Floats, phi_start: Floats, phi_end: Floats) -> Bools:
-    """Return which straight ways between points outside meet the solid: no step along them is longer than the distance from it."""
+def _touch(members: list[SolidAtTime], start: Floats, end: Floats, phi_start: Floats, phi_end: Floats) -> tuple[Bools, Floats]:
+    """Return which straight ways between points outside meet the solid, and where first: no step is longer than the distance from it."""
     distance = union_distance(members)
     way = end - start
     length = np.linalg.norm(way, axis=1)
@@ -105,7 +102,7 @@ def _crosses(members: list[SolidAtTime], start: Floats, end: Floats, phi_start: 
         here = distance(np.ascontiguousarray(start[active] + part[:, None] * way[active]))
         touched = here <= touch[active]
         met[active[touched]] = True
-        gone[active] += here
+        gone[active] += np.maximum(here, 0.0)
         active = active[~touched]
     met[active] = True  # what is still on its way grazes the surface
-    return met
+    return met, np.ascontiguousarray(start + (gone / length)[:, None] * way)
