@@ -102,3 +102,35 @@ def test_a_region_is_found_where_a_search_of_all_tetrahedra_finds_it(name: str, 
 def test_only_distances_limit_where_a_region_is_looked_for() -> None:
     known = {name: regions._is_distance(as_shape("region", r, 3)) for name, r in REGIONS.items()}
     assert [name for name, is_known in known.items() if not is_known] == ["steep level set", "flat function", "union with a function"]
+
+
+def test_a_region_may_be_any_function() -> None:
+    """Steep, with memory of its own that it uses again, and one that writes to the points that it is given."""
+    memory = np.empty(10**6)
+
+    def steep(x: Any) -> Any:
+        return 100 * (np.abs(x[:, 2] - 0.033) - 0.01)
+
+    def own(x: Any) -> Any:
+        memory[: len(x)] = np.abs(x[:, 2] - 0.033) - 0.01
+        return memory[: len(x)]
+
+    def writes(x: Any) -> Any:
+        x *= 2
+        return np.abs(0.5 * x[:, 2] - 0.033) - 0.01
+
+    vof = TetVOF(still(lattice(0.2, (10, 10, 4))))
+    place = vof.positions.copy()
+    exact = vof.fill(lambda x: np.abs(x[:, 2] - 0.033) - 0.01)
+    assert exact == pytest.approx(0.02 * 2.0**2, rel=0.25)
+    vof.volume[:] = 0
+    for region in (steep, own, writes):
+        assert vof.fill(region) == pytest.approx(exact, rel=0.02)
+        assert np.array_equal(vof.positions, place)
+        vof.volume[:] = 0
+
+
+def test_small_balls_have_their_volume() -> None:
+    for radius in (0.15, 0.3, 0.45):
+        vof = TetVOF(still(lattice(0.2, (6, 6, 6))))
+        assert vof.fill(ms.surface.Sphere((0.013, 0.021, 0.017), radius)) == pytest.approx(4 / 3 * math.pi * radius**3, rel=0.02)

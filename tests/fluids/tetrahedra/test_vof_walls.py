@@ -142,3 +142,55 @@ def test_a_group_of_plates_is_tight() -> None:
     for _ in range(12):
         vof.step(0.02)
         assert not vof.volume[beyond].any()
+
+
+@pytest.mark.parametrize("floor", [-0.275, -0.2, -0.075])
+@pytest.mark.parametrize("samples", ["random", "exact"])
+def test_a_plate_is_tight_where_it_stands_on_a_floor(floor: float, samples: Any) -> None:
+    """There the surface next to a vertex is that of the floor, and says nothing of the sides of the plate."""
+    plate, far = ms.surface.Box((-0.02, -9.0, -9.0), (0.02, 9.0, 9.0)), ms.surface.Box((-9.0, -9.0, -9.0), (-0.02, 9.0, 9.0))
+    solid = plate | ms.surface.Box((-9.0, -9.0, -9.0), (9.0, 9.0, floor))
+    vof = TetVOF(still(lattice(EDGE, (8, 5, 5))), solid, outside="wall", samples=samples)
+    vof.fill(far, velocity=(5.0, 0.0, 0.0))
+    for _ in range(20):
+        vof.step(0.02)
+    beyond = centroids(vof)[:, 0] > 0.02 + 0.5 * EDGE
+    assert vof.total_volume() > 0.1
+    assert vof.volume[beyond].sum() <= 1e-3 * vof.total_volume()
+
+
+@pytest.mark.parametrize("wall", [0.05, 0.1])
+def test_a_closed_box_of_thin_walls_keeps_its_water(wall: float) -> None:
+    mesh = lattice(EDGE, (6, 6, 6), 2, stir=0.15)
+    room = ms.surface.Box((-0.25, -0.25, -0.25), (0.25, 0.25, 0.25))
+    box = ms.surface.Box((-0.25 - wall,) * 3, (0.25 + wall,) * 3)
+    vof = TetVOF(still(mesh), box - room)
+    vof.fill(room)
+    total = vof.total_volume()
+    assert total > 0.01
+    for _ in range(30):
+        vof.step(0.02)
+    outside = np.abs(centroids(vof)).max(axis=1) > 0.25 + wall + 0.5 * EDGE
+    assert vof.volume[outside].sum() + vof.drops["volume"].sum() <= 5e-3 * total
+
+
+@pytest.mark.parametrize("samples", ["random", "exact"])
+@pytest.mark.parametrize("rate", [5.0, 50.0])
+def test_a_plate_that_moves_with_the_mesh_holds_what_is_before_it(rate: float, samples: Any) -> None:
+    """Water at rest in a mesh that moves away from it: in the mesh it moves, and the plate is in the way there."""
+    rest = lattice(EDGE, (8, 5, 5), 1, stir=0.1)
+
+    def pose(t: float) -> ms.surface.Pose:
+        return ms.surface.Pose((0.3 * np.sin(rate * t), 0.0, 0.0))
+
+    mesh = ms.mesh.MovingTetMesh(rest, lambda t: pose(t).apply(rest.vertices))
+    plate = ms.surface.KinematicSolid(ms.surface.Box((-0.02, -9.0, -9.0), (0.02, 9.0, 9.0)), pose)
+    vof = TetVOF(mesh, plate, outside="wall", samples=samples, gravity=REST)
+    right = (rest.vertices[rest.tets].mean(axis=1)[:, 0] > 0) & (vof.rank >= 0)
+    vof.volume[:] = rounded(vof, np.where(right, 0.6 * vof.capacity, 0.0))
+    total = vof.total_volume()
+    for _ in range(20):
+        vof.step(0.02)
+    there = rest.vertices[rest.tets].mean(axis=1)[:, 0] < -0.02 - 0.5 * EDGE
+    assert vof.total_volume() == total
+    assert vof.volume[there].sum() <= 5e-4 * total

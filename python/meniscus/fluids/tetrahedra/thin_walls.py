@@ -12,6 +12,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _OPPOSED = -0.25  # cosine between the normals where a way goes in and comes out, below which its ends are on different sides
+_BENT = 0.7  # cosine between them, below which the way crosses an edge of the surface
 _ON_SURFACE = 1e-9  # of the distances from the surface that there are
 _STEPS = 48  # of the search along an edge
 _TOUCH = 1e-6  # of the length of an edge: as near to the surface it counts as crossed
@@ -67,9 +68,19 @@ def two_sided(tets: Ints, neighbours: Ints, x: Floats, phi: Floats, cut: Bools, 
     if not len(row):
         return np.empty(0, np.int32)
     _, last = _touch(members, x[end], x[start], phi[end], phi[start])
-    step = 1e-6 * float(np.linalg.norm(x[end] - x[start], axis=1).max())
-    opposed = np.einsum("nd,nd->n", _normals(members, first, step), _normals(members, last, step)) < _OPPOSED
-    return np.unique(row[opposed]).astype(np.int32)
+    length = np.linalg.norm(x[end] - x[start], axis=1)
+    step = 1e-6 * float(length.max())
+    normal, other = _normals(members, first, step), _normals(members, last, step)
+    cosine = np.einsum("nd,nd->n", normal, other)
+    through = cosine < _OPPOSED
+    # Across an edge of the surface: behind that of a block there is solid, behind that of thin walls there is not.
+    bend = np.flatnonzero(~through & (cosine < _BENT))
+    if len(bend):
+        inward = -(normal[bend] + other[bend])
+        inward *= (0.5 * length[bend] / np.linalg.norm(inward, axis=1))[:, None]
+        behind = np.ascontiguousarray(0.5 * (first[bend] + last[bend]) + inward)
+        through[bend] = union_distance(members)(behind) > 0
+    return np.unique(row[through]).astype(np.int32)
 
 
 def _normals(members: list[SolidAtTime], points: Floats, step: float) -> Floats:

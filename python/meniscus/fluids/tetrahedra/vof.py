@@ -140,7 +140,7 @@ class TetVOF(TetWater):
                     getattr(self, name)(dt)
                     if on_stage is not None:
                         on_stage(name, self)
-                self.time += dt
+                self.time = _checks.number("time", self.time + dt)
                 self.steps += 1
                 report.time, report.volume = self.time, self.total_volume()
                 report.wet = int(np.count_nonzero(self.volume))

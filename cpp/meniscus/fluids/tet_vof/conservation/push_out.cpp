@@ -50,6 +50,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
   fill_neighbours(water);
   sources_.insert(sources_.end(), inside.begin(), inside.end());
   again_.clear();
+  int stalled = 0;
   for (int n = 0; n < most_sweeps; ++n) {
     const double before = enclosed_volume_;
     for (const std::int32_t t : again_) waiting_[static_cast<std::size_t>(t)] = 0;
@@ -67,7 +68,9 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
     by_ranks_ = !room.nearest_room || n >= sweeps_by_room;
     again_.clear();
     sweep(water, room, top, left, workspace);
-    const bool closed = enclosed_ > 0 && !room.closed.empty() && (n == 0 || enclosed_volume_ < before);
+    // In a new order a sweep may bring nothing, and the next one something.
+    stalled = n == 0 || enclosed_volume_ < before ? 0 : stalled + 1;
+    const bool closed = enclosed_ > 0 && !room.closed.empty() && stalled < 2;
     if (again_.empty() && !closed) break;
   }
   for (const std::int32_t t : again_) waiting_[static_cast<std::size_t>(t)] = 0;

@@ -24,6 +24,20 @@ bool have_outside_in_common(const mesh::Tet& a, const mesh::Tet& b, std::span<co
 
 }  // namespace
 
+std::array<mesh::Point, 4> carried_by_solid(const mesh::Tet& tet, const PlacedMesh& begin, const PlacedMesh& end,
+                                            std::span<const double> distance_begin, std::span<const double> distance_end) {
+  std::array<mesh::Point, 4> here, there;
+  double moved = 0, nearer = 0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto v = static_cast<std::size_t>(tet[k]);
+    here[k] = begin.positions[v];
+    there[k] = end.positions[v];
+    moved = std::max(moved, (there[k] - here[k]).norm());
+    nearer = std::max(nearer, std::abs(distance_end[v] - distance_begin[v]));
+  }
+  return nearer <= 0.5 * moved ? there : here;
+}
+
 bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y) {
   double edge = 0;

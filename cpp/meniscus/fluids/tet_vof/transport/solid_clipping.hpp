@@ -7,11 +7,17 @@
 
 namespace meniscus::fluids {
 
-/// Moves the ends y of the paths of a tetrahedron's corners back to where they enter the solid, if they begin outside of it;
-/// those that begin inside go no larger part of their paths than any other. `distance_begin` holds signed distances at the
-/// vertices at the time of x, m; `distance_end` those at the time of y, on the mesh of `end`. Between, the distance is taken
-/// along the path at steps of at most an edge.
-/// Returns whether the solid may be in the way at all.
+/// Where the corners of a tetrahedron are at the time of `end`, if they keep their place beside the solid: where its distances
+/// at the vertices stay nearly the same while the mesh moves, the mesh carries them along; else they stay where they are at the
+/// time of `begin`. A path from there to where water is traced shows on which side of a moving solid it was.
+std::array<mesh::Point, 4> carried_by_solid(const mesh::Tet& tet, const PlacedMesh& begin, const PlacedMesh& end,
+                                            std::span<const double> distance_begin, std::span<const double> distance_end);
+
+/// Moves the ends y of the paths of a tetrahedron's corners, which begin at x, back to where they enter the solid, if they begin
+/// outside of it; those that begin inside go no larger part of their paths than any other. `distance_begin` holds signed
+/// distances at the vertices at the time at which the tetrahedron is asked for, m; `distance_end` those at the time of y, on the
+/// mesh of `end`. Between, the distance is taken along the path at steps of at most an edge. Returns whether the solid may be in
+/// the way at all.
 bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y);
 

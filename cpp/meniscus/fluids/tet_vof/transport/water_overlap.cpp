@@ -44,7 +44,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
       const double v = quantum_.nearest(o.volume);
       if (!(v > 0) || donor < 0 || donor >= reach_.wet()) return;
       if (traced.near_solid) {
-        const mesh::Point middle = 0.25 * ((traced.x[0] + traced.x[1]) + (traced.x[2] + traced.x[3]));
+        const mesh::Point middle = 0.25 * ((traced.start[0] + traced.start[1]) + (traced.start[2] + traced.start[3]));
         before.begin(t);
         if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, step.distance_before, before) >= 0) return;
       }

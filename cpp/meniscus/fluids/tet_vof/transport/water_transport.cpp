@@ -83,7 +83,8 @@ WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const Tran
     traced.y[k] = traced.x[k] - step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
   }
   if (!step.distance_before.empty()) {
-    traced.near_solid = stop_at_solid(graph_.tet(t), traced.x, step.distance_after, step.distance_before, before, traced.y);
+    traced.start = carried_by_solid(graph_.tet(t), step.after, step.before, step.distance_after, step.distance_before);
+    traced.near_solid = stop_at_solid(graph_.tet(t), traced.start, step.distance_after, step.distance_before, before, traced.y);
     traced.look = look_length(traced.x);
   }
   return traced;
@@ -103,7 +104,8 @@ Index WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& 
   before.begin(t);
   for (const mesh::TetWeights& w : points) {
     const mesh::Point p = at(w, traced.y);
-    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, step.distance_before, before) >= 0)
+    if (traced.near_solid &&
+        last_before_solid(at(w, traced.start), p, traced.look, step.ranks, step.distance_before, before) >= 0)
       continue;
     const std::int32_t k = before.find(p);
     if (k < 0) {
@@ -251,7 +253,9 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       }
       after.begin(t);
       if (!step.distance_after.empty()) {
-        traced.near_solid = stop_at_solid(graph_.tet(t), traced.x, step.distance_before, step.distance_after, after, traced.y);
+        traced.start = carried_by_solid(graph_.tet(t), step.before, step.after, step.distance_before, step.distance_after);
+        traced.near_solid =
+            stop_at_solid(graph_.tet(t), traced.start, step.distance_before, step.distance_after, after, traced.y);
         traced.look = look_length(traced.x);
       }
       after.begin(t);
@@ -270,7 +274,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         const double v = j + 1 < points.size() ? part : rest;
         rest -= v;
         if (v == 0) continue;
-        const mesh::Point start = at(points[j], traced.x);
+        const mesh::Point start = at(points[j], traced.near_solid ? traced.start : traced.x);
         mesh::Point p = at(points[j], traced.y);
         std::int32_t k =
             traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, step.distance_after, after) : -1;
@@ -343,7 +347,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
           if (traced.near_solid) {
             after.begin(t);
             before_solid =
-                last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, step.distance_after, after);
+                last_before_solid(middle(traced.start), o.moment / o.volume, traced.look, step.ranks, step.distance_after, after);
           }
           parcels.push_shared(o.volume, slot, before_solid < 0 ? k : before_solid);
           if (o.volume > parcels.volume(largest)) largest = parcels.size() - 1;
@@ -371,7 +375,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
   mesh::Point p = moment / lost;
   if (traced.near_solid) {
     after.begin(t);
-    const mesh::Point from = middle(traced.x);
+    const mesh::Point from = middle(traced.start);
     const std::int32_t k = last_before_solid(from, p, traced.look, step.ranks, step.distance_after, after);
     if (k >= 0) {
       parcels.push_shared(leaving, slot, k);

@@ -104,9 +104,10 @@ class WaterTransport {
     for (std::size_t i = slot % chunk == 0 ? 0 : static_cast<std::size_t>(request_end_[s - 1]); i < end; ++i)
       f(static_cast<std::size_t>(list.donor(i)), list.volume(i));
   }
-  /// A tetrahedron where it is and where it is traced to, m; whether a solid may be in the way, and how often to look for it, m.
+  /// A tetrahedron where it is and where it is traced to, m; where its way begins in the mesh that it is traced to; whether a
+  /// solid may be in the way, and how often to look for it, m.
   struct Traced {
-    std::array<mesh::Point, 4> x, y;
+    std::array<mesh::Point, 4> x, y, start;
     bool near_solid = false;
     double look = 0;
   };
