@@ -1,6 +1,7 @@
 #include "meniscus/core/memory/nonzero_rows.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/memory/slow_growth.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <bit>
@@ -15,16 +16,6 @@ bool holds_bit(const double* row, Index columns) {
   std::uint64_t bits = 0;
   for (Index k = 0; k < columns; ++k) bits |= std::bit_cast<std::uint64_t>(row[k]);
   return bits != 0;
-}
-
-/// Resizes a list whose values may be lost, with little more memory than it needs.
-template <class T>
-void resize_anew(std::vector<T>& list, std::size_t size) {
-  if (size > list.capacity()) {
-    list = std::vector<T>();
-    list.reserve(size + size / 8);
-  }
-  list.resize(size);
 }
 
 }  // namespace

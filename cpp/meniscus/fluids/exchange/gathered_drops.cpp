@@ -7,6 +7,7 @@
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,16 +62,6 @@ class SolidCells {
   const grid::Grid<D>& grid_;
   const grid::Field<double, D>* solid_;
 };
-
-template <int D>
-Coord<D> cell_of_key(Index key, const Coord<D>& strides) {
-  Coord<D> cell;
-  for (std::size_t d = 0; d < D; ++d) {
-    cell[d] = key / strides[d];
-    key -= cell[d] * strides[d];
-  }
-  return cell;
-}
 
 /// Lowers a field around a cell to the distance from it.
 template <class T, int D>
@@ -133,7 +124,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
       volume += ball;
       for (int d = 0; d < D; ++d) momentum[static_cast<std::size_t>(d)] += ball * static_cast<double>(s.velocity[i * D + d]);
     }
-    const Coord<D> cell = cell_of_key<D>(static_cast<Index>(keys.data()[first]), strides);
+    const Coord<D> cell = surface::index_of<D>(static_cast<Index>(keys.data()[first]), strides);
     if (is_liquid_value(*phi.at(cell), h) || (solid && !(cells.distance(cell) > 0.0))) continue;
     if (volume < whole * cells.open(cell)) continue;
     if (!gifts) gifts.emplace(phi.extents, workspace);

@@ -1,9 +1,9 @@
 /// Amounts of water on their way into tetrahedra, added in an order that does not depend on threads.
 #pragma once
 
+#include "meniscus/core/memory/slow_growth.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/workspace.hpp"
-#include "meniscus/fluids/tet_vof/slow_growth.hpp"
 #include "meniscus/fluids/tet_vof/tet_water.hpp"
 
 namespace meniscus::fluids {

@@ -26,16 +26,8 @@ TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
 /// is one.
 template <class Visit>
 bool TetRanks::advance(Visit&& visit) {
-  const auto count = static_cast<Index>(front_.size());
-  const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
-  if (pieces_.size() < pieces) pieces_.resize(pieces);
-  parallel_for(0, count, chunk, [&](Index b, Index e) {
-    auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
-    found.clear();
-    for (Index i = b; i < e; ++i) visit(front_[static_cast<std::size_t>(i)], found);
-  });
-  next_.clear();
-  for (std::size_t p = 0; p < pieces; ++p) next_.insert(next_.end(), pieces_[p].begin(), pieces_[p].end());
+  lists_.fill(static_cast<Index>(front_.size()), chunk, next_,
+              [&](Index i, std::vector<std::int32_t>& found) { visit(front_[static_cast<std::size_t>(i)], found); });
   std::swap(front_, next_);
   return !front_.empty();
 }

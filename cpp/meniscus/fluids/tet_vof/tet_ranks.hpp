@@ -7,6 +7,7 @@
 /// Source: Lee 2018, section 3.3.1.
 #pragma once
 
+#include "meniscus/core/memory/joined_lists.hpp"
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
 
 namespace meniscus::fluids {
@@ -42,7 +43,7 @@ class TetRanks {
   const TetGraph& graph_;
   std::vector<std::int32_t> nodes_;
   std::vector<std::int32_t> front_, next_;
-  std::vector<std::vector<std::int32_t>> pieces_;
+  JoinedLists<std::int32_t> lists_;
   std::int32_t highest_ = 0;
 };
 

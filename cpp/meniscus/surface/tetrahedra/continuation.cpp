@@ -1,6 +1,6 @@
 #include "meniscus/surface/tetrahedra/continuation.hpp"
 
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/memory/joined_lists.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -49,7 +49,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   std::vector<std::int8_t> state(known.begin(), known.end());
   std::vector<std::int8_t> reached(static_cast<std::size_t>(stars.vertices()), 0);
   std::vector<std::int32_t> new_tets, new_nodes;
-  std::vector<std::vector<std::int32_t>> pieces;
+  JoinedLists<std::int32_t> lists;
   const auto is_first = [](std::int8_t& value, std::int8_t from, std::int8_t to) {
     std::atomic_ref<std::int8_t> v(value);
     std::int8_t expected = from;
@@ -57,15 +57,8 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   };
   // Fills `next` with what visit(i, found) finds from those of a list. Its order does not matter to what is done with it.
   const auto advance = [&](const std::vector<std::int32_t>& from, std::vector<std::int32_t>& next, auto&& visit) {
-    const std::size_t count = (from.size() + chunk - 1) / chunk;
-    if (pieces.size() < count) pieces.resize(count);
-    parallel_for(0, static_cast<Index>(from.size()), chunk, [&](Index begin, Index end) {
-      auto& found = pieces[static_cast<std::size_t>(begin / chunk)];
-      found.clear();
-      for (Index i = begin; i < end; ++i) visit(from[static_cast<std::size_t>(i)], found);
-    });
-    next.clear();
-    for (std::size_t p = 0; p < count; ++p) next.insert(next.end(), pieces[p].begin(), pieces[p].end());
+    lists.fill(static_cast<Index>(from.size()), chunk, next,
+               [&](Index i, std::vector<std::int32_t>& found) { visit(from[static_cast<std::size_t>(i)], found); });
   };
   for (std::size_t t = 0; t < tets.size(); ++t)
     if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));

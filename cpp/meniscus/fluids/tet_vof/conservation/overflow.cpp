@@ -60,22 +60,14 @@ double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom&
 /// Lists the tetrahedra above capacity, ascending; without `boundary`, not those at the boundary of the mesh. With `measure`,
 /// also finds the room of all.
 void Overflow::collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure) {
-  const auto pieces = static_cast<std::size_t>((graph_.size() + scan_chunk - 1) / scan_chunk);
-  if (pieces_.size() < pieces) pieces_.resize(pieces);
   if (measure) room_.resize(static_cast<std::size_t>(graph_.size()));
-  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
-    auto& found = pieces_[static_cast<std::size_t>(b / scan_chunk)];
-    found.clear();
-    for (Index i = b; i < e; ++i) {
-      const auto t = static_cast<std::int32_t>(i);
-      const auto at = static_cast<std::size_t>(i);
-      const bool above = water.volume[at] > room.capacity[at];
-      if (measure) room_[at] = above || room.ranks[at] < 0 ? 0 : free_of(t, water, room);
-      if (above && excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t))) found.push_back(t);
-    }
+  lists_.fill(graph_.size(), scan_chunk, sources_, [&](Index i, std::vector<std::int32_t>& found) {
+    const auto t = static_cast<std::int32_t>(i);
+    const auto at = static_cast<std::size_t>(i);
+    const bool above = water.volume[at] > room.capacity[at];
+    if (measure) room_[at] = above || room.ranks[at] < 0 ? 0 : free_of(t, water, room);
+    if (above && excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t))) found.push_back(t);
   });
-  sources_.clear();
-  for (std::size_t p = 0; p < pieces; ++p) sources_.insert(sources_.end(), pieces_[p].begin(), pieces_[p].end());
 }
 
 /// Takes from the sources what their neighbours have taken.
@@ -205,7 +197,7 @@ void Overflow::measure_excess(const TetWater& water, const WaterRoom& room) {
 }
 
 std::size_t Overflow::nbytes() const {
-  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + waiting_.capacity() +
+  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + lists_.nbytes() + waiting_.capacity() +
                       (sources_.capacity() + stuck_.capacity() + room_order_.capacity() + front_.capacity()) * 4 +
                       (excess_.capacity() + stuck_excess_.capacity() + room_.capacity()) * 8;
   for (const auto& f : far_) bytes += f.goals.capacity() * sizeof(Goal);

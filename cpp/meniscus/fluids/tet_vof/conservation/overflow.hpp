@@ -6,6 +6,7 @@
 /// Source: Lee 2018, section 3.3.3, where the order within a rank is open.
 #pragma once
 
+#include "meniscus/core/memory/joined_lists.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/tet_vof/conservation/offers.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
@@ -102,6 +103,7 @@ class Overflow {
   std::vector<std::int32_t> stuck_;
   std::vector<double> stuck_excess_;
   std::vector<std::vector<std::int32_t>> pieces_;
+  JoinedLists<std::int32_t> lists_;
   std::vector<std::vector<std::int32_t>> queue_;
   Parcels parcels_;
   /// Where water goes that has no way out across a face, what place in the order that has, and whether it has to wait for its

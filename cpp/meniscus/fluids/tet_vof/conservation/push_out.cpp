@@ -206,35 +206,19 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
   order_ = room_order_;
   const auto is_closed = [&](std::size_t t) { return !room.closed.empty() && room.closed[t] != 0; };
   const auto takes_part = [&](std::size_t t) { return room.nearest_room ? room.ranks[t] >= 0 : is_closed(t); };
-  const auto scans = static_cast<std::size_t>((graph_.size() + scan_chunk - 1) / scan_chunk);
-  if (pieces_.size() < scans) pieces_.resize(scans);
-  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
-    auto& full = pieces_[static_cast<std::size_t>(b / scan_chunk)];
-    full.clear();
-    for (Index i = b; i < e; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const auto t = static_cast<std::int32_t>(i);
-      room_order_[at] = room.ranks[at];
-      if (!takes_part(at)) continue;
-      const bool leads_out = room_[at] > 0 || (room.open_boundary && !is_closed(at) && graph_.at_boundary(t));
-      room_order_[at] = leads_out ? 0 : unknown;
-      if (!leads_out) full.push_back(t);
-    }
-  });
   // The first step goes from the full ones, of which there are less than of the others.
-  front_.clear();
-  for (std::size_t p = 0; p < scans; ++p) front_.insert(front_.end(), pieces_[p].begin(), pieces_[p].end());
+  lists_.fill(graph_.size(), scan_chunk, front_, [&](Index i, std::vector<std::int32_t>& full) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto t = static_cast<std::int32_t>(i);
+    room_order_[at] = room.ranks[at];
+    if (!takes_part(at)) return;
+    const bool leads_out = room_[at] > 0 || (room.open_boundary && !is_closed(at) && graph_.at_boundary(t));
+    room_order_[at] = leads_out ? 0 : unknown;
+    if (!leads_out) full.push_back(t);
+  });
   const auto advance = [&](auto&& visit) {
-    const auto count = static_cast<Index>(front_.size());
-    const auto pieces = static_cast<std::size_t>((count + Offers::chunk - 1) / Offers::chunk);
-    if (pieces_.size() < pieces) pieces_.resize(pieces);
-    parallel_for(0, count, Offers::chunk, [&](Index b, Index e) {
-      auto& found = pieces_[static_cast<std::size_t>(b / Offers::chunk)];
-      found.clear();
-      for (Index i = b; i < e; ++i) visit(front_[static_cast<std::size_t>(i)], found);
-    });
-    front_.clear();
-    for (std::size_t p = 0; p < pieces; ++p) front_.insert(front_.end(), pieces_[p].begin(), pieces_[p].end());
+    lists_.fill(static_cast<Index>(front_.size()), Offers::chunk, front_,
+                [&](Index i, std::vector<std::int32_t>& found) { visit(front_[static_cast<std::size_t>(i)], found); });
   };
   advance([&](std::int32_t t, std::vector<std::int32_t>& found) {
     bool beside = false;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "meniscus/core/types.hpp"
-#include "meniscus/fluids/tet_vof/slow_growth.hpp"
+#include "meniscus/core/memory/slow_growth.hpp"
 
 namespace meniscus::fluids {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace meniscus::fluids {
+namespace meniscus::core {
 
 template <class T>
 void push_slowly(std::vector<T>& list, const T& value) {
@@ -22,4 +22,4 @@ void resize_anew(std::vector<T>& list, std::size_t size) {
   list.resize(size);
 }
 
-}  // namespace meniscus::fluids
+}  // namespace meniscus::core
