@@ -1,8 +1,8 @@
 /// Requests of consecutive tetrahedra for the water of others.
 #pragma once
 
-#include "meniscus/core/types.hpp"
 #include "meniscus/core/memory/slow_growth.hpp"
+#include "meniscus/core/types.hpp"
 
 namespace meniscus::fluids {
 
