@@ -33,7 +33,7 @@ mesh::Point place_outside(const WaterRoom& room, std::int32_t t) {
 void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                         Workspace& workspace) {
   // Room near by may be less than what comes there; then it is looked for again.
-  constexpr int most_sweeps = 16;
+  constexpr int most_sweeps = 64;
   // What finds too little room near by again and again goes out by ranks in the end.
   constexpr int sweeps_by_room = 8;
   order_ = room.ranks;
