@@ -128,9 +128,3 @@ def test_a_region_may_be_any_function() -> None:
         assert vof.fill(region) == pytest.approx(exact, rel=0.02)
         assert np.array_equal(vof.positions, place)
         vof.volume[:] = 0
-
-
-def test_small_balls_have_their_volume() -> None:
-    for radius in (0.15, 0.3, 0.45):
-        vof = TetVOF(still(lattice(0.2, (6, 6, 6))))
-        assert vof.fill(ms.surface.Sphere((0.013, 0.021, 0.017), radius)) == pytest.approx(4 / 3 * math.pi * radius**3, rel=0.02)

@@ -20,7 +20,7 @@ from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, as_sha
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-_BENT = 0.05  # how far a distance may be from linear, in units of the tetrahedron
+_BENT = 0.25  # how far a distance may be from linear, in units of the tetrahedron
 _AT_ONCE = 1 << 15  # tetrahedra that are looked at together, so that little memory is needed
 
 
