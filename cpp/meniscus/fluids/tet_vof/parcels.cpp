@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
+#include <bit>
 #include <limits>
 
 namespace meniscus::fluids {
@@ -19,8 +19,9 @@ constexpr std::size_t most_groups = 64;
 class Sums {
  public:
   void add(std::size_t i, double v, const mesh::Point& velocity) {
-    if (!some_[i]) {
-      some_[i] = true;
+    std::uint64_t& some = some_[i / 64];
+    if ((some >> (i % 64) & 1) == 0) {
+      some |= std::uint64_t{1} << (i % 64);
       volume_[i] = 0;
       momentum_[i].setZero();
     }
@@ -28,12 +29,16 @@ class Sums {
     momentum_[i] += v * velocity;
   }
   void mix_into(const TetWater& water, std::size_t first) const {
-    for (std::size_t i = 0; i < width; ++i)
-      if (some_[i]) water.mix(first + i, volume_[i], momentum_[i]);
+    for (std::size_t word = 0; word < some_.size(); ++word)
+      for (std::uint64_t rest = some_[word]; rest != 0; rest &= rest - 1) {
+        const std::size_t i = 64 * word + static_cast<std::size_t>(std::countr_zero(rest));
+        water.mix(first + i, volume_[i], momentum_[i]);
+      }
   }
 
  private:
-  std::bitset<width> some_;
+  /// A bit for each that gets anything.
+  std::array<std::uint64_t, width / 64> some_{};
   std::array<double, width> volume_;
   std::array<mesh::Point, width> momentum_;
 };

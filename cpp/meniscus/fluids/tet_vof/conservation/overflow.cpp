@@ -197,7 +197,7 @@ void Overflow::measure_excess(const TetWater& water, const WaterRoom& room) {
 }
 
 std::size_t Overflow::nbytes() const {
-  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + lists_.nbytes() + waiting_.capacity() +
+  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + lists_.nbytes() + sort_.nbytes() + waiting_.capacity() +
                       (sources_.capacity() + stuck_.capacity() + room_order_.capacity() + front_.capacity()) * 4 +
                       (excess_.capacity() + stuck_excess_.capacity() + room_.capacity()) * 8;
   for (const auto& f : far_) bytes += f.goals.capacity() * sizeof(Goal);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "meniscus/core/memory/joined_lists.hpp"
+#include "meniscus/core/memory/sorted_numbers.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/tet_vof/conservation/offers.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
@@ -104,6 +105,7 @@ class Overflow {
   std::vector<double> stuck_excess_;
   std::vector<std::vector<std::int32_t>> pieces_;
   JoinedLists<std::int32_t> lists_;
+  NumberSort sort_;
   std::vector<std::vector<std::int32_t>> queue_;
   Parcels parcels_;
   /// Where water goes that has no way out across a face, what place in the order that has, and whether it has to wait for its

@@ -90,7 +90,7 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
     sources_.assign(queue_[level].begin(), queue_[level].end());
     if (sources_.empty()) continue;
     // In the order of memory, which is also one that does not depend on threads.
-    std::sort(sources_.begin(), sources_.end());
+    sort_.sort(sources_, graph_.size());
     for (const std::int32_t t : sources_) waiting_[static_cast<std::size_t>(t)] = 0;
     measure_excess(water, room);
     drop_settled();

@@ -1,6 +1,6 @@
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
 
-#include <algorithm>
+#include <atomic>
 
 namespace meniscus::fluids {
 namespace {
@@ -39,6 +39,12 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   });
   if (levels > 0)
     for (std::size_t p = 0; p < scans; ++p) queue_[0].insert(queue_[0].end(), pieces_[p].begin(), pieces_[p].end());
+  const auto is_seen = [&](std::int32_t t) {
+    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).load(std::memory_order_relaxed) != 0;
+  };
+  const auto see = [&](std::int32_t t) {
+    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).exchange(1, std::memory_order_relaxed) == 0;
+  };
   mesh::Point impulse = mesh::Point::Zero();
   for (std::size_t level = 0; level < levels; ++level) {
     auto& list = queue_[level];
@@ -46,7 +52,8 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
     // face.
     for (std::size_t first = 0; first < list.size();) {
       const std::size_t end = list.size();
-      std::sort(list.begin() + static_cast<std::ptrdiff_t>(first), list.end());
+      // Which thread has found them first does not matter.
+      sort_.sort(std::span(list).subspan(first), graph_.size());
       const auto count = static_cast<Index>(end - first);
       const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
       if (pieces_.size() < pieces) pieces_.resize(pieces);
@@ -65,19 +72,16 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           // A column of water hands it on only where it is full.
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
-            if (n >= 0 && water.volume[static_cast<std::size_t>(n)] > 0 &&
-                rests_on(room, n, static_cast<std::int32_t>(level), whole))
+            if (n >= 0 && !is_seen(n) && water.volume[static_cast<std::size_t>(n)] > 0 &&
+                rests_on(room, n, static_cast<std::int32_t>(level), whole) && see(n))
               next.push_back(n);
         }
       });
       first = end;
       for (std::size_t p = 0; p < pieces; ++p) {
         impulse += impulse_[p];
-        for (const std::int32_t t : pieces_[p]) {
-          if (seen_[static_cast<std::size_t>(t)] != 0) continue;
-          seen_[static_cast<std::size_t>(t)] = 1;
+        for (const std::int32_t t : pieces_[p])
           queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)])].push_back(t);
-        }
       }
     }
   }
@@ -87,7 +91,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
 }
 
 std::size_t VelocityCorrection::nbytes() const {
-  std::size_t bytes = seen_.size();
+  std::size_t bytes = seen_.size() + sort_.nbytes();
   for (const auto& q : queue_) bytes += q.capacity() * 4;
   for (const auto& p : pieces_) bytes += p.capacity() * 4;
   return bytes;
