@@ -4,26 +4,19 @@
 
 namespace meniscus::fluids {
 
-void Offers::begin(std::span<const std::int32_t> sources, std::span<const mesh::Point> velocities) {
+void Offers::begin(std::span<const std::int32_t> sources) {
   sources_ = sources;
-  // Never less than before, and no value is set twice.
+  // Only those that offer something are written to, and read.
   if (sources_of_.size() < sources.size() + 1) sources_of_.resize(sources.size() + 1);
   offers_.assign(sources.size(), 0);
   if (targets_.size() < static_cast<std::size_t>(pieces())) targets_.resize(static_cast<std::size_t>(pieces()));
-  parallel_for(0, static_cast<Index>(sources.size()), chunk, [&](Index b, Index e) {
-    targets_[static_cast<std::size_t>(b / chunk)].clear();
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      const auto t = static_cast<std::size_t>(sources[i]);
-      sources_of_[i + 1] = {{}, velocities[t]};
-      places_[t + 1] = static_cast<std::int32_t>(i + 1);
-    }
-  });
+  for (std::size_t p = 0; p < static_cast<std::size_t>(pieces()); ++p) targets_[p].clear();
 }
 
 void Offers::end() {
   parallel_for(0, static_cast<Index>(sources_.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      places_[static_cast<std::size_t>(sources_[i]) + 1] = 0;
+      if (offers_[i] != 0) places_[static_cast<std::size_t>(sources_[i]) + 1] = 0;
   });
 }
 
@@ -33,26 +26,30 @@ bool Offers::choose(std::int32_t t) {
   return chosen.load(std::memory_order_relaxed) == 0 && chosen.exchange(1, std::memory_order_relaxed) == 0;
 }
 
-void Offers::set(Index i, const std::array<double, 4>& volumes) {
+void Offers::set(Index i, const std::array<double, 4>& volumes, const mesh::Point& velocity) {
   const auto s = static_cast<std::size_t>(i);
-  sources_of_[s + 1].volume = volumes;
-  bool any = false;
+  if (!(volumes[0] > 0 || volumes[1] > 0 || volumes[2] > 0 || volumes[3] > 0)) return;
+  offers_[s] = 1;
+  sources_of_[s + 1] = {volumes, velocity};
+  places_[static_cast<std::size_t>(sources_[s]) + 1] = static_cast<std::int32_t>(s + 1);
+  std::vector<std::int32_t>& targets = targets_[s / static_cast<std::size_t>(chunk)];
   const mesh::Tet& n = graph_.neighbours(sources_[s]);
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (!(volumes[k] > 0)) continue;
-    any = true;
-    if (choose(n[k])) targets_[s / static_cast<std::size_t>(chunk)].push_back(n[k]);
-  }
-  offers_[s] = any;
+  for (std::size_t k = 0; k < 4; ++k)
+    if (volumes[k] > 0 && choose(n[k])) targets.push_back(n[k]);
 }
 
-/// Asks for the memory that targets further on will need.
+/// Asks for the memory that targets further on will need: first what says where their sources are, then these.
 void Offers::fetch_sources(const std::vector<std::int32_t>& targets, std::size_t i, const TetWater& water) const {
-  constexpr std::size_t near = 6;
-  if (i + near >= targets.size()) return;
-  const std::int32_t t = targets[i + near];
-  __builtin_prefetch(&water.velocity[static_cast<std::size_t>(t)], 1);
-  for (const std::int32_t n : graph_.neighbours(t)) __builtin_prefetch(&places_[static_cast<std::size_t>(n + 1)]);
+  constexpr std::size_t near = 4, far = 10;
+  if (i + far < targets.size()) {
+    const std::int32_t t = targets[i + far];
+    __builtin_prefetch(&water.velocity[static_cast<std::size_t>(t)], 1);
+    __builtin_prefetch(&water.volume[static_cast<std::size_t>(t)], 1);
+    for (const std::int32_t n : graph_.neighbours(t)) __builtin_prefetch(&places_[static_cast<std::size_t>(n + 1)]);
+  }
+  if (i + near < targets.size())
+    for (const std::int32_t n : graph_.neighbours(targets[i + near]))
+      __builtin_prefetch(&sources_of_[static_cast<std::size_t>(places_[static_cast<std::size_t>(n + 1)])], 1);
 }
 
 /// Hands to a target what it has room for. Returns how much. Who offers nothing gives nothing: it is no exception, since which

@@ -20,14 +20,17 @@ class Offers {
         places_(static_cast<std::size_t>(graph.size()) + 1, 0),
         chosen_(static_cast<std::size_t>(graph.size()), 0) {}
 
-  /// Begins with a list of sources and the velocities that their water has now. The list has to stay until `end`.
-  void begin(std::span<const std::int32_t> sources, std::span<const mesh::Point> velocities);
+  /// Begins with a list of sources, which has to stay until `end`.
+  void begin(std::span<const std::int32_t> sources);
   void end();
 
   Index pieces() const { return (static_cast<Index>(sources_.size()) + chunk - 1) / chunk; }
-  /// What source i would give across each face, m^3; at most once before `take`. Without it, it gives nothing. Threads may call
+  /// Asks for the memory that `set` needs if it offers something to a tetrahedron.
+  void fetch(std::int32_t target) const { __builtin_prefetch(&chosen_[static_cast<std::size_t>(target)], 1); }
+  /// What source i would give across each face, m^3, and the velocity of its water; at most once before `take`. Without it, it
+  /// gives nothing. Threads may call
   /// it at the same time for sources of different pieces of `chunk`.
-  void set(Index i, const std::array<double, 4>& volumes);
+  void set(Index i, const std::array<double, 4>& volumes, const mesh::Point& velocity);
   /// Whether source i has offered anything, and after `take` what was taken of it in all.
   bool offers(Index i) const { return offers_[static_cast<std::size_t>(i)] != 0; }
   double taken(Index i) const {
@@ -65,7 +68,7 @@ class Offers {
   double hand_over(std::int32_t target, const TetWater& water, const Quantum& quantum, double room);
 
   const TetGraph& graph_;
-  /// Where `sources_of_` has tetrahedron t is in place t + 1: 0, which offers nothing, for those that are no sources; and for -1,
+  /// Where `sources_of_` has tetrahedron t is in place t + 1: 0, which offers nothing, for those that offer nothing; and for -1,
   /// which is beyond the boundary.
   std::vector<std::int32_t> places_;
   std::span<const std::int32_t> sources_;

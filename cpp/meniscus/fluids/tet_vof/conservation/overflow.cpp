@@ -102,8 +102,10 @@ void Overflow::fetch_neighbours(Index i, Index end) const {
   constexpr Index near = 4, far = 12;
   if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
   if (i + near >= end) return;
-  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)]))
+  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {
     __builtin_prefetch(&room_[static_cast<std::size_t>(std::max(n, 0))]);
+    offers_.fetch(std::max(n, 0));
+  }
 }
 
 /// Gives the excess of the sources to their neighbours with room, as evenly as they can take it, in rounds: until it is gone or
@@ -112,7 +114,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
   stuck_.clear();
   stuck_excess_.clear();
   for (int round = 0; round < most_rounds && !sources_.empty(); ++round) {
-    offers_.begin(sources_, water.velocity);
+    offers_.begin(sources_);
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const auto s = static_cast<std::size_t>(i);
@@ -124,7 +126,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
           free[k] = n[k] < 0 ? 0 : room_[static_cast<std::size_t>(n[k])];
           some = some || free[k] > 0;
         }
-        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_));
+        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_), water.velocity[static_cast<std::size_t>(sources_[s])]);
       }
     });
     offers_.take(
@@ -157,7 +159,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
 }
 
 /// Offers the rest to neighbours of higher ranks, in equal parts. Whether there are any.
-bool Overflow::offer_outward(const WaterRoom& room) {
+bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
   std::atomic<bool> any = false;
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     bool some = false;
@@ -179,7 +181,7 @@ bool Overflow::offer_outward(const WaterRoom& room) {
         offer[k] = --higher > 0 ? part : rest;
         rest -= offer[k];
       });
-      offers_.set(i, offer);
+      offers_.set(i, offer, water.velocity[static_cast<std::size_t>(sources_[s])]);
       some = true;
     }
     if (some) any = true;

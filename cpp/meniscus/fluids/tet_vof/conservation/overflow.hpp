@@ -79,9 +79,10 @@ class Overflow {
   bool claim(std::int32_t t);
   void enqueue(std::int32_t t);
   void fetch_neighbours(Index i, Index end) const;
+  void fetch_ways(const WaterRoom& room, Index i, Index end) const;
   void fill_neighbours(const TetWater& water);
   void drop_settled();
-  bool offer_outward(const WaterRoom& room);
+  bool offer_outward(const TetWater& water, const WaterRoom& room);
   std::int32_t order_by_room(const WaterRoom& room, std::int32_t highest);
   void measure_excess(const TetWater& water, const WaterRoom& room);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,

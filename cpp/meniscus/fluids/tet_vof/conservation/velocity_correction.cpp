@@ -1,5 +1,6 @@
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace meniscus::fluids {
@@ -7,6 +8,8 @@ namespace {
 
 constexpr Index chunk = 1024;
 constexpr Index scan_chunk = 1 << 14;
+/// How far ahead memory is asked for: that of a tetrahedron, and that of its neighbours.
+constexpr Index far = 10, near = 5;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
 constexpr double crumbs = 16;
 
@@ -63,6 +66,23 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
         auto& next = pieces_[piece];
         next.clear();
         for (Index i = b; i < e; ++i) {
+          if (i + far < e) {
+            const std::int32_t t = list[first + static_cast<std::size_t>(i + far)];
+            const auto at = static_cast<std::size_t>(t);
+            __builtin_prefetch(&water.velocity[at], 1);
+            __builtin_prefetch(&normals[at]);
+            __builtin_prefetch(&solid[at]);
+            __builtin_prefetch(&water.volume[at]);
+            __builtin_prefetch(&room.capacity[at]);
+            __builtin_prefetch(&graph_.neighbours(t));
+          }
+          if (i + near < e)
+            for (const std::int32_t n : graph_.neighbours(list[first + static_cast<std::size_t>(i + near)])) {
+              const auto at = static_cast<std::size_t>(std::max(n, 0));
+              __builtin_prefetch(&seen_[at], 1);
+              __builtin_prefetch(&room.ranks[at]);
+              __builtin_prefetch(&graph_.neighbours(std::max(n, 0)));
+            }
           const std::int32_t t = list[first + static_cast<std::size_t>(i)];
           const auto at = static_cast<std::size_t>(t);
           const double c = (solid[at] - water.velocity[at]).dot(normals[at]);
@@ -72,8 +92,8 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           // A column of water hands it on only where it is full.
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
-            if (n >= 0 && !is_seen(n) && water.volume[static_cast<std::size_t>(n)] > 0 &&
-                rests_on(room, n, static_cast<std::int32_t>(level), whole) && see(n))
+            if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) &&
+                water.volume[static_cast<std::size_t>(n)] > 0 && see(n))
               next.push_back(n);
         }
       });
