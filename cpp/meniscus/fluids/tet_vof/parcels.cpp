@@ -14,6 +14,8 @@ namespace {
 constexpr int bucket_bits = 11;
 constexpr std::size_t width = std::size_t{1} << bucket_bits;
 constexpr std::size_t most_groups = 64;
+/// Parcels in a piece of a loop where there are few.
+constexpr Index few = 512;
 
 /// Sums of what goes to consecutive tetrahedra.
 class Sums {
@@ -90,6 +92,7 @@ void Parcels::add_to(const TetWater& water, Workspace& workspace) {
   first_[pieces_.size()] = static_cast<std::uint32_t>(count);
   if (count == 0) return;
   const std::size_t buckets = (water.volume.size() + width - 1) >> bucket_bits;
+  if (count < 4 * buckets) return add_few_to(water);
   group(buckets, workspace);
   parallel_for(0, static_cast<Index>(buckets), 1, [&](Index b, Index) {
     const auto begin = order_.begin() + bucket_[static_cast<std::size_t>(b)];
@@ -110,8 +113,36 @@ void Parcels::add_to(const TetWater& water, Workspace& workspace) {
   });
 }
 
+/// The same for few parcels far from each other, which would fill hardly any range: sorts them by target and number.
+void Parcels::add_few_to(const TetWater& water) {
+  keys_.clear();
+  std::uint64_t number = 0;
+  for (const ParcelList& list : pieces_)
+    for (std::size_t i = 0; i < list.size(); ++i) keys_.push_back(static_cast<std::uint64_t>(list.target(i)) << 32 | number++);
+  std::sort(keys_.begin(), keys_.end());
+  const auto target_of = [&](std::size_t k) { return static_cast<std::size_t>(keys_[k] >> 32); };
+  parallel_for(0, static_cast<Index>(keys_.size()), few, [&](Index b, Index e) {
+    auto k = static_cast<std::size_t>(b);
+    // Who has the first parcel of a target adds all of them.
+    while (k > 0 && k < static_cast<std::size_t>(e) && target_of(k) == target_of(k - 1)) ++k;
+    while (k < static_cast<std::size_t>(e)) {
+      const std::size_t target = target_of(k);
+      double volume = 0;
+      mesh::Point momentum = mesh::Point::Zero();
+      for (; k < keys_.size() && target_of(k) == target; ++k) {
+        const auto n = static_cast<std::uint32_t>(keys_[k]);
+        const auto piece = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), n) - first_.begin()) - 1;
+        const std::size_t i = n - first_[piece];
+        volume += pieces_[piece].volume(i);
+        momentum += pieces_[piece].volume(i) * pieces_[piece].velocity(i);
+      }
+      water.mix(target, volume, momentum);
+    }
+  });
+}
+
 std::size_t Parcels::nbytes() const {
-  std::size_t bytes = (first_.capacity() + order_.capacity() + bucket_.capacity()) * 4;
+  std::size_t bytes = (first_.capacity() + order_.capacity() + bucket_.capacity()) * 4 + keys_.capacity() * 8;
   for (const ParcelList& p : pieces_) bytes += p.nbytes() + sizeof(ParcelList);
   return bytes;
 }

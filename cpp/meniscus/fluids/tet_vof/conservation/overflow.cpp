@@ -64,6 +64,8 @@ void Overflow::collect(const TetWater& water, const WaterRoom& room, bool bounda
   lists_.fill(graph_.size(), scan_chunk, sources_, [&](Index i, std::vector<std::int32_t>& found) {
     const auto t = static_cast<std::int32_t>(i);
     const auto at = static_cast<std::size_t>(i);
+    // Most of a mesh is dry.
+    if (!measure && water.volume[at] == 0) return;
     const bool above = water.volume[at] > room.capacity[at];
     if (measure) room_[at] = above || room.ranks[at] < 0 ? 0 : free_of(t, water, room);
     if (above && excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t))) found.push_back(t);
@@ -99,7 +101,7 @@ void Overflow::drop_settled() {
 
 /// Asks for the memory that sources further on in the list will need: they are scattered over the mesh.
 void Overflow::fetch_neighbours(Index i, Index end) const {
-  constexpr Index near = 4, far = 12;
+  constexpr Index near = 8, far = 16;
   if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
   if (i + near >= end) return;
   for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {

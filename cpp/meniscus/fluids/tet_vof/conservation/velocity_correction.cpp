@@ -105,8 +105,14 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
       }
     }
   }
-  for (const auto& list : queue_)
-    for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
+  std::size_t visited = 0;
+  for (const auto& list : queue_) visited += list.size();
+  // One by one where these are few: a list names them in another order than that of memory.
+  if (visited > seen_.size() / 32)
+    std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
+  else
+    for (const auto& list : queue_)
+      for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
   return impulse;
 }
 
