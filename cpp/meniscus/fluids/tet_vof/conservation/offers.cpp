@@ -40,7 +40,7 @@ void Offers::set(Index i, const std::array<double, 4>& volumes, const mesh::Poin
 
 /// Asks for the memory that targets further on will need: first what says where their sources are, then these.
 void Offers::fetch_sources(const std::vector<std::int32_t>& targets, std::size_t i, const TetWater& water) const {
-  constexpr std::size_t near = 4, far = 10;
+  constexpr std::size_t near = 6, far = 16;
   if (i + far < targets.size()) {
     const std::int32_t t = targets[i + far];
     __builtin_prefetch(&water.velocity[static_cast<std::size_t>(t)], 1);

@@ -57,17 +57,27 @@ double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom&
   return v >= crumbs * quantum_.size() ? v : 0;
 }
 
+/// Finds the room of a range of tetrahedra. Without branches, so that several are found at a time.
+void Overflow::measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room) {
+  const double least = crumbs * quantum_.size();
+  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    const double v = quantum_.floor_of_small(std::max(room.capacity[i] - water.volume[i], 0.0));
+    room_[i] = (v >= least) & (room.ranks[i] >= 0) ? v : 0.0;
+  }
+}
+
 /// Lists the tetrahedra above capacity, ascending; without `boundary`, not those at the boundary of the mesh. With `measure`,
 /// also finds the room of all.
 void Overflow::collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure) {
+  static_assert(scan_chunk % row == 0);
   if (measure) room_.resize(static_cast<std::size_t>(graph_.size()));
   lists_.fill(graph_.size(), scan_chunk, sources_, [&](Index i, std::vector<std::int32_t>& found) {
     const auto t = static_cast<std::int32_t>(i);
     const auto at = static_cast<std::size_t>(i);
+    if (measure && i % row == 0) measure_room(i, std::min(i + row, graph_.size()), water, room);
     // Most of a mesh is dry.
-    if (!measure && water.volume[at] == 0) return;
+    if (water.volume[at] == 0) return;
     const bool above = water.volume[at] > room.capacity[at];
-    if (measure) room_[at] = above || room.ranks[at] < 0 ? 0 : free_of(t, water, room);
     if (above && excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t))) found.push_back(t);
   });
 }

@@ -72,9 +72,12 @@ class Overflow {
 
   /// Tetrahedra that are scanned in one piece.
   static constexpr Index scan_chunk = 1 << 14;
+  /// Tetrahedra whose room is found before they are looked at, while they are in a core's own memory.
+  static constexpr Index row = 1 << 9;
 
   double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
+  void measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room);
   void collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure);
   bool claim(std::int32_t t);
   void enqueue(std::int32_t t);

@@ -191,7 +191,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
 
 /// Asks for the memory that the first steps of searches from sources further on will need.
 void Overflow::fetch_ways(const WaterRoom& room, Index i, Index end) const {
-  constexpr Index near = 3, far = 8;
+  constexpr Index near = 4, far = 10;
   const auto fetch = [&](std::int32_t t) {
     __builtin_prefetch(&room.ranks[static_cast<std::size_t>(t)]);
     __builtin_prefetch(&room_[static_cast<std::size_t>(t)]);

@@ -9,7 +9,7 @@ namespace {
 constexpr Index chunk = 1024;
 constexpr Index scan_chunk = 1 << 14;
 /// How far ahead memory is asked for: that of a tetrahedron, and that of its neighbours.
-constexpr Index far = 10, near = 5;
+constexpr Index far = 16, near = 8;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
 constexpr double crumbs = 16;
 
