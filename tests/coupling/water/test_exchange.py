@@ -54,7 +54,7 @@ def test_everything_is_there_after_every_stage(exchange: str, seed: int) -> None
     drains = [Drain(Sphere((0.75, 1.0, 0.9), 0.15), start=0.1)]
     stream = [LiquidSource(Sphere((1.0, 0.9, 1.75), 0.17), velocity=(0.0, 0.0, -1.5))]
     coupling: dict[str, Any] = {"exchange": exchange, "sources": sources, "drains": drains, "vof_to_grid": 0.5, "seed": seed}
-    sim = ball(14, pose=swing, level=0.7, grid_sources=stream, **coupling)
+    sim = ball(14, pose=swing, level=0.6, thickness=0.35, grid_sources=stream, **coupling)
     for k in range(16):
         if k % 5 == 3:
             x = rng.uniform(0.2, 1.8, (40, 3))
@@ -174,7 +174,7 @@ def test_owned_exchange_keeps_the_measured_volume_of_a_stream() -> None:
         ledger = sim.ledger()
         assert abs(ledger.error) <= 1e-12
         # What the level set measures follows what it is to hold with the error of a step.
-        assert abs(ledger.measured_error) <= 1e-3 * ledger.injected + 1e-5 * ledger.grid
+        assert abs(ledger.measured_error) <= 1e-3 * ledger.injected + 3e-5 * ledger.grid
     assert ledger.injected > 0.01
     assert ledger.transfers["drops to grid"][0] > 0.1 * ledger.injected
 

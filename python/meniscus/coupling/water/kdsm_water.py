@@ -73,7 +73,7 @@ class KDSMWater(Passing, Stateful):
 
     Raises:
         TypeError, ValueError: other arguments; a mesh outside of the grid, a body that is not that of the mesh, tetrahedra larger than the
-            cells of the grid, clocks that differ.
+            cells of the grid, a liquid at a time without a mesh.
 
     Source: Lee 2018, section 3.4.
     """
@@ -132,7 +132,10 @@ class KDSMWater(Passing, Stateful):
         changes = {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density, **changes}
         outside = self._outside_mesh if self.options.exchange == "literal" else None
         filled = [s for s in sources if isinstance(s, LiquidSource)]
+        if not mesh.start <= liquid.time <= mesh.end:
+            raise ValueError(f"liquid must be within the motion of the mesh, {mesh.start:g} s to {mesh.end:g} s, not at {liquid.time:g} s")
         vof = TetVOF(mesh, liquid.solid, outside=outside, sources=filled, drains=drains, options=tet_options, **changes)
+        vof.time = liquid.time
         self.vof = self.declare("vof", vof)
         self.adhesion = adhesion
         self.time = self.declare("time", vof.time)
@@ -149,14 +152,14 @@ class KDSMWater(Passing, Stateful):
 
     def _check_setting(self) -> None:
         grid, x = self.liquid.grid, self.vof.positions
-        if self.liquid.time != self.vof.time:
-            raise ValueError(f"liquid must be at the start of the mesh's motion, {self.vof.time:g} s, not at {self.liquid.time:g} s")
         low = np.array(grid.origin)
         if (x.max(axis=0) <= low).any() or (x.min(axis=0) >= low + np.array(grid.extent)).any():
             raise ValueError("the mesh must lie in the grid, but is outside of it")
         edge = self._edge()
-        if edge > grid.spacing:
-            raise ValueError(f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, cells {grid.spacing:.3g} m")
+        if edge > grid.spacing * (1 + 1e-9):
+            raise ValueError(
+                f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, the cells {grid.spacing:.3g} m"
+            )
 
     def _edge(self) -> float:
         """Return the mean of the longest edges of tetrahedra, m."""

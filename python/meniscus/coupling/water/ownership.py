@@ -119,6 +119,23 @@ class Kept:
         return around
 
 
+def around(cells: Bools, *, any_of: bool) -> Bools:
+    """Return where any, or else all, of a cell and its neighbours, also across edges and corners, are among these; there is nothing beyond."""
+    result = cells.copy()
+    for d in range(cells.ndim):
+        low, high = ([slice(None)] * cells.ndim for _ in range(2))
+        low[d], high[d] = slice(None, -1), slice(1, None)
+        last = result.copy()
+        for a, b in ((tuple(low), tuple(high)), (tuple(high), tuple(low))):
+            result[a] = result[a] | last[b] if any_of else result[a] & last[b]
+        if not any_of:
+            for end in (0, -1):
+                side: list[Any] = [slice(None)] * cells.ndim
+                side[d] = end
+                result[tuple(side)] = False
+    return result
+
+
 def spread_points(cells: Floats, spacing: float, count: int, draws: Floats) -> Floats:
     """Return count^dim points in each cell, one in each part of it, moved within that by draws (k, dim) in [0, 1).
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus.core import uniform
 from meniscus.coupling.water.ledger import Transfers
 from meniscus.coupling.water.options import KDSMWaterOptions
-from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners, centroids_of, parts_of, spread_points
+from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners, around, centroids_of, parts_of, spread_points
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.tetrahedra.ledger import TetLedger
@@ -110,11 +110,15 @@ class Passing:
         if not marked.any():
             return
         block, time = kept.block, self.vof.time + dt
-        found = self.vof.mesh.locate(block.centres(marked), time).tets
-        marked[marked] = (found >= 0) & (self.vof.rank[found] >= 0)
+        before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
+        # Cells with water around them lose some, too, so these have to be in the mesh as well.
+        near = around(marked, any_of=True) & (before > 0)
+        found = self.vof.mesh.locate(block.centres(near), time).tets
+        takes = ~kept.outside | (before == 0)
+        takes[near] |= (found >= 0) & (self.vof.rank[found] >= 0)
+        marked &= around(takes, any_of=False)
         if not marked.any():
             return
-        before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
         given = self.liquid.hand_over(kept.region(marked), dt=dt)
         after = self.liquid.levelset.volume_fractions().array[block.cells]
         share = np.where(kept.outside, np.maximum(before - after, 0.0), 0.0)
