@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.coupled_water import air, ball, run
 from support.same_bits import everywhere
+from support.tet_vof.coupled import air, ball, run
 
 import meniscus as ms
 from meniscus.coupling import KDSM, DropSource, KDSMWater, KDSMWaterOptions
@@ -96,7 +96,7 @@ def test_snapshots_copies_and_pickles_go_on_alike(changes: dict[str, Any]) -> No
 
 def test_a_pickle_goes_on_alike() -> None:
     rest = icosphere(2, 0.3)
-    kdsm = KDSM.build(rest, lambda t: rest.vertices + (1.0, 1.0, 1.0), np.linspace(0, 1, 3), cell_size=0.16, layers=2)
+    kdsm = KDSM.build(rest, lambda t: rest.vertices + 1.0, np.linspace(0, 1, 3), cell_size=0.16, layers=2)
     sim = KDSMWater(kdsm.moving(), LiquidSolver(ms.Grid((12,) * 3, 1 / 6), LiquidOptions(expansion=True)))
     sim.vof.fill(Sphere((1.0, 1.0, 1.4), 0.2))
     sim.step(0.02)
@@ -148,7 +148,9 @@ def test_parameters_may_change_with_time() -> None:
         asked.append(time)
         return 0.5
 
-    sim = simulation(vof_to_grid=half, adhesion=lambda t: Adhesion(strength=3.0 + t), jitter=lambda t: 0.2 + t, drop_radius=lambda t: (0.01, 0.03))
+    sim = simulation(
+        vof_to_grid=half, adhesion=lambda t: Adhesion(strength=3.0 + t), jitter=lambda t: 0.2 + t, drop_radius=lambda t: (0.01, 0.03)
+    )
     run(sim, 0.06)
     assert max(asked) > 0.03
     assert sim.vof.adhesion is not None
@@ -178,7 +180,7 @@ def test_bad_input_gets_one_sentence() -> None:
     far = MovingTetMesh(mesh.rest, lambda t: mesh.rest.vertices + 9.0)
     refused("the mesh must lie in the grid", KDSMWater, far, liquid())
     refused("tetrahedra must not be larger than the cells", KDSMWater, mesh, liquid(48, 1 / 24))
-    kdsm = KDSM.build(rest, lambda t: rest.vertices + (1.0, 1.0, 1.0), np.linspace(0, 1, 3), cell_size=0.16, layers=2)
+    kdsm = KDSM.build(rest, lambda t: rest.vertices + 1.0, np.linspace(0, 1, 3), cell_size=0.16, layers=2)
     refused("the solid of liquid must be that of the mesh", KDSMWater, kdsm, liquid())
     other = LiquidSolver(ms.Grid((12,) * 3, 1 / 6), solid=Sphere((1.0, 1.0, 1.0), 0.3))
     refused("the solid of liquid must be that of the mesh", KDSMWater, kdsm, other)
@@ -202,7 +204,7 @@ def test_bad_input_gets_one_sentence() -> None:
 
 def test_a_time_beyond_the_animation_is_refused_and_nothing_is_lost() -> None:
     rest = icosphere(2, 0.3)
-    kdsm = KDSM.build(rest, lambda t: rest.vertices + (1.0, 1.0, 1.0), np.linspace(0, 0.1, 3), cell_size=0.16, layers=2)
+    kdsm = KDSM.build(rest, lambda t: rest.vertices + 1.0, np.linspace(0, 0.1, 3), cell_size=0.16, layers=2)
     liquid = LiquidSolver(ms.Grid((12,) * 3, 1 / 6), LiquidOptions(expansion=True), solid=kdsm.solid)
     sim = KDSMWater(kdsm, liquid)
     sim.vof.fill(Sphere((1.0, 1.0, 1.4), 0.2))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.coupled_water import RADIUS, air, ball, momentum, run
+from support.tet_vof.coupled import RADIUS, air, ball, momentum, run
 
 from meniscus.coupling import KDSMWater
+from meniscus.coupling.water.setting import edge_of
 from meniscus.surface import Box, LevelSet, Pose, Sphere
 
 G = 9.81
@@ -23,7 +24,7 @@ def test_a_ball_at_rest_in_a_pool_at_rest_moves_no_water(exchange: str, level: f
     before = sim.ledger()
     for _ in range(400):
         sim.step(0.02)
-    limit = 1e-3 * math.sqrt(G * sim._edge())
+    limit = 1e-3 * math.sqrt(G * edge_of(sim.vof))
     assert sim.liquid.report is not None
     assert sim.liquid.report.max_speed < limit
     assert np.abs(sim.vof.velocity).max() < limit
@@ -46,7 +47,7 @@ def test_the_literal_document_lets_water_fall_past_a_body() -> None:
         run(sim, 0.4)
         speeds[buoyancy] = float(np.abs(sim.vof.velocity[sim.vof.cut]).max())
     assert speeds[True] < 0.3 * speeds[False]
-    assert speeds[False] > 0.3 * math.sqrt(G * sim._edge())
+    assert speeds[False] > 0.3 * math.sqrt(G * edge_of(sim.vof))
 
 
 def test_velocity_in_free_fall_is_g_t_in_all_three() -> None:
