@@ -142,7 +142,7 @@ def test_a_multiplier_of_zero_changes_no_bit() -> None:
 
 def test_a_mesh_that_stays_dry_leaves_the_bits_of_the_plain_solver() -> None:
     def dam(solver: LiquidSolver) -> None:
-        solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 3.0, 0.8)))
+        solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 3.0, 0.5)))
 
     n = 14
     sim = air(n, box=((0.7, 0.7, 1.5), (1.3, 1.3, 1.75)))
