@@ -1,7 +1,24 @@
-"""Coupling of solids and fluids: the mesh of air around an animated creature."""
+"""Coupling of solids and fluids: the mesh of air around an animated creature, and water around it."""
 
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.skinning import AirMaterial, Mode, Skinning
+from meniscus.coupling.water.drop_source import DropSource
+from meniscus.coupling.water.kdsm_water import KDSMWater, KDSMWaterReport
+from meniscus.coupling.water.ledger import WaterLedger
+from meniscus.coupling.water.options import KDSMWaterOptions
 
-__all__ = ["KDSM", "AirMaterial", "Cause", "Degenerate", "KDSMReport", "Mode", "Skinning"]
+__all__ = [
+    "KDSM",
+    "AirMaterial",
+    "Cause",
+    "Degenerate",
+    "DropSource",
+    "KDSMReport",
+    "KDSMWater",
+    "KDSMWaterOptions",
+    "KDSMWaterReport",
+    "Mode",
+    "Skinning",
+    "WaterLedger",
+]

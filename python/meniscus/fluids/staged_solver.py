@@ -133,7 +133,7 @@ class StagedSolver(Stateful, Generic[Report]):
             ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
         """
         dt = _checks.positive("dt", dt)
-        self.running_report = report = self._report_type(dt=dt)
+        self.begin(dt)
         try:
             if on_stage is not None:
                 _checks.function("on_stage", on_stage)
@@ -142,10 +142,23 @@ class StagedSolver(Stateful, Generic[Report]):
                     getattr(self, name)(dt)
                     if on_stage:
                         on_stage(name, self)
-                self._complete(report)
-                self.time += dt
+                return self.end()
         finally:
             self.running_report = self._report_type()
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
+        self.running_report = self._report_type(dt=_checks.positive("dt", dt))
+
+    def end(self) -> Report:
+        """End the step that `begin` has begun, when all stages were called; return its report, also stored as `report`.
+
+        Raises:
+            ValueError: a value is no longer finite.
+        """
+        report, self.running_report = self.running_report, self._report_type()
+        self._complete(report)
+        self.time += report.dt
         self.report = report
         return report
 

@@ -57,8 +57,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
 
         A face represents the liquid in half of each cell next to it; cells with their centre in the solid hold none.
         """
-        core: Any = _fluids  # overloaded over dimension and scalar
-        return tuple(core.liquid_momentum(self.velocity._core, self.levelset.field._core, self._outside_cells()))
+        return self._momentum(self._solid.at(self.time))
 
     @exclusively
     def add_drops(self, positions: npt.ArrayLike, velocities: npt.ArrayLike, volumes: npt.ArrayLike) -> Exchange:
@@ -180,27 +179,28 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         return self.surface.gather(self.velocity, solid, self.volume)
 
     @exclusively
-    def hand_over(self, region: Any) -> Exchange:
+    def hand_over(self, region: Any, *, dt: float = 0.0) -> Exchange:
         """Empty a region, and return the volume and the momentum of the liquid that was in it, which is another's from now on.
 
         The volume is what the region's absence changes, and what waited in it for room; as much less is expected. Drops stay.
 
         Args:
             region: as that of a `LiquidSource`.
+            dt: within a step, its length, s: the solid is that at its end.
 
         Raises:
             TypeError, ValueError: no such region, or one of another dimension; nothing is changed.
         """
-        phi, solid = self._sampled(region), self._solid.at(self.time)
+        phi, solid = self._sampled(region), self._solid_after(dt)
         volume, momentum = self.expansion.take_in(phi, self.velocity)
         self.volume.totals["given"] += volume
         if self.surface.would_change(phi, filled=False):
             nodes = self._outside(solid)
             self.volume.measure(self.levelset, nodes)
-            before = np.array(self.momentum())
+            before = np.array(self._momentum(solid))
             self.surface.drain(phi)
             volume -= self.volume.update_after_sources("given", self.levelset, nodes)
-            momentum += before - self.momentum()
+            momentum += before - self._momentum(solid)
             self.surface.redistance(solid)
         return Exchange(0, volume, tuple(momentum.tolist()))
 
@@ -230,7 +230,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         if volume and not len(holds):
             raise ValueError("region must hold the centre of a cell, so that there is liquid to receive the volume")
         nodes, before = self._outside(solid), np.array(self.momentum())
-        wet = self._face_volumes()
+        wet = [v / self.grid.spacing**self.grid.dimension for v in self.face_volumes()]
         change = 0.0
         if filling:
             self.volume.measure(self.levelset, nodes)
@@ -251,7 +251,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         return Exchange(0, received, tuple(momentum.tolist()), tuple(gained.tolist()))
 
     @exclusively
-    def expand(self, positions: npt.ArrayLike, volumes: npt.ArrayLike) -> float:
+    def expand(self, positions: npt.ArrayLike, volumes: npt.ArrayLike, *, dt: float = 0.0) -> float:
         """Let the liquid make room for volumes that it receives, or close up after volumes that it gives; return their sum.
 
         They wait in `expansion` for the next projections. Velocities stay: what is received moves as the liquid around it.
@@ -259,6 +259,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         Args:
             positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid.
             volumes: (n,), m^3 (in 2-D m^2): positive for what is received, negative for what is given.
+            dt: within a step, its length, s: the solid is that at its end.
 
         Raises:
             TypeError, ValueError: wrong types or shapes, or values that are not finite; nothing is changed.
@@ -268,19 +269,22 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             raise ValueError(f"positions must have shape (n, {self.grid.dimension}) for n volumes, not {x.shape} for {v.shape}")
         _checks.require_finite("positions", x)
         _checks.require_finite("volumes", v)
-        nodes = self._outside(self._solid.at(self.time))
+        nodes = self._outside(self._solid_after(dt))
         self.expansion.add(np.ascontiguousarray(x), np.ascontiguousarray(v), self.levelset, nodes)
         self.volume.totals["received"] += float(v[v > 0].sum())
         self.volume.totals["given"] -= float(v[v < 0].sum())
         return float(v.sum())
 
     @exclusively
-    def blend_velocity(self, values: MacField | Sequence[npt.NDArray[Any]], weights: Sequence[npt.NDArray[Any]]) -> Exchange:
+    def blend_velocity(
+        self, values: MacField | Sequence[npt.NDArray[Any]], weights: Sequence[npt.NDArray[Any]], *, dt: float = 0.0
+    ) -> Exchange:
         """Draw the velocity of faces towards values: u + w (v - u).
 
         Args:
             values: m/s, a MacField of this grid and dtype, or one array per axis.
             weights: one array per axis of the shape and dtype of the component, 0 to 1; faces with 0 keep every bit.
+            dt: within a step, its length, s: the solid is that at its end.
 
         Returns:
             The momentum that the liquid has gained, and whoever has lent the values has lost.
@@ -293,7 +297,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         """
         v, w = self._face_arrays("values", values), self._face_arrays("weights", weights)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, self._outside_cells(), v, w))
+        cells = _cells_outside(self._solid_after(dt))
+        gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
         return Exchange(0, 0.0, gained, gained)
 
     @exclusively
@@ -335,6 +340,16 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         )
         return out
 
+    def face_volumes(self, dt: float = 0.0) -> list[Floats]:
+        """Return the liquid that each face stands for, m^3 (in 2-D m^2), one array per axis; `dt` as for `expand`."""
+        core: Any = _fluids  # overloaded over dimension and scalar
+        cells = _cells_outside(self._solid_after(dt))
+        volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
+        for d, v in enumerate(volumes):
+            core.face_volumes(self.levelset.field._core, cells, d, v)
+            v *= self.grid.spacing**self.grid.dimension
+        return volumes
+
     def _air_with_pressure(self) -> npt.NDArray[np.bool_] | None:
         """Return the mask of the air whose pressure the last projection has solved for, or None."""
         return None if self.pockets is None or not self.pockets.count else self.pockets.cells
@@ -344,8 +359,15 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         return None if solid is None else solid.levelset
 
     def _outside_cells(self) -> npt.NDArray[np.bool_] | None:
-        solid = self._solid.at(self.time)
-        return None if solid is None else solid.outside_cells
+        return _cells_outside(self._solid.at(self.time))
+
+    def _solid_after(self, dt: float) -> SolidBoundary | None:
+        """Return the solid dt seconds from now."""
+        return self._solid.at(self.time + _checks.number("dt", dt), dt or None)
+
+    def _momentum(self, solid: SolidBoundary | None) -> tuple[float, ...]:
+        core: Any = _fluids  # overloaded over dimension and scalar
+        return tuple(core.liquid_momentum(self.velocity._core, self.levelset.field._core, _cells_outside(solid)))
 
     def _spray(self) -> Particles:
         if self.particles is None or self.options.air == "fluid":
@@ -387,10 +409,6 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             arrays.append(np.ascontiguousarray(array))
         return tuple(arrays)
 
-    def _face_volumes(self) -> list[Floats]:
-        """Return the liquid around each face, in cells, per axis."""
-        core: Any = _fluids  # overloaded over dimension and scalar
-        volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
-        for d, v in enumerate(volumes):
-            core.face_volumes(self.levelset.field._core, self._outside_cells(), d, v)
-        return volumes
+
+def _cells_outside(solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:
+    return None if solid is None else solid.outside_cells

@@ -63,6 +63,8 @@ class TetGeometry(MemoryOwner):
         self.capacity = np.zeros(m)
         self._kinds = np.zeros(m, np.uint8)
         self._new_kinds = np.zeros(m, np.uint8)
+        self._found_kinds = np.zeros(m, np.uint8)
+        self._excluded: npt.NDArray[np.bool_] | None = None
         self.ranks = np.zeros(m, np.int32)
         self.highest = 0
         self._closed = np.zeros(m, np.uint8)
@@ -124,7 +126,7 @@ class TetGeometry(MemoryOwner):
         self._locators = (self._locators[1], self.moving._locator_at(self.moving._time("t + dt", time)))
 
     def _measure(self, stages: Any, time: float, dt: float | None, band: float, *, reuse: bool) -> None:
-        kinds = self._new_kinds
+        kinds = self._found_kinds
         kinds[...] = _OPEN
         if self.on_tets is not None:
             still = not isinstance(self.solid, Solid) or not self.solid.moves
@@ -139,10 +141,18 @@ class TetGeometry(MemoryOwner):
                 self._warned = True
                 warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)
         self._band = band
-        if self.may_be_disabled:
+        if self.moving._flags is not None:
             kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
             if (kinds == _DISABLED).all():
                 raise ValueError(f"all tetrahedra are disabled at {time:g} s, so that nothing can hold water")
+        self._rank(stages)
+
+    def _rank(self, stages: Any) -> None:
+        """Find ranks, where other tetrahedra hold water than before, and the room of each."""
+        kinds = self._new_kinds
+        kinds[...] = self._found_kinds
+        if self._excluded is not None:
+            kinds[self._excluded & (kinds != _INSIDE)] = _DISABLED
         if not self._ranked or not np.array_equal(kinds, self._kinds):
             self._kinds[...] = kinds
             self._ranked = True
@@ -176,7 +186,18 @@ class TetGeometry(MemoryOwner):
     @property
     def may_be_disabled(self) -> bool:
         """Whether there are times at which tetrahedra hold nothing."""
-        return self.moving._flags is not None
+        return self.moving._flags is not None or self._excluded is not None
+
+    @property
+    def excluded(self) -> npt.NDArray[np.bool_] | None:
+        """Tetrahedra (m,) that hold no water, because it is another's; None: none."""
+        return self._excluded
+
+    def exclude(self, stages: Any, which: npt.NDArray[np.bool_] | None) -> None:
+        """Let these tetrahedra hold no water, and all others that can."""
+        self._excluded = which
+        if self._time is not None:
+            self._rank(stages)
 
     def at_boundary(self) -> Ints:
         """Return the tetrahedra with a face without a neighbour, ascending."""

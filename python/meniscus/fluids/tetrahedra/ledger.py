@@ -12,12 +12,12 @@ from meniscus.core.state import State
 
 Floats = npt.NDArray[np.float64]
 
-VOLUMES = ("filled", "inflow", "sources", "absorbed", "emitted", "drained")
+VOLUMES = ("filled", "inflow", "sources", "absorbed", "emitted", "drained", "given")
 """What changes the volume: the first four add, the others take."""
 _ADD = 4
-MOMENTA = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "walls", "pressure", "emitted", "drained")
-"""What changes the momentum: the last two take, the others add."""
-_ADD_MOMENTUM = 9
+MOMENTA = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "walls", "pressure", "shared", "emitted", "drained", "given")
+"""What changes the momentum: the last three take, the others add."""
+_ADD_MOMENTUM = 10
 
 
 class Accounts(State):
@@ -104,9 +104,10 @@ class TetLedger:
         absorbed: drops taken in.
         emitted: as drops.
         drained: by drains.
+        given: to another representation of the water.
         momentum: of the water in the tetrahedra and of what waits, summed anew, kg m/s.
         impulses: what has changed it, kg m/s, by name: those of `filled`, ..., gravity, adhesion, of
-            the body, of walls at the boundary of the mesh, and of pressure.
+            the body, of walls at the boundary of the mesh, of pressure, and what was shared with others.
         volume_error: in_tets + waiting less than what the accounts say, m^3.
         momentum_error: likewise, kg m/s (3,).
         momentum_scale: sum of the sizes of all impulses, kg m/s: what round-off is relative to.
@@ -122,6 +123,7 @@ class TetLedger:
     absorbed: float
     emitted: float
     drained: float
+    given: float
     momentum: Floats
     impulses: dict[str, Floats]
     volume_error: float

@@ -74,7 +74,7 @@ class TetVOF(TetWater):
         "emit",
     )
     """Stages of a step, in this order; each is a method that takes dt, s."""
-    settings: ClassVar[tuple[str, ...]] = ("adhesion", "porosity")
+    settings: ClassVar[tuple[str, ...]] = ("adhesion", "porosity", "excluded")
 
     def __init__(
         self,
@@ -132,23 +132,36 @@ class TetVOF(TetWater):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        report = TetVOFReport(dt=dt)
         try:
             with self.transaction():
-                self.running_report = report
+                self.begin(dt)
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage is not None:
                         on_stage(name, self)
-                self.time = _checks.number("time", self.time + dt)
-                self.steps += 1
-                report.time, report.volume = self.time, self.total_volume()
-                report.wet = int(np.count_nonzero(self.volume))
-                _checks.require_finite("velocity", self.velocity)
-                self._require_balance()
-                self._moved_by, self._transit, self._phase = None, False, ""
+                return self.end()
         finally:
             self.running_report = TetVOFReport()
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
+        self.running_report = TetVOFReport(dt=_checks.positive("dt", dt))
+
+    def end(self) -> TetVOFReport:
+        """End the step that `begin` has begun, when all stages were called; return its report, also stored as `report`.
+
+        Raises:
+            ValueError: a value is not finite.
+            RuntimeError: water has come or gone that no account knows.
+        """
+        report, self.running_report = self.running_report, TetVOFReport()
+        self.time = _checks.number("time", self.time + report.dt)
+        self.steps += 1
+        report.time, report.volume = self.time, self.total_volume()
+        report.wet = int(np.count_nonzero(self.volume))
+        _checks.require_finite("velocity", self.velocity)
+        self._require_balance()
+        self._moved_by, self._transit, self._phase = None, False, ""
         self.report = report
         return report
 

@@ -141,6 +141,21 @@ class TetWater(Stateful):
             self._geometry.porosity = given
             self._geometry.forget()
 
+    @property
+    def excluded(self) -> npt.NDArray[np.bool_] | None:
+        """Which tetrahedra (m,) hold no water because it is another's, as if they were disabled; may be set; None: none.
+
+        Water that they hold is left to `give`; what is there at the next step leaves as drops.
+        """
+        mask = self._geometry.excluded
+        return None if mask is None else mask.copy()
+
+    @excluded.setter
+    def excluded(self, value: npt.ArrayLike | None) -> None:
+        mask = None if value is None else _checks.mask("excluded", np.array(value), self.volume.shape)
+        with self.exclusive():
+            self._geometry.exclude(self._stages, mask if mask is not None and mask.any() else None)
+
     def way_out(self, tet: int) -> tuple[str, Ints]:
         """Return where water of a full tetrahedron goes that has no neighbour of a higher rank across a face.
 
@@ -183,6 +198,7 @@ class TetWater(Stateful):
                 absorbed=a.volume("absorbed"),
                 emitted=a.volume("emitted"),
                 drained=a.volume("drained"),
+                given=a.volume("given"),
                 momentum=momentum,
                 impulses={name: a.momentum(name) for name in MOMENTA},
                 volume_error=inside + waiting - a.expected_volume(),
@@ -278,6 +294,45 @@ class TetWater(Stateful):
             if self._phase in ("", "move"):
                 self._book_changes()
             return self._add(t.astype(np.int32), v, u, "absorbed")
+
+    def give(self, which: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Give the water of tetrahedra away, to another representation of it: return volumes (k,), m^3, and velocities (k, 3), m/s.
+
+        Args:
+            which: (m,) bool.
+
+        Raises:
+            TypeError, ValueError: no such mask.
+            RuntimeError: between the stages request and forward.
+        """
+        mask = _checks.mask("which", np.asarray(which), self.volume.shape)
+        with self.exclusive():
+            self._require_no_transport()
+            if self._phase in ("", "move"):
+                self._book_changes()
+            volumes, velocities = self.volume[mask], self.velocity[mask]
+            self.volume[mask] = 0
+            self.velocity[mask] = 0
+            momentum = (volumes[:, None] * velocities).sum(axis=0)
+            self._accounts.book("given", math.fsum(volumes), self.options.density * momentum)
+            return volumes, velocities
+
+    def push(self, velocities: npt.ArrayLike, account: Literal["shared", "pressure"] = "shared") -> Floats:
+        """Change the velocities of the water by (m, 3), m/s, for a force from elsewhere; return the change of momentum, kg m/s (3,).
+
+        Raises:
+            TypeError, ValueError: another shape, values that are not finite where there is water.
+        """
+        change = np.where(self.volume[:, None] > 0, _row_values("velocities", velocities, self._velocity.shape), 0.0)
+        _checks.require_finite("velocities", change)
+        with self.exclusive():
+            if self._phase in ("", "move"):
+                self._book_changes()
+            before = np.array(self._stages.total_momentum(self.volume, self.velocity))
+            self.velocity += change
+            gained: Floats = self.options.density * (np.array(self._stages.total_momentum(self.volume, self.velocity)) - before)
+            self._accounts.book(account, momentum=gained)
+            return gained
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of all parts by name.

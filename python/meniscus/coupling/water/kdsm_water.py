@@ -1,0 +1,420 @@
+"""Water around a moving body: tetrahedra near it, drops, and a grid farther away, as one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.core.stateful import Stateful, exclusively
+from meniscus.coupling.kdsm import KDSM
+from meniscus.coupling.water.body_force import force_of_pressure
+from meniscus.coupling.water.drop_source import DropSource
+from meniscus.coupling.water.ledger import WAYS, Transfers, WaterLedger
+from meniscus.coupling.water.options import KDSMWaterOptions, multiplier, rank
+from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners
+from meniscus.coupling.water.passing import Passing, expected_volume
+from meniscus.fluids.liquid.options import LiquidReport
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.liquid.sources import Drain, LiquidSource
+from meniscus.fluids.staged_solver import checked_stage
+from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.vof import TetVOF
+from meniscus.mesh import MovingTetMesh
+from meniscus.surface import WaterInDrops, WaterInTets, WaterSurface
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+
+@dataclasses.dataclass(kw_only=True)
+class KDSMWaterReport:
+    """Report of one step of `KDSMWater`.
+
+    Attributes:
+        dt: s.
+        tets: report of the tetrahedra.
+        grid: report of the grid.
+    """
+
+    dt: float
+    tets: TetVOFReport
+    grid: LiquidReport
+
+
+class KDSMWater(Passing, Stateful):
+    """Water around a moving body, in three representations: tetrahedra that move with the body, drops, and a grid.
+
+    One step takes all three from one time to the next, in named stages inside of one transaction: an error or Ctrl-C leaves everything as
+    it was. With `exchange="owned"` every litre belongs to one of them, and whatever passes from one to another is taken from the first.
+
+    Args:
+        kdsm: a `KDSM`, or any `mesh.MovingTetMesh`.
+        liquid: the water on the grid, whose solid is the body in the mesh.
+        adhesion: see `fluids.TetVOF`; also a function of the time, s.
+        sources: a `LiquidSource` fills tetrahedra, a `DropSource` emits drops; those of the grid belong to `liquid`.
+        drains: empty tetrahedra.
+        options: see `KDSMWaterOptions`.
+        tet_options: see `fluids.TetVOFOptions`; gravity and density are those of `liquid`.
+        **changes: fields of either that are to have other values; `jitter` and `drop_radius` may be functions of the time, s.
+
+    Attributes:
+        vof: the water in the tetrahedra.
+        liquid: the water on the grid, and all drops.
+        owner: (m,) uint8 of each tetrahedron: 0 if water in it is its own, 1 if it is the grid's.
+        transfers: sums of all that has passed.
+        report: of the last step.
+
+    Raises:
+        TypeError, ValueError: other arguments; a mesh outside of the grid, a body that is not that of the mesh, tetrahedra larger than the
+            cells of the grid, clocks that differ.
+
+    Source: Lee 2018, section 3.4.
+    """
+
+    stages = (
+        "emit",
+        "read_pressure",
+        "move",
+        "advect_tets",
+        "advect_grid",
+        "fly",
+        "own",
+        "tets_to_grid",
+        "grid_to_tets",
+        "drops_to_tets",
+        "accelerate_tets",
+        "conserve",
+        "drops_to_grid",
+        "correct_volume",
+        "accelerate_grid",
+        "diffuse",
+        "project",
+        "extend",
+        "overwrite",
+    )
+    """Stages of a step, in this order; each is a method that takes dt, s."""
+    settings = ("vof_to_grid", "protect_rank", "adhesion", "jitter", "drop_radius")
+
+    def __init__(
+        self,
+        kdsm: KDSM | MovingTetMesh,
+        liquid: LiquidSolver,
+        *,
+        adhesion: Adhesion | float | Callable[[float], Adhesion | float] | None = None,
+        sources: Sequence[LiquidSource | DropSource] = (),
+        drains: Sequence[Drain] = (),
+        options: KDSMWaterOptions | None = None,
+        tet_options: TetVOFOptions | None = None,
+        **changes: Any,
+    ) -> None:
+        self.liquid = self.declare("liquid", _checks.one_of_type("liquid", liquid, LiquidSolver))
+        if liquid.grid.dimension != 3:
+            raise ValueError("liquid must be 3-D, as tetrahedra are")
+        liquid._spray()
+        mesh = kdsm.moving() if isinstance(kdsm, KDSM) else _checks.one_of_type("kdsm", kdsm, MovingTetMesh)
+        if isinstance(kdsm, KDSM) and liquid.solid is not kdsm.solid:
+            raise ValueError("the solid of liquid must be that of the mesh: pass solid=kdsm.solid to the LiquidSolver")
+        self.jitter, self.drop_radius = (changes.pop(name) if callable(changes.get(name)) else None for name in ("jitter", "drop_radius"))
+        own = KDSMWaterOptions() if options is None else _checks.one_of_type("options", options, KDSMWaterOptions)
+        names = [f.name for f in dataclasses.fields(KDSMWaterOptions)]
+        self.options = dataclasses.replace(own, **{n: changes.pop(n) for n in names if n in changes})
+        self.vof_to_grid, self.protect_rank = self.options.vof_to_grid, self.options.protect_rank
+        self._drop_sources = [s for s in _checks.items("sources", sources, (LiquidSource, DropSource)) if isinstance(s, DropSource)]
+        if tet_options is None:
+            tet_options = TetVOFOptions()
+        changes = {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density, **changes}
+        outside = self._outside_mesh if self.options.exchange == "literal" else None
+        filled = [s for s in sources if isinstance(s, LiquidSource)]
+        vof = TetVOF(mesh, liquid.solid, outside=outside, sources=filled, drains=drains, options=tet_options, **changes)
+        self.vof = self.declare("vof", vof)
+        self.adhesion = adhesion
+        self.time = self.declare("time", vof.time)
+        self.owner: Owners = self.declare("owner", np.zeros(len(vof.volume), np.uint8))
+        self.transfers = self.declare("transfers", Transfers())
+        self.report: KDSMWaterReport | None = None
+        self._gradient: Floats | None = None
+        self._kept: Kept | None = None
+        self._surface: WaterSurface | None = None
+        self._check_setting()
+        if self.options.exchange == "owned":
+            self._own(0.0)
+        self._initial = self.declare("_initial", np.array([self._there()[0]]))
+
+    def _check_setting(self) -> None:
+        grid, x = self.liquid.grid, self.vof.positions
+        if self.liquid.time != self.vof.time:
+            raise ValueError(f"liquid must be at the start of the mesh's motion, {self.vof.time:g} s, not at {self.liquid.time:g} s")
+        low = np.array(grid.origin)
+        if (x.max(axis=0) <= low).any() or (x.min(axis=0) >= low + np.array(grid.extent)).any():
+            raise ValueError("the mesh must lie in the grid, but is outside of it")
+        edge = self._edge()
+        if edge > grid.spacing:
+            raise ValueError(f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, cells {grid.spacing:.3g} m")
+
+    def _edge(self) -> float:
+        """Return the mean of the longest edges of tetrahedra, m."""
+        x, tets = self.vof.positions, self.vof.tets
+        some = tets[:: max(len(tets) // 10000, 1)]
+        corners = x[some]
+        longest = np.max([np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)], axis=0)
+        return float(longest.mean())
+
+    @property
+    def adhesion(self) -> Adhesion | float | Callable[[float], Adhesion | float] | None:
+        """The force that holds water in tetrahedra to the body; may be set, also to a function of the time, s."""
+        return self._adhesion
+
+    @adhesion.setter
+    def adhesion(self, value: Adhesion | float | Callable[[float], Adhesion | float] | None) -> None:
+        self.vof.adhesion = value(self.vof.time) if callable(value) else value
+        self._adhesion = value
+
+    # --- steps -----------------------------------------------------------------------------------------------------------------------
+
+    def max_dt(self) -> float:
+        """Return the step (s) that the grid allows; tetrahedra and drops allow any."""
+        return self.liquid.max_dt()
+
+    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> KDSMWaterReport:
+        """Advance all by dt seconds.
+
+        Args:
+            dt: seconds, positive.
+            on_stage: called with the name of each stage and this object, after the stage.
+
+        Raises:
+            ValueError: dt is not positive, the motion of the mesh ends before, a value is not finite; nothing has changed.
+            ConvergenceError: a solve failed; nothing has changed.
+        """
+        dt = _checks.positive("dt", dt)
+        if on_stage is not None:
+            _checks.function("on_stage", on_stage)
+        try:
+            with self.transaction(), self.liquid.exclusive(), self.vof.exclusive():
+                self._set_parameters()
+                self.vof.begin(dt)
+                self.liquid.begin(dt)
+                for name in self.stages:
+                    getattr(self, name)(dt)
+                    if on_stage is not None:
+                        on_stage(name, self)
+                report = KDSMWaterReport(dt=dt, tets=self.vof.end(), grid=self.liquid.end())
+                self.time = self.vof.time
+        finally:
+            self._gradient = self._kept = None
+            self.vof.running_report = TetVOFReport()
+            self.liquid.running_report = LiquidReport()
+        self.report = report
+        return report
+
+    def frames(self, count: int, *, per_second: float = 24.0) -> Iterator[int]:
+        """Step from frame to frame, in steps that `max_dt` allows; yield the number of each, from 1 on.
+
+        Raises as `step`.
+        """
+        n, rate = _checks.integer("count", count, at_least=1), _checks.positive("per_second", per_second)
+        start = self.time
+        for frame in range(1, n + 1):
+            end = start + frame / rate
+            while self.time < end * (1 - 1e-12):
+                left = end - self.time
+                self.step(left / max(math.ceil(left / self.max_dt() - 1e-9), 1))
+            yield frame
+
+    def _set_parameters(self) -> None:
+        """Give parameters that are functions of the time their present values."""
+        if callable(self._adhesion):
+            self.vof.adhesion = self._adhesion(self.time)
+        changed = {name: f(self.time) for name, f in (("jitter", self.jitter), ("drop_radius", self.drop_radius)) if f is not None}
+        if changed:
+            self.vof.options = dataclasses.replace(self.vof.options, **changed)
+
+    # --- stages ----------------------------------------------------------------------------------------------------------------------
+
+    @checked_stage
+    def emit(self, dt: float) -> None:
+        """Stage 1: fill and empty the regions of sources and drains on the grid, and emit drops."""
+        self.liquid.emit(dt)
+        for source in self._drop_sources:
+            volume = source.volume(self.time, dt)
+            if volume > 0:
+                x, v, volumes = source.drops(volume, self.vof.steps % 2**32)
+                self._add_drops("source to drops", x, v, volumes)
+
+    @checked_stage
+    def read_pressure(self, dt: float) -> None:
+        """Stage 2: read the pressure gradient of the last projection where tetrahedra with water are within that of the grid."""
+        self._gradient = None
+        if self.options.buoyancy:
+            self._gradient = self._pressure_gradient()
+
+    @checked_stage
+    def move(self, dt: float) -> None:
+        """Stage 3: move mesh and body to the end of the step."""
+        self.vof.move(dt)
+
+    @checked_stage
+    def advect_tets(self, dt: float) -> None:
+        """Stage 4: transport the water of the tetrahedra; their sources and drains."""
+        for stage in ("request", "deliver", "forward", "enter"):
+            getattr(self.vof, stage)(dt)
+
+    @checked_stage
+    def advect_grid(self, dt: float) -> None:
+        """Stage 5: transport the water of the grid."""
+        self.liquid.transport(dt)
+
+    @checked_stage
+    def fly(self, dt: float) -> None:
+        """Stage 6: let drops fly."""
+        if self.liquid.surface.drops:
+            self.liquid.fly(dt)
+
+    @checked_stage
+    def own(self, dt: float) -> None:
+        """Stage 7: find which tetrahedra are the grid's now; water that was theirs becomes drops."""
+        if self.options.exchange == "owned":
+            self._own(dt)
+
+    @checked_stage
+    def tets_to_grid(self, dt: float) -> None:
+        """Stage 8: pass momentum from the tetrahedra to the grid, if `vof_to_grid` is not zero."""
+        share = multiplier("vof_to_grid", self.vof_to_grid, self.time)
+        if share > 0:
+            self._blend(share, dt)
+
+    @checked_stage
+    def grid_to_tets(self, dt: float) -> None:
+        """Stage 9: pass water that is too thin for the grid to tetrahedra; with literal exchange, copy that of the grid."""
+        if self.options.exchange == "owned":
+            self._hand_to_tets(dt)
+        else:
+            self._copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=True)
+
+    @checked_stage
+    def drops_to_tets(self, dt: float) -> None:
+        """Stage 10: take drops into tetrahedra that hold water or stand on the body."""
+        self._absorb(dt)
+
+    @checked_stage
+    def accelerate_tets(self, dt: float) -> None:
+        """Stage 11: gravity, adhesion, and the pressure of the grid, on the water in tetrahedra."""
+        self.vof.accelerate(dt)
+        if self._gradient is not None:
+            self.vof.push(self._gradient * (-dt / self.vof.options.density), "pressure")
+
+    @checked_stage
+    def conserve(self, dt: float) -> None:
+        """Stage 12: smear, push out and correct the water in tetrahedra; what leaves them becomes drops."""
+        for stage in ("smear", "push_out", "project", "correct", "emit"):
+            getattr(self.vof, stage)(dt)
+        self._release_drops()
+
+    @checked_stage
+    def drops_to_grid(self, dt: float) -> None:
+        """Stage 13: let drops that are in the water of the grid join it, and those that fill cells of air become such."""
+        self._join(dt)
+
+    @checked_stage
+    def correct_volume(self, dt: float) -> None:
+        """Stage 14: move the surface on the grid so that the volume is right."""
+        self.liquid.correct_volume(dt)
+
+    @checked_stage
+    def accelerate_grid(self, dt: float) -> None:
+        """Stage 15: gravity on the water of the grid."""
+        self.liquid.add_forces(dt)
+
+    @checked_stage
+    def diffuse(self, dt: float) -> None:
+        """Stage 16: viscosity on the grid."""
+        self.liquid.diffuse(dt)
+
+    @checked_stage
+    def project(self, dt: float) -> None:
+        """Stage 17: the pressure of the grid."""
+        self.liquid.project(dt)
+
+    @checked_stage
+    def extend(self, dt: float) -> None:
+        """Stage 18: extend the velocity of the grid into the air."""
+        self.liquid.extend(dt)
+
+    @checked_stage
+    def overwrite(self, dt: float) -> None:
+        """Stage 19: with literal exchange, give tetrahedra in the water of the grid its new velocity."""
+        if self.options.exchange == "literal":
+            self._copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=False)
+
+    # --- what users ask for ----------------------------------------------------------------------------------------------------------
+
+    @exclusively
+    def ledger(self) -> WaterLedger:
+        """Return where the water is and where it has come from, all summed anew."""
+        there, own, volume = self._there()
+        t, expected = self.transfers, expected_volume(self.liquid)
+        injected = own.sources + volume.emitted + t.volume("source to drops")
+        copied = own.inflow + t.volume("copied to tetrahedra")
+        drained = own.drained + volume.drained + t.volume("overwritten in tetrahedra")
+        left = volume.outflow + t.volume("drops left")
+        initial = float(self._initial[0]) + own.filled
+        error = there - (initial + injected + copied + volume.inflow - drained - left)
+        return WaterLedger(
+            tets=own.in_tets + own.waiting,
+            drops=volume.spray,
+            grid=volume.liquid,
+            expected=expected,
+            expansion=volume.waiting,
+            rounding=t.rounding,
+            initial=initial,
+            injected=injected,
+            inflow=volume.inflow,
+            copied=copied,
+            drained=drained,
+            left=left,
+            error=error,
+            measured_error=error + volume.liquid - expected,
+            transfers={way: (t.volume(way), *t.momentum(way)) for way in WAYS},
+        )
+
+    def force_on_body(self) -> Floats:
+        """Return the force (3,) of all water on the body, N: of the tetrahedra, mean over the last step, and of the grid's pressure."""
+        return self.vof.force_on_body() + force_of_pressure(self.liquid)
+
+    def surface(self, refine: int = 2) -> tuple[Floats, Ints, Floats]:
+        """Return one surface of all water now: vertices (n, 3), m, triangles (k, 3), and velocities (n, 3), m/s.
+
+        It is carried along from the last call, see `surface.WaterSurface`.
+
+        Raises:
+            TypeError, ValueError: no such refinement.
+        """
+        with self.exclusive():
+            if self._surface is None or self._surface_refine != refine:
+                self._surface, self._surface_refine, self._surface_time = WaterSurface(self.liquid.grid, refine), refine, self.time
+            v, drops = self.vof, self.liquid.surface.particles
+            tets = WaterInTets(np.array(v.positions), v.tets, v.volume, np.array(v.capacity), v.velocity)
+            spray = None
+            if drops is not None and len(drops.spray):
+                s = drops.spray
+                spray = WaterInDrops(*(np.array(a, np.float64) for a in (s.positions, s["radius"], s["velocity"])))
+            made = self._surface.update(
+                max(self.time - self._surface_time, 0.0), levelset=self.liquid.levelset, velocity=self.liquid.velocity, tets=tets, drops=spray
+            )
+            self._surface_time = self.time
+            return made.vertices, made.triangles, made.velocities
+
+    def _state_replaced(self) -> None:
+        self._gradient = self._kept = self._surface = None
+        if self.options.exchange == "owned":
+            self.vof.excluded = self.owner == GRID
+
+    def __repr__(self) -> str:
+        """One line: the parts, and who owns how much."""
+        return f"<KDSMWater t = {self.time:g} s, {int((self.owner == GRID).sum())} of {len(self.owner)} tetrahedra the grid's; {self.vof!r}; {self.liquid!r}>"

@@ -1,0 +1,267 @@
+"""What passes between tetrahedra, drops and a grid: one audited call for each way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.core import uniform
+from meniscus.coupling.water.ledger import Transfers
+from meniscus.coupling.water.options import KDSMWaterOptions
+from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners, centroids_of, parts_of, spread_points
+from meniscus.fluids.liquid.options import VolumeReport
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.tetrahedra.ledger import TetLedger
+from meniscus.fluids.tetrahedra.vof import TetVOF
+from meniscus.grid import sample
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_DRAW = 13  # of the points that stand for water of the grid
+
+
+class Passing:
+    """The transfers of a `KDSMWater`."""
+
+    vof: TetVOF
+    liquid: LiquidSolver
+    owner: Owners
+    options: KDSMWaterOptions
+    transfers: Transfers
+    time: float
+    _kept: Kept | None
+
+    # --- accounts --------------------------------------------------------------------------------------------------------------------
+
+    def _there(self) -> tuple[float, TetLedger, VolumeReport]:
+        """Return all water that there should be, m^3, and the accounts of tetrahedra and grid."""
+        own, volume = self.vof.ledger(), self.liquid.volume_report()
+        parts = own.in_tets, own.waiting, volume.spray, expected_volume(self.liquid), volume.waiting, self.transfers.rounding
+        return math.fsum(parts), own, volume
+
+    def _take_in(self, way: str, tets: Ints, volumes: Floats, velocities: Floats, taken: Floats, total: float) -> None:
+        """Add water to tetrahedra, and book it: `total` (m^3) and `taken` (m^4/s) are what the other side has lost."""
+        added = self.vof.absorb(tets, volumes, velocities)
+        quantum = self.vof.quantum
+        given = (np.rint(volumes / quantum)[:, None] * quantum * velocities).sum(axis=0)
+        self.transfers.book(way, added, taken, given)
+        self.transfers.keep(total - added)
+
+    def _add_drops(self, way: str, positions: Floats, velocities: Floats, volumes: Floats) -> None:
+        """Let drops fly that were another's; those beyond the grid are gone."""
+        if not len(volumes):
+            return
+        grid = self.liquid.grid
+        low = np.array(grid.origin)
+        beyond = ((positions < low) | (positions > low + np.array(grid.extent))).any(axis=1)
+        total, momentum = math.fsum(volumes), (volumes[:, None] * velocities).sum(axis=0)
+        added = np.zeros(3)
+        if not beyond.all():
+            put = self.liquid.add_drops(positions[~beyond], velocities[~beyond], volumes[~beyond])
+            added, total = added + put.momentum, total - put.volume
+        if beyond.any():
+            gone, moving = math.fsum(volumes[beyond]), (volumes[beyond, None] * velocities[beyond]).sum(axis=0)
+            self.transfers.book("drops left", gone, moving, moving)
+            added, total = added + moving, total - gone
+        self.transfers.book(way, math.fsum(volumes), momentum, added)
+        if way != "source to drops":
+            self.transfers.keep(total)
+
+    # --- who owns what ---------------------------------------------------------------------------------------------------------------
+
+    def _find_kept(self, dt: float) -> Kept | None:
+        """Return what the grid keeps around the mesh, dt after the begin of the step; None: the grid has no water there."""
+        radius = self.options.resolved
+        x = self.vof.positions
+        pad = min(math.ceil(3 * radius), 12) + 3
+        block = GridBlock(self.liquid.grid, x.min(axis=0), x.max(axis=0), pad)
+        if block.empty or not (self.liquid.levelset.array[block.cells] <= 0).any():
+            return None
+        solid = self.liquid._solid_after(dt)
+        return Kept(block, self.liquid.levelset, None if solid is None else solid.outside_cells, radius)
+
+    def _own(self, dt: float) -> None:
+        self._kept = kept = self._find_kept(dt)
+        if kept is None or not kept.any_kept():
+            owner = np.zeros_like(self.owner)
+        else:
+            owner = kept.owners(centroids_of(self.vof.positions, self.vof.tets), self.owner)
+        if np.array_equal(owner, self.owner):
+            return
+        lost = (owner == GRID) & (self.vof.volume > 0)
+        if lost.any():
+            where = centroids_of(self.vof.positions, self.vof.tets[lost])
+            volumes, velocities = self.vof.give(lost)
+            self._add_drops("tetrahedra to drops", where, velocities, volumes)
+        self.owner[...] = owner
+        self.vof.excluded = owner == GRID
+
+    # --- from the grid to tetrahedra -------------------------------------------------------------------------------------------------
+
+    def _hand_to_tets(self, dt: float) -> None:
+        """Pass water of the grid that is too thin for it to the tetrahedra where it is."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return
+        marked = kept.thin()
+        if not marked.any():
+            return
+        block, time = kept.block, self.vof.time + dt
+        found = self.vof.mesh.locate(block.centres(marked), time).tets
+        marked[marked] = (found >= 0) & (self.vof.rank[found] >= 0)
+        if not marked.any():
+            return
+        before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
+        given = self.liquid.hand_over(kept.region(marked), dt=dt)
+        after = self.liquid.levelset.volume_fractions().array[block.cells]
+        share = np.where(kept.outside, np.maximum(before - after, 0.0), 0.0)
+        self._fill_tets(kept, share, given.volume, np.array(given.momentum), time)
+
+    def _fill_tets(self, kept: Kept, share: Floats, volume: float, momentum: Floats, time: float) -> None:
+        """Put a volume, m^3, with its momentum, m^4/s, into tetrahedra, where cells have had a share of it."""
+        block, mesh = kept.block, self.vof.mesh
+        h = block.grid.spacing
+        if not volume > 0 or not share.any():
+            self.transfers.keep(volume)
+            return
+        cells = share > 1e-9
+        amounts = share[cells]
+        n = parts_of(h, self._edge())
+        each = n**3
+        keys = np.repeat(np.flatnonzero(cells.ravel()), each) * each + np.tile(np.arange(each), len(amounts))
+        step, seed = self.vof.steps % 2**32, self.vof.options.seed
+        draws = np.concatenate([uniform(seed, keys, step, _DRAW), uniform(seed, keys, step, _DRAW + 1)[:, :1]], axis=1)
+        points = spread_points(block.centres(cells), h, n, draws)
+        tets = mesh.locate(points, time).tets
+        takes = (tets >= 0) & (self.vof.rank[tets] >= 0)
+        wet = takes & (sample(kept.liquid, points) <= 0)
+        cell = np.repeat(np.arange(len(amounts)), each)
+        # Where a cell holds no point in its water, all of its points that are in tetrahedra stand for it.
+        none = np.bincount(cell[wet], minlength=len(amounts)) == 0
+        stands = wet | (takes & none[cell])
+        count = np.bincount(cell[stands], minlength=len(amounts))
+        reached = count > 0
+        if not reached.any():
+            x = block.centres(cells)
+            self._add_drops("grid to tetrahedra", x, np.tile(momentum / volume, (len(x), 1)), volume * amounts / amounts.sum())
+            return
+        weight = np.where(reached, amounts, 0.0)
+        per_point = volume * weight / weight.sum() / np.maximum(count, 1)
+        volumes, where = per_point[cell[stands]], np.ascontiguousarray(points[stands])
+        velocities = np.asarray(sample(self.liquid.velocity, where.astype(self.liquid.velocity.dtype)), np.float64)
+        # All of the momentum of the liquid that has gone goes with it.
+        velocities += (momentum - (volumes[:, None] * velocities).sum(axis=0)) / volume
+        self._take_in("grid to tetrahedra", tets[stands], volumes, velocities, momentum, volume)
+
+    # --- drops -----------------------------------------------------------------------------------------------------------------------
+
+    def _release_drops(self) -> None:
+        """Let what has left the tetrahedra fly with all other drops."""
+        drops = self.vof.drops
+        if len(drops):
+            x, v, volumes = (np.array(a) for a in (drops.positions, drops["velocity"], drops["volume"]))
+            drops.remove(np.ones(len(x), bool))
+            self._add_drops("tetrahedra to drops", x, v, volumes)
+
+    def _absorb(self, dt: float) -> None:
+        spray = self.liquid._spray()
+        if not len(spray):
+            return
+        v = self.vof
+        x = np.ascontiguousarray(spray.positions, np.float64)
+        low, high = v.positions.min(axis=0), v.positions.max(axis=0)
+        near = ((x >= low) & (x <= high)).all(axis=1)
+        if not near.any():
+            return
+        tets = np.full(len(x), -1, np.int32)
+        tets[near] = v.mesh.locate(np.ascontiguousarray(x[near]), v.time + dt).tets
+        enough = (v.volume > self.options.least * v.capacity) & (v.volume > 0) & (v.rank >= 0)
+        meets = (tets >= 0) & (enough[tets] | (v.rank[tets] == 0))
+        if not meets.any():
+            return
+        drops = self.liquid.take_drops(meets)
+        velocities = np.ascontiguousarray(drops.velocities, np.float64)
+        taken = (drops.volumes[:, None] * velocities).sum(axis=0)
+        self._take_in("drops to tetrahedra", tets[meets], drops.volumes, velocities, taken, math.fsum(drops.volumes))
+
+    def _join(self, dt: float) -> None:
+        if not self.liquid.surface.drops:
+            return
+        joined = [self.liquid.rejoin(dt, expand=self.options.expansion)]
+        if self.options.gather:
+            joined.append(self.liquid.gather(dt))
+        for part in joined:
+            if part.count:
+                self.transfers.book("drops to grid", part.volume, part.momentum, part.momentum)
+
+    # --- velocities and pressures ----------------------------------------------------------------------------------------------------
+
+    def _pressure_gradient(self) -> Floats | None:
+        """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None where there are none."""
+        wet = np.flatnonzero(self.vof.volume > 0)
+        if not len(wet):
+            return None
+        where = centroids_of(self.vof.positions, self.vof.tets[wet])
+        liquid = self.liquid
+        inside = np.asarray(liquid.levelset.sample(where.astype(liquid.levelset.dtype))) <= 0
+        low = np.array(liquid.grid.origin)
+        inside &= ((where >= low) & (where <= low + np.array(liquid.grid.extent))).all(axis=1)
+        if not inside.any():
+            return None
+        gradient = np.zeros((len(self.vof.volume), 3))
+        gradient[wet[inside]] = liquid.pressure_gradient_at(where[inside])
+        return gradient
+
+    def _blend(self, share: float, dt: float) -> None:
+        """Draw the velocity of the grid towards that of the water in tetrahedra, which loses what the grid gains."""
+        from meniscus.coupling.water.blending import blend
+
+        blend(self.vof, self.liquid, self.transfers, share, dt, owned=self.options.exchange == "owned")
+
+    # --- literal exchange ------------------------------------------------------------------------------------------------------------
+
+    def _outside_mesh(self, points: Floats, time: float) -> tuple[Floats, Floats]:
+        """Return how wet points beyond the mesh are, and the velocities there, m/s, by the grid."""
+        liquid = self.liquid
+        x = np.ascontiguousarray(points, liquid.levelset.dtype)
+        phi = np.asarray(liquid.levelset.sample(x), np.float64)
+        wet = np.clip(0.5 - phi / liquid.grid.spacing, 0.0, 1.0)
+        low = np.array(liquid.grid.origin)
+        wet[((points < low) | (points > low + np.array(liquid.grid.extent))).any(axis=1)] = 0.0
+        return wet, np.asarray(sample(liquid.velocity, x), np.float64)
+
+    def _copy_to_tets(self, protected: int, *, fill: bool) -> None:
+        """Give tetrahedra within the water of the grid its velocity, and with `fill` as much as they have room for.
+
+        Source: Lee 2018, section 3.4, step 2b and 4c.
+        """
+        v, liquid = self.vof, self.liquid
+        phi = np.asarray(liquid.levelset.sample(np.ascontiguousarray(v.positions, liquid.levelset.dtype)))
+        low = np.array(liquid.grid.origin)
+        below = (phi <= 0) & ((v.positions >= low) & (v.positions <= low + np.array(liquid.grid.extent))).all(axis=1)
+        tets = np.flatnonzero(below[v.tets].all(axis=1) & (v.rank > protected)).astype(np.int32)
+        if not fill:
+            tets = tets[v.volume[tets] > 0]
+        if not len(tets):
+            return
+        centres = centroids_of(v.positions, v.tets[tets])
+        velocities = np.asarray(sample(liquid.velocity, centres.astype(liquid.velocity.dtype)), np.float64)
+        which = np.zeros(len(v.volume), bool)
+        which[tets] = True
+        room = v.capacity[tets]
+        volumes, moving = v.give(which)
+        wanted = room if fill else volumes
+        momentum = (volumes[:, None] * moving).sum(axis=0)
+        self.transfers.book("overwritten in tetrahedra", math.fsum(volumes), momentum, momentum)
+        added = v.absorb(tets, np.floor(wanted / v.quantum) * v.quantum, velocities)
+        copied = (wanted[:, None] * velocities).sum(axis=0)
+        self.transfers.book("copied to tetrahedra", added, copied, copied)
+
+
+def expected_volume(liquid: LiquidSolver) -> float:
+    """Return the volume that a grid is to hold without drops and what waits for room, m^3."""
+    budget = liquid.volume.budget
+    return math.fsum(budget["unassigned"]) + math.fsum(budget["expected"][1:])
