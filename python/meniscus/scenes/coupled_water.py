@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.coupling import KDSM, DropSource, KDSMWater
+from meniscus.coupling.water.body_force import force_of_pressure
+from meniscus.coupling.water.options import WaterExchange
 from meniscus.fluids import LiquidOptions, LiquidSolver, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver
 from meniscus.fluids.tetrahedra.options import WaterSampling
 from meniscus.grid import Grid, Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import MovingTetMesh
+from meniscus.scenes.frame_meshes import box_of
 from meniscus.scenes.layers import layers
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.surface import LevelSet, Shape, Solid, WaterInDrops, WaterSurface
+from meniscus.scenes.tet_water import wet_tetrahedra
+from meniscus.surface import LevelSet, Shape, Solid, WaterInDrops, WaterInTets, WaterSurface
 from meniscus.viz.smoke import UpAxis
 
 Floats = npt.NDArray[np.float64]
 WaterSolver = Literal["coupled", "particle-level-set", "flip"]
 Shown = Literal["water", "layers"]
+COLUMNS: Literal["lower"] = "lower"
+"""With whole columns a stream would stop over its whole height where it meets the body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +44,17 @@ class Setting:
         gravity: m/s^2.
         pool: the water at the start, if there is any.
         sources: water that comes in on the grid.
+        mesh: returns the mesh around the body, for coupled water.
+        tet_sources: water that comes into the mesh or as drops, for coupled water.
     """
 
     grid: Grid
     solid: Solid
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     pool: Shape | LevelSet | None = None
-    sources: Sequence[LiquidSource] = field(default_factory=tuple)
+    sources: Sequence[LiquidSource] = ()
+    mesh: Callable[[], KDSM | MovingTetMesh]
+    tet_sources: Sequence[LiquidSource | DropSource] = ()
 
 
 @dataclass(kw_only=True)
@@ -54,12 +66,16 @@ class CoupledWater(Scene):
     aspect: ClassVar[float] = 1.2
     """Of pictures, width over height."""
 
-    solver: WaterSolver = parameter("coupled", "tetrahedra, drops and grid coupled; or the grid alone, tracked by a level set or by particles")
+    solver: WaterSolver = parameter("coupled", "tetrahedra, drops and grid; or a grid alone, tracked by a level set or by particles")
     scale: float = parameter(1.0, "the spacing of the grid and the edges of tetrahedra are divided by this")
     frames: int = parameter(60, "frames to write")
     rate: float = parameter(24.0, "frames per second of time")
+    steps: int = parameter(2, "steps in a frame, at least")
     cfl: float = parameter(1.0, "cells of the grid that the fastest water passes in a step")
-    drift_correction: bool = parameter(True, "keep the volume of every part of the liquid on the grid; False shows what its transport loses")
+    drift_correction: bool = parameter(True, "keep the volume of every part of the grid's liquid; without, its transport loses")
+    exchange: WaterExchange = parameter("owned", "water belongs to grid or tetrahedra, or is copied from the grid, as in the source")
+    adhesion: float = parameter(2.0, "that holds water in tetrahedra to the body, m/s^2")
+    vof_to_grid: float = parameter(0.0, "multiplier of the momentum that tetrahedra pass to the grid")
     samples: WaterSampling = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of all random numbers")
@@ -75,41 +91,55 @@ class CoupledWater(Scene):
         super().__post_init__()
         _checks.positive("scale", self.scale)
         _checks.integer("refine", self.refine, 1)
+        _checks.integer("steps", self.steps, 1)
         _checks.integer("width", self.width, 64)
-        known = {"particle-level-set": LiquidSolver.stages, "flip": ParticleLiquidSolver.stages}
+        known = {"coupled": KDSMWater.stages, "particle-level-set": LiquidSolver.stages, "flip": ParticleLiquidSolver.stages}
         vars(self)["stages"] = (*known[self.solver], "surface")
 
     def use(self, setting: Setting) -> TimeStepper:
         """Make and declare the solver and the surface of its water at the start; return the clock of the run."""
         self.setting = setting
         self.model = self.declare("model", self._make(setting))
-        self.water = self.declare("water", WaterSurface(setting.grid, self.refine))
+        overlap: Literal["sum", "union"] = "sum" if self.exchange == "owned" else "union"
+        self.water = self.declare("water", WaterSurface(setting.grid, self.refine, overlap=overlap))
         self.shown_at = self.declare("shown_at", 0.0)
         self._show_surface(0.0)
         frames = _checks.integer("frames", self.frames, 1)
         return TimeStepper(frames / _checks.positive("rate", self.rate), frames)
 
-    def _make(self, setting: Setting) -> LiquidSolver | ParticleLiquidSolver:
+    def _make(self, setting: Setting) -> LiquidSolver | ParticleLiquidSolver | KDSMWater:
         made: LiquidSolver | ParticleLiquidSolver
         parts: dict[str, Any] = {"solid": setting.solid, "sources": setting.sources}
+        same: dict[str, Any] = {"gravity": setting.gravity, "cfl": self.cfl, "seed": self.seed}
         if self.solver == "flip":
-            given = ParticleLiquidOptions(gravity=setting.gravity, cfl=self.cfl, seed=self.seed, drift_correction=self.drift_correction)
-            made = ParticleLiquidSolver(setting.grid, given, **parts)
+            made = ParticleLiquidSolver(setting.grid, ParticleLiquidOptions(**same), **parts)
         else:
-            options = LiquidOptions(gravity=setting.gravity, cfl=self.cfl, seed=self.seed, drift_correction=self.drift_correction)
-            made = LiquidSolver(setting.grid, options, **parts)
+            made = LiquidSolver(setting.grid, LiquidOptions(**same, drift_correction=self.drift_correction), **parts)
         if setting.pool is not None:
             made.fill(setting.pool)
-        return made
+        if self.solver != "coupled":
+            return made
+        return KDSMWater(
+            setting.mesh(),
+            made,
+            sources=setting.tet_sources,
+            exchange=self.exchange,
+            adhesion=self.adhesion,
+            vof_to_grid=self.vof_to_grid,
+            samples=self.samples,
+            count=self.count,
+            seed=self.seed,
+            columns=COLUMNS,
+        )
 
     @property
     def liquid(self) -> LiquidSolver | ParticleLiquidSolver:
         """The water on the grid."""
-        return self.model
+        return self.model.liquid if isinstance(self.model, KDSMWater) else self.model
 
     def max_dt(self) -> float:
-        """Return the limit of the solver, s."""
-        return self.model.max_dt()
+        """Return the limit of the solver and of the number of steps in a frame, s."""
+        return min(self.model.max_dt(), 1.0 / (self.rate * self.steps))
 
     def advance(self, time: float, dt: float) -> None:
         """Step the water; where the step ends a frame, its surface too."""
@@ -125,7 +155,11 @@ class CoupledWater(Scene):
         drops = None
         if spray is not None and len(spray):
             drops = WaterInDrops(*(np.array(a, np.float64) for a in (spray.positions, spray["radius"], spray["velocity"])))
-        self.water.update(max(time - self.shown_at, 0.0), levelset=s.levelset, velocity=s.velocity, drops=drops)
+        tets = None
+        if isinstance(self.model, KDSMWater):
+            v = self.model.vof
+            tets = WaterInTets(np.array(v.positions), v.tets, v.volume, np.array(v.capacity), v.velocity)
+        self.water.update(max(time - self.shown_at, 0.0), levelset=s.levelset, velocity=s.velocity, tets=tets, drops=drops)
         self.shown_at = time
 
     def spray(self) -> Particles | None:
@@ -134,19 +168,26 @@ class CoupledWater(Scene):
         return None if markers is None else markers.spray
 
     def report(self, time: float) -> dict[str, float]:
-        """Volumes, m^3, and errors: of what is measured, the surface on the grid included, and relative to all water that has been there."""
-        r = self.model.volume_report()
-        there, come = r.liquid + r.spray + r.waiting, r.initial + r.emitted + r.inflow
+        """Volumes, m^3, their errors, and the force on the body, N.
+
+        Errors count what the surface on the grid encloses; relative ones refer to all water that has been there. `made` is water that
+        literal exchange has copied, less what it has overwritten. `ledger error` counts what the grid is to hold instead.
+        """
+        if isinstance(self.model, KDSMWater):
+            w, force = self.model.ledger(), self.model.force_on_body()
+            come = w.initial + w.injected + w.inflow
+            volumes = (w.injected + w.inflow, w.tets, w.drops, w.grid, w.expected, w.left + w.drained, w.copied, w.measured_error, w.error)
+        else:
+            r, force = self.model.volume_report(), force_of_pressure(self.model)
+            come = r.initial + r.emitted + r.inflow
+            volumes = (r.emitted + r.inflow, 0.0, r.spray, r.liquid, r.expected, r.drained + r.outflow, 0.0, r.error, 0.0)
+        names = ("injected", "tetrahedra", "drops", "grid", "expected", "left", "made", "error", "ledger error")
         return {
-            "injected": r.emitted + r.inflow,
-            "tetrahedra": 0.0,
-            "drops": r.spray,
-            "grid": r.liquid,
-            "expected": r.expected,
-            "left": r.drained + r.outflow,
-            "error": there - r.expected,
-            "volume error": (there - r.expected) / come if come > 0 else 0.0,
+            **dict(zip(names, volumes, strict=True)),
+            "volume error": volumes[-2] / come if come > 0 else 0.0,
+            "wet": float(np.count_nonzero(self.model.vof.volume)) if isinstance(self.model, KDSMWater) else 0.0,
             "flying": float(len(self.spray() or ())),
+            **{f"force {axis}": float(f) for axis, f in zip("xyz", force, strict=True)},
         }
 
     def body(self, time: float) -> FrameMesh:
@@ -154,13 +195,15 @@ class CoupledWater(Scene):
         raise TypeError(f"scene {type(self).__name__} has no body()")
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """The surface of all water, the level set and the velocity on the grid, drops, and the body."""
+        """The surface of all water, the level set and the velocity on the grid, drops, the body, and wet tetrahedra with their owners."""
         s, mesh, spray = self.liquid, self.water.mesh(), self.spray()
         data: dict[str, FrameItem] = {"liquid": s.levelset, "velocity": s.velocity}
         data["surface"] = FrameMesh(mesh.vertices, mesh.triangles, {"normal": mesh.normals, "velocity": mesh.velocities})
         data["body"] = self.body(s.time)
         if spray is not None:
             data["spray"] = spray
+        if isinstance(self.model, KDSMWater):
+            data["wet"] = wet_tetrahedra(self.model.vof, owner=self.model.owner)
         return data
 
     def draw(self, frame: FrameData) -> Any:
@@ -177,13 +220,15 @@ class CoupledWater(Scene):
 
         return path_tracing.water_scene(**self._shown(frame), size=size or (640, round(640 / self.aspect)))
 
+    def view(self, frame: FrameData) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest corner of what pictures contain, m."""
+        return box_of(frame)
+
     def _shown(self, frame: FrameData) -> dict[str, Any]:
         """Return the arguments of both renderers."""
         from meniscus.viz import Camera
 
-        assert frame.grid is not None
-        low = np.asarray(frame.grid.origin, np.float64)
-        box = low, low + np.asarray(frame.grid.extent)
+        box = self.view(frame)
         made, drops = frame.meshes["surface"], frame.particles.get("spray")
         flying = drops is not None and len(drops["position"]) > 0
         return {

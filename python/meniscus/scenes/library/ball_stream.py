@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from meniscus import _checks
+from meniscus.coupling import KDSM, DropSource
 from meniscus.fluids import LiquidSource
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameMesh
-from meniscus.mesh import icosphere
+from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.scenes.coupled_water import CoupledWater, Setting
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.surface import Box, Capsule, KinematicSolid, Pose, Solid, Sphere
+from meniscus.surface import Box, KinematicSolid, Pose, Solid, Sphere, enclosing_mesh
 
 SIDE = 2.0
 """Of the box, m."""
@@ -48,6 +49,9 @@ class BallStream(CoupledWater):
     swing: float = parameter(0.0, "how far the ball goes to each side, m; 0: it rests")
     period: float = parameter(1.6, "of the swing, s")
     radius: float = parameter(0.4, "of the ball, m")
+    thickness: float = parameter(0.3, "of the mesh around the ball, m")
+    edge: float = parameter(0.048, "of the lattice of the mesh at scale 1, m")
+    mesh: Literal["rigid", "kdsm"] = parameter("rigid", "moves with the ball, or follows it elastically")
 
     zoom: float = parameter(1.25, "of the camera; 1 shows the whole box")
 
@@ -61,13 +65,51 @@ class BallStream(CoupledWater):
         a = _checks.positive("stream", self.stream)
         top = SIDE - 0.02 - a
         if top - a < CENTER[2] + self.radius:
-            raise ValueError(f"stream must fit between the ball and the top, so be below {0.5 * (SIDE - CENTER[2] - self.radius):g} m, not {a:g}")
-        self._skin = icosphere(4, self.radius)
+            raise ValueError(
+                f"stream must fit between the ball and the top, so be below {0.5 * (SIDE - CENTER[2] - self.radius):g} m, not {a:g}"
+            )
         if _checks.number("swing", self.swing) < 0 or _checks.number("pool", self.pool) < 0:
             raise ValueError("swing and pool must not be negative")
-        sources = [self._poured(Sphere((x, CENTER[1], top), a)) for x in self.places()]
-        pool = Box((-1.0, -1.0, -1.0), (SIDE + 1, SIDE + 1, self.pool)) if self.pool > 0 else None
-        return self.use(Setting(grid=Grid((n, n, n), SIDE / n), solid=self.ball(), pool=pool, sources=sources))
+        d, r = _checks.positive("thickness", self.thickness), self.radius
+        if self.source == "tetrahedra" and self.solver == "coupled" and 2 * a > d:
+            raise ValueError(f"a stream from within the mesh must be thinner than it: stream at most {0.5 * d:g} m, not {a:g}")
+        self._skin = icosphere(4, r)
+        inside = self.solver == "coupled" and self.source != "grid"
+        # Beside the middle of the ball the mesh is lower.
+        above = [math.sqrt((r + d - a) ** 2 - (x - CENTER[0]) ** 2) for x in self.places()]
+        regions = [Sphere((x, CENTER[1], CENTER[2] + z), a) for x, z in zip(self.places(), above, strict=True)]
+        from_top = [Sphere((x, CENTER[1], top), a) for x in self.places()]
+        kdsm = self.kdsm() if self.solver == "coupled" and self.mesh == "kdsm" else None
+        setting = Setting(
+            grid=Grid((n, n, n), SIDE / n),
+            solid=self.ball() if kdsm is None else kdsm.solid,
+            pool=Box((-1.0, -1.0, -1.0), (SIDE + 1, SIDE + 1, self.pool)) if self.pool > 0 else None,
+            sources=[] if inside else [self._poured(region) for region in from_top],
+            mesh=self.rigid_mesh if kdsm is None else lambda: kdsm,
+            tet_sources=[] if not inside else [self._poured(region) for region in regions],
+        )
+        if inside and self.source == "drops":
+            setting = replace(setting, tet_sources=[self._rained(k, region) for k, region in enumerate(from_top)])
+        return self.use(setting)
+
+    def rigid_mesh(self) -> MovingTetMesh:
+        """Return a mesh around the ball that moves with it."""
+        cell = _checks.positive("edge", self.edge) / self.scale
+        ball = Sphere((0.0, 0.0, 0.0), self.radius)
+        rest = enclosing_mesh(ball, np.empty((0, 3)), cell, offset=self.thickness, depth=max(2.5 * cell, 0.3 * self.radius))
+        if self.swing > 0:
+            return MovingTetMesh(rest, lambda t: self.pose(t).apply(rest.vertices))
+        still = self.pose(0.0).apply(rest.vertices)
+        return MovingTetMesh(rest, lambda t: still)
+
+    def kdsm(self) -> KDSM:
+        """Return a mesh that follows the ball."""
+        cell = 2 * _checks.positive("edge", self.edge) / self.scale
+        ball = icosphere(3, self.radius)
+        times = np.arange(self.frames + 1) / _checks.positive("rate", self.rate)
+        layers = max(round(self.thickness / cell), 1)
+        rest = ball.moved(self.pose(0.0).apply(ball.vertices))
+        return KDSM.build(rest, lambda t: self.pose(t).apply(ball.vertices), times, cell_size=cell, layers=layers, subdivisions=1)
 
     def places(self) -> list[float]:
         """Return where the streams are along the first axis, m."""
@@ -85,9 +127,16 @@ class BallStream(CoupledWater):
         shape = Sphere((0.0, 0.0, 0.0), self.radius)
         return KinematicSolid(shape, self.pose) if self.swing > 0 else KinematicSolid(Sphere(CENTER, self.radius))
 
-    def _poured(self, region: Sphere | Capsule) -> LiquidSource:
+    def _poured(self, region: Sphere) -> LiquidSource:
         velocity = (0.0, 0.0, -_checks.positive("speed", self.speed))
         return LiquidSource(region=region, velocity=velocity, end=_checks.positive("pouring", self.pouring))
+
+    def _rained(self, number: int, region: Sphere) -> DropSource:
+        """Return a source of as many drops as a stream holds."""
+        velocity = (0.0, 0.0, -_checks.positive("speed", self.speed))
+        rate = math.pi * self.stream**2 * self.speed
+        size = 0.25 * SIDE / CELLS / self.scale
+        return DropSource(region=region, rate=rate, velocity=velocity, radius=size, end=self.pouring, seed=self.seed + number)
 
     def body(self, time: float) -> FrameMesh:
         """Return the ball."""
