@@ -155,7 +155,9 @@ class KDSMWater(Passing, Stateful):
             raise ValueError("the mesh must lie in the grid, but is outside of it")
         edge = self._edge()
         if edge > grid.spacing:
-            raise ValueError(f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, cells {grid.spacing:.3g} m")
+            raise ValueError(
+                f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, cells {grid.spacing:.3g} m"
+            )
 
     def _edge(self) -> float:
         """Return the mean of the longest edges of tetrahedra, m."""
@@ -405,7 +407,11 @@ class KDSMWater(Passing, Stateful):
                 s = drops.spray
                 spray = WaterInDrops(*(np.array(a, np.float64) for a in (s.positions, s["radius"], s["velocity"])))
             made = self._surface.update(
-                max(self.time - self._surface_time, 0.0), levelset=self.liquid.levelset, velocity=self.liquid.velocity, tets=tets, drops=spray
+                max(self.time - self._surface_time, 0.0),
+                levelset=self.liquid.levelset,
+                velocity=self.liquid.velocity,
+                tets=tets,
+                drops=spray,
             )
             self._surface_time = self.time
             return made.vertices, made.triangles, made.velocities

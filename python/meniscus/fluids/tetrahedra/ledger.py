@@ -15,7 +15,21 @@ Floats = npt.NDArray[np.float64]
 VOLUMES = ("filled", "inflow", "sources", "absorbed", "emitted", "drained", "given")
 """What changes the volume: the first four add, the others take."""
 _ADD = 4
-MOMENTA = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "walls", "pressure", "shared", "emitted", "drained", "given")
+MOMENTA = (
+    "filled",
+    "inflow",
+    "sources",
+    "absorbed",
+    "gravity",
+    "adhesion",
+    "body",
+    "walls",
+    "pressure",
+    "shared",
+    "emitted",
+    "drained",
+    "given",
+)
 """What changes the momentum: the last three take, the others add."""
 _ADD_MOMENTUM = 10
 

@@ -45,7 +45,7 @@ class BallStream(CoupledWater):
     speed: float = parameter(1.5, "of the water where it comes from, m/s")
     pouring: float = parameter(60.0, "how long water is poured, s")
     source: Literal["tetrahedra", "drops", "grid"] = parameter("tetrahedra", "where coupled water comes from; the others have the grid")
-    pool: float = parameter(0.0, "depth of the water at the start, m")
+    pool: float = parameter(0.1, "depth of the water on the floor at the start, m; drops on a dry one lie there until they fill cells")
     swing: float = parameter(0.0, "how far the ball goes to each side, m; 0: it rests")
     period: float = parameter(1.6, "of the swing, s")
     radius: float = parameter(0.4, "of the ball, m")
