@@ -58,5 +58,5 @@ def find(name: str) -> type[Scene]:
     ]
     if len(found) != 1:
         raise ValueError(f"{name} must define exactly one subclass of meniscus.scenes.Scene, it defines {len(found)}")
-    found[0].source = str(path.resolve())
+    found[0].file = str(path.resolve())
     return found[0]
