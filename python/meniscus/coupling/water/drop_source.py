@@ -66,7 +66,7 @@ class DropSource:
         one = 4 / 3 * math.pi * self.radius**3
         n = max(math.ceil(volume / one - 1e-9), 1)
         volumes = np.full(n, volume / n)
-        low, high = (np.array(side) for side in self.region.bounds())
+        low, high = (np.array(side) for side in self.region.bounds)
         found: list[Floats] = []
         have = 0
         for k in range(_ROUNDS):

@@ -30,6 +30,7 @@ from meniscus.surface import WaterInDrops, WaterInTets, WaterSurface
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+_COUNTS = 1e-3  # fill from which on the speed of a tetrahedron limits the step
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -180,8 +181,15 @@ class KDSMWater(Passing, Stateful):
     # --- steps -----------------------------------------------------------------------------------------------------------------------
 
     def max_dt(self) -> float:
-        """Return the step (s) that the grid allows; tetrahedra and drops allow any."""
-        return self.liquid.max_dt()
+        """Return the step (s) that the grid allows, and in which water in tetrahedra passes `edges` of their edges.
+
+        Tetrahedra are stable with any step, but ways of many edges take longer than the steps that they save.
+        """
+        v = self.vof
+        counts = v.volume > _COUNTS * v.capacity
+        speed = float(np.sqrt((v.velocity[counts] ** 2).sum(axis=1).max(initial=0.0)))
+        speed += math.sqrt(self._edge() * float(np.linalg.norm(self.liquid.gravity))) if counts.any() else 0.0
+        return min(self.liquid.max_dt(), self.options.edges * self._edge() / speed if speed > 0 else math.inf)
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> KDSMWaterReport:
         """Advance all by dt seconds.

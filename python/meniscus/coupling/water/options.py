@@ -28,6 +28,7 @@ class KDSMWaterOptions:
         buoyancy: whether water in tetrahedra that is within that of the grid feels the grid's pressure; the document leaves it out.
         expansion: whether the grid makes room for drops that it takes up; else they become markers, see `LiquidSolver.rejoin`.
         gather: whether drops that fill a cell of air become water of the grid.
+        edges: of tetrahedra that water in them passes in a step, which limits `max_dt`.
         least: drops pass into tetrahedra that are at least as full as this, and into those that the body cuts.
 
     Raises:
@@ -43,6 +44,7 @@ class KDSMWaterOptions:
     buoyancy: bool = True
     expansion: bool = True
     gather: bool = True
+    edges: float = 2.0
     least: float = 1e-6
 
     def __post_init__(self) -> None:
@@ -50,6 +52,7 @@ class KDSMWaterOptions:
         _checks.options(self)
         if self.resolved < 0:
             raise ValueError(f"resolved must not be negative, not {self.resolved:g}")
+        _checks.positive("edges", self.edges)
         if not 0 <= self.least <= 1:
             raise ValueError(f"least must be in [0, 1], not {self.least:g}")
         multiplier("vof_to_grid", self.vof_to_grid, 0.0)
