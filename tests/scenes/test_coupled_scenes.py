@@ -67,12 +67,12 @@ def test_coupled_streams_keep_their_volume(source: str) -> None:
     for frame in scenes.frames(made):
         d = frame.diagnostics
         assert abs(d["ledger error"]) <= 1e-12 * max(d["injected"], 1e-300)
-        there = d["tetrahedra"] + d["drops"] + d["grid"] + made.model.ledger().expansion
+        ledger = made.model.ledger()
+        there = d["tetrahedra"] + d["drops"] + d["grid"] + ledger.expansion + ledger.rounding
         assert there - d["injected"] + d["left"] == pytest.approx(d["error"], abs=1e-12)
-    assert d["injected"] > 0.4 * math.pi * made.stream**2 * made.speed * 0.5
+    assert d["injected"] > 0.3 * math.pi * made.stream**2 * made.speed * 0.5
     if source == "drops":
         assert d["injected"] == pytest.approx(math.pi * made.stream**2 * made.speed * 0.5, rel=1e-12)
-    ledger = made.model.ledger()
     assert (ledger.transfers["source to drops"][0] > 0) == (source == "drops")
     assert d["tetrahedra"] > 0
     assert d["wet"] == np.count_nonzero(made.model.vof.volume)
