@@ -117,7 +117,7 @@ class CoupledWater(Scene):
             made = LiquidSolver(setting.grid, LiquidOptions(**same, drift_correction=self.drift_correction), **parts)
         if setting.pool is not None:
             made.fill(setting.pool)
-        if self.solver != "coupled":
+        if self.solver != "coupled" or not isinstance(made, LiquidSolver):
             return made
         return KDSMWater(
             setting.mesh(),
@@ -178,7 +178,8 @@ class CoupledWater(Scene):
             come = w.initial + w.injected + w.inflow
             volumes = (w.injected + w.inflow, w.tets, w.drops, w.grid, w.expected, w.left + w.drained, w.copied, w.measured_error, w.error)
         else:
-            r, force = self.model.volume_report(), force_of_pressure(self.model)
+            alone: Any = self.model  # both have what it takes
+            r, force = self.model.volume_report(), force_of_pressure(alone)
             come = r.initial + r.emitted + r.inflow
             volumes = (r.emitted + r.inflow, 0.0, r.spray, r.liquid, r.expected, r.drained + r.outflow, 0.0, r.error, 0.0)
         names = ("injected", "tetrahedra", "drops", "grid", "expected", "left", "made", "error", "ledger error")

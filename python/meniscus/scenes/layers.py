@@ -76,8 +76,9 @@ def _tetrahedra(frame: FrameData, shown: dict[str, Any], size: tuple[int, int], 
         title=title,
         size=(size[0] / 110, size[1] / 110),
     )
-    drawn.canvas.draw()
-    pixels = np.asarray(drawn.canvas.buffer_rgba())[..., :3]
+    canvas: Any = drawn.canvas  # one that draws into memory
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
     result: npt.NDArray[np.uint8] = np.full((size[1], size[0], 3), 255, np.uint8)
     height, width = min(size[1], pixels.shape[0]), min(size[0], pixels.shape[1])
     result[:height, :width] = pixels[:height, :width]

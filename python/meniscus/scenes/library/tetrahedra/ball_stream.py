@@ -48,8 +48,8 @@ class BallStream(CoupledWater):
     pool: float = parameter(0.1, "depth of the water on the floor at the start, m; drops on a dry one lie there until they fill cells")
     swing: float = parameter(0.0, "how far the ball goes to each side, m; 0: it rests")
     period: float = parameter(1.6, "of the swing, s")
-    radius: float = parameter(0.4, "of the ball, m")
-    thickness: float = parameter(0.3, "of the mesh around the ball, m")
+    radius: float = parameter(0.35, "of the ball, m")
+    thickness: float = parameter(0.25, "of the mesh around the ball, m")
     edge: float = parameter(0.048, "of the lattice of the mesh at scale 1, m")
     mesh: Literal["rigid", "kdsm"] = parameter("rigid", "moves with the ball, or follows it elastically")
 
