@@ -12,7 +12,7 @@ from meniscus.io.frames import FrameData
 from meniscus.mesh import TetMesh
 from meniscus.surface import LevelSet
 
-_SHOWN_WET = 0.02  # fill from which on a tetrahedron is drawn
+_SHOWN_WET = 0.05  # fill from which on a tetrahedron is drawn
 
 
 def layers(frame: FrameData, shown: dict[str, Any], width: int, *, title: str = "") -> npt.NDArray[np.uint8]:
@@ -64,7 +64,7 @@ def _tetrahedra(frame: FrameData, shown: dict[str, Any], size: tuple[int, int], 
         seen = wet.element_columns["fill"] > _SHOWN_WET
         vertices, tets, fill = wet.vertices, np.ascontiguousarray(wet.elements[seen]), wet.element_columns["fill"][seen]
     low, high = (np.asarray(corner, np.float64) for corner in shown["box"])
-    middle, half = 0.5 * (low + high), 0.5 * (high - low) / camera.zoom
+    middle, half = 0.5 * (low + high), 0.4 * (high - low) / camera.zoom  # what is seen from far away is larger
     drawn = viz.wet_tets(
         TetMesh(vertices, tets),
         np.minimum(fill, 1.0),

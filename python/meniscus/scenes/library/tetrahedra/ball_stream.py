@@ -53,7 +53,7 @@ class BallStream(CoupledWater):
     edge: float = parameter(0.048, "of the lattice of the mesh at scale 1, m")
     mesh: Literal["rigid", "kdsm"] = parameter("rigid", "moves with the ball, or follows it elastically")
 
-    zoom: float = parameter(1.25, "of the camera; 1 shows the whole box")
+    zoom: float = parameter(1.1, "of the camera; 1 shows the whole box")
 
     def setup(self) -> TimeStepper:
         """Create the box, the ball and the sources."""

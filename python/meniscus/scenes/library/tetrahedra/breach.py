@@ -58,7 +58,7 @@ class Breach(CoupledWater):
     level: float = parameter(6.4, "of the pool at rest, m")
     azimuth: float = parameter(20.0, "of the camera, degrees")
     elevation: float = parameter(10.0, "of the camera, degrees")
-    zoom: float = parameter(1.4, "of the camera; 1 shows the whole pool")
+    zoom: float = parameter(1.2, "of the camera; 1 shows the whole pool")
 
     def setup(self) -> TimeStepper:
         """Create the pool and the body."""
@@ -144,7 +144,7 @@ class Breach(CoupledWater):
     def view(self, frame: FrameData) -> tuple[Floats, Floats]:
         """Return the lower part of the box, in which the water is."""
         low, high = super().view(frame)
-        return low, np.minimum(high, (np.inf, self.level + 8.0, np.inf))
+        return low, np.minimum(high, (np.inf, self.level + 9.0, np.inf))
 
     def body(self, time: float) -> FrameMesh:
         """Return the surface of the body."""
