@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
+#include <bit>
 #include <limits>
 
 namespace meniscus::fluids {
@@ -14,13 +14,16 @@ namespace {
 constexpr int bucket_bits = 11;
 constexpr std::size_t width = std::size_t{1} << bucket_bits;
 constexpr std::size_t most_groups = 64;
+/// Parcels in a piece of a loop where there are few.
+constexpr Index few = 512;
 
 /// Sums of what goes to consecutive tetrahedra.
 class Sums {
  public:
   void add(std::size_t i, double v, const mesh::Point& velocity) {
-    if (!some_[i]) {
-      some_[i] = true;
+    std::uint64_t& some = some_[i / 64];
+    if ((some >> (i % 64) & 1) == 0) {
+      some |= std::uint64_t{1} << (i % 64);
       volume_[i] = 0;
       momentum_[i].setZero();
     }
@@ -28,12 +31,16 @@ class Sums {
     momentum_[i] += v * velocity;
   }
   void mix_into(const TetWater& water, std::size_t first) const {
-    for (std::size_t i = 0; i < width; ++i)
-      if (some_[i]) water.mix(first + i, volume_[i], momentum_[i]);
+    for (std::size_t word = 0; word < some_.size(); ++word)
+      for (std::uint64_t rest = some_[word]; rest != 0; rest &= rest - 1) {
+        const std::size_t i = 64 * word + static_cast<std::size_t>(std::countr_zero(rest));
+        water.mix(first + i, volume_[i], momentum_[i]);
+      }
   }
 
  private:
-  std::bitset<width> some_;
+  /// A bit for each that gets anything.
+  std::array<std::uint64_t, width / 64> some_{};
   std::array<double, width> volume_;
   std::array<mesh::Point, width> momentum_;
 };
@@ -85,6 +92,7 @@ void Parcels::add_to(const TetWater& water, Workspace& workspace) {
   first_[pieces_.size()] = static_cast<std::uint32_t>(count);
   if (count == 0) return;
   const std::size_t buckets = (water.volume.size() + width - 1) >> bucket_bits;
+  if (count < 4 * buckets) return add_few_to(water);
   group(buckets, workspace);
   parallel_for(0, static_cast<Index>(buckets), 1, [&](Index b, Index) {
     const auto begin = order_.begin() + bucket_[static_cast<std::size_t>(b)];
@@ -105,8 +113,36 @@ void Parcels::add_to(const TetWater& water, Workspace& workspace) {
   });
 }
 
+/// The same for few parcels far from each other, which would fill hardly any range: sorts them by target and number.
+void Parcels::add_few_to(const TetWater& water) {
+  keys_.clear();
+  std::uint64_t number = 0;
+  for (const ParcelList& list : pieces_)
+    for (std::size_t i = 0; i < list.size(); ++i) keys_.push_back(static_cast<std::uint64_t>(list.target(i)) << 32 | number++);
+  std::sort(keys_.begin(), keys_.end());
+  const auto target_of = [&](std::size_t k) { return static_cast<std::size_t>(keys_[k] >> 32); };
+  parallel_for(0, static_cast<Index>(keys_.size()), few, [&](Index b, Index e) {
+    auto k = static_cast<std::size_t>(b);
+    // Who has the first parcel of a target adds all of them.
+    while (k > 0 && k < static_cast<std::size_t>(e) && target_of(k) == target_of(k - 1)) ++k;
+    while (k < static_cast<std::size_t>(e)) {
+      const std::size_t target = target_of(k);
+      double volume = 0;
+      mesh::Point momentum = mesh::Point::Zero();
+      for (; k < keys_.size() && target_of(k) == target; ++k) {
+        const auto n = static_cast<std::uint32_t>(keys_[k]);
+        const auto piece = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), n) - first_.begin()) - 1;
+        const std::size_t i = n - first_[piece];
+        volume += pieces_[piece].volume(i);
+        momentum += pieces_[piece].volume(i) * pieces_[piece].velocity(i);
+      }
+      water.mix(target, volume, momentum);
+    }
+  });
+}
+
 std::size_t Parcels::nbytes() const {
-  std::size_t bytes = (first_.capacity() + order_.capacity() + bucket_.capacity()) * 4;
+  std::size_t bytes = (first_.capacity() + order_.capacity() + bucket_.capacity()) * 4 + keys_.capacity() * 8;
   for (const ParcelList& p : pieces_) bytes += p.nbytes() + sizeof(ParcelList);
   return bytes;
 }

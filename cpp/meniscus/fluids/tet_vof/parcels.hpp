@@ -90,6 +90,7 @@ class Parcels {
 
  private:
   void group(std::size_t buckets, Workspace& workspace);
+  void add_few_to(const TetWater& water);
 
   std::vector<ParcelList> pieces_;
   /// Number of the first parcel of each piece, and of all.
@@ -97,6 +98,8 @@ class Parcels {
   /// Numbers of parcels, by ranges of their targets, and where those of each range begin.
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> bucket_;
+  /// Targets and numbers of few parcels.
+  std::vector<std::uint64_t> keys_;
 };
 
 }  // namespace meniscus::fluids

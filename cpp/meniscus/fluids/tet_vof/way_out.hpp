@@ -32,7 +32,7 @@ class OutwardSearch {
       higher_.clear();
       for (std::size_t i = first; i < end; ++i)
         for (const std::int32_t n : graph.neighbours(visited_[i])) {
-          if (n < 0) continue;
+          if (n < 0 || n == from) continue;
           const std::int32_t r = ranks[static_cast<std::size_t>(n)];
           if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
           visited_.push_back(n);

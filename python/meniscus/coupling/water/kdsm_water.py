@@ -207,9 +207,7 @@ class KDSMWater(Passing, Stateful):
             _checks.function("on_stage", on_stage)
         try:
             with self.transaction(), self.liquid.exclusive(), self.vof.exclusive():
-                self._set_parameters()
-                self.vof.begin(dt)
-                self.liquid.begin(dt)
+                self.begin_stages(dt)
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage is not None:
@@ -222,6 +220,12 @@ class KDSMWater(Passing, Stateful):
             self.liquid.running_report = LiquidReport()
         self.report = report
         return report
+
+    def begin_stages(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls, and set what follows from the time; `move` comes before most."""
+        self._set_parameters()
+        self.vof.begin(dt)
+        self.liquid.begin(dt)
 
     def frames(self, count: int, *, per_second: float = 24.0) -> Iterator[int]:
         """Step from frame to frame, in steps that `max_dt` allows; yield the number of each, from 1 on.
@@ -391,6 +395,7 @@ class KDSMWater(Passing, Stateful):
             error=error,
             measured_error=error + volume.liquid - expected,
             transfers={way: (t.volume(way), *t.momentum(way)) for way in WAYS},
+            kept_momentum=t.kept_momentum,
         )
 
     def force_on_body(self) -> Floats:

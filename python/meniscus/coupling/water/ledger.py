@@ -32,7 +32,7 @@ class Transfers(State):
     def __init__(self) -> None:
         self._volumes = np.zeros(len(WAYS))
         self._momenta = np.zeros((2, len(WAYS), 3))
-        self._rounding = np.zeros(1)
+        self._rounding = np.zeros(4)
 
     def book(self, way: str, volume: float, taken: npt.ArrayLike, given: npt.ArrayLike) -> None:
         """Add a volume, m^3, and momenta per density, m^4/s: what one side has lost and the other has gained."""
@@ -41,9 +41,16 @@ class Transfers(State):
         self._momenta[0, k] += taken
         self._momenta[1, k] += given
 
-    def keep(self, volume: float) -> None:
-        """Keep what rounding has left of a transfer, m^3; may be negative."""
-        self._rounding += volume
+    def keep(self, volume: float, momentum: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Keep what is left of a transfer by rounding, m^3, may be negative; and momentum, m^4/s, that so little volume cannot carry."""
+        self._rounding[0] += volume
+        self._rounding[1:] += momentum
+
+    def take_momentum(self) -> Floats:
+        """Return the momentum that was kept, m^4/s, which is another's from now on."""
+        kept: Floats = self._rounding[1:].copy()
+        self._rounding[1:] = 0
+        return kept
 
     def volume(self, way: str) -> float:
         """Return what has passed, m^3."""
@@ -58,6 +65,12 @@ class Transfers(State):
     def rounding(self) -> float:
         """What rounding has left of all transfers, m^3."""
         return float(self._rounding[0])
+
+    @property
+    def kept_momentum(self) -> Floats:
+        """Momentum that waits for the next transfer, m^4/s (3,)."""
+        kept: Floats = self._rounding[1:].copy()
+        return kept
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of the sums."""
@@ -113,6 +126,7 @@ class WaterLedger:
         error: what is there but for the measure of the grid, less what should be: round-off.
         measured_error: with the measure of the grid instead.
         transfers: by way: volume, and the momenta, m^4/s (3,), that one side has lost and the other has gained.
+        kept_momentum: of the grid, m^4/s (3,), that waits for the next transfer to tetrahedra, because the volume was too little for it.
 
     Source: Lee 2018, section 3.6.
     """
@@ -132,3 +146,4 @@ class WaterLedger:
     error: float
     measured_error: float
     transfers: dict[str, tuple[float, Floats, Floats]]
+    kept_momentum: Floats

@@ -125,7 +125,7 @@ class Passing:
         block, mesh = kept.block, self.vof.mesh
         h = block.grid.spacing
         if not volume > 0 or not share.any():
-            self.transfers.keep(volume)
+            self.transfers.keep(volume, momentum)
             return
         cells = share > 1e-9
         amounts = share[cells]
@@ -145,16 +145,32 @@ class Passing:
         count = np.bincount(cell[stands], minlength=len(amounts))
         reached = count > 0
         if not reached.any():
-            x = block.centres(cells)
-            self._add_drops("grid to tetrahedra", x, np.tile(momentum / volume, (len(x), 1)), volume * amounts / amounts.sum())
+            where = block.centres(cells)
+            volumes = volume * amounts / amounts.sum()
+            velocities = self._carriers(where, volumes, momentum)
+            self._add_drops("grid to tetrahedra", where, velocities, volumes)
             return
         weight = np.where(reached, amounts, 0.0)
         per_point = volume * weight / weight.sum() / np.maximum(count, 1)
         volumes, where = per_point[cell[stands]], np.ascontiguousarray(points[stands])
+        velocities = self._carriers(where, volumes, momentum)
+        taken = (volumes[:, None] * velocities).sum(axis=0)
+        self._take_in("grid to tetrahedra", tets[stands], volumes, velocities, taken, volume)
+
+    def _carriers(self, where: Floats, volumes: Floats, momentum: Floats) -> Floats:
+        """Return velocities (k, 3) of volumes at points: those of the grid, changed so that they carry a momentum, m^4/s.
+
+        Too little volume could do so only at any speed; then the rest is kept for the next transfer.
+        """
         velocities = np.asarray(sample(self.liquid.velocity, where.astype(self.liquid.velocity.dtype)), np.float64)
-        # All of the momentum of the liquid that has gone goes with it.
-        velocities += (momentum - (volumes[:, None] * velocities).sum(axis=0)) / volume
-        self._take_in("grid to tetrahedra", tets[stands], volumes, velocities, momentum, volume)
+        fastest = float(np.sqrt((velocities**2).sum(axis=1).max()))
+        slow = math.sqrt(self.liquid.grid.spacing * float(np.linalg.norm(self.liquid.gravity)))
+        wanted = momentum + self.transfers.take_momentum()
+        change = (wanted - (volumes[:, None] * velocities).sum(axis=0)) / math.fsum(volumes)
+        size = float(np.linalg.norm(change))
+        velocities += change * min(1.0, max(fastest, slow) / size if size > 0 else 1.0)
+        self.transfers.keep(0.0, wanted - (volumes[:, None] * velocities).sum(axis=0))
+        return velocities
 
     # --- drops -----------------------------------------------------------------------------------------------------------------------
 
@@ -179,7 +195,7 @@ class Passing:
         tets = np.full(len(x), -1, np.int32)
         tets[near] = v.mesh.locate(np.ascontiguousarray(x[near]), v.time + dt).tets
         enough = (v.volume > self.options.least * v.capacity) & (v.volume > 0) & (v.rank >= 0)
-        meets = (tets >= 0) & (enough[tets] | (v.rank[tets] == 0))
+        meets = (tets >= 0) & (enough | v.cut)[tets]
         if not meets.any():
             return
         drops = self.liquid.take_drops(meets)
@@ -242,7 +258,9 @@ class Passing:
         phi = np.asarray(liquid.levelset.sample(np.ascontiguousarray(v.positions, liquid.levelset.dtype)))
         low = np.array(liquid.grid.origin)
         below = (phi <= 0) & ((v.positions >= low) & (v.positions <= low + np.array(liquid.grid.extent))).all(axis=1)
-        tets = np.flatnonzero(below[v.tets].all(axis=1) & (v.rank > protected)).astype(np.int32)
+        # Without a body, ranks count from the middle of the mesh.
+        free = (v.rank > protected) | ((v.rank >= 0) & (v.solid is None))
+        tets = np.flatnonzero(below[v.tets].all(axis=1) & free).astype(np.int32)
         if not fill:
             tets = tets[v.volume[tets] > 0]
         if not len(tets):

@@ -189,6 +189,11 @@ class TetGeometry(MemoryOwner):
         return self.moving._flags is not None or self._excluded is not None
 
     @property
+    def cut(self) -> npt.NDArray[np.bool_]:
+        """Tetrahedra (m,) that stand on the solid and can hold water."""
+        return self._kinds == _CUT
+
+    @property
     def excluded(self) -> npt.NDArray[np.bool_] | None:
         """Tetrahedra (m,) that hold no water, because it is another's; None: none."""
         return self._excluded

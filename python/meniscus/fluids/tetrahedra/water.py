@@ -123,6 +123,11 @@ class TetWater(Stateful):
         return _sealed(self._now().ranks)
 
     @property
+    def cut(self) -> npt.NDArray[np.bool_]:
+        """Which tetrahedra (m,) the surface of the solid crosses or touches, and that hold water; a read-only view."""
+        return _sealed(self._now().cut)
+
+    @property
     def porosity(self) -> Floats | None:
         """Volume (m,) in each tetrahedron that something else takes up, m^3; may be set; None: nothing."""
         return None if self._geometry.porosity is None else self._geometry.porosity.copy()

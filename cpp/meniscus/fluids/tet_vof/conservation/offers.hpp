@@ -6,6 +6,7 @@
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
 #include "meniscus/fluids/tet_vof/tet_water.hpp"
 
+#include <atomic>
 #include <vector>
 
 namespace meniscus::fluids {
@@ -14,23 +15,26 @@ class Offers {
  public:
   static constexpr Index chunk = 512;
 
-  explicit Offers(const TetGraph& graph) : graph_(graph), places_(static_cast<std::size_t>(graph.size()), -1) {}
+  explicit Offers(const TetGraph& graph)
+      : graph_(graph),
+        places_(static_cast<std::size_t>(graph.size()) + 1, 0),
+        chosen_(static_cast<std::size_t>(graph.size()), 0) {}
 
-  /// Begins with a list of sources and the velocities that their water has now. The list has to stay until `end`.
-  void begin(std::span<const std::int32_t> sources, std::span<const mesh::Point> velocities);
+  /// Begins with a list of sources, which has to stay until `end`.
+  void begin(std::span<const std::int32_t> sources);
   void end();
 
   Index pieces() const { return (static_cast<Index>(sources_.size()) + chunk - 1) / chunk; }
-  /// What source i would give across each face, m^3; at most once before `take`. Without it, it gives nothing.
-  void set(Index i, const std::array<double, 4>& volumes) {
-    const auto s = static_cast<std::size_t>(i);
-    sources_of_[s].offered = volumes;
-    offers_[s] = volumes[0] > 0 || volumes[1] > 0 || volumes[2] > 0 || volumes[3] > 0;
-  }
-  /// Whether source i has offered anything, and what was taken of it in all.
+  /// Asks for the memory that `set` needs if it offers something to a tetrahedron.
+  void fetch(std::int32_t target) const { __builtin_prefetch(&chosen_[static_cast<std::size_t>(target)], 1); }
+  /// What source i would give across each face, m^3, and the velocity of its water; at most once before `take`. Without it, it
+  /// gives nothing. Threads may call
+  /// it at the same time for sources of different pieces of `chunk`.
+  void set(Index i, const std::array<double, 4>& volumes, const mesh::Point& velocity);
+  /// Whether source i has offered anything, and after `take` what was taken of it in all.
   bool offers(Index i) const { return offers_[static_cast<std::size_t>(i)] != 0; }
   double taken(Index i) const {
-    const auto& a = sources_of_[static_cast<std::size_t>(i)].taken;
+    const auto& a = sources_of_[static_cast<std::size_t>(i) + 1].volume;
     return (a[0] + a[1]) + (a[2] + a[3]);
   }
 
@@ -39,48 +43,42 @@ class Offers {
   /// than pieces().
   template <class Room, class After>
   void take(const TetWater& water, const Quantum& quantum, Room&& room, After&& after) {
-    parallel_for(0, static_cast<Index>(sources_.size()), chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        fetch_sources(i, e);
-        if (!offers(i)) continue;
-        const std::int32_t source = sources_[static_cast<std::size_t>(i)];
-        for (std::size_t k = 0; k < 4; ++k) {
-          if (!(sources_of_[static_cast<std::size_t>(i)].offered[k] > 0)) continue;
-          const std::int32_t target = graph_.neighbours(source)[k];
-          Taken taken;
-          // The source across the first of the faces does it for all.
-          if (!gather(target, graph_.back_face(source, k), taken)) continue;
-          const double v = hand_over(target, taken, water, quantum, room(target));
-          after(target, b / chunk, v);
-        }
+    parallel_for(0, pieces(), 1, [&](Index piece, Index) {
+      const std::vector<std::int32_t>& targets = targets_[static_cast<std::size_t>(piece)];
+      for (std::size_t i = 0; i < targets.size(); ++i) {
+        fetch_sources(targets, i, water);
+        const std::int32_t t = targets[i];
+        chosen_[static_cast<std::size_t>(t)] = 0;
+        after(t, piece, hand_over(t, water, quantum, room(t)));
       }
     });
   }
 
-  std::size_t nbytes() const { return places_.size() * 4 + sources_of_.capacity() * (sizeof(Source) + 1); }
+  std::size_t nbytes() const;
 
  private:
-  /// What a source offers and gives across its faces, m^3, and the velocity of its water, m/s.
-  struct Source {
-    std::array<double, 4> offered, taken;
-    mesh::Point velocity;
-  };
-  /// What is offered to a target across its faces, and by which source: its place, and the face there.
-  struct Taken {
+  /// What a source offers across its faces, and later what is taken of it, m^3, and the velocity of its water, m/s: one line of
+  /// memory, since targets ask for it in no order.
+  struct alignas(64) Source {
     std::array<double, 4> volume{};
-    std::array<std::size_t, 4> place{}, face{};
+    mesh::Point velocity = mesh::Point::Zero();
   };
-  void fetch_sources(Index i, Index end) const;
-  bool gather(std::int32_t target, std::size_t face, Taken& taken) const;
-  double hand_over(std::int32_t target, const Taken& taken, const TetWater& water, const Quantum& quantum, double room);
+  bool choose(std::int32_t t);
+  void fetch_sources(const std::vector<std::int32_t>& targets, std::size_t i, const TetWater& water) const;
+  double hand_over(std::int32_t target, const TetWater& water, const Quantum& quantum, double room);
 
   const TetGraph& graph_;
-  /// Place of a tetrahedron in the list of sources; -1 for all others.
+  /// Where `sources_of_` has tetrahedron t is in place t + 1: 0, which offers nothing, for those that offer nothing; and for -1,
+  /// which is beyond the boundary.
   std::vector<std::int32_t> places_;
   std::span<const std::int32_t> sources_;
   std::vector<Source> sources_of_;
   /// Whether a source offers anything.
   std::vector<std::uint8_t> offers_;
+  /// Whether a tetrahedron is in a list of targets.
+  std::vector<std::uint8_t> chosen_;
+  /// What is offered something to first by the sources of a piece. Which piece that is may depend on threads.
+  std::vector<std::vector<std::int32_t>> targets_;
 };
 
 }  // namespace meniscus::fluids

@@ -57,15 +57,27 @@ double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom&
   return v >= crumbs * quantum_.size() ? v : 0;
 }
 
+/// Finds the room of a range of tetrahedra. Without branches, so that several are found at a time.
+void Overflow::measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room) {
+  const double least = crumbs * quantum_.size();
+  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    const double v = quantum_.floor_of_small(std::max(room.capacity[i] - water.volume[i], 0.0));
+    room_[i] = (v >= least) & (room.ranks[i] >= 0) ? v : 0.0;
+  }
+}
+
 /// Lists the tetrahedra above capacity, ascending; without `boundary`, not those at the boundary of the mesh. With `measure`,
 /// also finds the room of all.
 void Overflow::collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure) {
+  static_assert(scan_chunk % row == 0);
   if (measure) room_.resize(static_cast<std::size_t>(graph_.size()));
   lists_.fill(graph_.size(), scan_chunk, sources_, [&](Index i, std::vector<std::int32_t>& found) {
     const auto t = static_cast<std::int32_t>(i);
     const auto at = static_cast<std::size_t>(i);
+    if (measure && i % row == 0) measure_room(i, std::min(i + row, graph_.size()), water, room);
+    // Most of a mesh is dry.
+    if (water.volume[at] == 0) return;
     const bool above = water.volume[at] > room.capacity[at];
-    if (measure) room_[at] = above || room.ranks[at] < 0 ? 0 : free_of(t, water, room);
     if (above && excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t))) found.push_back(t);
   });
 }
@@ -99,11 +111,13 @@ void Overflow::drop_settled() {
 
 /// Asks for the memory that sources further on in the list will need: they are scattered over the mesh.
 void Overflow::fetch_neighbours(Index i, Index end) const {
-  constexpr Index near = 4, far = 12;
+  constexpr Index near = 8, far = 16;
   if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
   if (i + near >= end) return;
-  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)]))
+  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {
     __builtin_prefetch(&room_[static_cast<std::size_t>(std::max(n, 0))]);
+    offers_.fetch(std::max(n, 0));
+  }
 }
 
 /// Gives the excess of the sources to their neighbours with room, as evenly as they can take it, in rounds: until it is gone or
@@ -112,7 +126,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
   stuck_.clear();
   stuck_excess_.clear();
   for (int round = 0; round < most_rounds && !sources_.empty(); ++round) {
-    offers_.begin(sources_, water.velocity);
+    offers_.begin(sources_);
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const auto s = static_cast<std::size_t>(i);
@@ -124,7 +138,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
           free[k] = n[k] < 0 ? 0 : room_[static_cast<std::size_t>(n[k])];
           some = some || free[k] > 0;
         }
-        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_));
+        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_), water.velocity[static_cast<std::size_t>(sources_[s])]);
       }
     });
     offers_.take(
@@ -157,7 +171,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
 }
 
 /// Offers the rest to neighbours of higher ranks, in equal parts. Whether there are any.
-bool Overflow::offer_outward(const WaterRoom& room) {
+bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
   std::atomic<bool> any = false;
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     bool some = false;
@@ -179,7 +193,7 @@ bool Overflow::offer_outward(const WaterRoom& room) {
         offer[k] = --higher > 0 ? part : rest;
         rest -= offer[k];
       });
-      offers_.set(i, offer);
+      offers_.set(i, offer, water.velocity[static_cast<std::size_t>(sources_[s])]);
       some = true;
     }
     if (some) any = true;
@@ -197,7 +211,7 @@ void Overflow::measure_excess(const TetWater& water, const WaterRoom& room) {
 }
 
 std::size_t Overflow::nbytes() const {
-  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + lists_.nbytes() + waiting_.capacity() +
+  std::size_t bytes = offers_.nbytes() + parcels_.nbytes() + lists_.nbytes() + sort_.nbytes() + waiting_.capacity() +
                       (sources_.capacity() + stuck_.capacity() + room_order_.capacity() + front_.capacity()) * 4 +
                       (excess_.capacity() + stuck_excess_.capacity() + room_.capacity()) * 8;
   for (const auto& f : far_) bytes += f.goals.capacity() * sizeof(Goal);

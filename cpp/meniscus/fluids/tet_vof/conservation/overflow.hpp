@@ -7,6 +7,7 @@
 #pragma once
 
 #include "meniscus/core/memory/joined_lists.hpp"
+#include "meniscus/core/memory/sorted_numbers.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/tet_vof/conservation/offers.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
@@ -71,16 +72,20 @@ class Overflow {
 
   /// Tetrahedra that are scanned in one piece.
   static constexpr Index scan_chunk = 1 << 14;
+  /// Tetrahedra whose room is found before they are looked at, while they are in a core's own memory.
+  static constexpr Index row = 1 << 9;
 
   double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
+  void measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room);
   void collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure);
   bool claim(std::int32_t t);
   void enqueue(std::int32_t t);
   void fetch_neighbours(Index i, Index end) const;
+  void fetch_ways(const WaterRoom& room, Index i, Index end) const;
   void fill_neighbours(const TetWater& water);
   void drop_settled();
-  bool offer_outward(const WaterRoom& room);
+  bool offer_outward(const TetWater& water, const WaterRoom& room);
   std::int32_t order_by_room(const WaterRoom& room, std::int32_t highest);
   void measure_excess(const TetWater& water, const WaterRoom& room);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
@@ -104,6 +109,7 @@ class Overflow {
   std::vector<double> stuck_excess_;
   std::vector<std::vector<std::int32_t>> pieces_;
   JoinedLists<std::int32_t> lists_;
+  NumberSort sort_;
   std::vector<std::vector<std::int32_t>> queue_;
   Parcels parcels_;
   /// Where water goes that has no way out across a face, what place in the order that has, and whether it has to wait for its

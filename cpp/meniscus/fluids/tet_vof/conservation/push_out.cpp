@@ -90,14 +90,14 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
     sources_.assign(queue_[level].begin(), queue_[level].end());
     if (sources_.empty()) continue;
     // In the order of memory, which is also one that does not depend on threads.
-    std::sort(sources_.begin(), sources_.end());
+    sort_.sort(sources_, graph_.size());
     for (const std::int32_t t : sources_) waiting_[static_cast<std::size_t>(t)] = 0;
     measure_excess(water, room);
     drop_settled();
     if (static_cast<std::int32_t>(level) + rank_disabled >= 0) {
       fill_neighbours(water);
-      offers_.begin(sources_, water.velocity);
-      if (offer_outward(room)) {
+      offers_.begin(sources_);
+      if (offer_outward(water, room)) {
         const auto pieces = static_cast<std::size_t>(offers_.pieces());
         if (pieces_.size() < pieces) pieces_.resize(pieces);
         for (std::size_t p = 0; p < pieces; ++p) pieces_[p].clear();
@@ -136,6 +136,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
     auto& [search, goals] = far_[static_cast<std::size_t>(b / Offers::chunk)];
     goals.clear();
     for (Index i = b; i < e; ++i) {
+      fetch_ways(room, i, e);
       const auto s = static_cast<std::size_t>(i);
       const std::int32_t t = sources_[s];
       const auto at = static_cast<std::size_t>(t);
@@ -186,6 +187,25 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
       else
         queue_[static_cast<std::size_t>(goal.order - rank_disabled)].push_back(goal.tet);
     }
+}
+
+/// Asks for the memory that the first steps of searches from sources further on will need.
+void Overflow::fetch_ways(const WaterRoom& room, Index i, Index end) const {
+  constexpr Index near = 4, far = 10;
+  const auto fetch = [&](std::int32_t t) {
+    __builtin_prefetch(&room.ranks[static_cast<std::size_t>(t)]);
+    __builtin_prefetch(&room_[static_cast<std::size_t>(t)]);
+  };
+  if (i + far < end)
+    for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]))
+      if (n >= 0) {
+        __builtin_prefetch(&graph_.neighbours(n));
+        fetch(n);
+      }
+  if (i + near < end)
+    for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)]))
+      if (n >= 0)
+        for (const std::int32_t beyond : graph_.neighbours(n)) fetch(std::max(beyond, 0));
 }
 
 /// Whether a tetrahedron does not wait yet for its turn in the sweep; it does from now on.

@@ -41,7 +41,7 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
   for (Index n = 0; n < iterations; ++n) {
     collect(water, room, false, false);
     if (sources_.empty()) return;
-    offers_.begin(sources_, water.velocity);
+    offers_.begin(sources_);
     // Sources may be neighbours of sources: all give first, and then all take.
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
@@ -53,7 +53,7 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
           const double part = quantum_.floor(excess_of(t, water, room) / open);
           for_open_neighbours(room, t, [&](std::size_t k, std::int32_t) { offer[k] = part; });
         }
-        offers_.set(i, offer);
+        offers_.set(i, offer, water.velocity[static_cast<std::size_t>(t)]);
         water.volume[static_cast<std::size_t>(t)] -= (offer[0] + offer[1]) + (offer[2] + offer[3]);
       }
     });

@@ -1,12 +1,15 @@
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace meniscus::fluids {
 namespace {
 
 constexpr Index chunk = 1024;
 constexpr Index scan_chunk = 1 << 14;
+/// How far ahead memory is asked for: that of a tetrahedron, and that of its neighbours.
+constexpr Index far = 16, near = 8;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
 constexpr double crumbs = 16;
 
@@ -39,6 +42,12 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   });
   if (levels > 0)
     for (std::size_t p = 0; p < scans; ++p) queue_[0].insert(queue_[0].end(), pieces_[p].begin(), pieces_[p].end());
+  const auto is_seen = [&](std::int32_t t) {
+    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).load(std::memory_order_relaxed) != 0;
+  };
+  const auto see = [&](std::int32_t t) {
+    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).exchange(1, std::memory_order_relaxed) == 0;
+  };
   mesh::Point impulse = mesh::Point::Zero();
   for (std::size_t level = 0; level < levels; ++level) {
     auto& list = queue_[level];
@@ -46,7 +55,8 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
     // face.
     for (std::size_t first = 0; first < list.size();) {
       const std::size_t end = list.size();
-      std::sort(list.begin() + static_cast<std::ptrdiff_t>(first), list.end());
+      // Which thread has found them first does not matter.
+      sort_.sort(std::span(list).subspan(first), graph_.size());
       const auto count = static_cast<Index>(end - first);
       const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
       if (pieces_.size() < pieces) pieces_.resize(pieces);
@@ -56,6 +66,23 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
         auto& next = pieces_[piece];
         next.clear();
         for (Index i = b; i < e; ++i) {
+          if (i + far < e) {
+            const std::int32_t t = list[first + static_cast<std::size_t>(i + far)];
+            const auto at = static_cast<std::size_t>(t);
+            __builtin_prefetch(&water.velocity[at], 1);
+            __builtin_prefetch(&normals[at]);
+            __builtin_prefetch(&solid[at]);
+            __builtin_prefetch(&water.volume[at]);
+            __builtin_prefetch(&room.capacity[at]);
+            __builtin_prefetch(&graph_.neighbours(t));
+          }
+          if (i + near < e)
+            for (const std::int32_t n : graph_.neighbours(list[first + static_cast<std::size_t>(i + near)])) {
+              const auto at = static_cast<std::size_t>(std::max(n, 0));
+              __builtin_prefetch(&seen_[at], 1);
+              __builtin_prefetch(&room.ranks[at]);
+              __builtin_prefetch(&graph_.neighbours(std::max(n, 0)));
+            }
           const std::int32_t t = list[first + static_cast<std::size_t>(i)];
           const auto at = static_cast<std::size_t>(t);
           const double c = (solid[at] - water.velocity[at]).dot(normals[at]);
@@ -65,29 +92,32 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           // A column of water hands it on only where it is full.
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
-            if (n >= 0 && water.volume[static_cast<std::size_t>(n)] > 0 &&
-                rests_on(room, n, static_cast<std::int32_t>(level), whole))
+            if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) &&
+                water.volume[static_cast<std::size_t>(n)] > 0 && see(n))
               next.push_back(n);
         }
       });
       first = end;
       for (std::size_t p = 0; p < pieces; ++p) {
         impulse += impulse_[p];
-        for (const std::int32_t t : pieces_[p]) {
-          if (seen_[static_cast<std::size_t>(t)] != 0) continue;
-          seen_[static_cast<std::size_t>(t)] = 1;
+        for (const std::int32_t t : pieces_[p])
           queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)])].push_back(t);
-        }
       }
     }
   }
-  for (const auto& list : queue_)
-    for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
+  std::size_t visited = 0;
+  for (const auto& list : queue_) visited += list.size();
+  // One by one where these are few: a list names them in another order than that of memory.
+  if (visited > seen_.size() / 32)
+    std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
+  else
+    for (const auto& list : queue_)
+      for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
   return impulse;
 }
 
 std::size_t VelocityCorrection::nbytes() const {
-  std::size_t bytes = seen_.size();
+  std::size_t bytes = seen_.size() + sort_.nbytes();
   for (const auto& q : queue_) bytes += q.capacity() * 4;
   for (const auto& p : pieces_) bytes += p.capacity() * 4;
   return bytes;

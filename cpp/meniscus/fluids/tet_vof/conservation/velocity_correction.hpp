@@ -8,6 +8,7 @@
 /// Source: Lee 2018, section 3.3.3.
 #pragma once
 
+#include "meniscus/core/memory/sorted_numbers.hpp"
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 
 namespace meniscus::fluids {
@@ -30,6 +31,7 @@ class VelocityCorrection {
   std::vector<std::vector<std::int32_t>> queue_;
   std::vector<std::vector<std::int32_t>> pieces_;
   std::vector<mesh::Point> impulse_;
+  NumberSort sort_;
 };
 
 }  // namespace meniscus::fluids

@@ -1,0 +1,199 @@
+"""Water that is shared at rest, in free fall, in a spinning pool and around a mesh that is towed; forces on the body; its surface."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support.coupled_water import RADIUS, air, ball, momentum, run
+
+from meniscus.coupling import KDSMWater
+from meniscus.mesh import MovingTetMesh
+from meniscus.surface import Box, LevelSet, Pose, Sphere
+
+G = 9.81
+
+
+@pytest.mark.parametrize("exchange", ["owned", "literal"])
+@pytest.mark.parametrize("level", [1.0, 1.6], ids=["half", "submerged"])
+@pytest.mark.parametrize("middle", [(0.5, 0.5, 0.5), (0.47, 0.53, 0.51)])
+def test_a_ball_at_rest_in_a_pool_at_rest_moves_no_water(exchange: str, level: float, middle: tuple[float, float, float]) -> None:
+    sim = ball(12, level=level, exchange=exchange, middle=middle)
+    before = sim.ledger()
+    for _ in range(400):
+        sim.step(0.02)
+    limit = 1e-3 * math.sqrt(G * sim._edge())
+    assert sim.liquid.report is not None
+    assert sim.liquid.report.max_speed < limit
+    assert np.abs(sim.vof.velocity).max() < limit
+    after = sim.ledger()
+    assert abs(after.grid - before.grid) <= 1e-6 * before.grid
+    assert abs(after.error) <= 1e-12 * before.grid
+    # What the document copies into tetrahedra is there twice.
+    copied = (sim.vof.volume > 0).sum()
+    assert (copied > 100) == (exchange == "literal")
+    sunk = math.pi * (RADIUS**3 * 4 / 3 if level > 1.5 else (lambda d: d**2 * (RADIUS - d / 3))(level - 2 * middle[2] + RADIUS))
+    assert sim.force_on_body()[2] == pytest.approx(1000 * G * sunk, rel=0.12)
+    assert np.abs(sim.force_on_body()[:2]).max() < 0.02 * 1000 * G * sunk
+
+
+def test_the_literal_document_lets_water_fall_past_a_body() -> None:
+    speeds = {}
+    for buoyancy in (True, False):
+        sim = ball(12, level=1.6, exchange="literal", buoyancy=buoyancy)
+        run(sim, 0.4)
+        speeds[buoyancy] = float(np.abs(sim.vof.velocity[sim.vof.cut]).max())
+    assert speeds[True] < 1e-6
+    assert speeds[False] > 0.1 * math.sqrt(G * sim._edge())
+
+
+def test_velocity_in_free_fall_is_g_t_in_all_three() -> None:
+    sim = air(16, box=((0.5, 0.5, 0.5), (1.5, 1.5, 1.5)))
+    sim.liquid.fill(Sphere((0.25, 0.25, 1.6), 0.2))
+    sim.liquid.add_drops([(1.75, 1.75, 1.6)], [(0.0, 0.0, 0.0)], [1e-5])
+    sim.vof.fill(Sphere((1.0, 1.0, 1.2), 0.1))
+    held = {name: m for name, m in momentum(sim).items()}
+    assert not any(np.abs(m).max() for m in held.values())
+    for _ in range(8):
+        sim.step(0.015)
+    wet = sim.vof.volume > 0
+    np.testing.assert_allclose(sim.vof.velocity[wet][:, 2], -G * sim.time, rtol=1e-12)
+    np.testing.assert_allclose(sim.liquid.particles.spray["velocity"][:, 2], -G * sim.time, rtol=1e-12)  # type: ignore[union-attr]
+    inside = sim.liquid.levelset.array < -0.5 * sim.liquid.grid.spacing
+    w = sim.liquid.velocity.component(2)
+    mean = 0.5 * (w[..., 1:] + w[..., :-1])[inside]
+    np.testing.assert_allclose(mean, -G * sim.time, rtol=1e-9)
+
+
+def height(sim: KDSMWater) -> float:
+    """Return the height of the middle of all water, m."""
+    v, liquid = sim.vof, sim.liquid
+    parts = liquid.levelset.volume_fractions().array
+    parts = parts * max(sim.ledger().expected, 0.0) / max(parts.sum(), 1e-300)
+    spray = liquid.particles.spray  # type: ignore[union-attr]
+    drops = 4 / 3 * math.pi * spray["radius"] ** 3
+    z = v.positions[v.tets].mean(axis=1)[:, 2]
+    moment = (parts * liquid.levelset.field.coordinates()[2]).sum() + (v.volume * z).sum() + (drops * spray.positions[:, 2]).sum()
+    return float(moment / (parts.sum() + v.volume.sum() + drops.sum()))
+
+
+def test_a_ball_of_water_falls_through_all_three_and_back() -> None:
+    sim = air(24, resolved=1000.0)
+    radius = 0.2
+    sim.liquid.fill(Box((-1.0, -1.0, -1.0), (3.0, 3.0, 0.25)))
+    pool = sim.ledger().grid
+    alone = air(24, resolved=1000.0)
+    alone.liquid.fill(Sphere((1.0, 1.0, 1.5), radius))
+    start = height(alone)
+    largest = {"tets": 0.0, "drops": 0.0}
+    checked = 0
+    while alone.time < 0.42:
+        alone.step(0.005)
+        ledger = alone.ledger()
+        for name in largest:
+            largest[name] = max(largest[name], getattr(ledger, name) / ledger.initial)
+        if 0.15 < alone.time < 0.4:
+            # Steps that move first and accelerate then fall by t dt g / 2 less.
+            free = 0.5 * G * alone.time * (alone.time - 0.005)
+            assert start - height(alone) == pytest.approx(free, rel=0.03)
+            checked += 1
+    assert checked > 40
+    assert largest["tets"] > 0.85
+    assert largest["drops"] > 0.6
+    # With a pool below, all of it comes to rest there.
+    sim.liquid.fill(Sphere((1.0, 1.0, 1.5), radius))
+    added = sim.ledger().grid - pool
+    run(sim, 1.2)
+    ledger = sim.ledger()
+    assert ledger.tets + ledger.drops < 0.3 * added
+    assert ledger.transfers["drops to grid"][0] > 0.7 * added
+    assert ledger.grid - pool > 0.6 * added
+
+
+def test_tetrahedra_in_a_spinning_pool_turn_rigidly() -> None:
+    sim = ball(12, level=1.7, exchange="literal")
+    grid, turn = sim.liquid.grid, np.array((0.0, 0.0, 2.0))
+    sim.liquid.velocity.set_from_function(lambda x, y, z: (-2.0 * (y - 1.0), 2.0 * (x - 1.0), 0.0 * z))
+    assert grid.dimension == 3
+    kept = sim.vof.velocity[sim.vof.cut].copy()
+    sim.begin_stages(1e-9)
+    sim.grid_to_tets(1e-9)
+    v = sim.vof
+    centres = v.positions[v.tets].mean(axis=1)
+    sample = np.asarray(sim.liquid.levelset.sample(np.ascontiguousarray(v.positions)))
+    submerged = (sample <= 0)[v.tets].all(axis=1) & (v.rank >= 1)
+    assert submerged.sum() > 500
+    np.testing.assert_allclose(v.velocity[submerged], np.cross(turn, centres[submerged] - 1.0), atol=1e-12)
+    np.testing.assert_allclose(v.volume[submerged], v.capacity[submerged], rtol=1e-9)
+    assert np.array_equal(v.velocity[v.cut], kept)
+
+
+def towed(level: float | None, exchange: str) -> tuple[KDSMWater, MovingTetMesh]:
+    """Return a ball that goes along x at 1 m/s."""
+    sim = ball(14, pose=lambda t: Pose((t, 0.0, 0.0)), level=level, exchange=exchange, middle=(0.35, 0.5, 0.5))
+    return sim, sim.vof.mesh
+
+
+def test_a_towed_mesh_takes_in_what_it_sweeps() -> None:
+    sim, mesh = towed(1.7, "literal")
+    run(sim, 0.05)
+    before = sim.vof.ledger().inflow
+    run(sim, 0.25)
+    corners = np.array(mesh.positions(0.0))
+    faces: dict[tuple[int, ...], Any] = {}
+    for tet in mesh.tets():
+        for k in range(4):
+            face = np.delete(tet, k)
+            faces[tuple(sorted(face))] = None if tuple(sorted(face)) in faces else face
+    outer = np.array([f for f in faces.values() if f is not None])
+    middle = corners[outer].mean(axis=1) - corners.mean(axis=0)
+    outer = outer[np.linalg.norm(middle, axis=1) > RADIUS]  # without the side towards the inside of the ball
+    a, b, c = (corners[outer[:, k]] for k in range(3))
+    swept = 0.25 * np.abs(np.cross(b - a, c - a)[:, 0]).sum() * 0.2
+    # The body drags and displaces the pool a little.
+    assert sim.vof.ledger().inflow - before == pytest.approx(swept, rel=0.15)
+    v = sim.vof
+    assert (v.volume[v.rank >= 1] > 0.9 * v.capacity[v.rank >= 1]).mean() > 0.95
+
+
+@pytest.mark.parametrize("exchange", ["owned", "literal"])
+def test_a_mesh_in_dry_air_takes_in_nothing(exchange: str) -> None:
+    sim, _ = towed(None, exchange)
+    sim.liquid.fill(Box((-1.0, -1.0, -1.0), (3.0, 3.0, 0.3)))
+    run(sim, 0.2)
+    ledger = sim.ledger()
+    assert ledger.tets == 0
+    assert not sim.vof.volume.any()
+    assert all(volume == 0 for volume, _, _ in ledger.transfers.values())
+
+
+def test_owners_follow_the_pool_and_change_rarely() -> None:
+    sim = ball(16, level=1.0)
+    v = sim.vof
+    z = v.positions[v.tets].mean(axis=1)[:, 2]
+    # A calm pool is the grid's up to its surface, also next to the body.
+    assert (sim.owner[z < 0.95] == 1).all()
+    assert (sim.owner[z > 1.05] == 0).all()
+    changes = 0
+    for _ in range(20):
+        before = sim.owner.copy()
+        sim.step(0.02)
+        changes += int((before != sim.owner).sum())
+    assert changes == 0
+
+
+def test_the_surface_holds_the_water_in_tetrahedra() -> None:
+    sim = air(16, box=((0.5, 0.5, 0.5), (1.5, 1.5, 1.5)), cell=0.5)
+    sim.vof.fill(Sphere((1.0, 1.0, 1.0), 0.3))
+    vertices, triangles, velocities = sim.surface(refine=3)
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    volume = float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+    assert volume == pytest.approx(sim.vof.total_volume(), rel=0.05)
+    assert np.abs(np.linalg.norm(vertices - 1.0, axis=1) - 0.3).max() < 1.5 * sim.liquid.grid.spacing / 3
+    assert velocities.shape == vertices.shape
+    half = sim.vof.volume > 0.5 * sim.vof.capacity
+    centres = np.ascontiguousarray(sim.vof.positions[sim.vof.tets[half]].mean(axis=1))
+    levelset = LevelSet.from_mesh(sim.liquid.grid, (vertices, triangles), "cells")
+    assert (np.asarray(levelset.sample(centres)) < 0.2 * sim.liquid.grid.spacing).mean() > 0.99
