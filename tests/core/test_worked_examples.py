@@ -205,7 +205,7 @@ def test_a_scene_is_copied_and_pickled_with_its_state() -> None:
 
 
 def test_the_library_of_scenes_is_whole() -> None:
-    files = {p.stem for p in (ROOT / "python/meniscus/scenes/library").glob("*.py")} - {"__init__", "ghia"}
+    files = {p.stem for p in (ROOT / "python/meniscus/scenes/library").rglob("*.py")} - {"__init__", "ghia"}
     assert {name.replace("-", "_") for name in scenes.SCENES} == files
     for kind in scenes.SCENES.values():
         assert getattr(scenes, kind.__name__) is kind

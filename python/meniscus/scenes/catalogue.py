@@ -14,7 +14,7 @@ from meniscus.scenes.scene import Scene, registered
 
 def _library() -> dict[str, type[Scene]]:
     """Import every module of the library of scenes; return the scenes that have registered themselves, by name."""
-    for module in pkgutil.iter_modules(library.__path__, f"{library.__name__}."):
+    for module in pkgutil.walk_packages(library.__path__, f"{library.__name__}."):
         importlib.import_module(module.name)
     found: dict[str, type[Scene]] = {}
     for (module_name, name), kind in sorted(registered.items(), key=lambda item: item[0][1]):
@@ -58,5 +58,5 @@ def find(name: str) -> type[Scene]:
     ]
     if len(found) != 1:
         raise ValueError(f"{name} must define exactly one subclass of meniscus.scenes.Scene, it defines {len(found)}")
-    found[0].source = str(path.resolve())
+    found[0].file = str(path.resolve())
     return found[0]

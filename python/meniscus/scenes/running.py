@@ -313,7 +313,7 @@ class _Run:
             part.unlink()
         o = self._options
         told = {"pictures": o.pictures, "files": self._files, "checkpoint_every": o.checkpoint_every}
-        write_run_file(folder, self._scene, told, self._scene.source, resumed_at)
+        write_run_file(folder, self._scene, told, self._scene.file, resumed_at)
         self._log_file = Diagnostics(folder, resumed_at)
 
     def _wants_checkpoints(self, has_state: bool) -> bool:

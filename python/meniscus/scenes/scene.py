@@ -33,7 +33,7 @@ class Scene(Stateful):
     """Names of the stages of `advance` that are timed, see `stage`."""
     frames_per_second: ClassVar[float] = 8.0
     """Of the animation."""
-    source: ClassVar[str | None] = None
+    file: ClassVar[str | None] = None
     """The file that a scene of a user was loaded from."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:

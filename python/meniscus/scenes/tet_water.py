@@ -167,31 +167,37 @@ def fly(vof: TetVOF, dt: float, view: Box, fall: float) -> float:
     return gone
 
 
+def wet_tetrahedra(vof: TetVOF, **more: npt.NDArray[Any]) -> FrameMesh:
+    """Return the tetrahedra that hold water, with columns; `more` are columns (m,) of all tetrahedra."""
+    room = np.array(vof.capacity)
+    wet = np.flatnonzero(vof.volume > 0)
+    used, index = np.unique(vof.tets[wet], return_inverse=True)
+    return FrameMesh(
+        np.array(vof.positions)[used],
+        index.reshape(-1, 4).astype(np.int32),
+        {},
+        {
+            "fill": np.divide(vof.volume, room, out=np.zeros_like(room), where=room > 0)[wet],
+            "volume": vof.volume[wet],
+            "rank": vof.rank[wet].astype(np.int32),
+            "velocity": vof.velocity[wet],
+            "above capacity": (vof.volume[wet] > room[wet] * (1 + 1e-12)).astype(np.int8),
+            "cut": (vof.rank[wet] == 0).astype(np.int8),
+            **{name: column[wet] for name, column in more.items()},
+        },
+    )
+
+
 def water_frame(vof: TetVOF, solid: Callable[[Floats], Floats], prefix: str = "", *, level: float = 0.08) -> dict[str, FrameItem]:
     """Return the data of a frame: wet tetrahedra, the surface of the water, what it leaves out, and the drops."""
     x, tets, room = np.array(vof.positions), vof.tets, np.array(vof.capacity)
-    wet = np.flatnonzero(vof.volume > 0)
-    used, index = np.unique(tets[wet], return_inverse=True)
-    full = vof.volume > room * (1 + 1e-12)
     surface = filled_surface(x, tets, vof.volume, room, solid=solid, level=level)
     alone = surface.apart[vof.volume[surface.apart] > _SHOWN_APART * room[surface.apart]]
     corners = x[tets[alone]]
     weights = np.random.default_rng(len(alone)).dirichlet(np.ones(4), len(alone))
     drops = vof.drops
     return {
-        f"{prefix}wet": FrameMesh(
-            x[used],
-            index.reshape(-1, 4).astype(np.int32),
-            {},
-            {
-                "fill": np.divide(vof.volume, room, out=np.zeros_like(room), where=room > 0)[wet],
-                "volume": vof.volume[wet],
-                "rank": vof.rank[wet].astype(np.int32),
-                "velocity": vof.velocity[wet],
-                "above capacity": full[wet].astype(np.int8),
-                "cut": (vof.rank[wet] == 0).astype(np.int8),
-            },
-        ),
+        f"{prefix}wet": wet_tetrahedra(vof),
         f"{prefix}surface": FrameMesh(surface.vertices, surface.triangles, {"normal": surface.normals}),
         f"{prefix}apart": Particles(np.einsum("nk,nkd->nd", weights, corners), radius=_radius(vof.volume[alone])),
         f"{prefix}drops": Particles(drops.positions.copy(), velocity=drops["velocity"].copy(), radius=_radius(drops["volume"])),

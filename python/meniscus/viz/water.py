@@ -8,6 +8,7 @@ Source: Whitted 1980 (recursive rays); Born and Wolf 1999, section 1.5.2 (Fresne
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from meniscus.viz.smoke import Camera, UpAxis
 from meniscus.viz.view import View
 from meniscus.viz.water_light import Tracer
 from meniscus.viz.water_scene import Scene
+
+_AT_ONCE = 200_000  # samples of drops
 
 
 def water(
@@ -110,32 +113,64 @@ def _draw_spray(
     radii = np.broadcast_to(np.asarray(1e-3 * tracer.scene.diagonal if radius is None else radius, float), (len(centers),))
     place, far = view.project(centers)
     size = radii / np.maximum(far, 1e-9) * view.scale * samples
-    place = place * samples
-    height, width = depth.shape
-    order = np.argsort(-far)
     distance = np.linalg.norm(centers - view.eye, axis=1)
-    for i in order[far[order] > 0]:
-        r = max(float(size[i]), 0.5)
-        cover = min(1.0, (float(size[i]) / r) ** 2)
-        x0, y0 = place[i]
-        xs = np.arange(max(int(x0 - r), 0), min(int(x0 + r) + 1, width))
-        ys = np.arange(max(int(y0 - r), 0), min(int(y0 + r) + 1, height))
-        if not len(xs) or not len(ys):
-            continue
-        u, v = np.meshgrid((xs + 0.5 - x0) / r, (y0 - ys - 0.5) / r)
-        inside = u * u + v * v <= 1
-        window = (slice(ys[0], ys[-1] + 1), slice(xs[0], xs[-1] + 1))
-        seen = inside & (depth[window] > distance[i])
-        if not seen.any():
-            continue
-        u, v = u[seen], v[seen]
-        w = np.sqrt(1 - u * u - v * v)
-        normal = u[:, None] * view.right + v[:, None] * view.above + w[:, None] * view.back
-        share = fresnel(np.maximum(w, 1e-3), np.full(len(w), 1 / WATER))[:, None]
-        mirrored = normalized(2 * w[:, None] * normal - view.back)
-        # A ball of water shows what is behind it upside down.
-        bent = normalized(-view.back - 1.2 * (u[:, None] * view.right + v[:, None] * view.above))
-        bent[:, tracer.axis] = np.maximum(bent[:, tracer.axis], 0.02)  # the floor is about as bright as the horizon
-        light = share * sky(mirrored, tracer.axis, tracer.sun) + (1 - share) * sky(bent, tracer.axis, tracer.sun)
-        block = picture[window]
-        block[seen] = (1 - cover) * block[seen] + cover * light
+    order = np.argsort(-far, kind="stable")
+    order = order[far[order] > 0]
+    discs = _Discs(samples * place[order], size[order], distance[order], depth.shape)
+    for part in discs.parts():
+        _draw_discs(picture, depth, view, tracer, discs, part)
+
+
+class _Discs:
+    """Drops as discs of samples, the farthest first."""
+
+    def __init__(self, place: Floats, size: Floats, distance: Floats, shape: tuple[int, int]) -> None:
+        self.place, self.distance, self.shape = place, distance, shape
+        self.radius = np.maximum(size, 0.5)
+        self.cover = np.minimum(1.0, (size / self.radius) ** 2)
+        ends = np.array(shape[::-1])
+        # Within a million samples around the picture, so that they are numbers of samples.
+        inside = np.clip(place, -1e6, 1e6)
+        reach = np.minimum(self.radius, 2e6)[:, None]
+        self.low = np.clip(np.floor(inside - reach).astype(np.int64), 0, ends)
+        self.count = np.maximum(np.clip(np.floor(inside + reach).astype(np.int64) + 1, 0, ends) - self.low, 0)
+
+    def parts(self) -> list[slice]:
+        """Return slices of drops with a limited number of samples in all."""
+        before = np.concatenate([[0], np.cumsum(self.count.prod(axis=1))])
+        cuts = [0]
+        while cuts[-1] < len(self.cover):
+            cuts.append(max(int(np.searchsorted(before, before[cuts[-1]] + _AT_ONCE, side="right")) - 1, cuts[-1] + 1))
+        return [slice(a, b) for a, b in itertools.pairwise(cuts)]
+
+
+def _draw_discs(picture: Floats, depth: Floats, view: View, tracer: Tracer, discs: _Discs, part: slice) -> None:
+    """Draw some drops over the picture."""
+    samples = discs.count[part].prod(axis=1)
+    of = np.repeat(np.arange(part.start, part.start + len(samples)), samples)
+    number = np.arange(len(of)) - np.repeat(np.cumsum(samples) - samples, samples)
+    wide = discs.count[of, 0]
+    x, y = discs.low[of, 0] + number % np.maximum(wide, 1), discs.low[of, 1] + number // np.maximum(wide, 1)
+    u, v = (x + 0.5 - discs.place[of, 0]) / discs.radius[of], (discs.place[of, 1] - y - 0.5) / discs.radius[of]
+    seen = (u * u + v * v <= 1) & (depth[y, x] > discs.distance[of])
+    if not seen.any():
+        return
+    x, y, u, v, of = x[seen], y[seen], u[seen], v[seen], of[seen]
+    w = np.sqrt(1 - u * u - v * v)
+    normal = u[:, None] * view.right + v[:, None] * view.above + w[:, None] * view.back
+    share = fresnel(np.maximum(w, 1e-3), np.full(len(w), 1 / WATER))[:, None]
+    mirrored = normalized(2 * w[:, None] * normal - view.back)
+    # A ball of water shows what is behind it upside down.
+    bent = normalized(-view.back - 1.2 * (u[:, None] * view.right + v[:, None] * view.above))
+    bent[:, tracer.axis] = np.maximum(bent[:, tracer.axis], 0.02)  # the floor is about as bright as the horizon
+    light = share * sky(mirrored, tracer.axis, tracer.sun) + (1 - share) * sky(bent, tracer.axis, tracer.sun)
+    # Drops over the same sample one after the other: first the farthest of each sample, then the next ones.
+    pixel = y * depth.shape[1] + x
+    sorting = np.argsort(pixel, kind="stable")
+    begins = np.flatnonzero(np.diff(pixel[sorting], prepend=-1))
+    turn = np.arange(len(pixel)) - np.repeat(begins, np.diff(begins, append=len(pixel)))
+    by_turn = np.argsort(turn, kind="stable")
+    for chosen in np.split(sorting[by_turn], np.cumsum(np.bincount(turn))[:-1]):
+        cover = discs.cover[of[chosen], None]
+        at = y[chosen], x[chosen]
+        picture[at] = (1 - cover) * picture[at] + cover * light[chosen]
