@@ -135,9 +135,7 @@ def test_stages_can_be_called_one_by_one() -> None:
     sim.begin_stages(0.02)
     for name in sim.stages:
         getattr(sim, name)(0.02)
-    sim.vof.end()
-    sim.liquid.end()
-    sim.time = sim.vof.time
+    sim.end_stages()
     assert same(bits(sim), bits(twin))
 
 
@@ -156,12 +154,22 @@ def test_parameters_may_change_with_time() -> None:
     assert sim.vof.adhesion is not None
     assert sim.vof.adhesion.strength == pytest.approx(3.0 + 0.04, abs=0.021)
     assert sim.vof.options.drop_radius == (0.01, 0.03)
+    radius = sim.liquid.particles.spray["radius"]  # type: ignore[union-attr]
+    assert ((radius > 0.0099) & (radius < 0.0301)).all()
     assert 0.2 < sim.vof.options.jitter < 0.3
 
 
 def test_frames_end_at_their_times() -> None:
     sim = simulation()
     assert [(f, round(sim.time * 24, 9)) for f in sim.frames(3, per_second=24)] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_parts_that_were_stepped_apart_are_refused() -> None:
+    for part in ("vof", "liquid"):
+        sim = simulation()
+        getattr(sim, part).step(0.01)
+        with pytest.raises(ValueError, match="must be at one time"):
+            sim.step(0.01)
 
 
 def refused(message: str, make: Any, *arguments: Any, error: Any = ValueError, **named: Any) -> None:

@@ -60,7 +60,6 @@ def test_everything_is_there_after_every_stage(exchange: str, seed: int) -> None
             x = rng.uniform(0.2, 1.8, (40, 3))
             outside = np.linalg.norm(x - np.array((1.0, 1.0, 1.0)), axis=1) > 0.9
             sim.liquid.add_drops(x[outside], rng.normal(0.0, 2.0, (int(outside.sum()), 3)), np.full(int(outside.sum()), 2e-5))
-            sim.transfers.book("source to drops", math.fsum(np.full(int(outside.sum()), 2e-5)), np.zeros(3), np.zeros(3))
         before = sim.liquid.volume.totals["received"]
         sim.step(float(rng.uniform(0.004, 0.03)), on_stage=lambda name, s: closed(s))
         assert sim.liquid.volume.totals["received"] >= before
@@ -194,3 +193,38 @@ def test_sources_of_drops_are_exact_and_lie_in_their_region() -> None:
     assert (v == (1.0, 0.0, 0.0)).all()
     # Uniform in the ball: the mean of r^2 is 3/5 R^2.
     assert np.mean(np.linalg.norm(x - 1.0, axis=1) ** 2) == pytest.approx(0.6 * 0.04, rel=0.06)
+
+
+def test_what_is_put_in_and_taken_by_hand_counts_as_initial() -> None:
+    sources = [DropSource(region=Sphere((1.0, 1.0, 1.7), 0.1), rate=0.02, velocity=(0.0, 0.0, -1.0), radius=0.02)]
+    sim = ball(12, level=0.4, sources=sources)
+    pool = sim.ledger().initial
+    sim.step(0.02)
+    added = sim.liquid.add_drops([(0.3, 0.3, 1.5)], [(0.0, 0.0, 0.0)], [3e-4]).volume
+    given = sim.liquid.hand_over(Sphere((0.5, 0.5, 0.3), 0.2)).volume
+    sim.vof.fill(Sphere((1.0, 1.0, 1.4), 0.08))
+    tets = sim.vof.total_volume()
+    for _ in range(2):
+        ledger = sim.ledger()
+        assert ledger.initial == pytest.approx(pool + added - given + tets, rel=1e-12)
+        assert ledger.injected == pytest.approx(0.02 * sim.time, rel=1e-12)
+        assert abs(ledger.error) <= 1e-12
+        sim.step(0.02)
+    before = sim.ledger().injected
+    sim.liquid.fill(Sphere((0.5, 0.5, 1.0), 0.2))  # the liquid counts anew
+    assert sim.ledger().injected == before
+    sim.step(0.02)
+    ledger = sim.ledger()
+    assert ledger.injected == pytest.approx(0.02 * sim.time, rel=1e-12)
+    assert abs(ledger.error) <= 1e-12
+
+
+def test_large_multipliers_bring_both_to_one_velocity() -> None:
+    sources = [DropSource(region=Sphere((1.0, 1.0, 1.6), 0.1), rate=0.02, velocity=(0.0, 0.0, -1.5), radius=0.02)]
+    sim = ball(14, level=0.2, sources=sources, vof_to_grid=1e6)
+    run(sim, 0.6)
+    wet = sim.vof.volume > 1e-3 * sim.vof.capacity
+    assert wet.any()
+    assert np.abs(sim.vof.velocity[wet]).max() < 6.0
+    assert sim.liquid.report is not None
+    assert sim.liquid.report.max_speed < 2.0

@@ -21,13 +21,15 @@ def blend(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers, share: float,
     """Draw the velocity of faces towards that of the water in tetrahedra around them, u = (m u + share M U) / (m + share M).
 
     m is the water of the grid around a face and M that in tetrahedra, whose centroids are spread over faces as by linear interpolation.
-    With `owned`, tetrahedra lose the momentum that the grid gains.
+    With `owned`, tetrahedra lose the momentum that the grid gains, and the multiplier counts as at most 1: then both have one velocity.
 
     Source: Lee 2018, section 3.4, step 2a; the formula is ours.
     """
     wet = np.flatnonzero(vof.volume > 0)
     if not len(wet):
         return
+    if owned:
+        share = min(share, 1.0)
     grid, dtype = liquid.grid, liquid.velocity.dtype
     at = centroids_of(vof.positions, vof.tets, wet)
     volume, velocity = vof.volume[wet], vof.velocity[wet]

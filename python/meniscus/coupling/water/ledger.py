@@ -46,6 +46,11 @@ class Transfers(State):
         self._rounding[0] += volume
         self._rounding[1:] += np.asarray(momentum)
 
+    def take_volume(self) -> float:
+        """Return the volume that was kept, m^3, which is another's from now on."""
+        kept, self._rounding[0] = float(self._rounding[0]), 0.0
+        return kept
+
     def take_momentum(self) -> Floats:
         """Return the momentum that was kept, m^4/s, which is another's from now on."""
         kept: Floats = self._rounding[1:].copy()
@@ -117,10 +122,10 @@ class WaterLedger:
         expected: what the grid is to hold: what was given to it less what has left it.
         expansion: taken up by the grid, which has not made room for it yet.
         rounding: what the quanta of the tetrahedra and the radii of drops have left of transfers.
-        initial: at the start, with what was filled by hand.
+        initial: at the start, with what was put in by hand between steps, less what was taken.
         injected: by sources of all kinds.
         inflow: through sides of the grid.
-        copied: into tetrahedra from a grid that keeps its water (`exchange="literal"`): water that was made.
+        copied: into tetrahedra from a grid that keeps its water (`exchange="literal"`), or filled into them within a step: made.
         drained: by drains, and by the overwriting of tetrahedra that held more.
         left: through sides of the grid, or stuck in solids.
         error: what is there but for the measure of the grid, less what should be: round-off.

@@ -21,8 +21,8 @@ class KDSMWaterOptions:
             tetrahedra copy water from the grid, which keeps it, so that bodies that leave a pool make water.
         resolved: cells; the grid owns the water that a ball of this radius fits in, as far as two radii from such balls. What is thinner
             passes to tetrahedra where there are some. 0: the grid keeps all of its water; 1000: none of what is in the mesh.
-        vof_to_grid: multiplier of the momentum that the water in tetrahedra has in the mean with that of the grid; 0: none is passed; also
-            a function of the time, s.
+        vof_to_grid: multiplier of the momentum that the water in tetrahedra has in the mean with that of the grid; 0: none is passed; above
+            1 with literal exchange alone; also a function of the time, s.
         protect_rank: with literal exchange, tetrahedra up to this rank are not overwritten; 0: those that the body cuts; also a function
             of the time.
         buoyancy: whether water in tetrahedra that is within that of the grid feels the grid's pressure; the document leaves it out.

@@ -18,6 +18,8 @@ from meniscus.grid import sample
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+_LEAST = 1e-9  # part of a cell that counts as a share
 _DRAW = 13  # of the points that stand for water of the grid
 
 
@@ -116,16 +118,20 @@ class Passing:
         given = self.liquid.hand_over(kept.region(marked), dt=dt)
         after = self.liquid.levelset.volume_fractions().array[block.cells]
         share = np.where(kept.outside, np.maximum(before - after, 0.0), 0.0)
-        self._fill_tets(kept, share, given.volume, np.array(given.momentum), time)
+        self._fill_tets(kept, marked, share, given.volume, np.array(given.momentum), time)
 
-    def _fill_tets(self, kept: Kept, share: Floats, volume: float, momentum: Floats, time: float) -> None:
-        """Put a volume, m^3, with its momentum, m^4/s, into tetrahedra, where cells have had a share of it."""
+    def _fill_tets(self, kept: Kept, marked: Bools, share: Floats, volume: float, momentum: Floats, time: float) -> None:
+        """Put a volume, m^3, with its momentum, m^4/s, into tetrahedra, where cells have had a share of it, or else in the marked ones."""
         block, mesh = kept.block, self.vof.mesh
         h = block.grid.spacing
-        if not volume > 0 or not share.any():
+        # What was too little to be passed on before goes along; a grid that has gained gets it back with the next.
+        volume += self.transfers.take_volume()
+        if not volume > 0:
             self.transfers.keep(volume, momentum)
             return
-        cells = share > 1e-9
+        if not (share > _LEAST).any():
+            share = marked.astype(np.float64)  # what has gone waited for room, which is not measured
+        cells = share > _LEAST
         amounts = share[cells]
         n = parts_of(h, edge_of(self.vof))
         each = n**3
@@ -213,8 +219,11 @@ class Passing:
 
     # --- velocities and pressures ----------------------------------------------------------------------------------------------------
 
-    def _pressure_gradient(self) -> Floats | None:
-        """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None: there are none."""
+    def _pressure_gradient(self, dt: float) -> Floats | None:
+        """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None: there are none.
+
+        In dt it changes no velocity by more than the liquid is fast.
+        """
         wet = np.flatnonzero(self.vof.volume > 0)
         if not len(wet):
             return None
@@ -225,8 +234,14 @@ class Passing:
         inside &= ((where >= low) & (where <= low + np.array(liquid.grid.extent))).all(axis=1)
         if not inside.any():
             return None
+        found = np.asarray(liquid.pressure_gradient_at(where[inside]), np.float64)
+        # Beside a body that a coarse grid sees move by jumps, gradients are of the size of pressure over a part of a cell.
+        slow = math.sqrt(liquid.grid.spacing * float(np.linalg.norm(liquid.gravity)))
+        most = self.vof.options.density * max(liquid.report.max_speed if liquid.report else 0.0, slow) / max(dt, 1e-300)
+        size = np.linalg.norm(found, axis=1)
+        found *= (np.minimum(size, most) / np.maximum(size, 1e-300))[:, None]
         gradient = np.zeros((len(self.vof.volume), 3))
-        gradient[wet[inside]] = liquid.pressure_gradient_at(where[inside])
+        gradient[wet[inside]] = found
         return gradient
 
     def _blend(self, share: float, dt: float) -> None:

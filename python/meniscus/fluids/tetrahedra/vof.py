@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.staged_solver import checked_stage
-from meniscus.fluids.tetrahedra.drops import cleared, jittered, make_drops
+from meniscus.fluids.tetrahedra.drops import cleared, drop_volumes, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band, paint_of
 from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport, WaterRequests
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
@@ -325,7 +325,7 @@ class TetVOF(TetWater):
             return
         joined = [np.concatenate([part[i] for part in self._left]) for i in range(4)]
         self._left = []
-        smallest, largest = self._drop_volumes
+        smallest, largest = drop_volumes(self.options.drop_radius, self._mean_volume)
         position, velocity, volume, tet = make_drops(
             (joined[0], joined[1], joined[2], joined[3]), self.waiting, smallest, largest, self.quantum
         )

@@ -62,7 +62,7 @@ class TetWater(Stateful):
         self._accounts = self.declare("_accounts", Accounts())
         self._stages = _fluids.TetWaterStages(self._geometry.graph, largest)
         self._mean_volume = mean
-        self._drop_volumes = drop_volumes(self.options.drop_radius, mean)
+        drop_volumes(self.options.drop_radius, mean)  # refuses what is too small
         self._left: list[Left] = []
         self._moved_by: Any = None
         self._transit = False
