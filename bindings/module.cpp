@@ -52,6 +52,7 @@ void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
 void bind_finite_elements(py::module_& m);
+void bind_tet_owners(py::module_& m);
 
 }  // namespace meniscus::bindings
 
@@ -120,4 +121,6 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_deformable_body(solids);
   bind_springs(solids);
   bind_finite_elements(solids);
+  auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
+  bind_tet_owners(coupling);
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.coupled_water import air, ball, momentum, run
+from support.tet_vof.coupled import air, ball, momentum, run
 
 import meniscus as ms
 from meniscus.coupling import DropSource, KDSMWater
@@ -54,7 +54,7 @@ def test_everything_is_there_after_every_stage(exchange: str, seed: int) -> None
     drains = [Drain(Sphere((0.75, 1.0, 0.9), 0.15), start=0.1)]
     stream = [LiquidSource(Sphere((1.0, 0.9, 1.75), 0.17), velocity=(0.0, 0.0, -1.5))]
     coupling: dict[str, Any] = {"exchange": exchange, "sources": sources, "drains": drains, "vof_to_grid": 0.5, "seed": seed}
-    sim = ball(14, pose=swing, level=0.7, grid_sources=stream, **coupling)
+    sim = ball(14, pose=swing, level=0.6, thickness=0.35, grid_sources=stream, **coupling)
     for k in range(16):
         if k % 5 == 3:
             x = rng.uniform(0.2, 1.8, (40, 3))
@@ -125,21 +125,24 @@ def test_momentum_that_tetrahedra_lose_is_what_the_grid_gains(share: float) -> N
 
 
 def test_a_multiplier_of_zero_changes_no_bit() -> None:
+    stream = [LiquidSource(Sphere((1.0, 1.0, 1.35), 0.1), velocity=(0, 0, -1.0))]
     runs = []
     for share in (0.0, lambda t: 0.0):
-        sim = ball(14, level=0.9, pose=swing, vof_to_grid=share, sources=[LiquidSource(Sphere((1.0, 1.0, 1.35), 0.1), velocity=(0, 0, -1.0))])
+        sim = ball(
+            14, level=0.9, pose=swing, vof_to_grid=share, sources=[LiquidSource(Sphere((1.0, 1.0, 1.35), 0.1), velocity=(0, 0, -1.0))]
+        )
         run(sim, 0.15)
         runs.append(sim)
     state: list[Any] = [(s.vof.volume, s.vof.velocity, s.liquid.levelset.array, s.liquid.velocity.component(2)) for s in runs]
     assert all(np.array_equal(a, b) for a, b in zip(*state, strict=True))
-    wet = ball(14, level=0.9, pose=swing, vof_to_grid=2.0, sources=[LiquidSource(Sphere((1.0, 1.0, 1.35), 0.1), velocity=(0, 0, -1.0))])
+    wet = ball(14, level=0.9, pose=swing, vof_to_grid=2.0, sources=stream)
     run(wet, 0.15)
     assert not np.array_equal(wet.vof.velocity, state[0][1])
 
 
 def test_a_mesh_that_stays_dry_leaves_the_bits_of_the_plain_solver() -> None:
     def dam(solver: LiquidSolver) -> None:
-        solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 3.0, 0.8)))
+        solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 3.0, 0.5)))
 
     n = 14
     sim = air(n, box=((0.7, 0.7, 1.5), (1.3, 1.3, 1.75)))
@@ -174,7 +177,7 @@ def test_owned_exchange_keeps_the_measured_volume_of_a_stream() -> None:
         ledger = sim.ledger()
         assert abs(ledger.error) <= 1e-12
         # What the level set measures follows what it is to hold with the error of a step.
-        assert abs(ledger.measured_error) <= 1e-3 * ledger.injected + 1e-5 * ledger.grid
+        assert abs(ledger.measured_error) <= 1e-3 * ledger.injected + 3e-5 * ledger.grid
     assert ledger.injected > 0.01
     assert ledger.transfers["drops to grid"][0] > 0.1 * ledger.injected
 

@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 def blend(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers, share: float, dt: float, *, owned: bool) -> None:
     """Draw the velocity of faces towards that of the water in tetrahedra around them, u = (m u + share M U) / (m + share M).
 
-    m is the water of the grid around a face and M that in tetrahedra, whose centroids are spread over faces as by linear interpolation. With
-    `owned`, tetrahedra lose the momentum that the grid gains.
+    m is the water of the grid around a face and M that in tetrahedra, whose centroids are spread over faces as by linear interpolation.
+    With `owned`, tetrahedra lose the momentum that the grid gains.
 
     Source: Lee 2018, section 3.4, step 2a; the formula is ours.
     """
@@ -29,7 +29,7 @@ def blend(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers, share: float,
     if not len(wet):
         return
     grid, dtype = liquid.grid, liquid.velocity.dtype
-    at = centroids_of(vof.positions, vof.tets[wet])
+    at = centroids_of(vof.positions, vof.tets, wet)
     volume, velocity = vof.volume[wet], vof.velocity[wet]
     around = liquid.face_volumes(dt)
     values, weights, kernels = [], [], []

@@ -13,12 +13,14 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.coupling.kdsm import KDSM
+from meniscus.coupling.water.accounts import ledger_of, present_water
 from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.drop_source import DropSource
-from meniscus.coupling.water.ledger import WAYS, Transfers, WaterLedger
+from meniscus.coupling.water.ledger import Transfers, WaterLedger
 from meniscus.coupling.water.options import KDSMWaterOptions, multiplier, rank
-from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners
-from meniscus.coupling.water.passing import Passing, expected_volume
+from meniscus.coupling.water.ownership import GRID, Kept, Owners
+from meniscus.coupling.water.passing import Passing
+from meniscus.coupling.water.setting import check_setting, edge_of
 from meniscus.fluids.liquid.options import LiquidReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -73,7 +75,7 @@ class KDSMWater(Passing, Stateful):
 
     Raises:
         TypeError, ValueError: other arguments; a mesh outside of the grid, a body that is not that of the mesh, tetrahedra larger than the
-            cells of the grid, clocks that differ.
+            cells of the grid, a liquid at a time without a mesh.
 
     Source: Lee 2018, section 3.4.
     """
@@ -126,13 +128,18 @@ class KDSMWater(Passing, Stateful):
         names = [f.name for f in dataclasses.fields(KDSMWaterOptions)]
         self.options = dataclasses.replace(own, **{n: changes.pop(n) for n in names if n in changes})
         self.vof_to_grid, self.protect_rank = self.options.vof_to_grid, self.options.protect_rank
-        self._drop_sources = [s for s in _checks.items("sources", sources, (LiquidSource, DropSource)) if isinstance(s, DropSource)]
+        kinds: Any = (LiquidSource, DropSource)
+        _checks.items("sources", sources, kinds)
+        self._drop_sources = [s for s in sources if isinstance(s, DropSource)]
         if tet_options is None:
             tet_options = TetVOFOptions()
         changes = {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density, **changes}
         outside = self._outside_mesh if self.options.exchange == "literal" else None
         filled = [s for s in sources if isinstance(s, LiquidSource)]
+        if not mesh.start <= liquid.time <= mesh.end:
+            raise ValueError(f"liquid must be within the motion of the mesh, {mesh.start:g} s to {mesh.end:g} s, not at {liquid.time:g} s")
         vof = TetVOF(mesh, liquid.solid, outside=outside, sources=filled, drains=drains, options=tet_options, **changes)
+        vof.time = liquid.time
         self.vof = self.declare("vof", vof)
         self.adhesion = adhesion
         self.time = self.declare("time", vof.time)
@@ -142,31 +149,11 @@ class KDSMWater(Passing, Stateful):
         self._gradient: Floats | None = None
         self._kept: Kept | None = None
         self._surface: WaterSurface | None = None
-        self._check_setting()
+        self._surface_refine, self._surface_time = 0, 0.0
+        check_setting(vof, liquid)
         if self.options.exchange == "owned":
             self._own(0.0)
-        self._initial = self.declare("_initial", np.array([self._there()[0]]))
-
-    def _check_setting(self) -> None:
-        grid, x = self.liquid.grid, self.vof.positions
-        if self.liquid.time != self.vof.time:
-            raise ValueError(f"liquid must be at the start of the mesh's motion, {self.vof.time:g} s, not at {self.liquid.time:g} s")
-        low = np.array(grid.origin)
-        if (x.max(axis=0) <= low).any() or (x.min(axis=0) >= low + np.array(grid.extent)).any():
-            raise ValueError("the mesh must lie in the grid, but is outside of it")
-        edge = self._edge()
-        if edge > grid.spacing:
-            raise ValueError(
-                f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, cells {grid.spacing:.3g} m"
-            )
-
-    def _edge(self) -> float:
-        """Return the mean of the longest edges of tetrahedra, m."""
-        x, tets = self.vof.positions, self.vof.tets
-        some = tets[:: max(len(tets) // 10000, 1)]
-        corners = x[some]
-        longest = np.max([np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)], axis=0)
-        return float(longest.mean())
+        self._initial = self.declare("_initial", np.array([present_water(vof, liquid, self.transfers)[0]]))
 
     @property
     def adhesion(self) -> Adhesion | float | Callable[[float], Adhesion | float] | None:
@@ -188,8 +175,8 @@ class KDSMWater(Passing, Stateful):
         v = self.vof
         counts = v.volume > _COUNTS * v.capacity
         speed = float(np.sqrt((v.velocity[counts] ** 2).sum(axis=1).max(initial=0.0)))
-        speed += math.sqrt(self._edge() * float(np.linalg.norm(self.liquid.gravity))) if counts.any() else 0.0
-        return min(self.liquid.max_dt(), self.options.edges * self._edge() / speed if speed > 0 else math.inf)
+        speed += math.sqrt(edge_of(self.vof) * float(np.linalg.norm(self.liquid.gravity))) if counts.any() else 0.0
+        return min(self.liquid.max_dt(), self.options.edges * edge_of(self.vof) / speed if speed > 0 else math.inf)
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> KDSMWaterReport:
         """Advance all by dt seconds.
@@ -371,32 +358,7 @@ class KDSMWater(Passing, Stateful):
     @exclusively
     def ledger(self) -> WaterLedger:
         """Return where the water is and where it has come from, all summed anew."""
-        there, own, volume = self._there()
-        t, expected = self.transfers, expected_volume(self.liquid)
-        injected = own.sources + volume.emitted + t.volume("source to drops")
-        copied = own.inflow + t.volume("copied to tetrahedra")
-        drained = own.drained + volume.drained + t.volume("overwritten in tetrahedra")
-        left = volume.outflow + t.volume("drops left")
-        initial = float(self._initial[0]) + own.filled
-        error = there - (initial + injected + copied + volume.inflow - drained - left)
-        return WaterLedger(
-            tets=own.in_tets + own.waiting,
-            drops=volume.spray,
-            grid=volume.liquid,
-            expected=expected,
-            expansion=volume.waiting,
-            rounding=t.rounding,
-            initial=initial,
-            injected=injected,
-            inflow=volume.inflow,
-            copied=copied,
-            drained=drained,
-            left=left,
-            error=error,
-            measured_error=error + volume.liquid - expected,
-            transfers={way: (t.volume(way), *t.momentum(way)) for way in WAYS},
-            kept_momentum=t.kept_momentum,
-        )
+        return ledger_of(self.vof, self.liquid, self.transfers, float(self._initial[0]))
 
     def force_on_body(self) -> Floats:
         """Return the force (3,) of all water on the body, N: of the tetrahedra, mean over the last step, and of the grid's pressure."""
@@ -436,4 +398,5 @@ class KDSMWater(Passing, Stateful):
 
     def __repr__(self) -> str:
         """One line: the parts, and who owns how much."""
-        return f"<KDSMWater t = {self.time:g} s, {int((self.owner == GRID).sum())} of {len(self.owner)} tetrahedra the grid's; {self.vof!r}; {self.liquid!r}>"
+        mine = int((self.owner == GRID).sum())
+        return f"<KDSMWater t = {self.time:g} s, {mine} of {len(self.owner)} tetrahedra the grid's; {self.vof!r}; {self.liquid!r}>"

@@ -44,7 +44,7 @@ class Transfers(State):
     def keep(self, volume: float, momentum: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Keep what is left of a transfer by rounding, m^3, may be negative; and momentum, m^4/s, that so little volume cannot carry."""
         self._rounding[0] += volume
-        self._rounding[1:] += momentum
+        self._rounding[1:] += np.asarray(momentum)
 
     def take_momentum(self) -> Floats:
         """Return the momentum that was kept, m^4/s, which is another's from now on."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.grid import CellField, Grid, sample
+from meniscus._meniscus import coupling as _coupling
+from meniscus.grid import CellField, Grid
 from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
 Owners = npt.NDArray[np.uint8]
 
 TETS, GRID = 0, 1
@@ -92,14 +94,10 @@ class Kept:
         """How far each cell is beyond what the grid keeps, m; negative within."""
         return self._distance.array
 
-    def owners(self, centroids: Floats, before: Owners) -> Owners:
-        """Return who owns the water in tetrahedra with these centroids (m, 3), m, `before` the present ones."""
-        h = self.block.grid.spacing
-        beyond = np.maximum(sample(self._distance, centroids), sample(self.liquid, centroids))
-        low = np.array(self.block.grid.origin)
-        within = ((centroids >= low) & (centroids <= low + np.array(self.block.grid.extent))).all(axis=1)
-        hold = np.where(before == GRID, _HOLD * h, 0.0)
-        return np.where(within & (beyond <= hold), GRID, TETS).astype(np.uint8)
+    def update_owners(self, positions: Floats, tets: Ints, owners: Owners) -> bool:
+        """Set who owns the water in tetrahedra (m, 4), now the present `owners` (m,); return whether that has changed for any."""
+        hold = _HOLD * self.block.grid.spacing
+        return bool(_coupling.update_owners(positions, tets, self._distance._core, self.liquid._core, hold, owners))
 
     def any_kept(self) -> bool:
         """Return whether the grid keeps any liquid here."""
@@ -117,6 +115,23 @@ class Kept:
         around.array[...] = np.where(marked, -0.5 * h, 0.5 * h)
         around.redistance(band=3 * h)
         return around
+
+
+def around(cells: Bools, *, any_of: bool) -> Bools:
+    """Return where any, or else all, of a cell and its neighbours, also across edges and corners, are among these."""
+    result: Bools = cells.copy()
+    for d in range(cells.ndim):
+        low, high = ([slice(None)] * cells.ndim for _ in range(2))
+        low[d], high[d] = slice(None, -1), slice(1, None)
+        last = result.copy()
+        for a, b in ((tuple(low), tuple(high)), (tuple(high), tuple(low))):
+            result[a] = result[a] | last[b] if any_of else result[a] & last[b]
+        if not any_of:
+            for end in (0, -1):
+                side: list[Any] = [slice(None)] * cells.ndim
+                side[d] = end
+                result[tuple(side)] = False
+    return result
 
 
 def spread_points(cells: Floats, spacing: float, count: int, draws: Floats) -> Floats:
@@ -140,10 +155,8 @@ def parts_of(spacing: float, edge: float) -> int:
     return int(min(max(math.ceil(1.5 * spacing / edge), 2), 10))
 
 
-def centroids_of(positions: Any, tets: Any) -> Floats:
-    """Return the centroids (m, 3) of tetrahedra, m."""
-    result = positions[tets[:, 0]]
-    for i in range(1, 4):
-        result += positions[tets[:, i]]
-    result *= 0.25
-    return np.ascontiguousarray(result)
+def centroids_of(positions: Floats, tets: Ints, chosen: npt.NDArray[np.integer[Any]]) -> Floats:
+    """Return the centroids (k, 3) of tetrahedra with these numbers (k,), m."""
+    result = np.empty((len(chosen), 3))
+    _coupling.centroids(positions, tets, np.ascontiguousarray(chosen, np.int32), result)
+    return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +10,9 @@ import numpy.typing as npt
 from meniscus.core import uniform
 from meniscus.coupling.water.ledger import Transfers
 from meniscus.coupling.water.options import KDSMWaterOptions
-from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners, centroids_of, parts_of, spread_points
-from meniscus.fluids.liquid.options import VolumeReport
+from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners, around, centroids_of, parts_of, spread_points
+from meniscus.coupling.water.setting import edge_of
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.grid import sample
 
@@ -35,12 +33,6 @@ class Passing:
     _kept: Kept | None
 
     # --- accounts --------------------------------------------------------------------------------------------------------------------
-
-    def _there(self) -> tuple[float, TetLedger, VolumeReport]:
-        """Return all water that there should be, m^3, and the accounts of tetrahedra and grid."""
-        own, volume = self.vof.ledger(), self.liquid.volume_report()
-        parts = own.in_tets, own.waiting, volume.spray, expected_volume(self.liquid), volume.waiting, self.transfers.rounding
-        return math.fsum(parts), own, volume
 
     def _take_in(self, way: str, tets: Ints, volumes: Floats, velocities: Floats, taken: Floats, total: float) -> None:
         """Add water to tetrahedra, and book it: `total` (m^3) and `taken` (m^4/s) are what the other side has lost."""
@@ -85,16 +77,18 @@ class Passing:
 
     def _own(self, dt: float) -> None:
         self._kept = kept = self._find_kept(dt)
+        v, owner = self.vof, self.owner.copy()
         if kept is None or not kept.any_kept():
-            owner = np.zeros_like(self.owner)
+            changed = bool(owner.any())
+            owner[...] = 0
         else:
-            owner = kept.owners(centroids_of(self.vof.positions, self.vof.tets), self.owner)
-        if np.array_equal(owner, self.owner):
+            changed = kept.update_owners(v.positions, v.tets, owner)
+        if not changed:
             return
-        lost = (owner == GRID) & (self.vof.volume > 0)
+        lost = (owner == GRID) & (v.volume > 0)
         if lost.any():
-            where = centroids_of(self.vof.positions, self.vof.tets[lost])
-            volumes, velocities = self.vof.give(lost)
+            where = centroids_of(v.positions, v.tets, np.flatnonzero(lost))
+            volumes, velocities = v.give(lost)
             self._add_drops("tetrahedra to drops", where, velocities, volumes)
         self.owner[...] = owner
         self.vof.excluded = owner == GRID
@@ -110,11 +104,15 @@ class Passing:
         if not marked.any():
             return
         block, time = kept.block, self.vof.time + dt
-        found = self.vof.mesh.locate(block.centres(marked), time).tets
-        marked[marked] = (found >= 0) & (self.vof.rank[found] >= 0)
+        before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
+        # Cells with water around them lose some, too, so these have to be in the mesh as well.
+        near = around(marked, any_of=True) & (before > 0)
+        found = self.vof.mesh.locate(block.centres(near), time).tets
+        takes = ~kept.outside | (before == 0)
+        takes[near] |= (found >= 0) & (self.vof.rank[found] >= 0)
+        marked &= around(takes, any_of=False)
         if not marked.any():
             return
-        before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
         given = self.liquid.hand_over(kept.region(marked), dt=dt)
         after = self.liquid.levelset.volume_fractions().array[block.cells]
         share = np.where(kept.outside, np.maximum(before - after, 0.0), 0.0)
@@ -129,7 +127,7 @@ class Passing:
             return
         cells = share > 1e-9
         amounts = share[cells]
-        n = parts_of(h, self._edge())
+        n = parts_of(h, edge_of(self.vof))
         each = n**3
         keys = np.repeat(np.flatnonzero(cells.ravel()), each) * each + np.tile(np.arange(each), len(amounts))
         step, seed = self.vof.steps % 2**32, self.vof.options.seed
@@ -216,11 +214,11 @@ class Passing:
     # --- velocities and pressures ----------------------------------------------------------------------------------------------------
 
     def _pressure_gradient(self) -> Floats | None:
-        """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None where there are none."""
+        """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None: there are none."""
         wet = np.flatnonzero(self.vof.volume > 0)
         if not len(wet):
             return None
-        where = centroids_of(self.vof.positions, self.vof.tets[wet])
+        where = centroids_of(self.vof.positions, self.vof.tets, wet)
         liquid = self.liquid
         inside = np.asarray(liquid.levelset.sample(where.astype(liquid.levelset.dtype))) <= 0
         low = np.array(liquid.grid.origin)
@@ -265,7 +263,7 @@ class Passing:
             tets = tets[v.volume[tets] > 0]
         if not len(tets):
             return
-        centres = centroids_of(v.positions, v.tets[tets])
+        centres = centroids_of(v.positions, v.tets, tets)
         velocities = np.asarray(sample(liquid.velocity, centres.astype(liquid.velocity.dtype)), np.float64)
         which = np.zeros(len(v.volume), bool)
         which[tets] = True
@@ -277,9 +275,3 @@ class Passing:
         added = v.absorb(tets, np.floor(wanted / v.quantum) * v.quantum, velocities)
         copied = (wanted[:, None] * velocities).sum(axis=0)
         self.transfers.book("copied to tetrahedra", added, copied, copied)
-
-
-def expected_volume(liquid: LiquidSolver) -> float:
-    """Return the volume that a grid is to hold without drops and what waits for room, m^3."""
-    budget = liquid.volume.budget
-    return math.fsum(budget["unassigned"]) + math.fsum(budget["expected"][1:])

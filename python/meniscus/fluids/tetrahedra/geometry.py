@@ -191,7 +191,8 @@ class TetGeometry(MemoryOwner):
     @property
     def cut(self) -> npt.NDArray[np.bool_]:
         """Tetrahedra (m,) that stand on the solid and can hold water."""
-        return self._kinds == _CUT
+        result: npt.NDArray[np.bool_] = self._kinds == _CUT
+        return result
 
     @property
     def excluded(self) -> npt.NDArray[np.bool_] | None:

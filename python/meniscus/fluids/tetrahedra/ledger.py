@@ -15,23 +15,10 @@ Floats = npt.NDArray[np.float64]
 VOLUMES = ("filled", "inflow", "sources", "absorbed", "emitted", "drained", "given")
 """What changes the volume: the first four add, the others take."""
 _ADD = 4
-MOMENTA = (
-    "filled",
-    "inflow",
-    "sources",
-    "absorbed",
-    "gravity",
-    "adhesion",
-    "body",
-    "walls",
-    "pressure",
-    "shared",
-    "emitted",
-    "drained",
-    "given",
-)
+_IMPULSES = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "walls", "pressure", "shared")
+MOMENTA = (*_IMPULSES, "emitted", "drained", "given")
 """What changes the momentum: the last three take, the others add."""
-_ADD_MOMENTUM = 10
+_ADD_MOMENTUM = len(_IMPULSES)
 
 
 class Accounts(State):

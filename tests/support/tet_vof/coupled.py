@@ -66,12 +66,23 @@ def ball(
     return KDSMWater(mesh, liquid, **coupling)
 
 
-def air(n: int = 16, *, box: tuple[Any, Any] = ((0.6, 0.6, 0.8), (1.4, 1.4, 1.2)), cell: float = 0.8, **coupling: Any) -> KDSMWater:
-    """Return a still mesh in the air of a box of 2 m, without a body."""
+def air(
+    n: int = 16,
+    *,
+    box: tuple[Any, Any] = ((0.6, 0.6, 0.8), (1.4, 1.4, 1.2)),
+    cell: float = 0.8,
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    level: float | None = None,
+    **coupling: Any,
+) -> KDSMWater:
+    """Return a mesh without a body in a box of 2 m, which goes along at a velocity, m/s, and is filled up to a level, m."""
     h = 2.0 / n
     rest = enclosing_mesh(Box(*box), np.empty((0, 3)), cell * h, offset=0.1 * h, depth=math.inf)
-    mesh = MovingTetMesh(rest, lambda t: rest.vertices)
-    return KDSMWater(mesh, LiquidSolver(ms.Grid((n,) * 3, h), LiquidOptions(expansion=True, gather=True)), **coupling)
+    mesh = MovingTetMesh(rest, lambda t: rest.vertices + t * np.array(velocity))
+    liquid = LiquidSolver(ms.Grid((n,) * 3, h), LiquidOptions(expansion=True, gather=True))
+    if level is not None:
+        liquid.fill(Box((-1.0, -1.0, -1.0), (3.0, 3.0, level)))
+    return KDSMWater(mesh, liquid, **coupling)
 
 
 def run(sim: KDSMWater, end: float, dt: float = 0.02) -> None:

@@ -1,0 +1,31 @@
+"""Whether a mesh of tetrahedra and a grid fit together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.tetrahedra.vof import TetVOF
+
+_SAMPLE = 10000  # tetrahedra whose edges are measured
+
+
+def check_setting(vof: TetVOF, liquid: LiquidSolver) -> None:
+    """Raise ValueError for a mesh that is outside of the grid, or has tetrahedra larger than its cells."""
+    grid, x = liquid.grid, vof.positions
+    low = np.array(grid.origin)
+    if (x.max(axis=0) <= low).any() or (x.min(axis=0) >= low + np.array(grid.extent)).any():
+        raise ValueError("the mesh must lie in the grid, but is outside of it")
+    edge = edge_of(vof)
+    if edge > grid.spacing * (1 + 1e-9):
+        raise ValueError(
+            f"tetrahedra must not be larger than the cells of the grid, but their edges are {edge:.3g} m, the cells {grid.spacing:.3g} m"
+        )
+
+
+def edge_of(vof: TetVOF) -> float:
+    """Return the mean of the longest edges of tetrahedra, m."""
+    some = vof.tets[:: max(len(vof.tets) // _SAMPLE, 1)]
+    corners = vof.positions[some]
+    longest = np.max([np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)], axis=0)
+    return float(longest.mean())
