@@ -81,7 +81,7 @@ class CoupledWater(Scene):
     seed: int = parameter(0, "of all random numbers")
     refine: int = parameter(2, "fine cells of the surface that is shown in a cell of the grid, along each axis")
     show: Shown = parameter("water", "picture: all water; or the grid's, the wet tetrahedra by fill, drops, and all, in a row")
-    width: int = parameter(480, "of pictures, pixels; a row of layers is 3.5 times as wide")
+    width: int = parameter(420, "of pictures, pixels; a row of layers is 3.5 times as wide")
     azimuth: float = parameter(28.0, "of the camera, degrees")
     elevation: float = parameter(16.0, "of the camera, degrees")
     zoom: float = parameter(1.0, "of the camera; 1 shows the whole box")
