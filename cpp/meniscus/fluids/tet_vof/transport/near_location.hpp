@@ -1,5 +1,6 @@
 /// Location of many points near one tetrahedron of a moving mesh: a walk across faces that keeps the maps of the tetrahedra it
-/// has met, since the points of one tetrahedron meet the same few. Where the walk does not end, the locator of the mesh answers.
+/// has met, since the points of one tetrahedron and of those around it meet the same ones. Where the walk does not end, the
+/// locator of the mesh answers.
 #pragma once
 
 #include "meniscus/collision/point_location/subdivision_location.hpp"
@@ -23,13 +24,10 @@ struct PlacedMesh {
 /// For one thread at a time.
 class NearLocation {
  public:
-  explicit NearLocation(const PlacedMesh& mesh) : mesh_(mesh) {}
+  explicit NearLocation(const PlacedMesh& mesh) : mesh_(mesh) { tets_.fill(-1); }
 
-  /// Forgets the tetrahedra met so far and begins from this one.
-  void begin(std::int32_t tet) {
-    count_ = 0;
-    last_ = tet;
-  }
+  /// The next walk begins from this tetrahedron; every other one where the last has ended.
+  void begin(std::int32_t tet) { last_ = tet; }
 
   /// The tetrahedron that holds a point, also a disabled one; -1 outside of all enabled ones. On a face it may be either.
   std::int32_t find(const mesh::Point& p) {
@@ -101,7 +99,8 @@ class NearLocation {
   static constexpr int longest_walk = 24;
   static constexpr int longest_way = 256;
   static constexpr double tolerance = 1e-12;
-  static constexpr std::size_t most = 32;
+  /// Places for maps, a power of two. What is traced one after the other meets some hundred tetrahedra.
+  static constexpr int place_bits = 9;
 
   /// Barycentric coordinates 1 to 3 as a function of the position.
   struct Map {
@@ -120,13 +119,19 @@ class NearLocation {
     return b;
   }
 
+  /// The map of a tetrahedron: it depends on nothing else, so that it does not matter what was met before.
   const Map* met(std::int32_t t) {
-    // The last ones are the likeliest.
-    for (std::size_t i = count_; i-- > 0;)
-      if (tets_[i] == t) return &maps_[i];
-    if (count_ == most) count_ = 0;
-    tets_[count_] = t;
-    Map& map = maps_[count_++];
+    // Numbers of tetrahedra around come in blocks of powers of two; the factor, the golden ratio times 2^32, spreads them.
+    const std::size_t at = (static_cast<std::uint32_t>(t) * 0x9e3779b9u) >> (32 - place_bits);
+    Map& map = maps_[at];
+    if (tets_[at] != t) {
+      tets_[at] = t;
+      set(map, t);
+    }
+    return &map;
+  }
+
+  void set(Map& map, std::int32_t t) const {
     map.origin = mesh_.corner(t, 0);
     const mesh::Point e1 = mesh_.corner(t, 1) - map.origin, e2 = mesh_.corner(t, 2) - map.origin,
                       e3 = mesh_.corner(t, 3) - map.origin;
@@ -136,7 +141,6 @@ class NearLocation {
     map.flat = !(whole * whole > 1e-18 * size);
     const double scale = map.flat ? 0 : 1 / whole;
     map.gradient = {n1 * scale, e3.cross(e1) * scale, e1.cross(e2) * scale};
-    return &map;
   }
 
   std::int32_t find_slowly(const mesh::Point& p) {
@@ -147,10 +151,9 @@ class NearLocation {
   }
 
   const PlacedMesh& mesh_;
-  /// The tetrahedra met, beside their maps: they are looked through for each step of a walk.
-  std::array<std::int32_t, most> tets_;
-  std::array<Map, most> maps_;
-  std::size_t count_ = 0;
+  /// Whose map is in each place; -1 for none.
+  std::array<std::int32_t, std::size_t{1} << place_bits> tets_;
+  std::array<Map, std::size_t{1} << place_bits> maps_;
   std::int32_t last_ = -1;
   std::pair<std::int32_t, std::size_t> exit_{-1, 0};
   std::array<double, 4> weights_{};
