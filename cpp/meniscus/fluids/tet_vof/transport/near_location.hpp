@@ -6,6 +6,7 @@
 #include "meniscus/collision/point_location/subdivision_location.hpp"
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -59,6 +60,7 @@ class NearLocation {
   /// whether all were met: not where the way leaves the mesh, or a tetrahedron is flat or inverted.
   template <class F>
   bool along(const mesh::Point& begin, const mesh::Point& end, F&& f) {
+    exit_part_ = 0;
     std::int32_t t = find(begin), came_from = -1;
     if (t < 0 || !f(t)) return t >= 0;
     for (int step = 0; step < longest_way; ++step) {
@@ -80,6 +82,7 @@ class NearLocation {
       t = mesh_.graph.neighbours(t)[face];
       if (t < 0) {
         exit_ = {came_from, face};
+        exit_part_ = std::max(first, 0.0);
         return false;
       }
       if (!f(t)) return true;
@@ -89,6 +92,12 @@ class NearLocation {
 
   /// Where the walk to a point that was not found, or the way of `along`, has left the mesh: tetrahedron, or -1, and face.
   const std::pair<std::int32_t, std::size_t>& exit() const { return exit_; }
+
+  /// A part of the way of an `along` that has not met all, beyond which the way is outside of the mesh.
+  double last_part(const mesh::Point& begin, const mesh::Point& end) const {
+    const double again = mesh_.locator.last_touch(begin + exit_part_ * (end - begin), end);
+    return exit_part_ + std::max(again, 0.0) * (1 - exit_part_) + 1e-12;
+  }
 
   const mesh::Tet& tet(std::int32_t t) const { return mesh_.graph.tet(t); }
 
@@ -156,6 +165,7 @@ class NearLocation {
   std::array<Map, std::size_t{1} << place_bits> maps_;
   std::int32_t last_ = -1;
   std::pair<std::int32_t, std::size_t> exit_{-1, 0};
+  double exit_part_ = 0;
   std::array<double, 4> weights_{};
 };
 

@@ -106,9 +106,12 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
   // The way leaves the mesh. Where it comes back, the solid may have been in between.
   const mesh::Point path = end - begin;
   const int steps = looks_at(path, step);
+  const double last_part = mesh.last_part(begin, end);
   last = mesh.find(begin);
   for (int i = 1; i <= steps; ++i) {
-    const std::int32_t t = mesh.find(begin + path * (static_cast<double>(i) / steps));
+    const double part = static_cast<double>(i) / steps;
+    if (part > last_part) break;
+    const std::int32_t t = mesh.find(begin + path * part);
     if (t < 0 || t == last) continue;
     const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
     if (rank == rank_inside || !have_outside_in_common(mesh.tet(last), mesh.tet(t), distance)) return last;
