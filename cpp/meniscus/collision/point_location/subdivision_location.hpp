@@ -44,6 +44,10 @@ class SubdivisionLocator {
   /// is flat or too thin for coordinates.
   double last_touch(const mesh::Point& begin, const mesh::Point& end) const;
 
+  /// Whether some tetrahedra are flat, or have another orientation than others. Where not, all ways to a point that stay together
+  /// end in the same tetrahedron.
+  bool folded() const { return folded_; }
+
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }
   /// Bytes held.
@@ -83,6 +87,7 @@ class SubdivisionLocator {
 
   TetCorners corners(std::int32_t t) const;
   void place(std::int32_t t, bool disabled);
+  void place_all(std::span<const bool> disabled);
   TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
   TetWeights coordinates_at(const mesh::Point& p, std::int32_t t) const;
   std::size_t diagonal(std::int32_t coarse, Index before, std::int32_t path) const;
@@ -104,6 +109,7 @@ class SubdivisionLocator {
   std::vector<double> errors_;
   std::vector<Placement> placed_;
   std::vector<mesh::Box> boxes_;
+  bool folded_ = false;
   mesh::BoundingVolumeTree tree_;
 };
 

@@ -35,8 +35,10 @@ class NearLocation {
   }
 
   /// The next walk begins from this tetrahedron, if it then ends well inside of one; where several hold the point, or none, the
-  /// one that it would have begun from decides. For what is closer.
-  void begin_nearer(std::int32_t tet) { nearer_ = tet; }
+  /// one that it would have begun from decides. For what is closer. Not where the mesh is folded: there it matters.
+  void begin_nearer(std::int32_t tet) { nearer_ = folded() ? -1 : tet; }
+
+  bool folded() const { return mesh_.locator.folded(); }
 
   /// As if the last walk had ended here.
   void resume(std::int32_t tet) { last_ = tet; }
@@ -66,12 +68,12 @@ class NearLocation {
   bool along(const mesh::Point& begin, const mesh::Point& end, F&& f) {
     way_size_ = 0;
     // Ways of one tetrahedron begin in the same place.
-    nearer_ = begin_;
+    begin_nearer(begin_);
     std::int32_t t = find(begin), came_from = -1;
     if (t < 0 || !f(t)) return t >= 0;
     begin_ = t;
     double before = 0;
-    bool ahead = true;
+    bool ahead = !folded();
     for (std::size_t step = 0; step < longest_way; ++step) {
       const Map* const map = met(t);
       if (map->flat) break;
@@ -87,7 +89,7 @@ class NearLocation {
         face = k;
       }
       if (face == 4) {
-        nearer_ = t;
+        begin_nearer(t);
         return true;
       }
       way_[step] = {t, first};

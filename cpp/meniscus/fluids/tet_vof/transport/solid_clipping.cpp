@@ -141,9 +141,9 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
 mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh) {
   const mesh::Point path = end - begin;
   const int steps = looks_at(path, step);
-  if (mesh.along(begin, end, [](std::int32_t) { return true; })) return end;
+  if (!mesh.folded() && mesh.along(begin, end, [](std::int32_t) { return true; })) return end;
   const auto met = mesh.met_before_exit();
-  const double first = met.empty() ? 0 : met.back().part;
+  const double first = mesh.folded() || met.empty() ? 0 : met.back().part;
   for (int i = std::max(1, static_cast<int>(first * steps)); i < steps; ++i) {
     const double part = static_cast<double>(i) / steps;
     if (part <= first) continue;
