@@ -60,9 +60,7 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
   placed_.resize(tets.size());
   boxes_.resize(tets.size());
   fixed_ = std::move(fixed);
-  parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
-    for (Index t = b; t < e; ++t) place(static_cast<std::int32_t>(t), false);
-  });
+  place_all({});
   tree_ = mesh::BoundingVolumeTree(boxes_);
 }
 
@@ -72,10 +70,22 @@ void SubdivisionLocator::move(std::span<const mesh::Point> vertices, std::span<c
           size(), ", not ", disabled.size());
   mesh::require_finite(vertices, "vertices");
   std::copy(vertices.begin(), vertices.end(), vertices_.begin());
-  parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
-    for (Index t = b; t < e; ++t) place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[static_cast<std::size_t>(t)]);
-  });
+  place_all(disabled);
   tree_.refit(boxes_);
+}
+
+void SubdivisionLocator::place_all(std::span<const bool> disabled) {
+  std::array<std::atomic<bool>, 3> any{};
+  parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
+    std::array<bool, 3> here{};
+    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+      place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[t]);
+      here[static_cast<std::size_t>(placed_[t].orientation + 1)] = true;
+    }
+    for (std::size_t k = 0; k < 3; ++k)
+      if (here[k]) any[k] = true;
+  });
+  folded_ = any[1] || (any[0] && any[2]);
 }
 
 TetCorners SubdivisionLocator::corners(std::int32_t t) const {

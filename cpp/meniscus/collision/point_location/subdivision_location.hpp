@@ -36,10 +36,17 @@ class SubdivisionLocator {
   void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level, std::span<std::int32_t> tets,
               std::span<TetWeights> weights) const;
 
-  /// The same for one point, which has to be finite; without a hint, -1.
-  TetLocation locate(const mesh::Point& p, std::int32_t hint, Index level) const {
-    return locate_slowly(p, hint < 0 ? -1 : hint >> (3 * level), level);
-  }
+  /// The same for one point, which has to be finite; without a hint, -1. For points that are likely to lie outside of the mesh.
+  TetLocation locate(const mesh::Point& p, std::int32_t hint, Index level) const;
+
+  /// A part, in [0, 1], of a straight way beyond which it certainly does not touch the mesh, disabled tetrahedra included; -1
+  /// where it touches nothing at all. No more than rounding larger than the last part at which it does, but where a tetrahedron
+  /// is flat or too thin for coordinates.
+  double last_touch(const mesh::Point& begin, const mesh::Point& end) const;
+
+  /// Whether some tetrahedra are flat, or have another orientation than others. Where not, all ways to a point that stay together
+  /// end in the same tetrahedron.
+  bool folded() const { return folded_; }
 
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }
@@ -80,7 +87,9 @@ class SubdivisionLocator {
 
   TetCorners corners(std::int32_t t) const;
   void place(std::int32_t t, bool disabled);
+  void place_all(std::span<const bool> disabled);
   TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
+  TetWeights coordinates_at(const mesh::Point& p, std::int32_t t) const;
   std::size_t diagonal(std::int32_t coarse, Index before, std::int32_t path) const;
   void descend(Descent& d, Index before) const;
   std::array<int, 4> sides(const mesh::Point& p, std::int32_t t) const;
@@ -100,6 +109,7 @@ class SubdivisionLocator {
   std::vector<double> errors_;
   std::vector<Placement> placed_;
   std::vector<mesh::Box> boxes_;
+  bool folded_ = false;
   mesh::BoundingVolumeTree tree_;
 };
 

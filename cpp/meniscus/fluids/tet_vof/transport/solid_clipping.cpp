@@ -46,6 +46,9 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
   // them through to its other side.
   double least = 1;
   bool any_outside = false;
+  // Corners go side by side: where the last one was found is close.
+  std::array<std::int32_t, most_steps> beside;
+  int known = 0;
   bool near = false;
   for (std::size_t k = 0; k < 4; ++k) {
     const double begin = distance_begin[static_cast<std::size_t>(tet[k])];
@@ -61,8 +64,11 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
     double before = begin;
     for (int i = 1; i <= steps; ++i) {
       const mesh::Point p = x[k] + path * (static_cast<double>(i) / steps);
+      if (i <= known) end.begin_nearer(beside[static_cast<std::size_t>(i - 1)]);
       const std::int32_t t = end.find(p);
       if (t < 0) break;
+      beside[static_cast<std::size_t>(i - 1)] = t;
+      known = std::max(known, i);
       double here = 0;
       for (std::size_t j = 0; j < 4; ++j) here += end.weights()[j] * distance_end[static_cast<std::size_t>(end.tet(t)[j])];
       if (here < 0) {
@@ -106,13 +112,28 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
   // The way leaves the mesh. Where it comes back, the solid may have been in between.
   const mesh::Point path = end - begin;
   const int steps = looks_at(path, step);
-  last = mesh.find(begin);
-  for (int i = 1; i <= steps; ++i) {
-    const std::int32_t t = mesh.find(begin + path * (static_cast<double>(i) / steps));
-    if (t < 0 || t == last) continue;
+  const double last_part = mesh.last_part(begin, end);
+  const auto stops_at = [&](std::int32_t t) {
+    if (t == last) return false;
     const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
-    if (rank == rank_inside || !have_outside_in_common(mesh.tet(last), mesh.tet(t), distance)) return last;
+    if (rank == rank_inside || !have_outside_in_common(mesh.tet(last), mesh.tet(t), distance)) return true;
     if (rank >= 0) last = t;
+    return false;
+  };
+  const auto part_of = [&](int look) { return static_cast<double>(look) / steps; };
+  last = mesh.find(begin);
+  int i = 1;
+  // Where the way leaves the mesh for the first time is known, and so is where each look before meets it.
+  for (const NearLocation::Met& met : mesh.met_before_exit()) {
+    if (i > steps || part_of(i) > met.part) continue;
+    mesh.resume(met.tet);
+    if (stops_at(met.tet)) return last;
+    i = std::max(i, static_cast<int>(met.part * steps));
+    while (i <= steps && part_of(i) <= met.part) ++i;
+  }
+  for (; i <= steps && part_of(i) <= last_part; ++i) {
+    const std::int32_t t = mesh.find(begin + path * part_of(i));
+    if (t >= 0 && stops_at(t)) return last;
   }
   return -1;
 }
@@ -120,8 +141,13 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
 mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh) {
   const mesh::Point path = end - begin;
   const int steps = looks_at(path, step);
-  for (int i = 1; i < steps; ++i) {
-    const mesh::Point p = begin + path * (static_cast<double>(i) / steps);
+  if (!mesh.folded() && mesh.along(begin, end, [](std::int32_t) { return true; })) return end;
+  const auto met = mesh.met_before_exit();
+  const double first = mesh.folded() || met.empty() ? 0 : met.back().part;
+  for (int i = std::max(1, static_cast<int>(first * steps)); i < steps; ++i) {
+    const double part = static_cast<double>(i) / steps;
+    if (part <= first) continue;
+    const mesh::Point p = begin + path * part;
     if (mesh.find(p) < 0) return p;
   }
   return end;
