@@ -6,12 +6,18 @@
 
 namespace meniscus::bindings {
 
+namespace {
+
+mesh::Point point(const std::array<double, 3>& x) { return {x[0], x[1], x[2]}; }
+
+}  // namespace
+
 void bind_tet_owners(py::module_& m) {
   using grid::Field;
   m.def(
       "update_owners",
       [](const py::array& positions, const py::array& tets, Field<double, 3>& distance, Field<double, 3>& liquid, double hold,
-         const py::array& owners) {
+         const std::array<double, 3>& low, const std::array<double, 3>& high, const py::array& owners) {
         const auto x = positions_of(positions, "positions");
         const auto t = elements_of<4>(tets, "tets");
         auto* const o =
@@ -19,10 +25,11 @@ void bind_tet_owners(py::module_& m) {
         return interruptible([&] {
           distance.fill_ghosts(0.0);
           liquid.fill_ghosts(0.0);
-          return coupling::update_owners(x, t, {distance, liquid, hold}, {o, t.size()});
+          return coupling::update_owners(x, t, {distance, liquid, hold, point(low), point(high)}, {o, t.size()});
         });
       },
-      py::arg("positions"), py::arg("tets"), py::arg("distance"), py::arg("liquid"), py::arg("hold"), py::arg("owners"));
+      py::arg("positions"), py::arg("tets"), py::arg("distance"), py::arg("liquid"), py::arg("hold"), py::arg("low"),
+      py::arg("high"), py::arg("owners"));
   m.def(
       "centroids",
       [](const py::array& positions, const py::array& tets, const py::array& chosen, const py::array& out) {
@@ -30,8 +37,9 @@ void bind_tet_owners(py::module_& m) {
         const auto t = elements_of<4>(tets, "tets");
         const Index n = chosen.size();
         const auto* const which = data_of<std::int32_t>(chosen, "chosen", n);
-        for (Index i = 0; i < n; ++i)
-          require(which[i] >= 0 && static_cast<std::size_t>(which[i]) < t.size(), "chosen must be numbers of tetrahedra");
+        const bool known =
+            std::all_of(which, which + n, [&](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < t.size(); });
+        require(known, "chosen must be numbers of tetrahedra");
         auto* const c = reinterpret_cast<mesh::Point*>(data_of<double>(out, "out", 3 * n, true));
         interruptible(
             [&] { coupling::centroids_of(x, t, {which, static_cast<std::size_t>(n)}, {c, static_cast<std::size_t>(n)}); });

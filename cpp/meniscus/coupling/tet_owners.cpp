@@ -32,8 +32,11 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
     bool some = false;
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       const mesh::Point c = centroid(positions, tets[i]);
-      WaterOwner owner = WaterOwner::tets;
-      if ((c.array() >= low.array()).all() && (c.array() <= high.array()).all()) {
+      const auto within = [&](const mesh::Point& from, const mesh::Point& to) {
+        return (c.array() >= from.array()).all() && (c.array() <= to.array()).all();
+      };
+      WaterOwner owner = within(kept.low, kept.high) ? WaterOwner::tets : WaterOwner::grid;
+      if (within(low, high)) {
         const double hold = owners[i] == WaterOwner::grid ? kept.hold : 0.0;
         if (liquid.value(c) <= hold && distance.value(c) <= hold) owner = WaterOwner::grid;
       }

@@ -16,6 +16,7 @@ struct KeptLiquid {
   const grid::Field<double, 3>& distance;  ///< how far beyond what the grid keeps, m; negative within
   const grid::Field<double, 3>& liquid;    ///< level set
   double hold;                             ///< m, by which water must leave before its tetrahedra are free again
+  mesh::Point low, high;                   ///< corners of the domain; beyond, tetrahedra hold no water of their own
 };
 
 /// Sets the owner of each tetrahedron by its centroid; before, it is the present one. Whether any has changed. Outside of the

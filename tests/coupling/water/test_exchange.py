@@ -228,3 +228,20 @@ def test_large_multipliers_bring_both_to_one_velocity() -> None:
     assert np.abs(sim.vof.velocity[wet]).max() < 6.0
     assert sim.liquid.report is not None
     assert sim.liquid.report.max_speed < 2.0
+
+
+def test_a_mesh_beyond_a_closed_floor_loses_no_water_there() -> None:
+    # The ball stands near the floor, so that its mesh goes through it.
+    sim = ball(14, level=0.3, middle=(0.5, 0.5, 0.2), thickness=0.3)
+    low = sim.vof.positions.min(axis=0)[2]
+    assert low < -0.05
+    sim.vof.fill(Sphere((1.0, 1.0, 0.9), 0.15))
+    before = sim.ledger()
+    run(sim, 0.5)
+    ledger = sim.ledger()
+    assert ledger.left == 0
+    assert abs(ledger.error) <= 1e-12
+    below = sim.vof.positions[sim.vof.tets].mean(axis=1)[:, 2] < 0
+    assert below.any()
+    assert not sim.vof.volume[below].any()
+    assert ledger.tets < before.tets

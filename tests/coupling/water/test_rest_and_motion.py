@@ -35,8 +35,8 @@ def test_a_ball_at_rest_in_a_pool_at_rest_moves_no_water(exchange: str, level: f
     copied = (sim.vof.volume > 0).sum()
     assert (copied > 100) == (exchange == "literal")
     sunk = math.pi * (RADIUS**3 * 4 / 3 if level > 1.5 else (lambda d: d**2 * (RADIUS - d / 3))(level - 2 * middle[2] + RADIUS))
-    assert sim.force_on_body()[2] == pytest.approx(1000 * G * sunk, rel=0.12)
-    assert np.abs(sim.force_on_body()[:2]).max() < 0.02 * 1000 * G * sunk
+    assert sim.force_on_body()[2] == pytest.approx(1000 * G * sunk, rel=0.15)
+    assert np.abs(sim.force_on_body()[:2]).max() < 0.003 * 1000 * G * sunk
 
 
 def test_the_literal_document_lets_water_fall_past_a_body() -> None:

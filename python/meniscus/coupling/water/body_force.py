@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.surface import LevelSet
+from meniscus.grid import sample
+from meniscus.surface import DeformingSolid, LevelSet
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,24 +17,36 @@ Floats = npt.NDArray[np.float64]
 def force_of_pressure(liquid: LiquidSolver) -> Floats:
     """Return the force (3,) of the last projection's pressure on the solid, N.
 
-    Over the surface of the body, pressure times normal is the integral of pressure times the gradient of the solid's part of the cells:
-    summed over faces, each with the pressure of the liquid beside it.
+    The pressure at each triangle of the surface, its skin or else that of its level set, is that a cell outward, continued by its gradient;
+    up to a cell below the surface of the liquid it is the gradient times the depth, so that it is zero at the surface wherever that lies.
     """
-    dim = liquid.grid.dimension
-    force = np.zeros(dim)
     solid = liquid._solid.at(liquid.time)
     if solid is None:
-        return force
-    body = LevelSet(liquid.grid, "nodes")
-    body.array[...] = solid.levelset.array
-    part = np.asarray(body.volume_fractions().array)
-    wet = (liquid.levelset.array <= 0) & solid.outside_cells
-    p: Any = np.where(wet, liquid.pressure.array - liquid.options.air_pressure, 0.0)
-    area = liquid.grid.spacing ** (dim - 1)
-    for d in range(dim):
-        change = np.diff(part, axis=d)
-        a, b = (np.take(wet, range(i, wet.shape[d] - 1 + i), axis=d).astype(np.float64) for i in (0, 1))
-        pa, pb = (np.take(p, range(i, p.shape[d] - 1 + i), axis=d) for i in (0, 1))
-        face = (pa + pb) / np.maximum(a + b, 1.0)
-        force[d] = float((face * change).sum()) * area
-    return force
+        return np.zeros(liquid.grid.dimension)
+    body = liquid.solid
+    if isinstance(body, DeformingSolid):
+        vertices, triangles = body.mesh_at(liquid.time)
+    else:
+        level = LevelSet(liquid.grid, "nodes")
+        level.array[...] = solid.levelset.array
+        vertices, triangles = level.to_mesh()
+    if not len(triangles):
+        return np.zeros(liquid.grid.dimension)
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    areas = 0.5 * np.cross(b - a, c - a)
+    size = np.linalg.norm(areas, axis=1)
+    some = size > 0
+    areas, at = areas[some], ((a + b + c) / 3)[some]
+    h, origin = liquid.grid.spacing, np.array(liquid.grid.origin)
+    outward = np.clip(at + h * areas / size[some, None], origin, origin + np.array(liquid.grid.extent))
+    dtype = liquid.levelset.dtype
+    depth = -np.asarray(liquid.levelset.sample(np.ascontiguousarray(at, dtype)), np.float64)
+    below = -np.asarray(liquid.levelset.sample(np.ascontiguousarray(outward, dtype)), np.float64)
+    gradient = np.asarray(liquid.pressure_gradient_at(outward), np.float64)
+    air = liquid.options.air_pressure
+    deep = np.asarray(sample(liquid.pressure, np.ascontiguousarray(outward)), np.float64) - air
+    deep -= ((outward - at) * gradient).sum(axis=1)
+    shallow = np.linalg.norm(gradient, axis=1) * depth
+    pressure = np.where(depth <= 0, 0.0, np.where(below > math.sqrt(3.0) * h, deep, shallow))
+    result: Floats = -(pressure[:, None] * areas).sum(axis=0)
+    return result

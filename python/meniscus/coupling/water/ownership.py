@@ -94,10 +94,14 @@ class Kept:
         """How far each cell is beyond what the grid keeps, m; negative within."""
         return self._distance.array
 
-    def update_owners(self, positions: Floats, tets: Ints, owners: Owners) -> bool:
-        """Set who owns the water in tetrahedra (m, 4), now the present `owners` (m,); return whether that has changed for any."""
-        hold = _HOLD * self.block.grid.spacing
-        return bool(_coupling.update_owners(positions, tets, self._distance._core, self.liquid._core, hold, owners))
+    def update_owners(self, positions: Floats, tets: Ints, owners: Owners, whole: Grid) -> bool:
+        """Set who owns the water in tetrahedra (m, 4), now the present `owners` (m,); return whether that has changed for any.
+
+        Those beyond the whole grid hold none.
+        """
+        hold, low = _HOLD * self.block.grid.spacing, whole.origin
+        high = tuple(a + b for a, b in zip(low, whole.extent, strict=True))
+        return bool(_coupling.update_owners(positions, tets, self._distance._core, self.liquid._core, hold, low, high, owners))
 
     def any_kept(self) -> bool:
         """Return whether the grid keeps any liquid here."""

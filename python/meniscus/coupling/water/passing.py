@@ -45,12 +45,14 @@ class Passing:
         self.transfers.keep(total - added)
 
     def _add_drops(self, way: str, positions: Floats, velocities: Floats, volumes: Floats) -> None:
-        """Let drops fly that were another's; those beyond the grid are gone."""
+        """Let drops fly that were another's; those beyond open sides of the grid are gone, and closed sides hold them."""
         if not len(volumes):
             return
         grid = self.liquid.grid
-        low = np.array(grid.origin)
-        beyond = ((positions < low) | (positions > low + np.array(grid.extent))).any(axis=1)
+        low, high = np.array(grid.origin), np.array(grid.origin) + np.array(grid.extent)
+        is_open = np.array([[f"{axis}{end}" in self.liquid.surface.open_sides for axis in "xyz"] for end in "-+"])
+        positions = np.clip(positions, np.where(is_open[0], -np.inf, low), np.where(is_open[1], np.inf, high))
+        beyond = ((positions < low) | (positions > high)).any(axis=1)
         total, momentum = math.fsum(volumes), (volumes[:, None] * velocities).sum(axis=0)
         added = np.zeros(3)
         if not beyond.all():
@@ -72,19 +74,25 @@ class Passing:
         x = self.vof.positions
         pad = min(math.ceil(3 * radius), 12) + 3
         block = GridBlock(self.liquid.grid, x.min(axis=0), x.max(axis=0), pad)
-        if block.empty or not (self.liquid.levelset.array[block.cells] <= 0).any():
+        if block.empty or not (self._reaches_out() or (self.liquid.levelset.array[block.cells] <= 0).any()):
             return None
         solid = self.liquid._solid_after(dt)
         return Kept(block, self.liquid.levelset, None if solid is None else solid.outside_cells, radius)
 
+    def _reaches_out(self) -> bool:
+        """Return whether the mesh goes beyond the grid."""
+        x, grid = self.vof.positions, self.liquid.grid
+        low = np.array(grid.origin)
+        return bool((x.min(axis=0) < low).any() or (x.max(axis=0) > low + np.array(grid.extent)).any())
+
     def _own(self, dt: float) -> None:
         self._kept = kept = self._find_kept(dt)
         v, owner = self.vof, self.owner.copy()
-        if kept is None or not kept.any_kept():
+        if kept is None or not (kept.any_kept() or self._reaches_out()):
             changed = bool(owner.any())
             owner[...] = 0
         else:
-            changed = kept.update_owners(v.positions, v.tets, owner)
+            changed = kept.update_owners(v.positions, v.tets, owner, self.liquid.grid)
         if not changed:
             return
         lost = (owner == GRID) & (v.volume > 0)

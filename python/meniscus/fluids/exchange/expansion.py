@@ -20,6 +20,8 @@ _LEAST_DEPTH = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 # Cells below the surface from which on the projection takes a cell for liquid.
 _WHOLE = 1e-9
 # Relative: a rate that makes room for this much of a volume but for round-off makes room for all of it.
+_NOTHING = 1e-15
+# Cells: what waits below this is done with.
 
 
 class Expansion(Stateful):
@@ -103,7 +105,8 @@ class Expansion(Stateful):
         # Of a step that is many times as long as the one of the projection, no flow makes as much room as the rate says.
         most = np.maximum(np.abs(self.volume), 2 * self._limit * self._cell)
         made = np.clip(self.rate * dt, -most, most)
-        made = np.where(np.abs(made - self.volume) <= _WHOLE * np.abs(self.volume), self.volume, made)
+        rest = np.abs(made - self.volume)
+        made = np.where((rest <= _WHOLE * np.abs(self.volume)) | (rest <= _NOTHING * self._cell), self.volume, made)
         volume.add_volumes(self._centres(slice(None)), made, solid)
         self.volume = self.volume - made
 

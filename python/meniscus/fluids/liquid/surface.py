@@ -38,6 +38,9 @@ class LiquidSurface(Stateful):
         grid: of the solver.
         options: of the solver.
         velocity: gives the dtype, and the sides through which drops leave.
+
+    Attributes:
+        open_sides: those sides, by name.
     """
 
     def __init__(self, grid: Grid, options: LiquidOptions, velocity: MacField) -> None:
@@ -63,7 +66,7 @@ class LiquidSurface(Stateful):
         self._gathered: CellField | None = None
         self._first_new: int | None = None
         sides = velocity.boundary
-        self._open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
+        self.open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
 
     @property
     def band(self) -> float:
@@ -174,7 +177,7 @@ class LiquidSurface(Stateful):
             return SprayFlight()
         o = self._options
         flight = self.particles.advance_spray(
-            dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
+            dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self.open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
         return flight

@@ -227,6 +227,10 @@ class DeformingSolid(Solid):
         v = self._at(_checks.number("time", time))
         return v.min(axis=0), v.max(axis=0)
 
+    def mesh_at(self, time: float = 0.0) -> tuple[Floats, npt.NDArray[np.int32]]:
+        """Return the vertices (n, 3), m, and the triangles (m, 3) of the surface at a time."""
+        return self._at(_checks.number("time", time)), self._triangles
+
     def _evaluate(self, name: str, function: Callable[[float], Floats], time: float, count: int | None) -> Floats:
         value = np.asarray(function(time), np.float64)
         if value.ndim != 2 or value.shape[1] != 3 or count not in (None, len(value)):
