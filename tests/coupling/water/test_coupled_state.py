@@ -201,6 +201,7 @@ def test_bad_input_gets_one_sentence() -> None:
     refused("liquid must be within the motion of the mesh", KDSMWater, kdsm, late)
     refused("exchange must be", KDSMWater, mesh, liquid(), exchange="borrowed")
     refused("TetVOF has no option 'smaples'", KDSMWater, mesh, liquid(), smaples="exact", error=TypeError)
+    refused("gravity is that of liquid", KDSMWater, mesh, liquid(), gravity=(0.0, 0.0, 1.0), error=TypeError)
     refused("vof_to_grid must not be negative", KDSMWater, mesh, liquid(), vof_to_grid=-1.0)
     for name in ("resolved", "edges", "least"):
         refused(name, KDSMWaterOptions, **{name: -1.0})

@@ -245,3 +245,14 @@ def test_a_mesh_beyond_a_closed_floor_loses_no_water_there() -> None:
     assert below.any()
     assert not sim.vof.volume[below].any()
     assert ledger.tets < before.tets
+
+
+def test_small_balls_of_water_leave_nothing_behind_as_rounding() -> None:
+    # Of one to three cells, which the grid hardly measures.
+    for cells in (1.0, 2.0, 3.0):
+        sim = air(16, resolved=1000.0)
+        sim.liquid.fill(Sphere((1.02, 0.99, 1.01), 0.5 * cells / 8))
+        run(sim, 0.1)
+        ledger = sim.ledger()
+        assert abs(ledger.rounding) <= 1e-6 * max(ledger.initial, 1e-9)
+        assert abs(ledger.error) <= 1e-12

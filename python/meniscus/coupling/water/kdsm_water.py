@@ -134,7 +134,10 @@ class KDSMWater(Passing, Stateful):
         self._drop_sources = [s for s in sources if isinstance(s, DropSource)]
         if tet_options is None:
             tet_options = TetVOFOptions()
-        changes = {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density, **changes}
+        for name in ("gravity", "density"):
+            if name in changes:
+                raise TypeError(f"{name} is that of liquid, and cannot be given for the tetrahedra alone")
+        changes |= {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density}
         outside = self._outside_mesh if self.options.exchange == "literal" else None
         filled = [s for s in sources if isinstance(s, LiquidSource)]
         if not mesh.start <= liquid.time <= mesh.end:

@@ -116,9 +116,10 @@ class Passing:
         block, time = kept.block, self.vof.time + dt
         before = self.liquid.levelset.volume_fractions().array[block.cells].copy()
         # Cells with water around them lose some, too, so these have to be in the mesh as well.
-        near = around(marked, any_of=True) & (before > 0)
+        holds = (before > 0) | kept.wet
+        near = around(marked, any_of=True) & holds
         found = self.vof.mesh.locate(block.centres(near), time).tets
-        takes = ~kept.outside | (before == 0)
+        takes = ~(kept.outside & holds)
         takes[near] |= (found >= 0) & (self.vof.rank[found] >= 0)
         marked &= around(takes, any_of=False)
         if not marked.any():
