@@ -39,7 +39,7 @@ PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
   test-cpp build-cost package address-package wheel clean distclean FORCE
 
 help:
-	@echo "make demo      build, let smoke rise past an obstacle and say where the pictures are"
+	@echo "make demo      build, pour water on a ball, on tetrahedra and a grid coupled, and say where the pictures are"
 	@echo "make test      build; C++ tests, lint and the fast Python tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
@@ -90,11 +90,14 @@ package: $(STAMPS)/package
 # --- what people run -----------------------------------------------------------------------------------------------------------
 
 # The matrices that pictures of smoke are made with are too thin for threads of their own.
-demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io
-	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run plume --no-files --out out/plume
+demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io $(STAMPS)/packages-vtk
+	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --solver particle-level-set --no-drift-correction --no-pictures --no-files \
+	  --no-checkpoints --out out/ball-stream-alone
+	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --beside out/ball-stream-alone --out out/ball-stream
 	@echo
-	@echo "The pictures are in $(CURDIR)/out/plume:"
-	@echo "  frame-0000.png to frame-0040.png, and all of them as plume.gif"
+	@echo "In $(CURDIR)/out/ball-stream are:"
+	@echo "  ball-stream.gif, frame-0000.png to frame-0060.png; curve-*.png: volumes, errors beside those of a grid alone, force, seconds"
+	@echo "  ledger.txt: where the water is and where it came from; frames.pvd: the frames for ParaView"
 
 # Each worker is a process of its own, so its matrices need no threads of their own.
 pytest := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN) -m pytest -n $(WORKERS) --dist worksteal

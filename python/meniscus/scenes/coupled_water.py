@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.coupling import KDSM, DropSource, KDSMWater
+from meniscus.core.atomic_file import write_text
+from meniscus.coupling import KDSM, DropSource, KDSMWater, WaterLedger
 from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.options import WaterExchange
 from meniscus.fluids import LiquidOptions, LiquidSolver, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver
@@ -24,12 +26,14 @@ from meniscus.scenes.layers import layers
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import wet_tetrahedra
+from meniscus.scenes.water_curves import water_curves
 from meniscus.surface import LevelSet, Shape, Solid, WaterInDrops, WaterInTets, WaterSurface
 from meniscus.viz.smoke import UpAxis
 
 Floats = npt.NDArray[np.float64]
 WaterSolver = Literal["coupled", "particle-level-set", "flip"]
 Shown = Literal["water", "layers"]
+LEDGER_FILE = "ledger.txt"
 COLUMNS: Literal["lower"] = "lower"
 """With whole columns a stream would stop over its whole height where it meets the body."""
 
@@ -80,6 +84,7 @@ class CoupledWater(Scene):
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of all random numbers")
     refine: int = parameter(2, "fine cells of the surface that is shown in a cell of the grid, along each axis")
+    beside: str | None = parameter(None, "folder of another run, whose error is drawn beside that of this one")
     show: Shown = parameter("water", "picture: all water; or the grid's, the wet tetrahedra by fill, drops, and all, in a row")
     width: int = parameter(420, "of pictures, pixels; a row of layers is 3.5 times as wide")
     azimuth: float = parameter(28.0, "of the camera, degrees")
@@ -245,3 +250,22 @@ class CoupledWater(Scene):
             "up": self.up,
             "camera": Camera(azimuth=self.azimuth, elevation=self.elevation, zoom=self.zoom),
         }
+
+    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
+        """Write the animation, curves of volumes, errors, force and seconds, and, of coupled water, the ledger."""
+        files = [*super().finish(out, pictures), *water_curves(out, self.beside)]
+        model = vars(self).get("model")
+        if isinstance(model, KDSMWater):
+            files.append(out / LEDGER_FILE)
+            write_text(files[-1], ledger_text(model.ledger()))
+        return files
+
+
+def ledger_text(ledger: WaterLedger) -> str:
+    """Return a ledger as lines of text."""
+    numbers = {name: value for name, value in vars(ledger).items() if isinstance(value, float)}
+    lines = [f"{name:40s} {value: .12g} m^3" for name, value in numbers.items()]
+    lines += ["", "passed: volume, momentum that one side has lost and the other gained (m^4/s)"]
+    for way, (volume, lost, gained) in ledger.transfers.items():
+        lines.append(f"{way:40s} {volume: .12g} m^3   {np.array2string(lost, precision=6)}   {np.array2string(gained, precision=6)}")
+    return "\n".join(lines) + "\n"
