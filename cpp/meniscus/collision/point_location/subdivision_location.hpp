@@ -48,6 +48,11 @@ class SubdivisionLocator {
   /// end in the same tetrahedron.
   bool folded() const { return folded_; }
 
+  /// Of a tetrahedron of a level.
+  bool disabled(std::int32_t t, Index level) const {
+    return placed_[static_cast<std::size_t>(t >> (3 * level))].kind == Kind::disabled;
+  }
+
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }
   /// Bytes held.

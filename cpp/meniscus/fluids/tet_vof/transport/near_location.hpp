@@ -49,7 +49,8 @@ class NearLocation {
     if (nearer_ >= 0) {
       const std::int32_t t = walk(nearer_, p, well_inside);
       nearer_ = -1;
-      if (t >= 0) return last_ = t;
+      // Whether a disabled one is found depends on the walk: the locator does not know any.
+      if (t >= 0 && !mesh_.locator.disabled(t, mesh_.level)) return last_ = t;
     }
     if (beyond_known_ && p == beyond_) return -1;
     const std::int32_t t = walk(last_, p, -tolerance);
