@@ -94,10 +94,17 @@ def test_snapshots_copies_and_pickles_go_on_alike(changes: dict[str, Any]) -> No
     assert same(bits(sim), want)
 
 
+REST = icosphere(2, 0.3)
+
+
+def up(time: float) -> np.ndarray:
+    return REST.vertices + 1.0 + 0.1 * time
+
+
 def test_a_pickle_goes_on_alike() -> None:
-    rest = icosphere(2, 0.3)
-    kdsm = KDSM.build(rest, lambda t: rest.vertices + 1.0, np.linspace(0, 1, 3), cell_size=0.16, layers=2)
-    sim = KDSMWater(kdsm.moving(), LiquidSolver(ms.Grid((12,) * 3, 1 / 6), LiquidOptions(expansion=True)))
+    kdsm = KDSM.build(REST, up, np.linspace(0, 1, 3), cell_size=0.16, layers=2)
+    liquid = LiquidSolver(ms.Grid((12,) * 3, 1 / 6), LiquidOptions(expansion=True), solid=kdsm.solid)
+    sim = KDSMWater(kdsm, liquid)
     sim.vof.fill(Sphere((1.0, 1.0, 1.4), 0.2))
     sim.step(0.02)
     other = pickle.loads(pickle.dumps(sim))

@@ -20,7 +20,7 @@ from meniscus.coupling.water.ledger import Transfers, WaterLedger
 from meniscus.coupling.water.options import KDSMWaterOptions, multiplier, rank
 from meniscus.coupling.water.ownership import GRID, Kept, Owners
 from meniscus.coupling.water.passing import Passing
-from meniscus.coupling.water.setting import check_setting, edge_of
+from meniscus.coupling.water.setting import check_setting, edge_of, is_body_of
 from meniscus.fluids.liquid.options import LiquidReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -122,7 +122,7 @@ class KDSMWater(Passing, Stateful):
             raise ValueError("liquid must be 3-D, as tetrahedra are")
         liquid._spray()
         mesh = kdsm.moving() if isinstance(kdsm, KDSM) else _checks.one_of_type("kdsm", kdsm, MovingTetMesh)
-        if isinstance(kdsm, KDSM) and liquid.solid is not kdsm.solid:
+        if isinstance(kdsm, KDSM) and not is_body_of(kdsm, liquid.solid):
             raise ValueError("the solid of liquid must be that of the mesh: pass solid=kdsm.solid to the LiquidSolver")
         self.jitter, self.drop_radius = (changes.pop(name) if callable(changes.get(name)) else None for name in ("jitter", "drop_radius"))
         own = KDSMWaterOptions() if options is None else _checks.one_of_type("options", options, KDSMWaterOptions)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from meniscus.coupling.kdsm import KDSM
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.tetrahedra.vof import TetVOF
+from meniscus.surface import DeformingSolid
 
 _SAMPLE = 10000  # tetrahedra whose edges are measured
 
@@ -29,3 +33,16 @@ def edge_of(vof: TetVOF) -> float:
     corners = vof.positions[some]
     longest = np.max([np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)], axis=0)
     return float(longest.mean())
+
+
+def is_body_of(kdsm: KDSM, solid: Any) -> bool:
+    """Return whether a solid is the creature of a mesh: its own, or one that has come out of a pickle beside it."""
+    if solid is kdsm.solid:
+        return True
+    if not isinstance(solid, DeformingSolid):
+        return False
+    for time in (kdsm.times[0], kdsm.times[-1]):
+        (mine, triangles), (its, others) = kdsm.solid.mesh_at(time), solid.mesh_at(time)
+        if not (np.array_equal(triangles, others) and np.array_equal(mine, its)):
+            return False
+    return True
