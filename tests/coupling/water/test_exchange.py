@@ -256,3 +256,14 @@ def test_small_balls_of_water_leave_nothing_behind_as_rounding() -> None:
         ledger = sim.ledger()
         assert abs(ledger.rounding) <= 1e-6 * max(ledger.initial, 1e-9)
         assert abs(ledger.error) <= 1e-12
+
+
+def test_what_is_left_above_a_pool_comes_to_rest_in_it() -> None:
+    # Drops fall on a ball in a pool for a while; crumbs that they leave must not hang over the pool, nor wait for ever.
+    sources = [DropSource(region=Sphere((1.0, 1.0, 1.7), 0.1), rate=0.02, velocity=(0.0, 0.0, -1.0), radius=0.02, end=0.3)]
+    sim = ball(12, level=0.95, sources=sources)
+    run(sim, 2.5)
+    ledger = sim.ledger()
+    assert ledger.tets < 0.02 * ledger.injected
+    assert np.abs(sim.vof.velocity).max() < 5.0
+    assert len(sim.vof.waiting) < 20

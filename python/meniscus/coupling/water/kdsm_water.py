@@ -103,7 +103,7 @@ class KDSMWater(Passing, Stateful):
         "overwrite",
     )
     """Stages of a step, in this order; each is a method that takes dt, s."""
-    settings = ("vof_to_grid", "protect_rank", "adhesion", "jitter", "drop_radius")
+    settings = ("stages", "vof_to_grid", "protect_rank", "adhesion", "jitter", "drop_radius")
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class KDSMWaterOptions:
             of the time.
         buoyancy: whether water in tetrahedra that is within that of the grid feels the grid's pressure; the document leaves it out.
         expansion: whether the grid makes room for drops that it takes up; else they become markers, see `LiquidSolver.rejoin`.
-        gather: whether drops that fill a cell of air become water of the grid.
+        gather: whether drops that fill a cell of air become water of the grid; single cells are not resolved, and measure less.
         edges: of tetrahedra that water in them passes in a step, which limits `max_dt`.
         least: drops pass into tetrahedra that are at least as full as this, and into those that the body cuts.
 
@@ -43,7 +43,7 @@ class KDSMWaterOptions:
     protect_rank: int | Callable[[float], int] = 0
     buoyancy: bool = True
     expansion: bool = True
-    gather: bool = True
+    gather: bool = False
     edges: float = 2.0
     least: float = 1e-6
 

@@ -19,6 +19,7 @@ from meniscus.grid import sample
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+_CRUMB = 1e-2  # fill up to which water beside tetrahedra of the grid passes to it
 _LEAST = 1e-9  # part of a cell that counts as a share
 _DRAW = 13  # of the points that stand for water of the grid
 
@@ -93,15 +94,26 @@ class Passing:
             owner[...] = 0
         else:
             changed = kept.update_owners(v.positions, v.tets, owner, self.liquid.grid)
-        if not changed:
+        if changed or owner.any():
+            self._release_to_grid(owner == GRID)
+        if changed:
+            self.owner[...] = owner
+            v.excluded = owner == GRID
+
+    def _release_to_grid(self, owned: Bools) -> None:
+        """Make drops of the water in tetrahedra that are the grid's now, and of crumbs beside them, which would hang there and fall."""
+        v = self.vof
+        wet = np.flatnonzero(v.volume > 0)
+        beside = v.neighbours[wet]
+        crumbs = (v.volume[wet] < _CRUMB * v.capacity[wet]) & (owned[beside] & (beside >= 0)).any(axis=1)
+        lost = wet[owned[wet] | crumbs]
+        if not len(lost):
             return
-        lost = (owner == GRID) & (v.volume > 0)
-        if lost.any():
-            where = centroids_of(v.positions, v.tets, np.flatnonzero(lost))
-            volumes, velocities = v.give(lost)
-            self._add_drops("tetrahedra to drops", where, velocities, volumes)
-        self.owner[...] = owner
-        self.vof.excluded = owner == GRID
+        which = np.zeros(len(owned), bool)
+        which[lost] = True
+        where = centroids_of(v.positions, v.tets, lost)
+        volumes, velocities = v.give(which)
+        self._add_drops("tetrahedra to drops", where, velocities, volumes)
 
     # --- from the grid to tetrahedra -------------------------------------------------------------------------------------------------
 
@@ -188,7 +200,8 @@ class Passing:
     # --- drops -----------------------------------------------------------------------------------------------------------------------
 
     def _release_drops(self) -> None:
-        """Let what has left the tetrahedra fly with all other drops."""
+        """Let what has left the tetrahedra fly with all other drops, and what waits for more where no more is."""
+        self.vof.release(self.vof.volume <= self.options.least * self.vof.capacity)
         drops = self.vof.drops
         if len(drops):
             x, v, volumes = (np.array(a) for a in (drops.positions, drops["velocity"], drops["volume"]))

@@ -43,6 +43,15 @@ class WaitingWater(State):
         """Return volume, m^3, and momentum over density, m^4/s."""
         return math.fsum(self.volume), self.momentum.sum(axis=0)
 
+    def take(self, which: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+        """Return positions (n, 3), velocities (n, 3) and volumes (n,) of what waits at these tetrahedra (m,), which waits no longer."""
+        gone = which[self.tets]
+        position, volume = self.position[gone], self.volume[gone]
+        velocity = self.momentum[gone] / volume[:, None]
+        stay = ~gone
+        self._set(self.tets[stay], self.volume[stay], self.momentum[stay], self.position[stay])
+        return position, velocity, volume
+
     def snapshot(self) -> dict[str, Any]:
         """Return copies."""
         return {name: getattr(self, name).copy() for name in ("tets", "volume", "momentum", "position")}

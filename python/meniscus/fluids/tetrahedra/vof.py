@@ -343,6 +343,23 @@ class TetVOF(TetWater):
         self.running_report.emitted += total
         self._accounts.book("emitted", total, self.options.density * (volume[:, None] * velocity).sum(axis=0))
 
+    def release(self, which: npt.ArrayLike) -> float:
+        """Make a drop of the water that waits at tetrahedra, however little; return the volume, m^3.
+
+        Args:
+            which: (m,) bool.
+
+        Raises:
+            TypeError, ValueError: no such mask.
+        """
+        mask = _checks.mask("which", np.asarray(which), self.volume.shape)
+        with self.exclusive():
+            position, velocity, volume = self.waiting.take(mask)
+            if len(volume):
+                self.drops.append(position, velocity=velocity, volume=volume)
+                self._accounts.book("emitted", math.fsum(volume), self.options.density * (volume[:, None] * velocity).sum(axis=0))
+            return math.fsum(volume)
+
     # --- inside --------------------------------------------------------------------------------------------------------------------
 
     def _band(self) -> float:

@@ -99,6 +99,11 @@ class TetWater(Stateful):
         return self._geometry.tets
 
     @property
+    def neighbours(self) -> Ints:
+        """The tetrahedra (m, 4) across the face opposite each corner, -1 where there is none; read-only."""
+        return _sealed(np.asarray(self._geometry.graph.neighbours))
+
+    @property
     def positions(self) -> Floats:
         """Positions (n, 3) of the vertices at the present time, m; a read-only view. Within a step, at its end."""
         return _sealed(self._now().positions)
