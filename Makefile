@@ -91,9 +91,9 @@ package: $(STAMPS)/package
 
 # The matrices that pictures of smoke are made with are too thin for threads of their own.
 demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io $(STAMPS)/packages-vtk
-	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --solver particle-level-set --no-drift-correction --no-pictures --no-files \
-	  --no-checkpoints --out out/ball-stream-alone
-	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --beside out/ball-stream-alone --out out/ball-stream
+	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --solver particle-level-set --no-drift-correction --refine 1 --cfl 3 --steps 1 \
+	  --no-pictures --no-files --no-checkpoints --out out/ball-stream-alone
+	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/meniscus run ball-stream --beside out/ball-stream-alone --width 320 --no-caustics --out out/ball-stream
 	@echo
 	@echo "In $(CURDIR)/out/ball-stream are:"
 	@echo "  ball-stream.gif, frame-0000.png to frame-0060.png; curve-*.png: volumes, errors beside those of a grid alone, force, seconds"
