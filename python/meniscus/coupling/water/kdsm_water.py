@@ -17,10 +17,10 @@ from meniscus.coupling.water.accounts import SharedAccounts
 from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.drop_source import DropSource
 from meniscus.coupling.water.ledger import Transfers, WaterLedger
-from meniscus.coupling.water.options import KDSMWaterOptions, multiplier, rank
+from meniscus.coupling.water.options import KDSMWaterOptions, KDSMWaterReport, multiplier, rank
 from meniscus.coupling.water.ownership import GRID, Kept, Owners
 from meniscus.coupling.water.passing import Passing
-from meniscus.coupling.water.setting import check_setting, edge_of, is_body_of
+from meniscus.coupling.water.setting import check_setting, is_body_of, time_of_edges
 from meniscus.fluids.liquid.options import LiquidReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -32,23 +32,6 @@ from meniscus.surface import WaterInDrops, WaterInTets, WaterSurface
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-_MOST = 0.999  # part of the tetrahedra that pass no more edges than the options say
-_COUNTS = 1e-3  # fill from which on the speed of a tetrahedron limits the step
-
-
-@dataclasses.dataclass(kw_only=True)
-class KDSMWaterReport:
-    """Report of one step of `KDSMWater`.
-
-    Attributes:
-        dt: s.
-        tets: report of the tetrahedra.
-        grid: report of the grid.
-    """
-
-    dt: float
-    tets: TetVOFReport
-    grid: LiquidReport
 
 
 class KDSMWater(Passing, Stateful):
@@ -176,14 +159,7 @@ class KDSMWater(Passing, Stateful):
 
         Tetrahedra are stable with any step, but ways of many edges take longer than the steps that they save.
         """
-        v = self.vof
-        counts = v.volume > _COUNTS * v.capacity
-        squares = (v.velocity[counts] ** 2).sum(axis=1)
-        # A few of many may pass more.
-        rank = int(_MOST * (len(squares) - 1)) if len(squares) else 0
-        speed = math.sqrt(float(np.partition(squares, rank)[rank])) if len(squares) else 0.0
-        speed += math.sqrt(edge_of(self.vof) * float(np.linalg.norm(self.liquid.gravity))) if counts.any() else 0.0
-        return min(self.liquid.max_dt(), self.options.edges * edge_of(self.vof) / speed if speed > 0 else math.inf)
+        return min(self.liquid.max_dt(), time_of_edges(self.vof, self.options.edges))
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> KDSMWaterReport:
         """Advance all by dt seconds.

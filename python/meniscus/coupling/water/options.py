@@ -1,4 +1,4 @@
-"""Options of water that is shared between tetrahedra, drops and a grid."""
+"""Options of water that is shared between tetrahedra, drops and a grid, and the report of a step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meniscus import _checks
+from meniscus.fluids.liquid.options import LiquidReport
+from meniscus.fluids.tetrahedra.options import TetVOFReport
 
 WaterExchange = Literal["owned", "literal"]
 """Whether water belongs to one representation at a time, or is copied from the grid into tetrahedra as in the source."""
@@ -57,6 +59,21 @@ class KDSMWaterOptions:
             raise ValueError(f"least must be in [0, 1], not {self.least:g}")
         multiplier("vof_to_grid", self.vof_to_grid, 0.0)
         rank("protect_rank", self.protect_rank, 0.0)
+
+
+@dataclass(kw_only=True)
+class KDSMWaterReport:
+    """Report of one step of `KDSMWater`.
+
+    Attributes:
+        dt: s.
+        tets: report of the tetrahedra.
+        grid: report of the grid.
+    """
+
+    dt: float
+    tets: TetVOFReport
+    grid: LiquidReport
 
 
 def multiplier(name: str, value: float | Callable[[float], float], time: float) -> float:

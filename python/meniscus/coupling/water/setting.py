@@ -1,7 +1,8 @@
-"""Whether a mesh of tetrahedra and a grid fit together."""
+"""How a mesh of tetrahedra, a body and a grid fit together."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.surface import DeformingSolid
 
 _SAMPLE = 10000  # tetrahedra whose edges are measured
+_MOST = 0.999  # part of the tetrahedra that pass no more edges than they should in a step
+_COUNTS = 1e-3  # fill from which on the speed of a tetrahedron limits the step
 
 
 def check_setting(vof: TetVOF, liquid: LiquidSolver) -> None:
@@ -33,6 +36,18 @@ def edge_of(vof: TetVOF) -> float:
     corners = vof.positions[some]
     longest = np.max([np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)], axis=0)
     return float(longest.mean())
+
+
+def time_of_edges(vof: TetVOF, edges: float) -> float:
+    """Return the time, s, in which nearly all water in tetrahedra passes so many of their edges, at its speed and what gravity adds."""
+    counts = vof.volume > _COUNTS * vof.capacity
+    squares = (vof.velocity[counts] ** 2).sum(axis=1)
+    if not len(squares):
+        return math.inf
+    # A few of many may pass more.
+    rank, edge = int(_MOST * (len(squares) - 1)), edge_of(vof)
+    speed = math.sqrt(float(np.partition(squares, rank)[rank])) + math.sqrt(edge * float(np.linalg.norm(vof.options.gravity)))
+    return edges * edge / speed if speed > 0 else math.inf
 
 
 def is_body_of(kdsm: KDSM, solid: Any) -> bool:
