@@ -80,8 +80,12 @@ class Expansion(Stateful):
         self._keep(~gone)
         return float(volumes.sum()), momentum
 
-    def divergence(self, dt: float, levelset: LevelSet, solid: NodeField | None) -> CellField | None:
-        """Set the rates for a step of dt seconds; return the divergence, 1/s, overwritten by the next call, or None if nothing waits."""
+    def divergence(self, dt: float, levelset: LevelSet, solid: NodeField | None, fall: float) -> CellField | None:
+        """Set the rates for a step of dt seconds; return the divergence, 1/s, overwritten by the next call, or None if nothing waits.
+
+        In steps that are much shorter than the time, s, in which water falls by a cell, much room would be made at great speed: there the
+        limit holds for a quarter of that time.
+        """
         self._keep(self.volume != 0)
         if not len(self.cells):
             return None
@@ -90,8 +94,8 @@ class Expansion(Stateful):
             places, volumes = self._centres(stuck), self.volume[stuck]
             self._keep(~stuck)
             self.add(places, volumes, levelset, solid)
-        most = self._limit * self._cell
-        self.rate = np.where(self._can_expand(levelset, solid), np.clip(self.volume, -most, most) / dt, 0.0)
+        fastest = self._limit * self._cell / max(dt, 0.25 * fall)
+        self.rate = np.where(self._can_expand(levelset, solid), np.clip(self.volume / dt, -fastest, fastest), 0.0)
         if self._target is None:
             self._target = CellField(self._grid, self._dtype)
         self._target.array[...] = 0

@@ -275,7 +275,8 @@ class LiquidSolver(OpenLiquid):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._extend_into_solid(solid)
-        room = self.expansion.divergence(dt, self.levelset, self._outside(solid)) if with_tension else None
+        fall = math.sqrt(self.grid.spacing / float(np.linalg.norm(self.gravity))) if self.gravity.any() else 0.0
+        room = self.expansion.divergence(dt, self.levelset, self._outside(solid), fall) if with_tension else None
         tension = self._curvature if with_tension else None
         if tension is not None:
             self.levelset.curvature(out=tension)
