@@ -48,8 +48,9 @@ def water_curves(folder: Path, beside: str | None) -> list[Path]:
         other = table_of(Path(_checks.path("beside", beside)))
         errors["beside"] = np.interp(time, other["time"], 100 * _of_injected(other))
     drawn["errors"] = viz.lines(time, errors, xlabel="t (s)", ylabel="error (% of what came in)", title="water gained or lost, as measured")
-    force = {axis: table[f"force {axis}"] for axis in "xyz"}
-    drawn["force"] = viz.lines(time, force, xlabel="t (s)", ylabel="force (N)", title="force of the water on the body")
+    force = {axis: table[f"force {axis}"] for axis in "xyz" if f"force {axis}" in table}
+    if force:
+        drawn["force"] = viz.lines(time, force, xlabel="t (s)", ylabel="force (N)", title="force of the water on the body")
     seconds = {name.removeprefix("seconds "): values for name, values in table.items() if name.startswith("seconds ")}
     whole = sum(float(v.sum()) for v in seconds.values())
     longest = sorted(seconds, key=lambda name: -float(seconds[name].sum()))[:_STAGES]
