@@ -133,18 +133,18 @@ class StagedSolver(Stateful, Generic[Report]):
             ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
         """
         dt = _checks.positive("dt", dt)
-        self.begin(dt)
-        try:
-            if on_stage is not None:
-                _checks.function("on_stage", on_stage)
-            with self.transaction(None if on_stage or not self._has_own_stages() else self.changed_by(self.stages)):
+        if on_stage is not None:
+            _checks.function("on_stage", on_stage)
+        with self.transaction(None if on_stage or not self._has_own_stages() else self.changed_by(self.stages)):
+            self.begin(dt)
+            try:
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage:
                         on_stage(name, self)
                 return self.end()
-        finally:
-            self.running_report = self._report_type()
+            finally:
+                self.running_report = self._report_type()
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""

@@ -134,6 +134,20 @@ def test_an_error_leaves_the_last_whole_step(stage: str, error: type[BaseExcepti
     assert same(bits(sim), bits(twin))
 
 
+def test_a_step_within_a_step_is_refused_and_changes_nothing() -> None:
+    sim, twin = simulation(), simulation()
+
+    def again(name: str, _: Any) -> None:
+        for part in (sim, sim.vof, sim.liquid):
+            with pytest.raises(ms.core.BusyError):
+                part.step(0.01)
+
+    sim.step(0.02, on_stage=again)
+    twin.step(0.02)
+    assert sim.time == sim.vof.time == sim.liquid.time == 0.02
+    assert same(bits(sim), bits(twin))
+
+
 def test_stages_can_be_called_one_by_one() -> None:
     sim, twin = simulation(), simulation()
     names = []

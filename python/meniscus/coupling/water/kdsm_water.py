@@ -175,19 +175,18 @@ class KDSMWater(Passing, Stateful):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        try:
-            with self.transaction(), self.liquid.exclusive(), self.vof.exclusive():
+        with self.transaction(), self.liquid.transaction(()), self.vof.transaction(()):
+            try:
                 self.begin_stages(dt)
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage is not None:
                         on_stage(name, self)
-                report = self.end_stages()
-        finally:
-            self._gradient = self._kept = None
-            self.vof.running_report = TetVOFReport()
-            self.liquid.running_report = LiquidReport()
-        return report
+                return self.end_stages()
+            finally:
+                self._gradient = self._kept = None
+                self.vof.running_report = TetVOFReport()
+                self.liquid.running_report = LiquidReport()
 
     def begin_stages(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end_stages` ends it, and whoever calls undoes it after an error.

@@ -64,8 +64,7 @@ class Passing:
             self.transfers.book("drops left", gone, moving, moving)
             added, total = added + moving, total - gone
         self.transfers.book(way, math.fsum(volumes), momentum, added)
-        if way != "source to drops":
-            self.transfers.keep(total)
+        self.transfers.keep(total)
 
     # --- who owns what ---------------------------------------------------------------------------------------------------------------
 

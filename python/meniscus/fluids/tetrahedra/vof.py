@@ -132,16 +132,16 @@ class TetVOF(TetWater):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        try:
-            with self.transaction():
-                self.begin(dt)
+        with self.transaction():
+            self.begin(dt)
+            try:
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage is not None:
                         on_stage(name, self)
                 return self.end()
-        finally:
-            self.running_report = TetVOFReport()
+            finally:
+                self.running_report = TetVOFReport()
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
