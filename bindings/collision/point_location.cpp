@@ -54,17 +54,14 @@ void bind_subdivision_locator(py::module_& m) {
            }),
            py::arg("subdivision"), py::arg("vertices"))
       .def_property_readonly("nbytes", &SubdivisionLocator::nbytes)
+      .def_property_readonly("shared_nbytes", &SubdivisionLocator::shared_nbytes)
       .def(
           "moved",
           [](const SubdivisionLocator& self, const py::array& vertices, const std::optional<py::array>& disabled) {
             const auto x = positions_of(vertices, "vertices");
             std::span<const bool> off;
             if (disabled) off = {data_of<bool>(*disabled, "disabled"), static_cast<std::size_t>(disabled->size())};
-            return interruptible([&] {
-              auto moved = std::make_unique<SubdivisionLocator>(self);
-              moved->move(x, off);
-              return moved;
-            });
+            return interruptible([&] { return self.moved(x, off); });
           },
           py::arg("vertices"), py::arg("disabled"))
       .def(

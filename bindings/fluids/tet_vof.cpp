@@ -248,12 +248,12 @@ void bind_measures(py::class_<WaterStages>& type) {
           },
           py::arg("volume"))
       .def(
-          "round_volumes",
-          [](const WaterStages& w, const py::array& volume) {
-            const auto v = values_of<double>(volume, "volume", volume.size(), true);
-            return interruptible([&] { return fluids::round_volumes(v, w.quantum); });
+          "round_water",
+          [](const WaterStages& w, const py::array& volume, const py::array& velocity) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            return interruptible([&] { return fluids::round_water(water, w.quantum); });
           },
-          py::arg("volume"))
+          py::arg("volume"), py::arg("velocity"))
       .def(
           "total_momentum",
           [](const WaterStages& w, const py::array& volume, const py::array& velocity) {

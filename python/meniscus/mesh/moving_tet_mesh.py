@@ -60,8 +60,8 @@ class MovingTetMesh:
         self._motion = vertex_motion(motion, times, len(rest.vertices))
         self._flags = self._flags_of(disabled, len(rest.tets))
         self._hierarchy = SubdivisionHierarchy(rest, levels)
-        self._locator: Any = None
-        self._placed: tuple[float, Any] | None = None
+        # A time, the locator there, and what it was made of.
+        self._placed: tuple[float, Any, Floats, Bools | None] | None = None
 
     def _flags_of(self, disabled: Any, tets: int) -> Flags | None:
         if disabled is None:
@@ -237,12 +237,16 @@ class MovingTetMesh:
         placed = self._placed
         if placed is not None and placed[0] == t:
             return placed[1]
-        if self._locator is None:
-            self._locator = _collision.SubdivisionLocator(self._hierarchy._core, self.rest.vertices)
         x: Floats = np.empty_like(self.rest.vertices)
         self._coarse(t, x)
-        moved = self._locator.moved(x, None if self._flags is None else self.disabled(t))
-        self._placed = (t, moved)
+        off = None if self._flags is None else self.disabled(t)
+        if placed is not None and np.array_equal(placed[2], x) and _same(placed[3], off):
+            moved = placed[1]
+        else:
+            if placed is None:
+                placed = (np.nan, _collision.SubdivisionLocator(self._hierarchy._core, self.rest.vertices), x, off)
+            moved = placed[1].moved(x, off)
+        self._placed = (t, moved, x, off)
         return moved
 
     # --- what is shared inside ------------------------------------------------------------------------------------------------------
@@ -275,9 +279,9 @@ class MovingTetMesh:
         held = self.rest.nbytes + self._hierarchy.nbytes + int(getattr(self._motion, "nbytes", 0))
         if isinstance(self._flags, FrameFlags):
             held += self._flags.flags.nbytes
-        if self._locator is not None:
-            held += self._locator.nbytes
-        return held + (self._placed[1].nbytes if self._placed is not None else 0)
+        if self._placed is not None:
+            held += self._placed[1].nbytes + self._placed[1].shared_nbytes
+        return held
 
     def copy(self) -> MovingTetMesh:
         """Return this mesh, which is shared since it does not change."""
@@ -308,6 +312,11 @@ class MovingTetMesh:
         counts = ", ".join(str(self.tet_count(i)) for i in range(self.levels + 1))
         when = "at all times" if self.start == -np.inf and self.end == np.inf else f"from {self.start:g} to {self.end:g} s"
         return f"<MovingTetMesh: {len(self.rest.vertices)} vertices, {counts} tets, {when}>"
+
+
+def _same(a: Bools | None, b: Bools | None) -> bool:
+    """Return whether two masks, or none at all, are the same."""
+    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def _rebuild(rest: TetMesh, motion: Any, times: Any, levels: int, disabled: Any) -> MovingTetMesh:

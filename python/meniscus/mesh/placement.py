@@ -16,6 +16,20 @@ Floats = npt.NDArray[np.float64]
 _P = TypeVar("_P", bound="Placement")
 
 
+_AT_ONCE = 256  # points
+
+
+def box_around(points: Floats) -> tuple[Floats, Floats]:
+    """Return the lower and the upper corner (3,), m, of the box around points (n, 3), at least one, C-contiguous."""
+    whole = len(points) // _AT_ONCE * _AT_ONCE
+    if not whole:
+        return points.min(axis=0), points.max(axis=0)
+    # NumPy compares long rows ten times as fast as short ones.
+    rows, rest = points[:whole].reshape(-1, 3 * _AT_ONCE), points[whole - 1 :]
+    ends = np.concatenate((rows.min(axis=0).reshape(-1, 3), rows.max(axis=0).reshape(-1, 3), rest))
+    return ends.min(axis=0), ends.max(axis=0)
+
+
 class Placement:
     """What all meshes with rest positions have in common: where they are."""
 
@@ -33,7 +47,7 @@ class Placement:
         """Lower and upper corner (3,), m, of the box around all vertices at rest. Raises ValueError where there are none."""
         if not len(self.vertices):
             raise ValueError("a mesh without vertices has no bounds")
-        return self.vertices.min(axis=0), self.vertices.max(axis=0)
+        return box_around(self.vertices)
 
     def translated(self: _P, translation: Sequence[float]) -> _P:
         """Return the mesh moved by a vector, m. Raises TypeError or ValueError for what is no such vector."""

@@ -314,3 +314,32 @@ def test_the_hierarchy_of_a_mesh_is_not_changed(rng: np.random.Generator) -> Non
     before = mesh.nbytes
     mesh.locate(rest.vertices[:1].copy(), 0.0)
     assert mesh.nbytes > before
+
+
+def test_memory_of_earlier_times_is_used_again_and_nothing_else(rng: np.random.Generator) -> None:
+    """Times back and forth, rests and other flags at the same positions find what a mesh finds that is only asked once."""
+    rest = bcc_lattice((0, 0, 0), 0.5, (3, 3, 3))
+    turns = rng.normal(scale=0.4, size=(4, 3, 3)) + np.eye(3)
+    off = rng.random((4, len(rest.tets))) < 0.4
+
+    def positions(t: float) -> np.ndarray:
+        return np.ascontiguousarray(rest.vertices @ turns[int(t) // 2])
+
+    def flags(t: float) -> np.ndarray:
+        return off[int(t) % 4]
+
+    mesh = MovingTetMesh(rest, positions, levels=1, disabled=flags)
+    held = mesh._locator_at(0.0)
+    points = random_points(positions(0), 500, rng)
+    first = np.empty(500, np.int32), np.empty((500, 4))
+    held.locate(points, None, 1, *first)
+    for t in (1.0, 6.0, 6.0, 3.0, 2.0, 0.0, 7.0, 4.0, 5.0, 1.0):
+        some = random_points(positions(t), 500, rng)
+        alone = MovingTetMesh(rest, positions, levels=1, disabled=flags).locate(some, t)
+        found = mesh.locate(some, t)
+        assert same_bits(found.tets, alone.tets)
+        assert same_bits(found.barycentric, alone.barycentric)
+    again = np.empty(500, np.int32), np.empty((500, 4))
+    held.locate(points, None, 1, *again)
+    assert same_bits(first[0], again[0])
+    assert same_bits(first[1], again[1])

@@ -31,7 +31,7 @@ constexpr Index diagonals_before(Index level) { return ((Index{1} << (3 * level)
 }  // namespace
 
 SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdivision, std::span<const mesh::Point> vertices)
-    : vertices_(vertices.begin(), vertices.end()), tree_(std::span<const mesh::Box>()) {
+    : spare_(std::make_shared<Spare>()) {
   const auto tets = subdivision.elements(0);
   require(static_cast<Index>(vertices.size()) == subdivision.vertices(0), "vertices must have ", subdivision.vertices(0),
           " rows, not ", vertices.size());
@@ -55,23 +55,40 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
         }
       }
   });
-  maps_.resize(tets.size());
-  errors_.resize(tets.size());
-  placed_.resize(tets.size());
-  boxes_.resize(tets.size());
+  pose_.maps.resize(tets.size());
+  pose_.errors.resize(tets.size());
+  pose_.placements.resize(tets.size());
+  pose_.boxes.resize(tets.size());
   fixed_ = std::move(fixed);
+  pose_.vertices.assign(vertices.begin(), vertices.end());
   place_all({});
-  tree_ = mesh::BoundingVolumeTree(boxes_);
+  pose_.tree = mesh::BoundingVolumeTree(pose_.boxes);
 }
 
-void SubdivisionLocator::move(std::span<const mesh::Point> vertices, std::span<const bool> disabled) {
-  require(vertices.size() == vertices_.size(), "vertices must have ", vertices_.size(), " rows, not ", vertices.size());
+SubdivisionLocator::SubdivisionLocator(const SubdivisionLocator& other, Pose pose)
+    : fixed_(other.fixed_), spare_(other.spare_), pose_(std::move(pose)) {}
+
+SubdivisionLocator::~SubdivisionLocator() {
+  const std::scoped_lock lock(spare_->mutex);
+  if (!spare_->pose) spare_->pose = std::move(pose_);
+}
+
+std::unique_ptr<SubdivisionLocator> SubdivisionLocator::moved(std::span<const mesh::Point> vertices,
+                                                              std::span<const bool> disabled) const {
+  require(vertices.size() == pose_.vertices.size(), "vertices must have ", pose_.vertices.size(), " rows, not ", vertices.size());
   require(disabled.empty() || static_cast<Index>(disabled.size()) == size(), "disabled must have one value per tetrahedron, ",
           size(), ", not ", disabled.size());
   mesh::require_finite(vertices, "vertices");
-  std::copy(vertices.begin(), vertices.end(), vertices_.begin());
-  place_all(disabled);
-  tree_.refit(boxes_);
+  std::optional<Pose> pose;
+  {
+    const std::scoped_lock lock(spare_->mutex);
+    pose.swap(spare_->pose);
+  }
+  std::unique_ptr<SubdivisionLocator> to(new SubdivisionLocator(*this, pose ? std::move(*pose) : pose_));
+  std::copy(vertices.begin(), vertices.end(), to->pose_.vertices.begin());
+  to->place_all(disabled);
+  to->pose_.tree.refit(to->pose_.boxes);
+  return to;
 }
 
 void SubdivisionLocator::place_all(std::span<const bool> disabled) {
@@ -80,18 +97,18 @@ void SubdivisionLocator::place_all(std::span<const bool> disabled) {
     std::array<bool, 3> here{};
     for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
       place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[t]);
-      here[static_cast<std::size_t>(placed_[t].orientation + 1)] = true;
+      here[static_cast<std::size_t>(pose_.placements[t].orientation + 1)] = true;
     }
     for (std::size_t k = 0; k < 3; ++k)
       if (here[k]) any[k] = true;
   });
-  folded_ = any[1] || (any[0] && any[2]);
+  pose_.folded = any[1] || (any[0] && any[2]);
 }
 
 TetCorners SubdivisionLocator::corners(std::int32_t t) const {
   const mesh::Tet& v = fixed_->tets[static_cast<std::size_t>(t)];
-  return {vertices_[static_cast<std::size_t>(v[0])], vertices_[static_cast<std::size_t>(v[1])],
-          vertices_[static_cast<std::size_t>(v[2])], vertices_[static_cast<std::size_t>(v[3])]};
+  return {pose_.vertices[static_cast<std::size_t>(v[0])], pose_.vertices[static_cast<std::size_t>(v[1])],
+          pose_.vertices[static_cast<std::size_t>(v[2])], pose_.vertices[static_cast<std::size_t>(v[3])]};
 }
 
 // The error of a coordinate. Let h be the largest magnitudes of the edges from corner 0 along the axes, P their product, W six
@@ -117,8 +134,8 @@ void SubdivisionLocator::place(std::int32_t t, bool disabled) {
   const TetCorners c = corners(t);
   mesh::Box box;
   for (const mesh::Point& x : c) box.add(x);
-  boxes_[i] = box;
-  AffineMap& map = maps_[i];
+  pose_.boxes[i] = box;
+  AffineMap& map = pose_.maps[i];
   for (std::size_t d = 0; d < 3; ++d) map.origin[d] = c[0][static_cast<Index>(d)];
   const mesh::Point e1 = c[1] - c[0], e2 = c[2] - c[0], e3 = c[3] - c[0];
   const mesh::Point n1 = e2.cross(e3), n2 = e3.cross(e1), n3 = e1.cross(e2);
@@ -143,15 +160,15 @@ void SubdivisionLocator::place(std::int32_t t, bool disabled) {
     const double g3 = usable ? n3[a] / whole : 0;
     map.gradient[d] = {-(g1 + g2 + g3), g1, g2, g3};
   }
-  Placement& placed = placed_[i];
+  Placement& placed = pose_.placements[i];
   placed.orientation = static_cast<std::int8_t>(usable ? (whole > 0 ? 1 : -1) : tet_orientation(c));
   placed.kind = disabled ? Kind::disabled : placed.orientation == 0 ? Kind::flat : Kind::enabled;
-  errors_[i] = usable ? error + shift : infinity;
-  map.margin = placed.kind == Kind::enabled ? errors_[i] : infinity;
+  pose_.errors[i] = usable ? error + shift : infinity;
+  map.margin = placed.kind == Kind::enabled ? pose_.errors[i] : infinity;
 }
 
 MENISCUS_INLINE TetWeights SubdivisionLocator::coordinates(const mesh::Point& p, std::int32_t t) const {
-  const AffineMap& map = maps_[static_cast<std::size_t>(t)];
+  const AffineMap& map = pose_.maps[static_cast<std::size_t>(t)];
   const double x = p[0] - map.origin[0];
   const double y = p[1] - map.origin[1];
   const double z = p[2] - map.origin[2];
@@ -181,7 +198,7 @@ MENISCUS_INLINE void SubdivisionLocator::descend(Descent& d, Index before) const
 /// The sides of the faces on which the point lies: 1 inside, 0 on the face, -1 outside; without a map, exact ones of a
 /// tetrahedron that is not flat; with one, 0 within its error.
 std::array<int, 4> SubdivisionLocator::sides(const mesh::Point& p, std::int32_t t) const {
-  const double error = errors_[static_cast<std::size_t>(t)];
+  const double error = pose_.errors[static_cast<std::size_t>(t)];
   std::array<int, 4> side;
   if (error < infinity) {
     const TetWeights b = coordinates(p, t);
@@ -191,7 +208,7 @@ std::array<int, 4> SubdivisionLocator::sides(const mesh::Point& p, std::int32_t 
   for (std::size_t k = 0; k < 4; ++k) {
     TetCorners c = corners(t);
     c[k] = p;
-    side[k] = placed_[static_cast<std::size_t>(t)].orientation * tet_orientation(c);
+    side[k] = pose_.placements[static_cast<std::size_t>(t)].orientation * tet_orientation(c);
   }
   return side;
 }
@@ -223,7 +240,7 @@ TetLocation SubdivisionLocator::first_descendant(const mesh::Point& p, const Tet
 
 /// The descendant of a coarse tetrahedron that holds the point, if there is one.
 TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coarse, Index level) const {
-  const double error = errors_[static_cast<std::size_t>(coarse)];
+  const double error = pose_.errors[static_cast<std::size_t>(coarse)];
   Descent d;
   d.coarse = coarse;
   if (error < infinity) {
@@ -242,11 +259,11 @@ TetLocation SubdivisionLocator::walk(const mesh::Point& p, std::int32_t t, Index
   std::int32_t previous = -1;
   for (int step = 0; step < longest_walk; ++step) {
     const auto i = static_cast<std::size_t>(t);
-    if (placed_[i].orientation == 0) return {};
+    if (pose_.placements[i].orientation == 0) return {};
     const std::array<int, 4> side = sides(p, t);
     if (*std::min_element(side.begin(), side.end()) >= 0) return first_around(p, t, level);
     TetWeights depth{};
-    if (errors_[i] < infinity)
+    if (pose_.errors[i] < infinity)
       depth = coordinates(p, t);
     else
       for (std::size_t k = 0; k < 4; ++k) depth[k] = side[k];
@@ -274,10 +291,10 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
   for (std::size_t at = 0; at < count; ++at) {
     const auto here = static_cast<std::size_t>(star[at]);
     std::array<int, 4> side{};
-    if (errors_[here] < infinity) {
+    if (pose_.errors[here] < infinity) {
       side = sides(p, star[at]);
       if (*std::min_element(side.begin(), side.end()) < 0) continue;
-    } else if (!((boxes_[here].low.array() <= p.array()) && (p.array() <= boxes_[here].high.array())).all()) {
+    } else if (!((pose_.boxes[here].low.array() <= p.array()) && (p.array() <= pose_.boxes[here].high.array())).all()) {
       continue;
     }
     for (std::size_t k = 0; k < 4; ++k) {
@@ -291,7 +308,7 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
   }
   std::sort(star.begin(), star.begin() + static_cast<std::ptrdiff_t>(count));
   for (std::size_t at = 0; at < count; ++at) {
-    if (placed_[static_cast<std::size_t>(star[at])].kind == Kind::disabled) continue;
+    if (pose_.placements[static_cast<std::size_t>(star[at])].kind == Kind::disabled) continue;
     const TetLocation r = resolve(p, star[at], level);
     if (r.tet >= 0) return r;
   }
@@ -302,14 +319,14 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
 TetLocation SubdivisionLocator::search(const mesh::Point& p, Index level) const {
   TetLocation best;
   std::int32_t first = -1;
-  tree_.traverse(
+  pose_.tree.traverse(
       [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
         return ((n.box.low.array() <= p.array()) && (p.array() <= n.box.high.array())).all();
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t t = tree_.order()[static_cast<std::size_t>(s)];
-          if (placed_[static_cast<std::size_t>(t)].kind == Kind::disabled || (first >= 0 && t > first)) continue;
+          const std::int32_t t = pose_.tree.order()[static_cast<std::size_t>(s)];
+          if (pose_.placements[static_cast<std::size_t>(t)].kind == Kind::disabled || (first >= 0 && t > first)) continue;
           const TetLocation r = resolve(p, t, level);
           if (r.tet < 0) continue;
           best = r;
@@ -325,7 +342,7 @@ MENISCUS_INLINE SubdivisionLocator::Descent SubdivisionLocator::enter(const mesh
   for (int step = 0; step < 3; ++step) {
     const auto i = static_cast<std::size_t>(coarse);
     const TetWeights b = coordinates(p, coarse);
-    const double margin = maps_[i].margin;
+    const double margin = pose_.maps[i].margin;
     const std::size_t k = b[1] < b[0] ? 1 : 0;
     const std::size_t l = b[3] < b[2] ? 3 : 2;
     const std::size_t lowest = b[l] < b[k] ? l : k;
@@ -339,7 +356,7 @@ MENISCUS_INLINE SubdivisionLocator::Descent SubdivisionLocator::enter(const mesh
 /// Asks for the memory that `enter` begins with.
 MENISCUS_INLINE void SubdivisionLocator::fetch(std::int32_t coarse) const {
   if (coarse < 0 || coarse >= size()) return;
-  const auto* const map = reinterpret_cast<const char*>(&maps_[static_cast<std::size_t>(coarse)]);
+  const auto* const map = reinterpret_cast<const char*>(&pose_.maps[static_cast<std::size_t>(coarse)]);
   __builtin_prefetch(map);
   __builtin_prefetch(map + 64);
   __builtin_prefetch(fixed_->diagonals.data() + fixed_->stride * static_cast<std::size_t>(coarse));
@@ -405,10 +422,15 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
             hints[i]);
 }
 
-std::size_t SubdivisionLocator::nbytes() const {
-  return fixed_->tets.size() * 2 * sizeof(mesh::Tet) + fixed_->diagonals.size() + vertices_.size() * sizeof(mesh::Point) +
-         maps_.size() * (sizeof(AffineMap) + sizeof(double) + sizeof(Placement) + sizeof(mesh::Box)) +
-         tree_.nodes().size_bytes() + tree_.order().size_bytes();
+std::size_t SubdivisionLocator::Pose::nbytes() const {
+  return vertices.size() * sizeof(mesh::Point) +
+         maps.size() * (sizeof(AffineMap) + sizeof(double) + sizeof(Placement) + sizeof(mesh::Box)) + tree.nodes().size_bytes() +
+         tree.order().size_bytes();
+}
+
+std::size_t SubdivisionLocator::shared_nbytes() const {
+  const std::scoped_lock lock(spare_->mutex);
+  return fixed_->tets.size() * 2 * sizeof(mesh::Tet) + fixed_->diagonals.size() + (spare_->pose ? spare_->pose->nbytes() : 0);
 }
 
 }  // namespace meniscus::collision

@@ -19,6 +19,8 @@
 #include "meniscus/mesh/refinement/uniform_subdivision.hpp"
 
 #include <memory>
+#include <mutex>
+#include <optional>
 
 namespace meniscus::collision {
 
@@ -27,9 +29,13 @@ class SubdivisionLocator {
   /// The mesh at rest. Copies what it needs.
   SubdivisionLocator(const mesh::UniformSubdivision<4>& subdivision, std::span<const mesh::Point> vertices);
 
-  /// Sets other positions of the coarse vertices, and the coarse tetrahedra whose descendants hold nothing, one value for each or
-  /// none at all.
-  void move(std::span<const mesh::Point> vertices, std::span<const bool> disabled);
+  SubdivisionLocator(const SubdivisionLocator&) = delete;
+  SubdivisionLocator& operator=(const SubdivisionLocator&) = delete;
+  ~SubdivisionLocator();
+
+  /// The same mesh at other positions of the coarse vertices, with the coarse tetrahedra whose descendants hold nothing, one
+  /// value for each or none at all. Takes the memory of the last such locator that is gone.
+  std::unique_ptr<SubdivisionLocator> moved(std::span<const mesh::Point> vertices, std::span<const bool> disabled) const;
 
   /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel. Throws
   /// InvalidArgument for points that are not finite and hints out of range; then the results are of no use.
@@ -46,17 +52,18 @@ class SubdivisionLocator {
 
   /// Whether some tetrahedra are flat, or have another orientation than others. Where not, all ways to a point that stay together
   /// end in the same tetrahedron.
-  bool folded() const { return folded_; }
+  bool folded() const { return pose_.folded; }
 
   /// Of a tetrahedron of a level.
   bool disabled(std::int32_t t, Index level) const {
-    return placed_[static_cast<std::size_t>(t >> (3 * level))].kind == Kind::disabled;
+    return pose_.placements[static_cast<std::size_t>(t >> (3 * level))].kind == Kind::disabled;
   }
 
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }
-  /// Bytes held.
-  std::size_t nbytes() const;
+  /// Bytes held for this pose, and for all locators of the mesh together.
+  std::size_t nbytes() const { return pose_.nbytes(); }
+  std::size_t shared_nbytes() const;
 
  private:
   /// What no motion changes.
@@ -80,6 +87,27 @@ class SubdivisionLocator {
     Kind kind = Kind::flat;
     std::int8_t orientation = 0;
   };
+  /// What a motion changes.
+  struct Pose {
+    std::vector<mesh::Point> vertices;
+    std::vector<AffineMap> maps;
+    /// Bounds of the error of coordinates in and near each tetrahedron; infinite where they are not computed.
+    std::vector<double> errors;
+    std::vector<Placement> placements;
+    std::vector<mesh::Box> boxes;
+    bool folded = false;
+    mesh::BoundingVolumeTree tree{std::span<const mesh::Box>()};
+
+    std::size_t nbytes() const;
+  };
+  /// The memory of a locator that is gone, for the next one: a new one of the same size costs as much as what it is filled with.
+  struct Spare {
+    std::mutex mutex;
+    std::optional<Pose> pose;
+  };
+
+  /// Of the same mesh as the other one, with the pose to be filled.
+  SubdivisionLocator(const SubdivisionLocator& other, Pose pose);
 
   /// A descendant on the way down: its path below the coarse tetrahedron, and the coordinates there. The point is certainly
   /// inside if they all exceed the limit.
@@ -108,14 +136,8 @@ class SubdivisionLocator {
   TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
 
   std::shared_ptr<const Fixed> fixed_;
-  std::vector<mesh::Point> vertices_;
-  std::vector<AffineMap> maps_;
-  /// Bounds of the error of coordinates in and near each tetrahedron; infinite where they are not computed.
-  std::vector<double> errors_;
-  std::vector<Placement> placed_;
-  std::vector<mesh::Box> boxes_;
-  bool folded_ = false;
-  mesh::BoundingVolumeTree tree_;
+  std::shared_ptr<Spare> spare_;
+  Pose pose_;
 };
 
 }  // namespace meniscus::collision

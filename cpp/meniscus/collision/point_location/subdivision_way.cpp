@@ -46,20 +46,20 @@ TetLocation SubdivisionLocator::locate(const mesh::Point& p, std::int32_t hint, 
 double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Point& end) const {
   const mesh::Point path = end - begin;
   double last = -1;
-  tree_.traverse(
+  pose_.tree.traverse(
       [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
         const WayParts parts = within(n.box, begin, path);
         return !parts.empty() && parts.to > last;
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const auto t = static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(s)]);
-          const WayParts parts = within(boxes_[t], begin, path);
+          const auto t = static_cast<std::size_t>(pose_.tree.order()[static_cast<std::size_t>(s)]);
+          const WayParts parts = within(pose_.boxes[t], begin, path);
           if (parts.empty() || !(parts.to > last)) continue;
           // Within the box, coordinates are known up to the error, and linear on the way.
           WayParts inside;
-          if (errors_[t] < std::numeric_limits<double>::infinity()) {
-            const double margin = 2 * errors_[t] + slack;
+          if (pose_.errors[t] < std::numeric_limits<double>::infinity()) {
+            const double margin = 2 * pose_.errors[t] + slack;
             const TetWeights a = coordinates_at(begin + parts.from * path, static_cast<std::int32_t>(t));
             const TetWeights b = coordinates_at(begin + parts.to * path, static_cast<std::int32_t>(t));
             for (std::size_t k = 0; k < 4; ++k) {
@@ -79,7 +79,7 @@ double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Poin
 }
 
 TetWeights SubdivisionLocator::coordinates_at(const mesh::Point& p, std::int32_t t) const {
-  const AffineMap& map = maps_[static_cast<std::size_t>(t)];
+  const AffineMap& map = pose_.maps[static_cast<std::size_t>(t)];
   TetWeights b{1, 0, 0, 0};
   for (std::size_t d = 0; d < 3; ++d)
     for (std::size_t k = 0; k < 4; ++k) b[k] += map.gradient[d][k] * (p[static_cast<Index>(d)] - map.origin[d]);

@@ -59,18 +59,24 @@ double total_volume(std::span<const double> volumes, const Quantum& quantum) {
   return (static_cast<double>(sum.high + carry) * 0x1p32 + static_cast<double>(sum.low - (carry << 32))) * quantum.size();
 }
 
-double round_volumes(std::span<double> volumes, const Quantum& quantum) {
+double round_water(const TetWater& water, const Quantum& quantum) {
+  const auto volumes = water.volume;
   std::atomic<bool> valid = true;
   const double change = parallel_reduce(
       0, static_cast<Index>(volumes.size()), chunk, 0.0,
       [&](Index b, Index e) {
         double part = 0;
         for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-          if (volumes[i] == 0) continue;
+          if (volumes[i] == 0) {
+            // Most of a large mesh is dry, and what is not written to need not leave the cache.
+            if (!water.velocity[i].isZero(0)) water.velocity[i].setZero();
+            continue;
+          }
           // Sums beyond 2^53 quanta are rounded, so that a difference may end just below 0.
           if (volumes[i] < 0 && volumes[i] >= -rounding_quanta * quantum.size()) {
             part -= volumes[i];
             volumes[i] = 0;
+            water.velocity[i].setZero();
             continue;
           }
           if (!(volumes[i] >= 0 && volumes[i] <= most_quanta * quantum.size())) {
@@ -81,6 +87,7 @@ double round_volumes(std::span<double> volumes, const Quantum& quantum) {
           if (v == volumes[i]) continue;
           part += v - volumes[i];
           volumes[i] = v;
+          if (v == 0) water.velocity[i].setZero();
         }
         return part;
       },

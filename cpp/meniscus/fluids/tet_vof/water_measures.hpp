@@ -14,9 +14,9 @@ std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tet
 /// The sum of volumes that are multiples of a quantum, m^3, rounded once.
 double total_volume(std::span<const double> volumes, const Quantum& quantum);
 
-/// Replaces each by the nearest multiple. Returns by how much the sum has changed. Throws InvalidArgument that names the first
-/// which is negative or not finite.
-double round_volumes(std::span<double> volumes, const Quantum& quantum);
+/// Replaces each volume by the nearest multiple of the quantum, and the velocity of what is dry by 0. Returns by how much the sum
+/// of volumes has changed. Throws InvalidArgument that names the first volume which is negative or not finite.
+double round_water(const TetWater& water, const Quantum& quantum);
 
 /// The sum of volume times velocity, m^4/s.
 mesh::Point total_momentum(const TetWater& water);

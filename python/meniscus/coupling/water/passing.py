@@ -15,6 +15,7 @@ from meniscus.coupling.water.setting import edge_of
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.grid import sample
+from meniscus.mesh.placement import box_around
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -71,9 +72,8 @@ class Passing:
     def _find_kept(self, dt: float) -> Kept | None:
         """Return what the grid keeps around the mesh, dt after the begin of the step; None: the grid has no water there."""
         radius = self.options.resolved
-        x = self.vof.positions
         pad = min(math.ceil(3 * radius), 12) + 3
-        block = GridBlock(self.liquid.grid, x.min(axis=0), x.max(axis=0), pad)
+        block = GridBlock(self.liquid.grid, *box_around(self.vof.positions), pad)
         if block.empty or not (self._reaches_out() or (self.liquid.levelset.array[block.cells] <= 0).any()):
             return None
         solid = self.liquid._solid_after(dt)
@@ -81,9 +81,9 @@ class Passing:
 
     def _reaches_out(self) -> bool:
         """Return whether the mesh goes beyond the grid."""
-        x, grid = self.vof.positions, self.liquid.grid
-        low = np.array(grid.origin)
-        return bool((x.min(axis=0) < low).any() or (x.max(axis=0) > low + np.array(grid.extent)).any())
+        grid = self.liquid.grid
+        (low, high), origin = box_around(self.vof.positions), np.array(grid.origin)
+        return bool((low < origin).any() or (high > origin + np.array(grid.extent)).any())
 
     def _own(self, dt: float) -> None:
         self._kept = kept = self._find_kept(dt)
@@ -213,7 +213,7 @@ class Passing:
             return
         v = self.vof
         x = np.ascontiguousarray(spray.positions, np.float64)
-        low, high = v.positions.min(axis=0), v.positions.max(axis=0)
+        low, high = box_around(v.positions)
         near = ((x >= low) & (x <= high)).all(axis=1)
         if not near.any():
             return

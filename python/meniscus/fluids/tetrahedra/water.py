@@ -232,9 +232,7 @@ class TetWater(Stateful):
 
     def _book_changes(self) -> None:
         """Round what was written to the views, and book it as filled."""
-        self._stages.round_volumes(self.volume)
-        dry = self.volume == 0
-        self.velocity[dry] = 0
+        self._stages.round_water(self.volume, self.velocity)
         a = self._accounts
         inside, waiting, momentum = self._present()
         volume, momentum = inside + waiting - a.expected_volume(), momentum - a.expected_momentum()

@@ -34,7 +34,7 @@ class BallStream(CoupledWater):
     """One stream of water, or two, on a ball in a closed box of 2 m by 2 m by 2 m, where the water gathers on the floor.
 
     Source: Lee 2018, sections 3.4 to 3.6, figures 3.3, 3.4, 3.15, 3.16 and 3.17; there on 100 x 100 x 100 cells with 5.6 million
-    tetrahedra: `scale=2.5, edge=0.036`.
+    tetrahedra: `scale=2.5, edge=0.0308`.
     """
 
     name: ClassVar[str] = "ball-stream"
