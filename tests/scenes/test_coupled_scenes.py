@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import os
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.runs.killed import kills_change_nothing
 
 from meniscus import io, mesh, scenes
 
@@ -21,6 +25,22 @@ SMALL = {
 
 def scene(name: str, solver: str, **changes: object) -> scenes.Scene:
     return scenes.SCENES[name](solver=solver, **{**SMALL[name], **changes})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    pytest.importorskip("vtk")
+    small = SMALL["ball-stream"] | {"swing": 0.1, "frames": 6}
+    options = [text for name, value in small.items() for text in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "meniscus", "run", "ball-stream", *options, "--checkpoint-every", "0", "--no-pictures"]
+    run = partial(scenes.run, pictures=False, checkpoint_every=0)
+    run(scene("ball-stream", "coupled", **small), tmp_path / "whole")
+    finish = partial(run, resume=True)
+    kills_change_nothing(
+        command, lambda out: finish(scene("ball-stream", "coupled", **small), out), tmp_path / "whole", tmp_path, longest=1.0
+    )
 
 
 @pytest.mark.parametrize(("name", "solver"), [*(("ball-stream", solver) for solver in SOLVERS), ("breach", "coupled")])

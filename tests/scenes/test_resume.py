@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.runs.killed import assert_same_run, diagnostics, kills_change_nothing
 
 from meniscus import io, scenes
 from meniscus.io import checkpoint as checkpoints
@@ -28,41 +27,6 @@ def dust(**parameters):
     return scenes.find(str(DUST))(**parameters)
 
 
-def flat(value, path=""):
-    """All arrays and numbers of a nested snapshot by their path."""
-    if isinstance(value, dict):
-        return {k: v for key, item in value.items() for k, v in flat(item, f"{path}/{key}").items()}
-    if isinstance(value, (tuple, list)):
-        return {k: v for i, item in enumerate(value) for k, v in flat(item, f"{path}/{i}").items()}
-    return {path: value}
-
-
-def final_state(folder):
-    found, passed_over = io.latest_checkpoint(Path(folder) / "checkpoints")
-    assert found is not None
-    assert not passed_over
-    return flat({"state": found.state, "progress": found.progress})
-
-
-def diagnostics(folder):
-    with (Path(folder) / "diagnostics.csv").open(newline="") as file:
-        return [{k: v for k, v in row.items() if not k.startswith("seconds")} for row in csv.DictReader(file)]
-
-
-def assert_same_run(one, other):
-    a, b = final_state(one), final_state(other)
-    assert a.keys() == b.keys()
-    for name, value in a.items():
-        np.testing.assert_array_equal(value, b[name], err_msg=name)
-        assert np.asarray(value).dtype == np.asarray(b[name]).dtype
-    assert diagnostics(one) == diagnostics(other)
-    files = {p.name for p in Path(one).glob("frame*")}
-    assert files == {p.name for p in Path(other).glob("frame*")}
-    assert len(files) > 2
-    for name in files:
-        assert (Path(one) / name).read_bytes() == (Path(other) / name).read_bytes(), name
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """An uninterrupted run in this process."""
@@ -71,34 +35,9 @@ def whole(tmp_path_factory):
     return out
 
 
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_twenty_kills_at_random_moments_change_nothing(whole, tmp_path):
-    chance = random.Random(20)
-    kills, steps = 0, []
-    while kills < 20:
-        out = tmp_path / f"run {kills}"
-        resume: list[str] = []
-        # Each run is killed several times before it is let go, so that kills hit resumed runs too.
-        for _ in range(4):
-            before = set(out.glob("checkpoints/*")) if resume else set()
-            process = subprocess.Popen([*COMMAND, "--out", str(out), *resume], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            wait_for(lambda out=out, before=before, p=process: set(out.glob("checkpoints/*")) - before or p.poll() is not None)
-            time.sleep(chance.uniform(0.0, 0.15))
-            process.send_signal(signal.SIGKILL)
-            if process.wait() == -signal.SIGKILL:
-                kills += 1
-                steps.append(io.latest_checkpoint(out / "checkpoints")[0].progress["step"])
-            resume = ["--resume"]
-        scenes.run(dust(frames=25), out, resume=True)
-        assert_same_run(out, whole)
-    assert len(set(steps)) > 5, "the kills came at different moments"
+    kills_change_nothing(COMMAND, lambda out: scenes.run(dust(frames=25), out, resume=True), whole, tmp_path, longest=0.15)
 
 
 def test_kill_while_a_checkpoint_is_written_leaves_the_one_before(whole, tmp_path):

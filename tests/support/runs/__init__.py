@@ -1,0 +1,1 @@
+"""Exact answers and hard queries for tests of continuous collision detection."""
