@@ -1,1 +1,1 @@
-"""Exact answers and hard queries for tests of continuous collision detection."""
+"""Runs of scenes as processes of their own."""
