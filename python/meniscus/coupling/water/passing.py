@@ -219,8 +219,9 @@ class Passing:
             return
         tets = np.full(len(x), -1, np.int32)
         tets[near] = v.mesh.locate(np.ascontiguousarray(x[near]), v.time + dt).tets
-        enough = (v.volume > self.options.least * v.capacity) & (v.volume > 0) & (v.rank >= 0)
-        meets = (tets >= 0) & (enough | v.cut)[tets]
+        volume = v.volume[tets]
+        enough = (volume > self.options.least * v.capacity[tets]) & (volume > 0) & (v.rank[tets] >= 0)
+        meets = (tets >= 0) & (enough | v.cut[tets])
         if not meets.any():
             return
         drops = self.liquid.take_drops(meets)

@@ -40,8 +40,8 @@ def edge_of(vof: TetVOF) -> float:
 
 def time_of_edges(vof: TetVOF, edges: float) -> float:
     """Return the time, s, in which nearly all water in tetrahedra passes so many of their edges, at its speed and what gravity adds."""
-    counts = vof.volume > _COUNTS * vof.capacity
-    squares = (vof.velocity[counts] ** 2).sum(axis=1)
+    wet = np.flatnonzero(vof.volume)
+    squares = (vof.velocity[wet[vof.volume[wet] > _COUNTS * vof.capacity[wet]]] ** 2).sum(axis=1)
     if not len(squares):
         return math.inf
     # A few of many may pass more.

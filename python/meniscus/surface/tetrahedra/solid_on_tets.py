@@ -22,6 +22,7 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int32]
 FractionBy = Literal["level-set", "count"]
 Continuation = Literal["closest", "averaged"]
+_APART = 2  # of what is known of the motion in a tetrahedron: nothing, and it is not continued there
 
 
 class SolidOnTets(MemoryOwner):
@@ -81,7 +82,7 @@ class SolidOnTets(MemoryOwner):
         self._touched = np.zeros(m, np.bool_)
         self._member_touched = np.zeros(m, np.bool_)
         self._member_phi = np.zeros(n)
-        self._known = np.zeros(m, np.int8)
+        self._known = np.full(m, _APART, np.int8)
         self._nodes: Any = None
         self._moving: Any = None
         self._motion_layers = -1
@@ -253,15 +254,25 @@ class SolidOnTets(MemoryOwner):
             slope = float(slopes.max(initial=0.0, where=nearest <= 1.5 * slope * edge))
         return 1.25 * slope
 
+    def _clear_motion(self) -> None:
+        """Set to 0 what the last call may have set: few rows, where little of the mesh is wet."""
+        known = np.flatnonzero(self._known != _APART)
+        if 8 * len(known) > len(self._known):
+            self._normal.fill(0.0)
+            self._velocity.fill(0.0)
+        else:
+            self._normal[known] = 0
+            self._velocity[known] = 0
+        self._known.fill(_APART)
+
     def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float, layers: int, where: Any) -> None:
-        self._normal.fill(0.0)
-        self._velocity.fill(0.0)
+        self._clear_motion()
         if not members:
             return
         closest = self._continuation == "closest"
         _surface.find_known(self._tets, self._phi, band, self._cut, self._inside, closest, self._known)
         if where is not None:
-            self._known[~where] = 2
+            self._known[~where] = _APART
         near = np.flatnonzero(self._known == 1)
         if not len(near):
             return
