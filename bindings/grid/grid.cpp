@@ -53,10 +53,23 @@ template <int D>
 void bind_grid_type(py::module_& m, const char* name) {
   py::class_<grid::Grid<D>>(m, name)
       .def(py::init([](const std::array<Index, D>& shape, double spacing, const std::array<double, D>& origin,
-                       const std::array<bool, D>& periodic) {
-             return grid::Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
+                       const std::array<bool, D>& periodic, const std::shared_ptr<parallel::Communicator>& communicator,
+                       const std::array<std::vector<Index>, D>& cells) {
+             const Eigen::Map<const Vec<double, D>> x(origin.data());
+             if (!communicator || communicator->size() == 1) return grid::Grid<D>(shape, spacing, x, periodic);
+             const auto blocks = parallel::cut_domain<D>(shape, periodic, cells);
+             require(static_cast<int>(blocks.size()) == communicator->size(), "a grid of ", blocks.size(),
+                     " blocks needs as many ranks, not ", communicator->size());
+             return grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], spacing, x, communicator);
            }),
-           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"))
+           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"), py::arg("cells"))
+      .def_property_readonly("shared_sides",
+                             [](const grid::Grid<D>& g) {
+                               std::array<std::array<bool, 2>, D> sides{};
+                               for (int s = 0; s < 2 * D; ++s)
+                                 sides[static_cast<std::size_t>(s / 2)][static_cast<std::size_t>(s % 2)] = g.shared(s / 2, s % 2);
+                               return sides;
+                             })
       .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })
       .def_property_readonly("first_cell", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.first_cell())); });
   m.def(

@@ -1,6 +1,6 @@
 """Hybrid simulation of solids and fluids: a C++ core whose parts compose from Python.
 
-The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`, `coupling`),
+The rooms of the library are subpackages (`core`, `numerics`, `parallel`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`, `coupling`),
 beside them `scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever
 possible, views of the library's own memory. Units are SI. A room is loaded when it is first used.
 """
@@ -9,7 +9,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from meniscus import core, grid, numerics
+from meniscus import core, grid, numerics, parallel
 from meniscus._meniscus import __version__
 from meniscus.core import Workspace, num_threads, set_num_threads
 from meniscus.grid import (
@@ -51,6 +51,7 @@ __all__ = [
     "mesh",
     "num_threads",
     "numerics",
+    "parallel",
     "scenes",
     "set_num_threads",
     "solids",

@@ -72,13 +72,12 @@ std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) {
 
 template <int D>
 void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
-  constexpr int tag = 2 * D;  // after those of a halo plan
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::size_t bytes = static_cast<std::size_t>(product<D>(pieces[i].box.extents())) * size;
     if (i > 0 && pieces[i - 1].block == pieces[i].block)
       messages_.back().bytes += bytes;
     else
-      messages_.push_back({pieces[i].block, tag, data, bytes});
+      messages_.push_back({pieces[i].block, tags::boxes, data, bytes});
     data += bytes;
   }
 }

@@ -92,6 +92,10 @@ class _Field(State):
         """Bytes of the samples with their ghosts."""
         return sum(int(block.nbytes) for block in self._blocks())
 
+    def exchanged_arrays(self) -> list[tuple[tuple[int, ...], npt.NDArray[Any]]]:
+        """Return position (per axis 0 in cells, 1 on sides) and samples of every array, for `parallel.exchange`."""
+        raise TypeError("not a concrete field")
+
     def __repr__(self) -> str:
         """One line: kind, shape, dtype, range."""
         parts = ", ".join(f"{n} in [{a.min():.4g}, {a.max():.4g}]" for n, a in zip(self._names(), self._arrays(), strict=True))
@@ -179,6 +183,30 @@ class ScalarField(FieldArithmetic, _Field):
     def coordinates(self) -> tuple[npt.NDArray[np.float64], ...]:
         """Return x, y[, z] of the samples, m, shaped to broadcast with `array`."""
         return self._grid.coordinates(self._on_side)
+
+    def sum(self) -> float:
+        """Return the sum of the samples of the whole domain; collective.
+
+        It is exact but for one rounding at the end, so that it does not depend on the blocks. A sample that several blocks see, or that is
+        on both sides of a periodic axis, counts once.
+        """
+        return float(_grid.global_sum(self._core))
+
+    def max(self) -> float:
+        """Return the largest sample of the whole domain (NaN if one is NaN); collective."""
+        return float(_grid.global_range(self._core)[1])
+
+    def min(self) -> float:
+        """Return the smallest sample of the whole domain (NaN if one is NaN); collective."""
+        return float(_grid.global_range(self._core)[0])
+
+    def gather(self, root: int = 0) -> npt.NDArray[Any] | None:
+        """Return the samples of the whole domain on rank `root`, None on others; collective. Raises ValueError for other ranks."""
+        return _gathered(self._grid, self._core, self._on_side, self._dtype, root)
+
+    def exchanged_arrays(self) -> list[tuple[tuple[int, ...], npt.NDArray[Any]]]:
+        """Return position (per axis 0 in cells, 1 on sides) and samples, for `parallel.exchange`."""
+        return [(self._on_side, self.array)]
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [self.array]
@@ -353,6 +381,17 @@ class MacField(_Field):
         self._require_w()
         self._assign(2, value)
 
+    def gather(self, root: int = 0) -> tuple[npt.NDArray[Any], ...] | None:
+        """Return u, v[, w] of the whole domain on rank `root`, None on others; collective. Raises ValueError for other ranks."""
+        places = [place for place, _ in self.exchanged_arrays()]
+        parts = [_gathered(self._grid, self._core.component(d), place, self._dtype, root) for d, place in enumerate(places)]
+        return None if any(a is None for a in parts) else tuple(a for a in parts if a is not None)
+
+    def exchanged_arrays(self) -> list[tuple[tuple[int, ...], npt.NDArray[Any]]]:
+        """Return position (per axis 0 in cells, 1 on sides) and samples of each component, for `parallel.exchange`."""
+        axes = range(self._grid.dimension)
+        return [(tuple(int(a == d) for a in axes), self.component(d)) for d in axes]
+
     def enforce_boundary(self, time: float = 0.0) -> None:
         """Set the faces on walls and on prescribed sides to their given normal velocity at `time` (s)."""
         self._core.enforce_boundary(_checks.number("time", time))
@@ -373,6 +412,16 @@ class MacField(_Field):
 
     def _names(self) -> list[str]:
         return [f"{c}" for c in "uvw"[: self._grid.dimension]]
+
+
+def _gathered(grid: Grid, core: Any, on_side: tuple[int, ...], dtype: np.dtype[Any], root: int) -> npt.NDArray[Any] | None:
+    """Return the samples of the whole domain on one rank."""
+    if _checks.integer("root", root, 0) >= grid.comm.size:
+        raise ValueError(f"root must be one of the ranks 0 to {grid.comm.size - 1}, not {root}")
+    shape = tuple(n + s for n, s in zip(grid.shape, on_side, strict=True))
+    whole = np.empty(shape, dtype) if grid.comm.rank == root else None
+    _grid.collect(core, root, whole)
+    return whole
 
 
 def component_shapes(grid: Grid) -> list[tuple[int, ...]]:

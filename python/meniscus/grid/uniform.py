@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus.parallel.communicator import Communicator, resolve
+from meniscus.parallel.cuts import LEAST_CELLS, balanced_blocks, even_cells
+
+Blocks = tuple[tuple[int, ...], ...]
 
 AXES = "xyz"
 
@@ -22,12 +27,19 @@ class Grid:
         spacing: edge length of a cell, m. A tuple is accepted if all its values are equal.
         origin: lower corner, m; default zeros.
         periodic: per axis; default none.
+        comm: the ranks among which the domain is cut: a communicator of mpi4py, or what `parallel.ranks` returns; default: that of the
+            innermost `with parallel.ranks(comm):`, else one rank. With more than one rank, making a grid is collective.
+        blocks: per axis the number of blocks, or their cells one by one; default: nearly equal blocks with the least surface, see
+            `parallel.balanced_blocks`. Blocks belong to the ranks in C order.
 
     Raises:
-        TypeError, ValueError: not 2 or 3 axes, an axis without cells, unequal, non-positive or non-finite spacing, non-finite origin.
+        TypeError, ValueError: not 2 or 3 axes, an axis without cells, unequal, non-positive or non-finite spacing, non-finite origin;
+            blocks that do not make up the domain, are not as many as ranks, or have fewer than 4 cells along an axis that is cut;
+            another grid on another rank; a communicator that was freed.
+        ImportError: there is no module for mpi4py's MPI.
     """
 
-    __slots__ = ("_core", "_origin", "_periodic", "_shape", "_spacing")
+    __slots__ = ("_blocks", "_comm", "_core", "_origin", "_periodic", "_plans", "_shape", "_spacing")
 
     def __init__(
         self,
@@ -35,6 +47,8 @@ class Grid:
         spacing: float | Sequence[float],
         origin: Sequence[float] | None = None,
         periodic: Sequence[bool] | bool = False,
+        comm: Any = None,
+        blocks: Sequence[int | Sequence[int]] | None = None,
     ) -> None:
         if isinstance(shape, (str, bytes)) or not isinstance(shape, (Sequence, np.ndarray)):
             raise TypeError(f"shape must be a sequence of 2 or 3 integers, not {shape!r}")
@@ -58,8 +72,11 @@ class Grid:
         if not is_list or not all(isinstance(p, (bool, np.bool_)) for p in periodic):
             raise ValueError(f"periodic must be a bool or {dimension} of them, not {periodic!r}")
         self._periodic = tuple(bool(p) for p in periodic)
+        self._comm = resolve(comm)
+        self._blocks = self._cut(blocks)
         core = _grid.Grid2 if dimension == 2 else _grid.Grid3
-        self._core: Any = core(self._shape, self._spacing, self._origin, self._periodic)
+        self._core: Any = core(self._shape, self._spacing, self._origin, self._periodic, self._comm._core, self._blocks)
+        self._plans: dict[Any, Any] = {}
 
     @property
     def dimension(self) -> int:
@@ -80,6 +97,28 @@ class Grid:
     def first_cell(self) -> tuple[int, ...]:
         """Place of the own block's first cell in the domain."""
         return tuple(self._core.first_cell)
+
+    @property
+    def comm(self) -> Communicator:
+        """The ranks that the domain is cut among."""
+        return self._comm
+
+    @property
+    def blocks(self) -> Blocks:
+        """Cells of the blocks along each axis; with one block, those of the domain."""
+        return self._blocks
+
+    def agreement(self) -> AbstractContextManager[None]:
+        """Return a context that all ranks leave by an error if one of them does; see `parallel.Communicator.agreement`."""
+        return self._comm.agreement()
+
+    def exchange_plan(self, places: tuple[tuple[tuple[int, ...], int], ...], width: int) -> Any:
+        """Return the plan that fills ghosts of arrays with these positions and item sizes; made once, collectively."""
+        key = places, width
+        if key not in self._plans:
+            kind = _grid.FieldExchange2 if self.dimension == 2 else _grid.FieldExchange3
+            self._plans[key] = kind(self._core, list(places), width)
+        return self._plans[key]
 
     @property
     def spacing(self) -> float:
@@ -138,20 +177,91 @@ class Grid:
         return self.coordinates(tuple(int(d == axis) for d in range(self.dimension)))
 
     def __eq__(self, other: object) -> bool:
-        """Grids are equal if they have the same cells at the same place and the same periodic axes."""
-        return isinstance(other, Grid) and self._key() == other._key()
+        """Grids are equal if they have the same cells at the same place, the same periodic axes, and the same blocks on the same ranks."""
+        return isinstance(other, Grid) and self._key() == other._key() and self._comm is other._comm
 
     def __hash__(self) -> int:
         """Hash of what equality compares."""
         return hash(self._key())
 
+    def __copy__(self) -> Grid:
+        """Return the grid itself, which never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Grid:
+        """Return the grid itself, which never changes."""
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by constructor arguments."""
-        return Grid, self._key()
+        """Pickle by constructor arguments, and where it is cut, the blocks and the rank."""
+        if self._comm.size == 1:
+            return Grid, self._key()[:4]
+        return _grid_of_rank, (self._key(), self._comm.rank, self._comm.size)
 
     def __repr__(self) -> str:
-        """Constructor call."""
-        return f"Grid(shape={self._shape}, spacing={self._spacing}, origin={self._origin}, periodic={self._periodic})"
+        """Constructor call, and where the domain is cut, the own block."""
+        call = f"Grid(shape={self._shape}, spacing={self._spacing}, origin={self._origin}, periodic={self._periodic}"
+        if self._comm.size == 1:
+            return f"{call})"
+        return f"{call}, blocks={self._blocks}), rank {self._comm.rank} of {self._comm.size}"
 
-    def _key(self) -> tuple[tuple[int, ...], float, tuple[float, ...], tuple[bool, ...]]:
-        return self._shape, self._spacing, self._origin, self._periodic
+    def _key(self) -> tuple[tuple[int, ...], float, tuple[float, ...], tuple[bool, ...], Blocks]:
+        return self._shape, self._spacing, self._origin, self._periodic, self._blocks
+
+    def _cut(self, blocks: Sequence[int | Sequence[int]] | None) -> Blocks:
+        """Return the cells of the blocks per axis; with several ranks, compare them with those of the others."""
+        size = self._comm.size
+        error: Exception | None = None
+        cells: Blocks = tuple((n,) for n in self._shape)
+        try:
+            if blocks is not None:
+                cells = _cells_of(blocks, self._shape, size)
+            elif size > 1:
+                cells = balanced_blocks(self._shape, size, self._periodic)
+        except (TypeError, ValueError) as refused:
+            error = refused
+        if size > 1:
+            own = (self._shape, self._spacing, self._origin, self._periodic, cells, None if error is None else str(error))
+            for rank, other in enumerate(self._comm.gather(own)):
+                if other != own:
+                    raise ValueError(f"all ranks must make the same grid, but rank {rank} makes one with {other}, and rank "
+                                     f"{self._comm.rank} one with {own}")
+        if error is not None:
+            raise error
+        return cells
+
+
+def _cells_of(blocks: object, shape: tuple[int, ...], ranks: int) -> Blocks:
+    """Return the cells of blocks that are given by their numbers or by their cells."""
+    if not isinstance(blocks, (Sequence, np.ndarray)) or isinstance(blocks, (str, bytes)) or len(blocks) != len(shape):
+        raise ValueError(f"blocks must hold the number of blocks, or their cells, for each of {len(shape)} axes, not {blocks!r}")
+    cells = []
+    for axis, (n, given) in enumerate(zip(shape, blocks, strict=True)):
+        if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
+            parts = tuple(_checks.integer(f"blocks[{axis}]", c, at_least=1) for c in given)
+        else:
+            count = _checks.integer(f"blocks[{axis}]", given, 1, n + 1)
+            parts = even_cells(n, count)
+        if sum(parts) != n:
+            raise ValueError(f"the blocks along axis {axis} have {sum(parts)} cells together, the domain has {n}")
+        if len(parts) > 1 and min(parts) < LEAST_CELLS:
+            raise ValueError(
+                f"a block of {min(parts)} cells along axis {axis} is thinner than the ghosts of its neighbours; it needs at least {LEAST_CELLS}"
+            )
+        cells.append(parts)
+    count = int(np.prod([len(parts) for parts in cells]))
+    if count != ranks:
+        raise ValueError(f"{count} blocks need as many ranks, not {ranks}; pass comm= or use parallel.ranks")
+    return tuple(cells)
+
+
+def _grid_of_rank(key: tuple[Any, ...], rank: int, size: int) -> Grid:
+    """Return a grid from its pickle, on the rank that has pickled it."""
+    comm = resolve(None)
+    if (comm.rank, comm.size) != (rank, size):
+        raise ValueError(
+            f"this was pickled on rank {rank} of {size} and belongs there, not on rank {comm.rank} of {comm.size}; "
+            "checkpoints can be read by any number of ranks"
+        )
+    shape, spacing, origin, periodic, blocks = key
+    return Grid(shape, spacing, origin, periodic, comm, blocks)

@@ -12,7 +12,7 @@ namespace {
 
 /// The keys of every other block.
 std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communicator, std::vector<Index>& own) {
-  constexpr int tag = -2;
+  constexpr int tag = parallel::tags::numbering;
   const auto blocks = static_cast<std::size_t>(communicator.size());
   std::vector<Index> sizes(blocks);
   const auto size = static_cast<Index>(own.size());

@@ -156,6 +156,20 @@ class Particles(State):
             raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
         self._core.sort_by_cell(grid._core, _scratch(workspace))
 
+    def migrate(self, grid: Grid, *, workspace: Workspace | None = None) -> int:
+        """Hand every particle to the rank in whose block of the grid it lies, however far that is; collective. Returns how many have left.
+
+        Each rank then has its particles in the order of (global cell, id), which does not depend on the ranks. Ids, `next id` and all columns
+        go along. With one rank it sorts.
+
+        Raises TypeError or ValueError, on all ranks, for a grid of another dimension, positions that are not finite, and other columns on
+        other ranks.
+        """
+        _checks.one_of_type("grid", grid, Grid)
+        if grid.dimension != self.dimension:
+            raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
+        return int(_grid.migrate_particles(self._core, grid._core, _scratch(workspace)))
+
     @property
     def cells(self) -> npt.NDArray[np.int64]:
         """Occupied cells after `sort_by_cell`: linear C-ordered indices, ascending; empty after particles were added or removed."""

@@ -1,0 +1,152 @@
+// Exchange of fields and particles between blocks.
+#include "bridge.hpp"
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/parallel/field_exchange.hpp"
+#include "meniscus/parallel/reductions.hpp"
+
+#include <cmath>
+
+namespace meniscus::bindings {
+namespace {
+
+template <int D>
+using Exchange = parallel::FieldExchange<D>;
+
+template <int D>
+std::vector<parallel::ArrayPlace<D>> places_of(const std::vector<std::pair<std::array<int, D>, std::size_t>>& given) {
+  std::vector<parallel::ArrayPlace<D>> places;
+  for (const auto& [on_side, bytes] : given) places.push_back({on_side, bytes});
+  return places;
+}
+
+/// The samples of arrays of the own block, as NumPy has them.
+template <int D>
+std::vector<parallel::ArrayMemory<D>> memory_of(const std::vector<py::array>& arrays) {
+  std::vector<parallel::ArrayMemory<D>> memory;
+  for (const py::array& a : arrays) {
+    require(a.ndim() == D, "an array of the block must have ", D, " axes, not ", a.ndim());
+    parallel::ArrayMemory<D> m;
+    m.origin = static_cast<std::byte*>(const_cast<py::array&>(a).mutable_data());
+    std::copy_n(a.strides(), D, m.strides.begin());
+    require(m.strides[D - 1] == static_cast<Index>(a.itemsize()), "the rows of an array of the block must be contiguous");
+    memory.push_back(m);
+  }
+  return memory;
+}
+
+/// Collective: an array of the whole domain on one rank.
+template <class T, int D>
+void collect(const grid::Field<T, D>& f, int root, const std::optional<py::array>& whole) {
+  const grid::Grid<D>& grid = f.grid();
+  parallel::IndexBox<D> window;
+  Coord<D> period{}, strides{};
+  T* to = nullptr;
+  if (whole) {
+    window.end = f.stagger().extents(grid.shape());
+    strides = c_strides<D>(window.end);
+    to = data_of<T>(*whole, "whole", product<D>(window.end), true);
+  }
+  for (std::size_t d = 0; d < D; ++d) period[d] = grid.periodic()[d] ? grid.shape()[d] : 0;
+  require(root >= 0 && root < grid.communicator()->size(), "there is no rank ", root, " among ", grid.communicator()->size());
+  interruptible([&] {
+    const parallel::IndexBox<D> own = parallel::owned_samples<D>(grid.block(), f.stagger().on_side);
+    parallel::BoxExchange<D> exchange(*grid.communicator(), own, window, period);
+    const auto view = f.view();
+    Coord<D> first;
+    for (std::size_t d = 0; d < D; ++d) first[d] = own.begin[d] - grid.first_cell()[d];
+    exchange.fetch(view.at(first), view.strides, to, strides);
+  });
+}
+
+/// Calls visit(sample) for the samples that the block owns.
+template <class T, int D, class Visit>
+void for_each_owned(const grid::Field<T, D>& f, Visit&& visit) {
+  const auto view = f.view();
+  Coord<D> begin, n;
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    begin[a] = f.layout().halo.first_owned(d);
+    n[a] = view.extents[a] - begin[a];
+  }
+  for (Index i = 0; i < product<D>(n); ++i) {
+    Coord<D> c;
+    Index rest = i;
+    for (std::size_t d = D; d-- > 0; rest /= n[d]) c[d] = begin[d] + rest % n[d];
+    visit(*view.at(c));
+  }
+}
+
+template <class T, int D>
+void bind_field_functions(py::module_& m) {
+  using F = grid::Field<T, D>;
+  m.def("collect", &collect<T, D>, py::arg("field"), py::arg("root"), py::arg("whole"));
+  m.def(
+      "global_sum",
+      [](const F& f) {
+        return interruptible([&] {
+          numerics::ExactSum sum;
+          for_each_owned(f, [&](T v) { sum.add(static_cast<double>(v)); });
+          return parallel::global_sum(*f.grid().communicator(), sum);
+        });
+      },
+      py::arg("field"));
+  m.def(
+      "global_range",
+      [](const F& f) {
+        return interruptible([&] {
+          double low = std::numeric_limits<double>::infinity(), high = -low;
+          bool number = true;
+          for_each_owned(f, [&](T v) {
+            number = number && !std::isnan(v);
+            low = std::min(low, static_cast<double>(v));
+            high = std::max(high, static_cast<double>(v));
+          });
+          parallel::Communicator& c = *f.grid().communicator();
+          low = parallel::global_min(c, low);
+          high = parallel::global_max(c, high);
+          if (parallel::global_any(c, !number)) low = high = std::numeric_limits<double>::quiet_NaN();
+          return std::pair(low, high);
+        });
+      },
+      py::arg("field"));
+}
+
+template <int D>
+void bind_dimension(py::module_& m, const char* name) {
+  py::class_<Exchange<D>>(m, name)
+      .def(py::init([](const grid::Grid<D>& grid, const std::vector<std::pair<std::array<int, D>, std::size_t>>& places, int width) {
+             return interruptible([&] {
+               return std::make_unique<Exchange<D>>(grid.communicator(), grid.block(), places_of<D>(places), width);
+             });
+           }),
+           py::arg("grid"), py::arg("places"), py::arg("width"))
+      .def_property_readonly("messages", &Exchange<D>::messages)
+      .def_property_readonly("bytes", &Exchange<D>::bytes)
+      .def(
+          "start",
+          [](Exchange<D>& e, const std::vector<py::array>& arrays) {
+            const auto memory = memory_of<D>(arrays);
+            interruptible([&] { e.start(memory); });
+          },
+          py::arg("arrays"))
+      .def("wait", [](Exchange<D>& e) { interruptible([&] { e.wait(); }); });
+  m.def(
+      "migrate_particles",
+      [](grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) {
+        return interruptible([&] { return grid::migrate_particles<D>(p, g, w); });
+      },
+      py::arg("particles"), py::arg("grid"), py::arg("workspace"));
+  bind_field_functions<float, D>(m);
+  bind_field_functions<double, D>(m);
+}
+
+}  // namespace
+
+void bind_exchange(py::module_& m) {
+  bind_dimension<2>(m, "FieldExchange2");
+  bind_dimension<3>(m, "FieldExchange3");
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,21 @@
+"""Ranks: processes of MPI or threads of one process, between which the domain of a grid is cut into blocks."""
+
+from meniscus.parallel.communicator import Communicator, RankError, Traffic, one_rank, ranks, traffic
+from meniscus.parallel.cuts import balanced_blocks
+from meniscus.parallel.exchange import Exchange, exchange, gather, start_exchange
+from meniscus.parallel.threads import run_threads
+
+__all__ = [
+    "Communicator",
+    "Exchange",
+    "RankError",
+    "Traffic",
+    "balanced_blocks",
+    "exchange",
+    "gather",
+    "one_rank",
+    "ranks",
+    "run_threads",
+    "start_exchange",
+    "traffic",
+]

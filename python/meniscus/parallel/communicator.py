@@ -1,0 +1,173 @@
+"""Communicators: the ranks that share a domain."""
+
+from __future__ import annotations
+
+import contextvars
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from meniscus._meniscus import parallel as _parallel
+
+RankError = _parallel.RankError
+"""Error on all ranks after a failure on one of them; the sentence tells which, and why."""
+
+_default: contextvars.ContextVar[Communicator | None] = contextvars.ContextVar("meniscus_ranks", default=None)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Messages and bytes that a rank has sent since its communicator was made, by kind; subtract to measure a part of a program.
+
+    Attributes:
+        messages: numbers by kind: 'halo' (ghosts, axis by axis), 'fields' (`exchange`), 'boxes' (windows larger than ghosts, and `gather`
+            of fields), 'particles' (`migrate`), 'numbering' (ids of new particles), 'gather' (reductions and agreements on plans).
+        bytes: of these messages.
+    """
+
+    messages: dict[str, int]
+    bytes: dict[str, int]
+
+    @property
+    def total_messages(self) -> int:
+        """Messages of all kinds."""
+        return sum(self.messages.values())
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all kinds."""
+        return sum(self.bytes.values())
+
+    def __sub__(self, other: Traffic) -> Traffic:
+        """Return what came since an earlier count."""
+        return Traffic(
+            {kind: n - other.messages[kind] for kind, n in self.messages.items()},
+            {kind: n - other.bytes[kind] for kind, n in self.bytes.items()},
+        )
+
+
+class Communicator:
+    """The ranks among which grids are cut into blocks, as one of them sees them.
+
+    Made by `ranks`, `run_threads` or for the `comm` of a `Grid`; a script needs none of its own.
+    """
+
+    __slots__ = ("_core", "_keep")
+
+    def __init__(self, core: Any, keep: object = None) -> None:
+        self._core = core
+        self._keep = keep
+
+    @property
+    def rank(self) -> int:
+        """Number of this rank, from 0."""
+        return int(self._core.rank)
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return int(self._core.size)
+
+    @property
+    def transport(self) -> str:
+        """What carries the messages: 'MPICH', 'Open MPI', 'threads', or 'one rank'."""
+        return str(self._core.transport)
+
+    def traffic(self) -> Traffic:
+        """Return what this rank has sent since the communicator was made."""
+        counts = self._core.traffic()
+        return Traffic({k: n for k, (n, _) in counts.items()}, {k: b for k, (_, b) in counts.items()})
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values that all ranks hand in, in the order of the ranks; collective. Values must be picklable."""
+        if self.size == 1:
+            return [value]
+        return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
+
+    def poison_ghosts(self, on: bool = True) -> None:
+        """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""
+        self._core.poison_ghosts(on)
+
+    @contextmanager
+    def agreement(self) -> Iterator[None]:
+        """Return a context that all ranks leave by an error if one of them does; collective.
+
+        Ranks that wait for a message of the failed one stop waiting.
+
+        Raises:
+            RankError: on all ranks, with the number of the first rank that failed and its error; what it raised is the cause there.
+        """
+        if self.size == 1:
+            yield
+            return
+        caught: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            caught = error
+        own = None
+        if caught is not None and not isinstance(caught, RankError):
+            own = f"rank {self.rank} failed: {type(caught).__name__}: {caught}"
+        failure = self._core.agree(own)
+        if failure is not None and not isinstance(caught, (KeyboardInterrupt, SystemExit)):
+            raise RankError(failure[1]) from (caught if own is not None else None)
+        if caught is not None:
+            raise caught
+
+    def __repr__(self) -> str:
+        """One line: rank, size, transport."""
+        return f"<Communicator: rank {self.rank} of {self.size}, {self.transport}>"
+
+
+_one = Communicator(_parallel.one_rank())
+
+
+def one_rank() -> Communicator:
+    """Return the communicator of a single rank, for grids that are not cut although a default says so."""
+    return _one
+
+
+def default() -> Communicator:
+    """Return the communicator of the innermost `ranks`, else that of a single rank."""
+    return _default.get() or _one
+
+
+def resolve(comm: Any) -> Communicator:
+    """Return the communicator for `comm`: None (the default), a `Communicator`, or a communicator of mpi4py (duplicated; collective).
+
+    Raises:
+        TypeError: something else.
+        ValueError: a communicator that was freed, or an MPI that is not running.
+        ImportError: there is no MPI module that fits to mpi4py's MPI.
+    """
+    if comm is None:
+        return default()
+    if isinstance(comm, Communicator):
+        return comm
+    from meniscus.parallel import mpi
+
+    return mpi.communicator_of(comm)
+
+
+@contextmanager
+def ranks(comm: Any) -> Iterator[Communicator]:
+    """Return a context in which grids are cut among the ranks of a communicator of mpi4py; collective, as all that is done in it.
+
+    Raises:
+        RankError: when the context is left: on all ranks, if any of them leaves it by an error.
+        TypeError, ValueError, ImportError: as for the `comm` of a `Grid`.
+    """
+    used = resolve(comm)
+    token = _default.set(used)
+    try:
+        with used.agreement():
+            yield used
+    finally:
+        _default.reset(token)
+
+
+def traffic(comm: Any = None) -> Traffic:
+    """Return the messages and bytes that this rank has sent over a communicator; default: the one in use."""
+    return resolve(comm).traffic()
