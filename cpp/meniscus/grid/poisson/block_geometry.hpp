@@ -18,7 +18,10 @@ struct BlockGeometry {
       halved[d] = f.cells[d] > 1;
       n[d] = halved[d] ? (f.cells[d] + 1) / 2 : 1;
     }
-    coarse = CellLayout<D>(n, f.periodic);
+    parallel::DomainBlock<D> block = parallel::whole_domain<D>(n, f.periodic);
+    // A window of a larger domain keeps its place there, which begins at an even cell.
+    for (std::size_t d = 0; d < D; ++d) block.first[d] = halved[d] ? f.first[d] / 2 : f.first[d];
+    coarse = CellLayout<D>(block, parallel::single_block_communicator());
   }
 
   bool all_halved() const {

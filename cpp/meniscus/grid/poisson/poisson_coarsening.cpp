@@ -79,12 +79,15 @@ class Builder : public CellJoiner<D> {
     }
     const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
     const Index first = geometry_.child(upper, 0);
-    const Block<float>& faces = fine_.faces[static_cast<std::size_t>(d)];
+    // The lower block may lie across a periodic side.
+    const auto axis = static_cast<std::size_t>(d);
+    const Index below = upper[axis] == 0 ? (fine_.layout.cells[axis] - 1) * s : -s;
+    const Block<float>& faces = fine_.faces[axis];
     for (std::size_t c = 0; c < offset_.size(); ++c) {
       if ((c >> d) & 1) continue;
       range.add(faces[first + offset_[c]]);
       range.add(faces[first + offset_[c] + s]);
-      range.add(faces[first + offset_[c] - s]);
+      range.add(faces[first + offset_[c] + below]);
     }
     return range;
   }

@@ -64,6 +64,12 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, co
 
 template <int D>
 void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowChanges<D>* changed) {
+  if (matrix.layout.halo.block().cut()) {
+    build_on_blocks(matrix);
+    return;
+  }
+  windows_.clear();
+  parts_.clear();
   // What lies beyond the sides is set once for a layout.
   if (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout)) {
     levels_.clear();
@@ -105,17 +111,153 @@ void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowCh
 template <int D>
 void PoissonHierarchy<D>::restrict_residual(int level) {
   at(level).compute_residual();
-  transfers_[static_cast<std::size_t>(level)].restrict_residual(at(level), at(level + 1));
+  const auto l = static_cast<std::size_t>(level);
+  if (!divided_anew(level)) {
+    transfers_[l].restrict_residual(at(level), at(level + 1));
+    return;
+  }
+  LevelWindow<D>& window = windows_[l + 1];
+  PoissonLevel<D>& part = parts_[l];
+  transfers_[l].restrict_residual(at(level), part);
+  copy_box<D>(window.own(), part.matrix.layout, window.first_coarse(), part.b.data(), window.layout(), window.first(),
+              at(level + 1).b.data());
+  window.fill(at(level + 1).b.data());
 }
 
 template <int D>
 void PoissonHierarchy<D>::add_correction(int level) {
-  transfers_[static_cast<std::size_t>(level)].add_correction(at(level + 1), at(level));
+  const auto l = static_cast<std::size_t>(level);
+  if (!divided_anew(level)) {
+    transfers_[l].add_correction(at(level + 1), at(level));
+    return;
+  }
+  PoissonLevel<D>& part = parts_[l];
+  windows_[l + 1].spread(at(level + 1).x.data(), part.matrix.layout, part.x.data());
+  transfers_[l].add_correction(part, at(level));
 }
 
 template <int D>
 void PoissonHierarchy<D>::cycle() {
+  if (windows_.empty()) {
+    numerics::v_cycle(*this);
+    return;
+  }
+  LevelWindow<D>& window = windows_.front();
+  copy_box<D>(window.own(), own_layout_, own_layout_.first, own_b_.data(), window.layout(), window.first(), finest().b.data());
+  window.fill(finest().b.data());
   numerics::v_cycle(*this);
+  copy_box<D>(window.own(), window.layout(), window.first(), finest().x.data(), own_layout_, own_layout_.first, own_x_.data());
+}
+
+// --- on blocks
+// -----------------------------------------------------------------------------------------------------------------------------
+
+/// The own cells in single precision, and the margin of the window from their owners.
+template <int D>
+void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
+  LevelWindow<D>& window = windows_.front();
+  FaceMatrix<float, D>& to = levels_.front().matrix;
+  const auto take = [&](const parallel::IndexBox<D>& box, const Block<double>& from, Block<float>& single) {
+    copy_box<D>(box, a.layout, a.layout.first, from.data(), window.layout(), window.first(), single.data());
+  };
+  to.reset(window.layout(), a.has_faces);
+  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
+  to.mass = static_cast<float>(a.mass);
+  if (a.has_faces)
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      take(window.own_faces(d), a.faces[axis], to.faces[axis]);
+      window.fill_faces(d, to.faces[axis].data());
+    }
+  take(window.own(), a.diagonal, to.diagonal);
+  window.fill(to.diagonal.data());
+  fit(to.masses, a.masses.size() > 0 ? window.layout().size : 0);
+  if (a.masses.size() > 0) {
+    take(window.own(), a.masses, to.masses);
+    window.fill(to.masses.data());
+  }
+}
+
+/// The coarse cells of a window's own fine cells become the own part of the next window.
+template <int D>
+void PoissonHierarchy<D>::move_to_window(std::size_t level) {
+  LevelWindow<D>& window = windows_[level];
+  const FaceMatrix<float, D>& part = parts_[level - 1].matrix;
+  FaceMatrix<float, D>& to = levels_[level].matrix;
+  const auto take = [&](const parallel::IndexBox<D>& box, const Block<float>& from, Block<float>& into) {
+    copy_box<D>(box, part.layout, window.first_coarse(), from.data(), window.layout(), window.first(), into.data());
+  };
+  to.reset(window.layout(), true);
+  to.open_coupling = part.open_coupling;
+  to.mass = part.mass;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    take(window.own_faces(d), part.faces[axis], to.faces[axis]);
+    window.fill_faces(d, to.faces[axis].data());
+  }
+  take(window.own(), part.diagonal, to.diagonal);
+  window.fill(to.diagonal.data());
+  fit(to.masses, part.masses.size() > 0 ? window.layout().size : 0);
+  if (part.masses.size() > 0) {
+    take(window.own(), part.masses, to.masses);
+    window.fill(to.masses.data());
+  }
+  to.finish();
+}
+
+template <int D>
+void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
+  if (!(own_layout_ == matrix.layout) || windows_.empty()) {
+    own_layout_ = matrix.layout;
+    windows_.clear();
+    windows_.emplace_back(matrix.layout, replicated_cells_);
+    while (!windows_.back().replicated()) windows_.emplace_back(windows_.back(), matrix.layout.halo.communicator());
+    levels_.clear();
+    transfers_.clear();
+    joinings_.clear();
+    parts_.clear();
+    changes_.clear();
+    own_b_ = Block<float>(own_layout_.size);
+    own_x_ = Block<float>(own_layout_.size);
+    std::fill(own_b_.begin(), own_b_.end(), 0.0f);
+    std::fill(own_x_.begin(), own_x_.end(), 0.0f);
+  }
+  const auto grow = [](auto& levels, std::size_t count) {
+    while (levels.size() < count) levels.emplace_back();
+  };
+  grow(levels_, 1);
+  grow(changes_, 1);
+  load_finest(matrix);
+  levels_.front().matrix.finish();
+  changes_.front().mark_all(levels_.front().matrix.layout);
+  levels_.front().prepare();
+  const auto cells_of = [&](std::size_t l) {
+    return l < windows_.size() ? windows_[l].domain_cells() : levels_[l].matrix.layout.count();
+  };
+  std::size_t l = 0;
+  for (; cells_of(l) > direct_cells; ++l) {
+    grow(levels_, l + 2);
+    grow(changes_, l + 2);
+    grow(transfers_, l + 1);
+    grow(joinings_, l + 1);
+    const bool divided = divided_anew(static_cast<int>(l));
+    if (divided) grow(parts_, l + 1);
+    FaceMatrix<float, D>& coarse = divided ? parts_[l].matrix : levels_[l + 1].matrix;
+    const FaceMatrix<float, D>& fine = levels_[l].matrix;
+    PoissonCoarsening<D>::run(fine, coarse, joinings_[l], changes_[l], changes_[l + 1]);
+    transfers_[l].build(fine, joinings_[l], changes_[l + 1]);
+    if (divided) {
+      parts_[l].prepare();
+      move_to_window(l + 1);
+      changes_[l + 1].mark_all(levels_[l + 1].matrix.layout);
+    }
+    levels_[l + 1].prepare();
+  }
+  levels_.resize(l + 1);
+  transfers_.resize(l);
+  joinings_.resize(l);
+  changes_.resize(l + 1);
+  invert_coarsest();
 }
 
 template <int D>
@@ -207,6 +349,8 @@ Index PoissonHierarchy<D>::bytes() const {
   }
   for (const CellJoining<D>& j : joinings_) n += j.owner.size() + j.state.size() + j.links.size();
   for (const PoissonTransfer<D>& t : transfers_) n += t.bytes();
+  for (const PoissonLevel<D>& p : parts_) n += 4 * (p.matrix.diagonal.size() * (D + 1) + 4 * p.x.size());
+  n += 4 * (own_b_.size() + own_x_.size());
   return n;
 }
 

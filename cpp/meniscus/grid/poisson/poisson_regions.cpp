@@ -1,6 +1,7 @@
 #include "meniscus/grid/poisson/poisson_regions.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
 
 #include <cstring>
 
@@ -64,16 +65,6 @@ bool is_open(const FaceMatrix<double, D>& a, Index begin, Index count) {
 }
 
 }  // namespace
-
-template <int D>
-Index PoissonRegions<D>::root(Index i) {
-  while (parent_[static_cast<std::size_t>(i)] != i) {
-    Index& p = parent_[static_cast<std::size_t>(i)];
-    p = parent_[static_cast<std::size_t>(p)];
-    i = p;
-  }
-  return i;
-}
 
 template <int D>
 void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
@@ -156,12 +147,12 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       const auto axis = static_cast<std::size_t>(d);
       if (c[axis] > 0)
         join_rows(r - stride, r, d);
-      else if (layout.periodic[axis])
+      else if (layout.halo.block().own_neighbour(d))
         join_rows(r + (layout.cells[axis] - 1) * stride, r, d);
       stride *= layout.cells[axis];
     }
     const Index begin = row_begin_[static_cast<std::size_t>(r)], end = row_begin_[static_cast<std::size_t>(r) + 1];
-    if (layout.periodic[D - 1] && end > begin) {
+    if (layout.halo.block().own_neighbour(D - 1) && end > begin) {
       const Interval& u = intervals_[static_cast<std::size_t>(begin)];
       const Interval& v = intervals_[static_cast<std::size_t>(end) - 1];
       if (u.index == layout.row(r) && v.index + v.count == layout.row(r) + length && a.face(D - 1, u.index) > 0)
@@ -180,6 +171,7 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       for (std::size_t d = 0; d < D; ++d) {
         region.first_cell[d] = rest / layout.strides[d];
         rest %= layout.strides[d];
+        region.first_cell[d] += layout.first[d];
       }
       regions_.push_back(region);
     } else {
@@ -189,6 +181,8 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
     region.cells += u.count;
     region.closed &= !open_[n];
   }
+  communicator_ = &layout.halo.communicator();
+  if (layout.halo.block().cut()) join_blocks(a);
   any_closed_ = false;
   for (const PoissonRegion<D>& region : regions_) any_closed_ |= region.closed;
   partial_.resize(count);
@@ -197,20 +191,32 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
 template <int D>
 template <class Term>
 void PoissonRegions<D>::accumulate(Term&& term, std::vector<double>& sums) const {
+  constexpr Index lanes = 64;
   parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
-    for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
-      const Interval& u = intervals_[n];
-      // Eight sums, so that the additions do not wait for each other.
-      std::array<double, 8> part{};
-      Index k = 0;
-      for (; k + 8 <= u.count; k += 8)
-        for (Index l = 0; l < 8; ++l) part[static_cast<std::size_t>(l)] += term(u.index + k + l);
-      for (; k < u.count; ++k) part[0] += term(u.index + k);
-      partial_[n] = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    // One sum for each run of intervals of one region, where it begins.
+    for (auto n = static_cast<std::size_t>(b), end = static_cast<std::size_t>(e); n < end;) {
+      numerics::BinnedLanes<static_cast<int>(lanes)> sum;
+      const std::size_t first = n;
+      for (; n < end && intervals_[n].region == intervals_[first].region; ++n) {
+        const Interval& u = intervals_[n];
+        partial_[n] = {};
+        for (Index k = 0; k < u.count; k += lanes) {
+          double terms[lanes];
+          const Index count = std::min(lanes, u.count - k);
+          for (Index l = 0; l < count; ++l) terms[l] = term(u.index + k + l);
+          sum.add(terms, static_cast<int>(count));
+        }
+      }
+      partial_[first] = sum.total();
     }
   });
-  sums.assign(regions_.size(), 0.0);
-  for (std::size_t n = 0; n < intervals_.size(); ++n) sums[static_cast<std::size_t>(intervals_[n].region)] += partial_[n];
+  totals_.assign(regions_.size(), {});
+  for (std::size_t n = 0; n < intervals_.size(); ++n)
+    if (n % intervals_per_task == 0 || intervals_[n].region != intervals_[n - 1].region)
+      totals_[static_cast<std::size_t>(intervals_[n].region)].add(partial_[n]);
+  parallel::global_sums(*communicator_, totals_.data(), static_cast<Index>(totals_.size()));
+  sums.resize(regions_.size());
+  for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = totals_[r].value();
 }
 
 template <int D>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
+#include "meniscus/numerics/binned_sum.hpp"
 
 #include <vector>
 
@@ -12,7 +13,7 @@ template <int D>
 struct PoissonRegion {
   Index cells = 0;
   bool closed = true;
-  /// The first cell in storage order.
+  /// The first cell of the domain in storage order.
   Coord<D> first_cell{};
 };
 
@@ -26,16 +27,18 @@ class PoissonRegions {
     Index region = 0;
   };
 
-  /// Finds the regions of a finished matrix; reuses its memory. Rows that the matrix has not derived anew keep their intervals.
+  /// Collective: finds the regions of a finished matrix, through all blocks of the domain; reuses its memory. Rows that the
+  /// matrix has not derived anew keep their intervals.
   void find(const FaceMatrix<double, D>& matrix);
 
-  /// In the order of their first cells.
+  /// Those of the whole domain, in the order of their first cells.
   const std::vector<PoissonRegion<D>>& regions() const { return regions_; }
-  /// Row by row.
+  /// Those of the block, row by row.
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool any_closed() const { return any_closed_; }
 
-  /// Sum of the values over each region, the same on any number of threads. `sums` is resized.
+  /// Sum of the values over each region, bit-identical on any number of threads and blocks. `sums` is resized. Sums are
+  /// collective.
   void sum(const double* values, std::vector<double>& sums) const;
   /// Sum of the squares over each region.
   void sum_squares(const double* values, std::vector<double>& sums) const;
@@ -47,7 +50,16 @@ class PoissonRegions {
  private:
   template <class Term>
   void accumulate(Term&& term, std::vector<double>& sums) const;
-  Index root(Index i);
+  Index root(Index i) {
+    while (parent_[static_cast<std::size_t>(i)] != i) {
+      Index& p = parent_[static_cast<std::size_t>(i)];
+      p = parent_[static_cast<std::size_t>(p)];
+      i = p;
+    }
+    return i;
+  }
+  void join_blocks(const FaceMatrix<double, D>& matrix);
+  void list_contacts(const FaceMatrix<double, D>& matrix);
 
   std::vector<PoissonRegion<D>> regions_;
   std::vector<Interval> intervals_;
@@ -58,7 +70,13 @@ class PoissonRegions {
   std::vector<Interval> intervals_before_;
   std::vector<Index> row_begin_before_;
   std::vector<std::uint8_t> open_before_;
-  mutable std::vector<double> partial_, means_;
+  /// Of a domain that is cut into blocks: the regions of the blocks by cell, in the order of the blocks, and pairs of them that
+  /// are one.
+  Block<Index> labels_;
+  std::vector<std::array<Index, 2>> contacts_;
+  parallel::Communicator* communicator_ = nullptr;
+  mutable std::vector<numerics::BinnedSum> partial_, totals_;
+  mutable std::vector<double> means_;
 };
 
 }  // namespace meniscus::grid

@@ -5,6 +5,8 @@
 #include "meniscus/grid/poisson/poisson_reference.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -14,15 +16,7 @@ namespace {
 
 static_assert(numerics::LinearSystem<PoissonSolver<2>> && numerics::LinearSystem<PoissonSolver<3>>);
 
-/// One partial sum per cell of a segment; added up in a fixed tree.
-struct LaneSums {
-  std::array<double, segment_cells> lane{};
-  double total() {
-    for (std::size_t width = segment_cells / 2; width > 0; width /= 2)
-      for (std::size_t l = 0; l < width; ++l) lane[l] += lane[l + width];
-    return lane[0];
-  }
-};
+using Lanes = numerics::BinnedLanes<segment_cells>;
 
 template <int D>
 Index planes_per_task(const CellLayout<D>& layout) {
@@ -38,18 +32,23 @@ void for_segments(const FaceMatrix<double, D>& a, Body&& body) {
   });
 }
 
-/// The same where each piece gives a sum.
+/// The same where each piece adds terms to a sum. It has the same bits on any blocks, and so have all decisions of a solve.
 template <int D, class Body>
 double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
-  return parallel_reduce(
-      0, a.layout.cells[0], planes_per_task(a.layout), 0.0,
-      [&](Index b, Index e) -> double {
-        LaneSums sums;
+  using numerics::BinnedSum;
+  const BinnedSum sum = parallel_reduce(
+      0, a.layout.cells[0], planes_per_task(a.layout), BinnedSum(),
+      [&](Index b, Index e) -> BinnedSum {
+        Lanes lanes;
         body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
-             a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], sums.lane.data());
-        return sums.total();
+             a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], lanes);
+        return lanes.total();
       },
-      [](double x, double y) { return x + y; });
+      [](BinnedSum x, const BinnedSum& y) {
+        x.add(y);
+        return x;
+      });
+  return parallel::global_sum(a.layout.halo.communicator(), sum);
 }
 
 }  // namespace
@@ -64,7 +63,6 @@ void PoissonSolver<D>::prepare() {
 template <int D>
 void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
   const CellLayout<D>& layout = matrix.layout;
-  require(!layout.halo.block().cut(), "pressure and viscosity solves need a grid of one block, this one is cut into several");
   const bool whole = changed.all() || matrix.masses.size() > 0 || !(prepared_layout_ == layout) ||
                      prepared_coupling_ != matrix.open_coupling || prepared_mass_ != matrix.mass;
   const bool fresh = changed.all() || !(prepared_layout_ == layout);
@@ -73,6 +71,7 @@ void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
   matrix.finish(whole ? nullptr : &changed);
   regions_.find(matrix);
   hierarchy_.build(matrix, whole ? nullptr : &changed);
+  unknowns_ = parallel::global_sum(layout.halo.communicator(), matrix.unknowns);
   // Kernels write whole segments. Neighbours are read from x and p beyond them, and b is set in cells alone, but summed over
   // whole segments.
   const Index n = layout.size, length = layout.cells[D - 1];
@@ -101,14 +100,17 @@ void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_i
   const auto start = std::chrono::steady_clock::now();
   project(b);
   norm_b_ = std::sqrt(inner_product(b, b));
-  scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(matrix.unknowns)) / norm_b_ : 1.0;
+  scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm_b_ : 1.0;
   if (start_is_zero) combine(0.0, b, 0.0, x);
-  if (options.method == numerics::SolveMethod::incomplete_cholesky)
+  if (options.method == numerics::SolveMethod::incomplete_cholesky) {
+    require(!matrix.layout.halo.block().cut(),
+            "incomplete Cholesky needs a grid of one block, this one is cut into several; multigrid does not");
     solve_by_incomplete_cholesky(matrix, regions_, b, x, options, info);
-  else
+  } else {
     numerics::conjugate_gradients(*this,
-                                  numerics::ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.finest().x},
+                                  numerics::ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.correction()},
                                   options, start_is_zero, info);
+  }
   project(x);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -133,15 +135,17 @@ double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
   const double open_diagonal = matrix.open_diagonal();
   const double* from = p.data();
   double* to = q.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
-    simd_dispatch([=, &couplings] {
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+    simd_dispatch([=, &couplings, &lanes] {
+      double term[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
           const double y = d * from[first + l] - couplings.template sum<kind>(from, first + l);
           to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
         }
-        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * from[first + l];
+        for (int l = 0; l < cells; ++l) term[l] = to[first + l] * from[first + l];
+        lanes.add(term, cells);
       });
     });
   });
@@ -150,7 +154,7 @@ double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
 template <int D>
 void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
   const double* from = r.data();
-  float* to = hierarchy_.finest().b.data();
+  float* to = hierarchy_.right_hand_side().data();
   const double scale = scale_;
   for_segments(matrix, [&](const Segment* begin, const Segment* end) {
     simd_dispatch([=] {
@@ -165,10 +169,12 @@ void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
 template <int D>
 double PoissonSolver<D>::inner_product(const Vector& u, const Vector& v) const {
   const double *a = u.data(), *c = v.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
-    simd_dispatch([=] {
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+    simd_dispatch([=, &lanes] {
+      double term[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * c[first + l];
+        for (int l = 0; l < cells; ++l) term[l] = a[first + l] * c[first + l];
+        lanes.add(term, cells);
       });
     });
   });
@@ -178,10 +184,12 @@ template <int D>
 double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) const {
   const double* a = u.data();
   const float* c = z.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
-    simd_dispatch([=] {
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+    simd_dispatch([=, &lanes] {
+      double term[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * static_cast<double>(c[first + l]);
+        for (int l = 0; l < cells; ++l) term[l] = a[first + l] * static_cast<double>(c[first + l]);
+        lanes.add(term, cells);
       });
     });
   });
@@ -228,15 +236,17 @@ double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector&
   const double* from = solution.data();
   const double* rhs = right.data();
   double* to = r.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
-    simd_dispatch([=, &couplings] {
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+    simd_dispatch([=, &couplings, &lanes] {
+      double term[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
           const double y = rhs[first + l] - (d * from[first + l] - couplings.template sum<kind>(from, first + l));
           to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
         }
-        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * to[first + l];
+        for (int l = 0; l < cells; ++l) term[l] = to[first + l] * to[first + l];
+        lanes.add(term, cells);
       });
     });
   });
@@ -246,14 +256,16 @@ template <int D>
 double PoissonSolver<D>::reduce_residual(double alpha, const Vector& q, Vector& r) const {
   const double* a = q.data();
   double* to = r.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
-    simd_dispatch([=] {
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+    simd_dispatch([=, &lanes] {
+      double term[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double v = to[first + l] - alpha * a[first + l];
           to[first + l] = v;
-          lane[l] += v * v;
+          term[l] = v * v;
         }
+        lanes.add(term, cells);
       });
     });
   });

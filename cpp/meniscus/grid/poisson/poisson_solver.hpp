@@ -62,6 +62,7 @@ class PoissonSolver {
   /// Scales residuals into the range of single precision.
   double scale_ = 1.0;
   double norm_b_ = 0.0;
+  Index unknowns_ = 0;  ///< of all blocks
 };
 
 }  // namespace meniscus::grid

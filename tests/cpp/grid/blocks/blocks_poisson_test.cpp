@@ -1,7 +1,6 @@
 // Smoothing, residuals and divergence on domains cut into blocks, bit-identical to a single block.
 #include "cut_domains.hpp"
 
-#include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 #include "meniscus/grid/poisson/poisson_level.hpp"
@@ -130,15 +129,4 @@ TEST_CASE("smoothing and residuals of domains cut into blocks are bit-identical 
 TEST_CASE("the divergence on domains cut into blocks is bit-identical to a single block") {
   check_divergence<float, 2>();
   check_divergence<double, 3>();
-}
-
-TEST_CASE("a pressure solve on a domain cut into blocks is refused") {
-  const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {}};
-  CHECK_THROWS_AS(on_blocks(domain,
-                            [&](const Grid<2>& grid) {
-                              PoissonSolver<2> solver;
-                              solver.matrix.reset(CellLayout<2>(grid.block(), grid.communicator()), false);
-                              solver.prepare();
-                            }),
-                  InvalidArgument);
 }

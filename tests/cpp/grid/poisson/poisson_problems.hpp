@@ -53,11 +53,11 @@ void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a, grid
       a,
       [&](int d, Index lower, Index upper, int side) -> double {
         const auto axis = static_cast<std::size_t>(d);
-        if (layout.periodic[axis] && layout.cells[axis] == 1) return 0.0;
+        if (layout.single_cell_ring(axis)) return 0.0;
         Coord<D> c = side >= 0 && side % 2 ? coordinate(lower) : coordinate(upper);
         if (side >= 0 && side % 2) ++c[axis];
         // On a periodic axis the last face is the first.
-        if (layout.periodic[axis] && c[axis] == layout.cells[axis]) c[axis] = 0;
+        if (layout.halo.block().own_neighbour(d) && c[axis] == layout.cells[axis]) c[axis] = 0;
         return problem.coefficient(d, c);
       },
       unknown, problem.mass, changes);
