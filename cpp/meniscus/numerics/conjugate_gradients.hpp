@@ -122,7 +122,9 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
   while (norm > goal && info.iterations < options.max_iterations && info.end == SolveEnd::none) {
     double rz_before = 0, alpha = 0;
     bool first = true;
-    while (norm > goal && info.iterations < options.max_iterations) {
+    // Below the rounding of what it began with, the recursive residual tells nothing, and steps along it spoil the solution.
+    const double least = std::max(goal, 0x1p-50 * norm);
+    while (norm > least && info.iterations < options.max_iterations) {
       // A system may do everything in plain loops that cannot be interrupted.
       check_interrupt();
       if (info.iterations % project_every == project_every - 1) s.project(v.r);

@@ -4,7 +4,7 @@
 /// rounded once at the end.
 #pragma once
 
-#include "meniscus/numerics/exact_sum.hpp"
+#include "meniscus/numerics/sums/exact_sum.hpp"
 #include "meniscus/parallel/communicator.hpp"
 
 namespace meniscus::parallel {

@@ -184,21 +184,23 @@ class ScalarField(FieldArithmetic, _Field):
         """Return x, y[, z] of the samples, m, shaped to broadcast with `array`."""
         return self._grid.coordinates(self._on_side)
 
-    def sum(self) -> float:
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sum of the samples of the whole domain; collective.
 
         It is exact but for one rounding at the end, so that it does not depend on the blocks. A sample that several blocks see, or that is
-        on both sides of a periodic axis, counts once.
+        on both sides of a periodic axis, counts once. With arguments of NumPy's `sum` it is that of `array`.
         """
-        return float(_grid.global_sum(self._core))
+        if axis is dtype is out is None:
+            return float(_grid.global_sum(self._core))
+        return np.sum(self.array, axis=axis, dtype=dtype, out=out)
 
-    def max(self) -> float:
-        """Return the largest sample of the whole domain (NaN if one is NaN); collective."""
-        return float(_grid.global_range(self._core)[1])
+    def max(self, axis: Any = None, out: Any = None) -> Any:
+        """Return the largest sample of the whole domain (NaN if one is NaN); collective. With NumPy's arguments that of `array`."""
+        return float(_grid.global_range(self._core)[1]) if axis is out is None else np.max(self.array, axis=axis, out=out)
 
-    def min(self) -> float:
-        """Return the smallest sample of the whole domain (NaN if one is NaN); collective."""
-        return float(_grid.global_range(self._core)[0])
+    def min(self, axis: Any = None, out: Any = None) -> Any:
+        """Return the smallest sample of the whole domain (NaN if one is NaN); collective. With NumPy's arguments that of `array`."""
+        return float(_grid.global_range(self._core)[0]) if axis is out is None else np.min(self.array, axis=axis, out=out)
 
     def gather(self, root: int = 0) -> npt.NDArray[Any] | None:
         """Return the samples of the whole domain on rank `root`, None on others; collective. Raises ValueError for other ranks."""

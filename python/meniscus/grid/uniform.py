@@ -224,8 +224,10 @@ class Grid:
             own = (self._shape, self._spacing, self._origin, self._periodic, cells, None if error is None else str(error))
             for rank, other in enumerate(self._comm.gather(own)):
                 if other != own:
-                    raise ValueError(f"all ranks must make the same grid, but rank {rank} makes one with {other}, and rank "
-                                     f"{self._comm.rank} one with {own}")
+                    raise ValueError(
+                        f"all ranks must make the same grid, but rank {rank} makes one with {other}, and rank "
+                        f"{self._comm.rank} one with {own}"
+                    )
         if error is not None:
             raise error
         return cells

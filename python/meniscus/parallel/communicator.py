@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meniscus._meniscus import parallel as _parallel
+from meniscus.parallel import mpi
 
 RankError = _parallel.RankError
 """Error on all ranks after a failure on one of them; the sentence tells which, and why."""
@@ -146,9 +147,7 @@ def resolve(comm: Any) -> Communicator:
         return default()
     if isinstance(comm, Communicator):
         return comm
-    from meniscus.parallel import mpi
-
-    return mpi.communicator_of(comm)
+    return mpi.communicator_of(comm, Communicator)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def start_exchange(fields: Sequence[Exchanged], width: int | None = None) -> Exc
     Raises:
         TypeError, ValueError: something that is no field, fields on different grids, other fields on other ranks.
     """
-    listed = list(fields) if isinstance(fields, (list, tuple)) else [fields]
+    listed: list[Any] = list(fields) if isinstance(fields, (list, tuple)) else [fields]
     if not listed:
         raise ValueError("fields must hold at least one field")
     for f in listed:
@@ -83,4 +83,3 @@ def gather(field: Exchanged, root: int = 0) -> Any:
     if not isinstance(field, Exchanged):
         raise TypeError(f"field must be a field, not {field!r}")
     return field.gather(root)
-

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from meniscus._meniscus import parallel as _parallel
-from meniscus.parallel.communicator import Communicator
 
 FOLDER = Path(__file__).parents[1]
 """Folder of the MPI modules."""
 _MODULES = {"MPICH": "mpich", "Intel MPI": "mpich", "MVAPICH": "mpich", "MVAPICH2": "mpich", "Cray MPICH": "mpich", "Open MPI": "openmpi"}
 
 _keyval: int | None = None
+_C = TypeVar("_C")
 
 
 def built_modules() -> list[str]:
@@ -23,8 +24,8 @@ def built_modules() -> list[str]:
     return sorted(path.stem.removeprefix("_mpi_") for path in FOLDER.glob("_mpi_*.so"))
 
 
-def communicator_of(comm: Any) -> Communicator:
-    """Return the communicator for one of mpi4py, which is duplicated once; collective.
+def communicator_of(comm: Any, wrap: Callable[[Any, object], _C]) -> _C:
+    """Return what `wrap` makes of the communicator for one of mpi4py, which is duplicated once, and its library; collective.
 
     Raises:
         TypeError: `comm` is no communicator of mpi4py.
@@ -43,14 +44,14 @@ def communicator_of(comm: Any) -> Communicator:
         raise ValueError("comm must be a communicator of one group, not one between two")
     if _keyval is None:
         _keyval = mpi4py.Comm.Create_keyval()
-    known: Communicator | None = comm.Get_attr(_keyval)
+    known: _C | None = comm.Get_attr(_keyval)
     if known is not None:
         return known
     table, library = _table(mpi4py)
     handle = comm.handle if hasattr(comm, "handle") else mpi4py._handleof(comm)
-    made = Communicator(_parallel.mpi_communicator(table, handle), library)
+    made = wrap(_parallel.mpi_communicator(table, handle), library)
     comm.Set_attr(_keyval, made)
-    if made.size > 1:
+    if comm.Get_size() > 1:
         _abort_on_error(mpi4py)
     return made
 

@@ -1,7 +1,7 @@
 // Sums in bins: the same bits in any order and any division, and the sum of the terms rounded to a unit.
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/sums/binned_sum.hpp"
 #include "meniscus/core/random.hpp"
-#include "meniscus/numerics/exact_sum.hpp"
+#include "meniscus/numerics/sums/exact_sum.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/parallel/thread_blocks.hpp"
 

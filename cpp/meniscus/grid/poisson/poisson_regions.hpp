@@ -3,7 +3,7 @@
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/sums/binned_sum.hpp"
 
 #include <vector>
 

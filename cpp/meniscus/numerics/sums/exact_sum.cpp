@@ -1,4 +1,4 @@
-#include "meniscus/numerics/exact_sum.hpp"
+#include "meniscus/numerics/sums/exact_sum.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/sums/binned_sum.hpp"
 
-#include "meniscus/numerics/exact_sum.hpp"
+#include "meniscus/numerics/sums/exact_sum.hpp"
 
 #include <algorithm>
 
