@@ -17,6 +17,7 @@ import numpy as np
 
 from meniscus import __version__, core, scenes
 from meniscus.numerics.solve import ConvergenceError
+from meniscus.parallel.mpi import built_modules
 from meniscus.scenes.interrupts import Terminated
 from meniscus.scenes.progress import ProgressBar
 from meniscus.scenes.scene import choices_of
@@ -78,12 +79,18 @@ def info() -> str:
         ("build", "native (this machine only)" if build.get("native") else "portable"),
         ("threads", f"{core.num_threads()} of {os.cpu_count()} cores"),
         ("simd", f"{core.simd_level()}, {core.simd_width()} bits (supported: up to {core.simd_supported()})"),
-        ("mpi", "not built in"),
+        ("mpi", _mpi_modules()),
     ]
     for module, purpose in OPTIONAL.items():
         present = importlib.util.find_spec(module) is not None
         rows.append((module, f"{'present' if present else 'not installed'} ({purpose})"))
     return "\n".join(f"{name:12} {value}" for name, value in rows)
+
+
+def _mpi_modules() -> str:
+    """Return the MPIs that this build can use."""
+    names = {"mpich": "MPICH", "openmpi": "Open MPI"}
+    return f"modules for {' and '.join(names[m] for m in built_modules())}" if built_modules() else "not built in"
 
 
 def _parser() -> argparse.ArgumentParser:

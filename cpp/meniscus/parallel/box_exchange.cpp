@@ -10,8 +10,9 @@ void for_each_overlap(const IndexBox<D>& owned, const IndexBox<D>& window, const
   const auto floor_of = [](Index i, Index n) { return n == 0 ? 0 : (i >= 0 ? i / n : -((n - 1 - i) / n)); };
   Coord<D> first, last, k;
   for (std::size_t d = 0; d < D; ++d) {
-    k[d] = first[d] = floor_of(window.begin[d], period[d]);
-    last[d] = floor_of(window.end[d] - 1, period[d]);
+    // The owner of samples on sides may begin after the first one.
+    k[d] = first[d] = floor_of(window.begin[d] - owned.end[d] + 1, period[d]);
+    last[d] = floor_of(window.end[d] - 1 - owned.begin[d], period[d]);
   }
   for (;;) {
     IndexBox<D> image = owned;

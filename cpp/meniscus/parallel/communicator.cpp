@@ -30,6 +30,7 @@ void Communicator::start(PendingExchange&, std::span<const Message> outgoing, st
 }
 
 void Communicator::wait(PendingExchange&) {}
+void Communicator::abandon(PendingExchange&) {}
 
 std::optional<Failure> Communicator::agree(const char* text) {
   if (text) return Failure{rank(), text};

@@ -74,6 +74,8 @@ class Communicator {
   /// Transports that cannot work in the background do everything at the start.
   virtual void start(PendingExchange& pending, std::span<const Message> outgoing, std::span<const Message> incoming);
   virtual void wait(PendingExchange& pending);
+  /// Gives up an exchange that nobody will wait for: its memory may go. Only after a failure, see `agree`.
+  virtual void abandon(PendingExchange& pending);
 
   /// Collective: `all` becomes what every block hands in (`bytes` each), in the order of their numbers.
   virtual void gather(const void* own, std::size_t bytes, void* all) = 0;

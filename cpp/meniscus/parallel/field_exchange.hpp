@@ -36,6 +36,9 @@ class FieldExchange {
   /// Collective. `width`: layers of ghosts that are filled. Throws InvalidArgument on all blocks where one has other arrays.
   FieldExchange(std::shared_ptr<Communicator> communicator, const DomainBlock<D>& block, std::vector<ArrayPlace<D>> places,
                 int width);
+  ~FieldExchange() { communicator_->abandon(pending_); }
+  FieldExchange(const FieldExchange&) = delete;
+  FieldExchange& operator=(const FieldExchange&) = delete;
 
   /// Collective. The arrays must not be changed before `wait` has returned.
   void start(std::span<const ArrayMemory<D>> arrays);

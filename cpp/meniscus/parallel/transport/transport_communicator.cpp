@@ -126,7 +126,7 @@ void TransportCommunicator::exchange(std::span<const Message> outgoing, std::spa
     spare_.pop_back();
   }
   start(pending, outgoing, incoming);
-  finish(data_, pending.requests);
+  wait(pending);
   pending.requests.clear();
   spare_.push_back(std::move(pending.requests));
 }
@@ -139,13 +139,22 @@ void TransportCommunicator::start(PendingExchange& pending, std::span<const Mess
     break_off(pending.requests);
     throw;
   }
+  open_.push_back(&pending);
 }
 
-void TransportCommunicator::wait(PendingExchange& pending) { finish(data_, pending.requests); }
+void TransportCommunicator::wait(PendingExchange& pending) {
+  std::erase(open_, &pending);
+  finish(data_, pending.requests);
+}
 
-void TransportCommunicator::gather(const void* own, std::size_t bytes, void* all) { gather_over(data_, own, bytes, all); }
+void TransportCommunicator::abandon(PendingExchange& pending) {
+  std::erase(open_, &pending);
+  break_off(pending.requests);
+}
 
-void TransportCommunicator::gather_over(void* channel, const void* own, std::size_t bytes, void* all) {
+void TransportCommunicator::gather(const void* own, std::size_t bytes, void* all) { gather_over(data_, own, bytes, all, false); }
+
+void TransportCommunicator::gather_over(void* channel, const void* own, std::size_t bytes, void* all, bool listening) {
   const auto n = static_cast<std::size_t>(size_);
   rounds_.resize(n * bytes);
   if (bytes > 0) std::memcpy(rounds_.data(), own, bytes);
@@ -162,8 +171,8 @@ void TransportCommunicator::gather_over(void* channel, const void* own, std::siz
     std::vector<Request> requests;
     post(channel, {&out, 1}, {&in, 1}, requests);
     while (progress(channel, requests)) {
-      read_notes();
-      if (failing()) drain_all();
+      if (listening) read_notes();
+      if (listening && failing()) drain_all();
       table_.rest(channel);
     }
   }
@@ -244,20 +253,22 @@ std::optional<Failure> TransportCommunicator::agree(const char* text) {
   const auto n = static_cast<std::size_t>(size_);
   std::vector<std::uint8_t> failures(n);
   const std::uint8_t own = failed_ ? 1 : 0;
-  gather_over(control_, &own, 1, failures.data());
+  gather_over(control_, &own, 1, failures.data(), true);
   const bool any = std::any_of(failures.begin(), failures.end(), [](std::uint8_t f) { return f != 0; });
   if (!any) return std::nullopt;
+  for (PendingExchange* pending : std::vector(open_)) abandon(*pending);
   std::vector<Index> sent_by_all(n * n);
-  gather_over(control_, sent_.data(), n * sizeof(Index), sent_by_all.data());
+  gather_over(control_, sent_.data(), n * sizeof(Index), sent_by_all.data(), false);
   take_messages_sent_before(sent_by_all);
   for (std::size_t r = 0; r < n; ++r)
     while (failures[r] && !told_[r]) {
       read_notes();
       table_.rest(control_);
     }
-  // Nobody sends before all have thrown away what is left.
+  // Nobody sends before all have thrown away what is left. Who is through may fail again: that note is for the next time, so nobody
+  // listens here.
   std::uint8_t done = 1;
-  gather_over(control_, &done, 1, failures.data());
+  gather_over(control_, &done, 1, failures.data(), false);
   const Failure first = *noticed_;
   noticed_.reset();
   failed_ = false;

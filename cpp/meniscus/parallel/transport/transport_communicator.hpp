@@ -27,6 +27,7 @@ class TransportCommunicator final : public Communicator {
   void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) override;
   void start(PendingExchange& pending, std::span<const Message> outgoing, std::span<const Message> incoming) override;
   void wait(PendingExchange& pending) override;
+  void abandon(PendingExchange& pending) override;
   void gather(const void* own, std::size_t bytes, void* all) override;
   std::optional<Failure> agree(const char* text) override;
   bool poisons_ghosts() const override { return poisons_; }
@@ -43,7 +44,7 @@ class TransportCommunicator final : public Communicator {
   void finish(void* channel, std::vector<Request>& requests);
   bool progress(void* channel, std::vector<Request>& requests);
   void break_off(std::vector<Request>& requests);
-  void gather_over(void* channel, const void* own, std::size_t bytes, void* all);
+  void gather_over(void* channel, const void* own, std::size_t bytes, void* all, bool listening);
   void read_notes();
   void tell_all(const char* text);
   bool drain(int from);
@@ -59,6 +60,7 @@ class TransportCommunicator final : public Communicator {
   Traffic traffic_;
   std::vector<std::vector<Request>> spare_;  ///< lists of requests for reuse
   std::vector<std::byte> rounds_, trash_;
+  std::vector<PendingExchange*> open_;       ///< exchanges that have begun and not ended
   std::vector<Index> sent_, received_;  ///< messages on the data channel since the last failure, by rank
   bool failed_ = false;                 ///< whether this rank has told the others that it failed
   std::optional<Failure> noticed_;      ///< the failed rank with the lowest number that is known of
