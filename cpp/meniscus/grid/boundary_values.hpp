@@ -1,7 +1,7 @@
 /// Boundary functions evaluated on whole boxes of samples, with one call of the function per box.
 #pragma once
 
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/blocks/far_samples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -58,10 +58,16 @@ void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const Sam
 /// stencil. It is bounded, so that the prepared values stay in proportion to the field.
 inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
 
-/// Given values beyond the ghosts, for traces that leave them. Without this, each such sample costs a call of the function.
+/// The same for samples of other blocks, which must all be there.
+inline Index far_reach(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin + 1, 1e9)); }
+
+/// Values beyond the ghosts, for traces that leave them: given ones (without this, each such sample costs a call of the function)
+/// and the samples of other blocks.
 template <int D>
 class FarValues {
  public:
+  FarSamples<D> samples;
+
   /// Evaluates the functions of all sides up to `width` samples out; does nothing where that is within the ghosts.
   void prepare(const FieldLayout<D>& layout, Index width, double time);
 
@@ -79,11 +85,15 @@ class FarValues {
   std::array<Side, 2 * D> sides_;
 };
 
-/// The same for every component of a velocity.
+/// The same for every component of a velocity. Collective.
 template <class T, int D>
 std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cfl, double time) {
   std::array<FarValues<D>, D> far;
-  for (int d = 0; d < D; ++d) far[static_cast<std::size_t>(d)].prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
+  for (int d = 0; d < D; ++d) {
+    FarValues<D>& f = far[static_cast<std::size_t>(d)];
+    f.prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
+    f.samples.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cfl, 1));
+  }
   return far;
 }
 

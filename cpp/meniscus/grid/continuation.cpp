@@ -25,19 +25,63 @@ double given_at(const FieldLayout<D>& layout, int axis, int upper, const Coord<D
   return value;
 }
 
-/// The image of a resolved index that the block or its ghosts hold, around a periodic axis.
+/// Replaces a resolved index by its image that the block or its ghosts hold, around a periodic axis; false where they do not.
 template <int D>
-Index index_in_block(const FieldLayout<D>& layout, int axis, Index index) {
+bool find_in_block(const FieldLayout<D>& layout, int axis, Index& index) {
   const Index end = layout.extents()[axis] + ghost_width;
   const auto stored = [&](Index i) { return i >= -ghost_width && i < end; };
-  if (stored(index)) return index;
+  if (stored(index)) return true;
   const auto a = static_cast<std::size_t>(axis);
   if (layout.grid.periodic()[a])
     for (const Index i : {index - layout.grid.shape()[a], index + layout.grid.shape()[a]})
-      if (stored(i)) return i;
-  throw OutsideGhosts("a trace along axis " + std::to_string(axis) + " asks for sample " +
-                      std::to_string(index + layout.grid.first_cell()[a]) + ", which lies beyond the " +
-                      std::to_string(ghost_width) + " ghosts of its block: take a shorter step");
+      if (stored(i)) {
+        index = i;
+        return true;
+      }
+  return false;
+}
+
+/// The sample of another block.
+template <int D>
+double sample_beyond_ghosts(const FieldLayout<D>& layout, Coord<D> c, const FarValues<D>* far) {
+  for (std::size_t d = 0; d < D; ++d) c[d] += layout.grid.first_cell()[d];
+  if (far)
+    if (const double* value = far->samples.find(c)) return *value;
+  std::string index;
+  for (std::size_t d = 0; d < D; ++d) index += (d ? ", " : "") + std::to_string(c[d]);
+  throw OutsideGhosts("a trace asks for sample (" + index + "), which lies beyond the " + std::to_string(ghost_width) +
+                      " ghosts of its block");
+}
+
+/// Change of a sample where a ghost along one axis is filled from it.
+struct GhostStep {
+  double scale = 1.0, offset = 0.0;
+  bool by_function = false;
+};
+
+/// Whether a domain of one block has the sample among its own and its ghosts.
+template <int D>
+bool in_ghosts_of_domain(const FieldLayout<D>& layout, const Coord<D>& index) {
+  const Coord<D> samples = layout.stagger.extents(layout.grid.shape());
+  bool inside = true;
+  for (std::size_t d = 0; d < D; ++d) {
+    const Index i = index[d] + layout.grid.first_cell()[d];
+    inside &= i >= -ghost_width && i < samples[d] + ghost_width;
+  }
+  return inside;
+}
+
+/// A sample continued along the axes from `first` on, as ghosts are filled.
+template <class T, int D>
+T after_steps(const std::array<GhostStep, D>& steps, T value, int first) {
+  for (auto d = static_cast<std::size_t>(first); d < D; ++d) {
+    const GhostStep& s = steps[d];
+    if (s.by_function)
+      value = static_cast<T>(s.offset + s.scale * static_cast<double>(value));
+    else if (s.scale != 1.0 || s.offset != 0.0)
+      value = static_cast<T>(static_cast<T>(s.scale) * value + static_cast<T>(s.offset));
+  }
+  return value;
 }
 
 }  // namespace
@@ -76,6 +120,10 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
   Coord<D> c = index;
   double scale = 1.0;
   double offset = 0.0;
+  bool stored = true;
+  // Ghosts are filled axis by axis in T; what a domain of one block finds in a ghost has the rounding of that.
+  const bool ghost = layout.grid.block().cut() && in_ghosts_of_domain<D>(layout, index);
+  std::array<GhostStep, D> steps;
   for (int d = D - 1; d >= 0; --d) {
     const auto axis = static_cast<std::size_t>(d);
     const Index n = samples[axis];
@@ -97,18 +145,30 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
         continue;
       }
       c[axis] = i - first[axis];
-      if (rule.kind == GhostRule::Kind::value)
-        return static_cast<T>(offset + scale * given_at<D>(layout, d, upper, c, time, far));
+      GhostStep& step = steps[axis];
+      if (rule.kind == GhostRule::Kind::value) {
+        const double given = given_at<D>(layout, d, upper, c, time, far);
+        if (ghost) return after_steps<T, D>(steps, static_cast<T>(step.offset + step.scale * given), d + 1);
+        return static_cast<T>(offset + scale * given);
+      }
       if (rule.odd) {
-        offset += scale * 2.0 * given_at<D>(layout, d, upper, c, time, far);
+        const double given = given_at<D>(layout, d, upper, c, time, far);
+        offset += scale * 2.0 * given;
         scale = -scale;
+        step.offset += step.scale * 2.0 * given;
+        step.scale = -step.scale;
+        step.by_function |= rule.function != nullptr;
       }
       i = mirrored(i, n, on_side, upper);
     }
     c[axis] = i - first[axis];
-    if (layout.grid.block().cut(d)) c[axis] = index_in_block(layout, d, c[axis]);
+    if (layout.grid.block().cut(d)) stored &= find_in_block(layout, d, c[axis]);
   }
-  return static_cast<T>(offset + scale * static_cast<double>(*view.at(c)));
+  if (ghost) {
+    const T sample = stored ? *view.at(c) : static_cast<T>(sample_beyond_ghosts<D>(layout, c, far));
+    return after_steps<T, D>(steps, sample, 0);
+  }
+  return static_cast<T>(offset + scale * (stored ? static_cast<double>(*view.at(c)) : sample_beyond_ghosts<D>(layout, c, far)));
 }
 
 template AxisImage resolve_axis<2>(const FieldLayout<2>&, int, Index);

@@ -28,8 +28,8 @@ template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
 
 /// Continued value at `index`, from owned samples only, and beyond sides shared with other blocks from ghosts, which must be
-/// filled; positions beyond those throw OutsideGhosts. Given values are taken from `far` if it contains them; otherwise boundary
-/// functions are evaluated at one position at a time.
+/// filled. Beyond those, samples are taken from `far`; where it does not have them, OutsideGhosts is thrown. Given values are
+/// taken from `far` if it contains them; otherwise boundary functions are evaluated at one position at a time.
 template <class T, int D>
 T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
                   const FarValues<D>* far = nullptr);

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/simd.hpp"
-#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/blocks/row_sums.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
 #include <cmath>
@@ -37,19 +37,22 @@ void for_rows(const Coord<D>& extents, Body&& body) {
 
 template <class T, int D>
 double sum_samples(const Field<T, D>& field, const std::uint8_t* mask) {
-  require_one_block(field.grid(), "a sum of samples");
   const FieldView<const T, D> view = field.view();
-  const Index length = view.extents[D - 1];
-  return reduce_rows<D>(
-      view.extents, 0.0,
-      [&](const Coord<D>& c, Index first) {
-        const T* row = view.at(c);
-        double sum = 0.0;
-        for (Index k = 0; k < length; ++k)
-          if (!mask || mask[first + k]) sum += static_cast<double>(row[k]);
-        return sum;
-      },
-      [](double a, double b) { return a + b; });
+  const Coord<D> strides = c_strides<D>(view.extents);
+  // Samples on the side between two blocks count once, with the lower one.
+  Coord<D> copies{};
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    if (field.grid().first_cell()[a] > 0) copies[a] = field.layout().halo.first_owned(d);
+  }
+  return sum_of_rows<D>(field.grid(), view.extents, [&](const Coord<D>& c, Index count, double* out) {
+    const T* row = view.at(c);
+    const std::uint8_t* where = mask ? mask + dot<D>(c, strides) : nullptr;
+    bool copy = false;
+    for (std::size_t d = 0; d + 1 < D; ++d) copy |= c[d] < copies[d];
+    for (Index k = 0; k < count; ++k) out[k] = !copy && (!where || where[k]) ? static_cast<double>(row[k]) : 0.0;
+    if (c[D - 1] < copies[D - 1]) out[0] = 0.0;
+  });
 }
 
 template <class T, int D>

@@ -7,11 +7,11 @@
 
 namespace meniscus::grid {
 
-/// Sum of the samples, in double precision and a fixed order.
+/// Collective: sum of the samples of all blocks, with the same bits on any of them. Samples of two blocks count once.
 template <class T, int D>
 double sum_samples(const Field<T, D>& field, const std::uint8_t* mask);
 
-/// Largest |sample - reference|: zero where there is no sample, infinite where one is not finite.
+/// Largest |sample - reference|: zero where there is no sample, infinite where one is not finite. Of all blocks.
 template <class T, int D>
 double largest_deviation(const Field<T, D>& field, double reference, const std::uint8_t* mask);
 

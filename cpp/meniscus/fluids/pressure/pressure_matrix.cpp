@@ -4,6 +4,7 @@
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -47,7 +48,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   // An interruption on the way leaves a matrix that belongs to nothing.
   const bool was_prepared = prepared_;
   prepared_ = false;
-  const bool changed = set_matrix(problem) || !was_prepared;
+  const bool changed = parallel::global_any(*grid_.communicator(), set_matrix(problem) || !was_prepared);
   if (!was_prepared) changes_.mark_all(layout_);
   prepared_ = !changed;
   return changed;
@@ -174,6 +175,7 @@ void PressureSolver<D>::set_reference_density(const PressureProblem<T, D>& probl
         return least;
       },
       [](double x, double y) { return std::min(x, y); });
+  reference_density_ = parallel::global_min(*grid_.communicator(), reference_density_);
   require(reference_density_ > 0, "density must be positive and finite everywhere");
 }
 

@@ -206,9 +206,7 @@ void PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report)
 template <int D>
 void PressureSolver<D>::add_at_walls(const std::vector<double>& excess) {
   const auto& intervals = poisson_.regions().intervals();
-  walls_.assign(excess.size(), 0.0);
-  for (const auto& u : intervals)
-    for (Index i = u.index; i < u.index + u.count; ++i) walls_[static_cast<std::size_t>(u.region)] += wall_area(i);
+  poisson_.regions().sum_terms([this](Index i) { return wall_area(i); }, walls_);
   for (const auto& u : intervals) {
     const auto r = static_cast<std::size_t>(u.region);
     if (excess[r] == 0 || walls_[r] == 0) continue;

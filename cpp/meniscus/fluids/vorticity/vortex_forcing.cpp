@@ -8,6 +8,7 @@
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -73,11 +74,14 @@ MENISCUS_INLINE T decay(T y) {
   return T(0.77880078307140486825) * exponential_tail<1, degree>(T(0.25) - y);
 }
 
-/// The faces of a component that may change, and their positions.
+/// The faces of a component that may change, in the whole domain, and their positions.
 template <int D>
 struct ComponentFaces {
   std::array<grid::ImagedRange, D> along;
   std::array<double, D> shift;
+  /// Those of the block: [begin, end) of the above; `first` is the place of the block.
+  Coord<D> begin, end, first;
+  bool cut;
 
   template <class T>
   ComponentFaces(const grid::MacField<T, D>& velocity, int axis) {
@@ -90,6 +94,22 @@ struct ComponentFaces {
       return grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
     };
     along[static_cast<std::size_t>(axis)].trim(given(0), given(1));
+    const grid::Grid<D>& grid = velocity.grid();
+    first = grid.first_cell();
+    cut = grid.block().cut();
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
+      begin[a] = std::max(along[a].begin, first[a] + layout.halo.first_owned(d));
+      end[a] = std::min(along[a].end, first[a] + layout.extents()[a]);
+    }
+  }
+
+  /// Whether the block has the row at the given indices of all axes but the last.
+  bool has_row(const Coord<D>& index) const {
+    bool own = true;
+    for (std::size_t d = 0; d + 1 < D; ++d) own &= index[d] >= begin[d] && index[d] < end[d];
+    return own;
   }
 
   /// First and last index within `reach` cells of coordinate x.
@@ -223,6 +243,20 @@ Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, i
   return sum;
 }
 
+/// Adds forces on consecutive faces to those that the block has: as many as in a domain of one block.
+template <class T, int D>
+void add_in_block(const ComponentFaces<D>& faces, Coord<D> to, Index k, int count, const FaceBlock<T>& f,
+                  const grid::FieldView<T, D>& u) {
+  if (faces.along[D - 1].end - to[D - 1] >= face_block) count = face_block;
+  for (int l = 0; l < count; ++l) {
+    to[D - 1] = faces.along[D - 1].owner(k + l);
+    if (to[D - 1] < faces.begin[D - 1] || to[D - 1] >= faces.end[D - 1]) continue;
+    Coord<D> own;
+    for (std::size_t d = 0; d < D; ++d) own[d] = to[d] - faces.first[d];
+    *u.at(own) += f[static_cast<std::size_t>(l)];
+  }
+}
+
 /// Adds what the particle does to the faces of planes [begin, end) across axis 0.
 template <VortexKernel kernel_type, class T, int D>
 void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, T mean, Index begin, Index end,
@@ -231,6 +265,7 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
     for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.along[d].owner(index[d]);
+    if (faces.cut && !faces.has_row(to)) return;
     for (Index k = k0; k <= k1; k += face_block) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
@@ -238,6 +273,10 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
       for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
       const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
       to[D - 1] = faces.along[D - 1].owner(k);
+      if (faces.cut) {
+        add_in_block<T, D>(faces, to, k, count, f, u);
+        continue;
+      }
       T* row_of_faces = u.at(to);
       // Beyond the last face that the particle reaches the force is zero, so whole blocks may be added inside of the domain.
       const Index room = faces.along[D - 1].end - to[D - 1];
@@ -288,8 +327,31 @@ void find_means(const Source<T, D>* sources, Index n, const std::array<Component
   });
 }
 
+/// One particle as all blocks see it: in the order of the ids, in which one block has them.
+template <class T, int D>
+struct KnownSource {
+  std::int64_t id;
+  Source<T, D> source;
+  std::array<T, D> means;
+};
+
+template <class T, int D>
+std::vector<KnownSource<T, D>> sources_of_all_blocks(parallel::Communicator& communicator, const Source<T, D>* sources,
+                                                     const T* means, const std::int64_t* ids, Index n) {
+  std::vector<KnownSource<T, D>> own(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) {
+    KnownSource<T, D>& s = own[static_cast<std::size_t>(i)];
+    s = {ids[i], sources[i], {}};
+    std::copy_n(means + i * D, D, s.means.begin());
+  }
+  auto all = parallel::gather_lists(communicator, own);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return all;
+}
+
 template <VortexKernel kernel_type, class T, int D>
-void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, Index n, bool balance, Workspace& workspace) {
+void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, const std::int64_t* ids, Index n, bool balance,
+                Workspace& workspace) {
   const auto faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
     return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
   }(std::make_index_sequence<static_cast<std::size_t>(D)>());
@@ -298,15 +360,20 @@ void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, Ind
     find_means<kernel_type, T, D>(sources, n, faces, means.data());
   else
     std::fill_n(means.data(), n * D, T(0));
+  const bool cut = velocity.grid().block().cut();
+  std::vector<KnownSource<T, D>> all;
+  if (cut) all = sources_of_all_blocks<T, D>(*velocity.grid().communicator(), sources, means.data(), ids, n);
 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
     const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
     const grid::FieldView<T, D> u = velocity.component(d).view();
     // Every task owns some planes, and goes through the particles in their order.
-    parallel_for(f.along[0].begin, f.along[0].end, slab_planes, [&](Index begin, Index end) {
+    parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
       simd_dispatch([&] {
-        for (Index i = 0; i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
+        for (const KnownSource<T, D>& s : all)
+          scatter<kernel_type>(s.source, f, d, s.means[static_cast<std::size_t>(d)], begin, end, u);
+        for (Index i = 0; !cut && i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
       });
     });
   }
@@ -334,7 +401,6 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
   const VortexColumns<T, D> columns(particles);
   const Index n = particles.size();
   const grid::Grid<D>& grid = velocity.grid();
-  grid::require_one_block(grid, "forcing by vortex particles");
   const double h = grid.spacing();
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
@@ -359,10 +425,11 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
     for (Index k = 0; k < width; ++k)
       s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
+  const auto* ids = reinterpret_cast<const std::int64_t*>(particles.ids().data.data());
   if (options.kernel == VortexKernel::gaussian)
-    add_forces<VortexKernel::gaussian>(velocity, sources.data(), n, options.balance, workspace);
+    add_forces<VortexKernel::gaussian>(velocity, sources.data(), ids, n, options.balance, workspace);
   else
-    add_forces<VortexKernel::tent>(velocity, sources.data(), n, options.balance, workspace);
+    add_forces<VortexKernel::tent>(velocity, sources.data(), ids, n, options.balance, workspace);
   velocity.fill_ghosts(options.time);
 }
 

@@ -1,26 +1,13 @@
 #include "meniscus/fluids/vorticity/vorticity.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/blocks/row_sums.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace meniscus::fluids {
 namespace {
-
-/// Sums body(row coordinate), one number per row of `extents`, in a fixed tree.
-template <int D, class Body>
-double sum_rows(const Coord<D>& extents, Body&& body) {
-  const Index length = extents[D - 1];
-  return parallel_reduce(
-      0, product<D>(extents) / length, std::max<Index>(1, 8192 / length), 0.0,
-      [&](Index begin, Index end) {
-        double sum = 0.0;
-        for (Index r = begin; r < end; ++r) sum += body(grid::row_start<D>(extents, r));
-        return sum;
-      },
-      [](double a, double b) { return a + b; });
-}
 
 template <int D>
 double cell_volume(const grid::Grid<D>& grid) {
@@ -57,45 +44,42 @@ void compute_vorticity(grid::MacField<T, D>& velocity, double time,
 
 template <class T, int D>
 double enstrophy(grid::MacField<T, D>& velocity, double time) {
-  grid::require_one_block(velocity.grid(), "the enstrophy");
   velocity.fill_ghosts(time);
   const CellGradient<T, D> gradient(velocity);
-  const Coord<D>& cells = velocity.grid().local_shape();
-  return 0.5 * cell_volume(velocity.grid()) * sum_rows<D>(cells, [&](const Coord<D>& c) {
-           double sum = 0.0;
+  const grid::Grid<D>& grid = velocity.grid();
+  return 0.5 * cell_volume(grid) *
+         grid::sum_of_rows<D>(grid, grid.local_shape(), [&](const Coord<D>& c, Index count, double* out) {
+           std::fill_n(out, count, 0.0);
            for (int i = 0; i < vorticity_components<D>; ++i) {
              const auto [a, b] = curl_axes<D>(i);
              const T* first = gradient.lower_face(a, c);
              const T* second = gradient.lower_face(b, c);
-             for (Index k = 0; k < cells[D - 1]; ++k) {
+             for (Index k = 0; k < count; ++k) {
                const auto w = static_cast<double>(gradient.across(b, a, second + k) - gradient.across(a, b, first + k));
-               sum += w * w;
+               out[k] += w * w;
              }
            }
-           return sum;
          });
 }
 
 template <class T, int D>
 double kinetic_energy(const grid::MacField<T, D>& velocity) {
   const grid::Grid<D>& grid = velocity.grid();
-  grid::require_one_block(grid, "the kinetic energy");
   double total = 0.0;
   for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
     const grid::FieldView<const T, D> u = velocity.component(d).view();
-    const Index last = u.extents[static_cast<std::size_t>(d)] - 1;
+    const Index last = u.extents[axis] - 1;
     // The block below owns a shared face; half the volume of a face on a side of the domain lies outside.
     const double at_first = grid.shared(d, 0) ? 0.0 : 0.5;
     const double at_last = grid.shared(d, 1) ? 1.0 : 0.5;
-    const auto weight = [&](Index face) { return face == 0 ? at_first : face == last ? at_last : 1.0; };
-    total += sum_rows<D>(u.extents, [&](const Coord<D>& c) {
+    total += grid::sum_of_rows<D>(grid, u.extents, [&](const Coord<D>& c, Index count, double* out) {
       const T* row = u.at(c);
-      double sum = 0.0;
-      for (Index k = 0; k < u.extents[D - 1]; ++k) {
+      for (Index k = 0; k < count; ++k) {
         const auto v = static_cast<double>(row[k]);
-        sum += (d == D - 1 ? weight(k) : 1.0) * (v * v);
+        const Index face = d == D - 1 ? c[axis] + k : c[axis];
+        out[k] = (face == 0 ? at_first : face == last ? at_last : 1.0) * (v * v);
       }
-      return d == D - 1 ? sum : weight(c[static_cast<std::size_t>(d)]) * sum;
     });
   }
   return 0.5 * cell_volume(grid) * total;

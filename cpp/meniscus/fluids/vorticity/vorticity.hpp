@@ -11,12 +11,12 @@ template <class T, int D>
 void compute_vorticity(grid::MacField<T, D>& velocity, double time,
                        const std::array<grid::Field<T, D>*, vorticity_components<D>>& out);
 
-/// Half the integral of |curl u|^2 over the domain, m^D/s^2, from the cell centres.
+/// Half the integral of |curl u|^2 over the domain, m^D/s^2, from the cell centres. Collective.
 template <class T, int D>
 double enstrophy(grid::MacField<T, D>& velocity, double time);
 
 /// Half the integral of |u|^2 over the domain, m^(D + 2)/s^2: each component from its own faces, those on sides that are not
-/// periodic with half a cell each.
+/// periodic with half a cell each. Collective.
 template <class T, int D>
 double kinetic_energy(const grid::MacField<T, D>& velocity);
 

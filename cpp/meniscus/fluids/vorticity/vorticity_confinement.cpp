@@ -4,8 +4,10 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <cmath>
 #include <limits>
@@ -49,6 +51,18 @@ struct PaddedCells {
   }
 };
 
+/// Whether the mean of the corners of a cell is not positive.
+template <int D>
+bool in_solid(const grid::FieldView<const double, D>& phi, const Coord<D>& cell) {
+  double sum = 0.0;
+  for (int q = 0; q < 1 << D; ++q) {
+    Coord<D> corner = cell;
+    for (std::size_t d = 0; d < D; ++d) corner[d] += (q >> d) & 1;
+    sum += *phi.at(corner);
+  }
+  return sum <= 0.0;
+}
+
 /// Cells with their centre in the solid; beyond the domain, those of the nearest cell or the periodic image.
 template <int D>
 void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>& cells, std::uint8_t* marks) {
@@ -59,15 +73,33 @@ void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>&
       Coord<D> c = first;
       c[D - 1] += k;
       c = grid::nearest_cell<D>(grid, c);
-      double sum = 0.0;
-      for (int q = 0; q < 1 << D; ++q) {
-        Coord<D> corner = c;
-        for (std::size_t d = 0; d < D; ++d) corner[d] += (q >> d) & 1;
-        sum += *phi.at(corner);
-      }
-      marks[i + k] = sum <= 0.0;
+      marks[i + k] = in_solid<D>(phi, c);
     }
   });
+}
+
+/// The same on a domain that is cut into blocks, where the neighbours know their cells.
+template <int D>
+void mark_solid_cells_of_blocks(const grid::Field<double, D>& solid, const PaddedCells<D>& cells, std::uint8_t* marks,
+                                Workspace& workspace) {
+  std::array<grid::GhostRule, 2 * D> nearest;
+  for (grid::GhostRule& rule : nearest) rule.kind = grid::GhostRule::Kind::clamp;
+  const grid::FieldLayout<D> layout(solid.grid(), grid::Stagger<D>::cell(), nearest);
+  const auto storage = workspace.take<std::uint8_t>(layout.storage_size());
+  const grid::FieldView<std::uint8_t, D> own = layout.view(storage.data());
+  const grid::FieldView<const double, D> phi = solid.view();
+  grid::parallel_rows<D>(own.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = grid::row_start<D>(own.extents, r);
+      std::uint8_t* row = own.at(c);
+      for (Index k = 0; k < own.extents[D - 1]; ++k) {
+        c[D - 1] = k;
+        row[k] = in_solid<D>(phi, c);
+      }
+    }
+  });
+  grid::fill_ghosts(layout, storage.data(), 0.0);
+  cells.for_each_row(0, [&](const Coord<D>& first, Index i, Index count) { std::copy_n(own.at(first), count, marks + i); });
 }
 
 template <class T, int D>
@@ -97,7 +129,7 @@ void vorticity_and_magnitude(const grid::MacField<T, D>& velocity, const PaddedC
   });
 }
 
-/// Largest magnitude in the domain.
+/// Largest magnitude in the block.
 template <class T, int D>
 double largest(const PaddedCells<D>& cells, const Coord<D>& shape, const T* magnitude) {
   const Index length = shape[D - 1];
@@ -206,7 +238,6 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
                                double time, Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
-  grid::require_one_block(velocity.grid(), "vorticity confinement");
   require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
   require_finite(velocity);
   velocity.fill_ghosts(time);
@@ -223,13 +254,17 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   }
   const auto magnitude = workspace.take<T>(size);
   const auto marks = workspace.take<std::uint8_t>(solid ? size : 1);
-  if (solid) mark_solid_cells(solid->levelset(), cells, marks.data());
+  if (solid && grid.block().cut())
+    mark_solid_cells_of_blocks(solid->levelset(), cells, marks.data(), workspace);
+  else if (solid)
+    mark_solid_cells(solid->levelset(), cells, marks.data());
 
   Components<T, D> omega;
   std::copy_n(f.begin(), omega.size(), omega.begin());
   vorticity_and_magnitude(velocity, cells, omega, magnitude.data());
-  const double flat = std::max(1e-6 * largest<T, D>(cells, grid.local_shape(), magnitude.data()) / h,
-                               16.0 * std::numeric_limits<T>::epsilon() * grid::max_component_speed(velocity) / (h * h));
+  const double peak = parallel::global_max(*grid.communicator(), largest<T, D>(cells, grid.local_shape(), magnitude.data()));
+  const double flat =
+      std::max(1e-6 * peak / h, 16.0 * std::numeric_limits<T>::epsilon() * grid::max_component_speed(velocity) / (h * h));
   // The least positive number keeps zero gradients out where even the bound underflows.
   const ForceRule<T> rule{static_cast<T>(0.5 / h), static_cast<T>(dt * epsilon * h),
                           std::max(static_cast<T>(flat * flat), std::numeric_limits<T>::min())};

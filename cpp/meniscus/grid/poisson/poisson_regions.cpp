@@ -225,6 +225,11 @@ void PoissonRegions<D>::sum(const double* values, std::vector<double>& sums) con
 }
 
 template <int D>
+void PoissonRegions<D>::sum_terms(const std::function<double(Index)>& term, std::vector<double>& sums) const {
+  accumulate(term, sums);
+}
+
+template <int D>
 void PoissonRegions<D>::sum_squares(const double* values, std::vector<double>& sums) const {
   accumulate([=](Index i) { return values[i] * values[i]; }, sums);
 }

@@ -5,6 +5,7 @@
 #include "meniscus/grid/poisson/face_matrix.hpp"
 #include "meniscus/numerics/sums/binned_sum.hpp"
 
+#include <functional>
 #include <vector>
 
 namespace meniscus::grid {
@@ -40,6 +41,8 @@ class PoissonRegions {
   /// Sum of the values over each region, bit-identical on any number of threads and blocks. `sums` is resized. Sums are
   /// collective.
   void sum(const double* values, std::vector<double>& sums) const;
+  /// The same of term(index).
+  void sum_terms(const std::function<double(Index)>& term, std::vector<double>& sums) const;
   /// Sum of the squares over each region.
   void sum_squares(const double* values, std::vector<double>& sums) const;
   /// Adds a number per region to its values.

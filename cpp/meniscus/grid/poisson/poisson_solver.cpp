@@ -63,7 +63,8 @@ void PoissonSolver<D>::prepare() {
 template <int D>
 void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
   const CellLayout<D>& layout = matrix.layout;
-  const bool whole = changed.all() || matrix.masses.size() > 0 || !(prepared_layout_ == layout) ||
+  // What changes in one block concerns its neighbours too.
+  const bool whole = layout.halo.block().cut() || changed.all() || matrix.masses.size() > 0 || !(prepared_layout_ == layout) ||
                      prepared_coupling_ != matrix.open_coupling || prepared_mass_ != matrix.mass;
   const bool fresh = changed.all() || !(prepared_layout_ == layout);
   // An interruption on the way leaves parts of two matrices.

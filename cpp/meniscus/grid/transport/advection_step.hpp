@@ -28,6 +28,7 @@ class AdvectionStep {
       : layout_(layout),
         velocity_(velocity),
         far_width_(far_width(cfl, stencil_margin(options.pass.interpolation))),
+        far_reach_(far_reach(cfl, stencil_margin(options.pass.interpolation))),
         options_(options),
         masks_(masks),
         workspace_(workspace) {}
@@ -116,6 +117,7 @@ class AdvectionStep {
   void pass(SampleBlock<T> samples, double time, double dt, Consume&& consume) {
     fill_ghosts(layout_, samples.storage, time);
     far_.prepare(layout_, far_width_, time);
+    far_.samples.fetch(layout_, static_cast<const T*>(samples.storage), far_reach_);
     const FieldView<T, D> v = layout_.view(samples.storage);
     const SampleSource<T, D> source{&layout_, {v.origin, v.extents, v.strides}, time, &far_};
     const TransportPass<T, D> block{options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden()};
@@ -129,7 +131,7 @@ class AdvectionStep {
 
   const FieldLayout<D>& layout_;
   const VelocitySource<T, D>& velocity_;
-  Index far_width_;
+  Index far_width_, far_reach_;
   FarValues<D> far_;
   const AdvectOptions& options_;
   const TransportMasks<T, D>& masks_;
