@@ -248,7 +248,8 @@ def _cells_of(blocks: object, shape: tuple[int, ...], ranks: int) -> Blocks:
             raise ValueError(f"the blocks along axis {axis} have {sum(parts)} cells together, the domain has {n}")
         if len(parts) > 1 and min(parts) < LEAST_CELLS:
             raise ValueError(
-                f"a block of {min(parts)} cells along axis {axis} is thinner than the ghosts of its neighbours; it needs at least {LEAST_CELLS}"
+                f"a block of {min(parts)} cells along axis {axis} is thinner than the ghosts of its neighbours; "
+                f"it needs at least {LEAST_CELLS}"
             )
         cells.append(parts)
     count = int(np.prod([len(parts) for parts in cells]))
