@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class Grid:
 
     def agreement(self) -> AbstractContextManager[None]:
         """Return a context that all ranks leave by an error if one of them does; see `parallel.Communicator.agreement`."""
-        return self._comm.agreement()
+        return nullcontext() if self._comm.size == 1 else self._comm.agreement()
 
     def exchange_plan(self, places: tuple[tuple[tuple[int, ...], int], ...], width: int) -> Any:
         """Return the plan that fills ghosts of arrays with these positions and item sizes; made once, collectively."""
@@ -224,8 +224,10 @@ class Grid:
             own = (self._shape, self._spacing, self._origin, self._periodic, cells, None if error is None else str(error))
             for rank, other in enumerate(self._comm.gather(own)):
                 if other != own:
-                    raise ValueError(f"all ranks must make the same grid, but rank {rank} makes one with {other}, and rank "
-                                     f"{self._comm.rank} one with {own}")
+                    raise ValueError(
+                        f"all ranks must make the same grid, but rank {rank} makes one with {other}, and rank "
+                        f"{self._comm.rank} one with {own}"
+                    )
         if error is not None:
             raise error
         return cells
@@ -246,7 +248,8 @@ def _cells_of(blocks: object, shape: tuple[int, ...], ranks: int) -> Blocks:
             raise ValueError(f"the blocks along axis {axis} have {sum(parts)} cells together, the domain has {n}")
         if len(parts) > 1 and min(parts) < LEAST_CELLS:
             raise ValueError(
-                f"a block of {min(parts)} cells along axis {axis} is thinner than the ghosts of its neighbours; it needs at least {LEAST_CELLS}"
+                f"a block of {min(parts)} cells along axis {axis} is thinner than the ghosts of its neighbours; "
+                f"it needs at least {LEAST_CELLS}"
             )
         cells.append(parts)
     count = int(np.prod([len(parts) for parts in cells]))

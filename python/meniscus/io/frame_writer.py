@@ -29,8 +29,8 @@ class FrameWriter:
                 frames.write(body.time, jelly=mesh.moved(body.positions))
 
     Each file appears only once it is complete. `frames.pvd` lists the files of all frames with their times, after each frame. The folder
-    belongs to this writer until it is closed, and another one is refused. Within `parallel.ranks` all ranks make the writer together and write
-    each frame together; fields and particles then are files of each rank, with one that names them.
+    belongs to this writer until it is closed, and another one is refused. Within `parallel.ranks` all ranks make the writer and write each
+    frame together; fields and particles then are files of each rank, with one that names them.
 
     Args:
         folder: made if it is not there; frames in it are replaced by those of the same numbers.

@@ -137,5 +137,7 @@ def _on_cells(name: str, array: npt.NDArray[Any], grid: Grid | None) -> bool:
     shape = array.shape[: grid.dimension]
     nodes = tuple(n + 1 for n in grid.local_shape)
     if array.ndim > grid.dimension + 1 or shape not in (grid.local_shape, nodes):
-        raise ValueError(f"the array {name!r} must have one value per cell {grid.local_shape} or per node {nodes}, not the shape {array.shape}")
+        raise ValueError(
+            f"the array {name!r} must have one value per cell {grid.local_shape} or per node {nodes}, not the shape {array.shape}"
+        )
     return shape == grid.local_shape

@@ -1,8 +1,8 @@
 """Frames as VTK XML files, which ParaView, PyVista and others open; needs the extra `vtk`.
 
 Fields go to an image (`.vti`), cells as cell data and nodes as point data; particles to a `.vtp` each; a `.pvd` lists the files of all
-frames with their times; meshes to a `.vtu` each. Values are appended as raw binary. Where the grid is cut among ranks, each of them writes the
-part of its block, and a `.pvti` or `.pvtp` names the parts.
+frames with their times; meshes to a `.vtu` each. Values are appended as raw binary. Where the grid is cut among ranks, each of them writes
+the part of its block, and a `.pvti` or `.pvtp` names the parts.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int
     """Write the files of one frame, each to a temporary file that is renamed, and return them; `frames` is the number of the last one, for
     the names.
 
-    With a grid that is cut among ranks it is collective: each rank writes the part of its block, then rank 0 the files that name the parts, and
-    the meshes, which all ranks have. All return the same files.
+    With a grid that is cut among ranks it is collective: each rank writes the part of its block, then rank 0 the files that name the parts,
+    and the meshes, which all ranks have. All return the same files.
 
     Raises:
         OSError: the folder is full or cannot be written.
@@ -84,7 +84,7 @@ def _write_indices(folder: Path, stem: str, frame: FrameData, grid: Grid, extent
     """Write the files that name the parts of all ranks."""
     whole = [n for d in range(3) for n in (0, grid.shape[d] if d < grid.dimension else 0)]
     flat = (0.0,) * (3 - grid.dimension)
-    head = f"WholeExtent={_quoted(whole)} GhostLevel=\"0\" Origin={_quoted(grid.origin + flat)} Spacing={_quoted((grid.spacing,) * 3)}"
+    head = f'WholeExtent={_quoted(whole)} GhostLevel="0" Origin={_quoted(grid.origin + flat)} Spacing={_quoted((grid.spacing,) * 3)}'
     sections = "".join(
         f"    <{kind}>\n{''.join(_declared(name, _from_grid(a, grid.dimension)) for name, a in arrays.items())}    </{kind}>\n"
         for kind, arrays in (("PCellData", frame.cells), ("PPointData", frame.nodes))

@@ -43,8 +43,8 @@ def balanced_blocks(shape: Sequence[int], count: int, periodic: Sequence[bool] |
             best = rank
     if best is None:
         raise ValueError(
-            f"a domain of {n} cells cannot be cut into {count} blocks of at least {LEAST_CELLS} cells along each axis that is cut, which the "
-            "ghosts of their neighbours need; use fewer ranks or more cells"
+            f"a domain of {n} cells cannot be cut into {count} blocks of at least {LEAST_CELLS} cells along each axis that is cut, which "
+            "the ghosts of their neighbours need; use fewer ranks or more cells"
         )
     return tuple(even_cells(s, -f) for s, f in zip(n, best[1], strict=True))
 

@@ -83,4 +83,3 @@ def gather(field: Exchanged, root: int = 0) -> Any:
     if not isinstance(field, Exchanged):
         raise TypeError(f"field must be a field, not {field!r}")
     return field.gather(root)
-

@@ -62,8 +62,8 @@ def _table(mpi4py: Any) -> tuple[int, Any]:
     if wanted not in built:
         there = f"modules for {' and '.join(built)} only" if built else "no MPI module at all"
         raise ImportError(
-            f"mpi4py uses {vendor}, but this meniscus has {there}; build it where the headers of {vendor} are installed, or run mpi4py with an "
-            "MPI that it knows"
+            f"mpi4py uses {vendor}, but this meniscus has {there}; build it where the headers of {vendor} are installed, or run mpi4py with "
+            "an MPI that it knows"
         )
     path = FOLDER / f"_mpi_{wanted}.so"
     try:
