@@ -1,8 +1,8 @@
 """Hybrid simulation of solids and fluids: a C++ core whose parts compose from Python.
 
 The rooms of the library are subpackages (`core`, `numerics`, `parallel`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`,
-`coupling`), beside them `scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever
-possible, views of the library's own memory. Units are SI. A room is loaded when it is first used.
+`coupling`), beside them `scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and,
+wherever possible, views of the library's own memory. Units are SI. A room is loaded when it is first used.
 """
 
 import importlib

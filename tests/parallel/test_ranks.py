@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parallel import mpirun as support
 from parallel import rank_programs
-from support import ranks as support
 
 import meniscus as ms
 from meniscus.core.stateful import Stateful

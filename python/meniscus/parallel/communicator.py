@@ -148,7 +148,7 @@ def resolve(comm: Any) -> Communicator:
         return comm
     from meniscus.parallel import mpi
 
-    return mpi.communicator_of(comm)
+    return mpi.communicator_of(comm, Communicator)
 
 
 @contextmanager

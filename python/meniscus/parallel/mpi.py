@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from meniscus._meniscus import parallel as _parallel
-from meniscus.parallel.communicator import Communicator
+
+_C = TypeVar("_C")
 
 FOLDER = Path(__file__).parents[1]
 """Folder of the MPI modules."""
@@ -23,8 +25,10 @@ def built_modules() -> list[str]:
     return sorted(path.stem.removeprefix("_mpi_") for path in FOLDER.glob("_mpi_*.so"))
 
 
-def communicator_of(comm: Any) -> Communicator:
+def communicator_of(comm: Any, make: Callable[[Any, object], _C]) -> _C:
     """Return the communicator for one of mpi4py, which is duplicated once; collective.
+
+    `make` makes it of its core and what has to live as long.
 
     Raises:
         TypeError: `comm` is no communicator of mpi4py.
@@ -43,14 +47,15 @@ def communicator_of(comm: Any) -> Communicator:
         raise ValueError("comm must be a communicator of one group, not one between two")
     if _keyval is None:
         _keyval = mpi4py.Comm.Create_keyval()
-    known: Communicator | None = comm.Get_attr(_keyval)
+    known: _C | None = comm.Get_attr(_keyval)
     if known is not None:
         return known
     table, library = _table(mpi4py)
     handle = comm.handle if hasattr(comm, "handle") else mpi4py._handleof(comm)
-    made = Communicator(_parallel.mpi_communicator(table, handle), library)
+    core = _parallel.mpi_communicator(table, handle)
+    made = make(core, library)
     comm.Set_attr(_keyval, made)
-    if made.size > 1:
+    if core.size > 1:
         _abort_on_error(mpi4py)
     return made
 
@@ -62,8 +67,8 @@ def _table(mpi4py: Any) -> tuple[int, Any]:
     if wanted not in built:
         there = f"modules for {' and '.join(built)} only" if built else "no MPI module at all"
         raise ImportError(
-            f"mpi4py uses {vendor}, but this meniscus has {there}; build it where the headers of {vendor} are installed, or run mpi4py with "
-            "an MPI that it knows"
+            f"mpi4py uses {vendor}, but this meniscus has {there}; build it where the headers of {vendor} are installed, or run mpi4py "
+            "with an MPI that it knows"
         )
     path = FOLDER / f"_mpi_{wanted}.so"
     try:
