@@ -116,11 +116,12 @@ void bind_field_functions(py::module_& m) {
 template <int D>
 void bind_dimension(py::module_& m, const char* name) {
   py::class_<Exchange<D>>(m, name)
-      .def(py::init([](const grid::Grid<D>& grid, const std::vector<std::pair<std::array<int, D>, std::size_t>>& places, int width) {
-             return interruptible([&] {
-               return std::make_unique<Exchange<D>>(grid.communicator(), grid.block(), places_of<D>(places), width);
-             });
-           }),
+      .def(py::init(
+               [](const grid::Grid<D>& grid, const std::vector<std::pair<std::array<int, D>, std::size_t>>& places, int width) {
+                 return interruptible([&] {
+                   return std::make_unique<Exchange<D>>(grid.communicator(), grid.block(), places_of<D>(places), width);
+                 });
+               }),
            py::arg("grid"), py::arg("places"), py::arg("width"))
       .def_property_readonly("messages", &Exchange<D>::messages)
       .def_property_readonly("bytes", &Exchange<D>::bytes)

@@ -46,7 +46,8 @@ void bind_field_types(py::module_& m, const std::string& suffix) {
            }),
            py::arg("grid"), py::arg("boundary"))
       .def(
-          "component", [](M& f, int axis) -> F& { return f.component(axis); }, py::arg("axis"), py::return_value_policy::reference_internal)
+          "component", [](M& f, int axis) -> F& { return f.component(axis); }, py::arg("axis"),
+          py::return_value_policy::reference_internal)
       .def(
           "array", [](M& f, int axis) { return interior<T, D>(f.component(axis)); }, py::arg("axis"))
       .def(

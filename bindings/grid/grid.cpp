@@ -62,7 +62,8 @@ void bind_grid_type(py::module_& m, const char* name) {
                      " blocks needs as many ranks, not ", communicator->size());
              return grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], spacing, x, communicator);
            }),
-           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"), py::arg("cells"))
+           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"),
+           py::arg("cells"))
       .def_property_readonly("shared_sides",
                              [](const grid::Grid<D>& g) {
                                std::array<std::array<bool, 2>, D> sides{};

@@ -40,12 +40,12 @@ py::object agree(Communicator& c, const std::optional<std::string>& text) {
 
 py::dict traffic(const Communicator& c) {
   static const std::array<std::pair<const char*, std::vector<int>>, 7> kinds{{{"halo", {0, 1, 2, 3, 4, 5}},
-                                                                             {"boxes", {parallel::tags::boxes}},
-                                                                             {"fields", {parallel::tags::fields}},
-                                                                             {"particles", {parallel::tags::particles}},
-                                                                             {"numbering", {parallel::tags::numbering}},
-                                                                             {"collection", {parallel::tags::collection}},
-                                                                             {"gather", {parallel::tags::gather}}}};
+                                                                              {"boxes", {parallel::tags::boxes}},
+                                                                              {"fields", {parallel::tags::fields}},
+                                                                              {"particles", {parallel::tags::particles}},
+                                                                              {"numbering", {parallel::tags::numbering}},
+                                                                              {"collection", {parallel::tags::collection}},
+                                                                              {"gather", {parallel::tags::gather}}}};
   const parallel::Traffic& t = c.traffic();
   py::dict result;
   for (const auto& [name, list] : kinds) {

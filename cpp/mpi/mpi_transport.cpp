@@ -1,15 +1,15 @@
-// Table of message-passing functions over MPI. Compiled once for every binary interface, against its mpi.h; knows nothing of Python
-// and of the rest of the library.
+// Table of message-passing functions over MPI. Compiled once for every binary interface, against its mpi.h; knows nothing of
+// Python and of the rest of the library.
 #include "meniscus/parallel/transport/transport_table.hpp"
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <sched.h>
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <sched.h>
 
 namespace {
 
@@ -139,8 +139,7 @@ int cancel(void*, std::intptr_t* request, int* done) {
 int probe(void* channel, int* found, int* from, int* tag, std::size_t* bytes) {
   MPI_Status status;
   std::memset(&status, 0, sizeof status);
-  const int error =
-      MPI_Iprobe(*from < 0 ? MPI_ANY_SOURCE : *from, *tag < 0 ? MPI_ANY_TAG : *tag, of(channel), found, &status);
+  const int error = MPI_Iprobe(*from < 0 ? MPI_ANY_SOURCE : *from, *tag < 0 ? MPI_ANY_TAG : *tag, of(channel), found, &status);
   if (error != MPI_SUCCESS || !*found) return error;
   *from = status.MPI_SOURCE;
   *tag = status.MPI_TAG;
@@ -162,8 +161,21 @@ void error_text(int error, char* text, std::size_t size) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const meniscus_transport* meniscus_mpi_transport() {
-  static const meniscus_transport table{
-      meniscus_transport_version, MENISCUS_MPI_NAME, running, any_thread, duplicate, release, rank,      size, send, receive, test,
-      cancel,                     probe,             rest,    abort_all,  error_text};
+  static const meniscus_transport table{meniscus_transport_version,
+                                        MENISCUS_MPI_NAME,
+                                        running,
+                                        any_thread,
+                                        duplicate,
+                                        release,
+                                        rank,
+                                        size,
+                                        send,
+                                        receive,
+                                        test,
+                                        cancel,
+                                        probe,
+                                        rest,
+                                        abort_all,
+                                        error_text};
   return &table;
 }

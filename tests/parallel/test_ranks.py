@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parallel import mpirun as support
 from parallel import rank_programs
-from support import ranks as support
 
 import meniscus as ms
+from meniscus.core.stateful import Stateful
 
 PROGRAM = Path(__file__).with_name("rank_programs.py")
 
@@ -65,6 +66,35 @@ def test_an_error_on_one_thread_is_raised_on_all() -> None:
 
     ms.parallel.run_threads(3, program)
     assert sorted(seen) == [(r, "rank 1 failed: ValueError: no luck today") for r in range(3)]
+
+
+class _Smoke(Stateful):
+    """Smoke that is carried, and on one rank gets something that is no number."""
+
+    def __init__(self, grid: ms.Grid) -> None:
+        self.density = self.declare("density", ms.CellField.from_function(grid, lambda x, y: np.sin(x) + y))
+        self.velocity = ms.MacField.from_function(grid, lambda x, t: np.sin(x))
+
+    def step(self, bad: int | None) -> None:
+        with self.transaction():
+            for part in range(2):
+                ms.grid.advect(self.density, self.velocity, 0.1)
+                if self.density.grid.comm.rank == bad and part == 1:
+                    raise FloatingPointError("the density has NaN")
+
+
+def test_a_failed_step_on_one_rank_is_rolled_back_on_all() -> None:
+    def program() -> None:
+        smoke = _Smoke(ms.Grid((24, 16), 0.3))
+        before = smoke.density.array.copy()
+        for bad in (0, 2, 1):
+            with pytest.raises(ms.parallel.RankError, match=f"rank {bad} failed: FloatingPointError: the density has NaN"):
+                smoke.step(bad)
+            assert np.array_equal(smoke.density.array, before)
+        smoke.step(None)
+        assert not np.array_equal(smoke.density.array, before)
+
+    ms.parallel.run_threads(3, program)
 
 
 def test_the_error_of_a_thread_is_the_cause() -> None:

@@ -80,9 +80,9 @@ class Communicator {
   /// Collective: `all` becomes what every block hands in (`bytes` each), in the order of their numbers.
   virtual void gather(const void* own, std::size_t bytes, void* all) = 0;
 
-  /// Collective, and to be called where each block has come to an end or failed: nothing if all have come to an end, else on every
-  /// block the first that failed. `text` says why this block failed; nullptr if it did not, or only because another one did.
-  /// Messages of what has been broken off are gone afterwards, and the blocks can go on.
+  /// Collective, and to be called where each block has come to an end or failed: nothing if all have come to an end, else on
+  /// every block the first that failed. `text` says why this block failed; nullptr if it did not, or only because another one
+  /// did. Messages of what has been broken off are gone afterwards, and the blocks can go on.
   virtual std::optional<Failure> agree(const char* text);
 
   /// Whether ghosts are overwritten with bytes of ones (NaN) before each exchange that fills them. Tests find in this way who

@@ -134,7 +134,8 @@ FieldExchange<D>::FieldExchange(std::shared_ptr<Communicator> communicator, cons
       const IndexBox<D> mine = owned_samples<D>(block, on_side), its = owned_samples<D>(other.block, on_side);
       if (rank == block.number) {
         for_each_image<D>(mine, window_of<D>(block, on_side, width), block, [&](const IndexBox<D>& part, const Coord<D>& shift) {
-          if (shift != Coord<D>{}) own_.push_back({a, shifted<D>(part, block.first), shifted<D>(shifted<D>(part, shift), block.first).begin});
+          if (shift != Coord<D>{})
+            own_.push_back({a, shifted<D>(part, block.first), shifted<D>(shifted<D>(part, shift), block.first).begin});
         });
         continue;
       }
@@ -219,7 +220,7 @@ void FieldExchange<D>::poison() const {
   for (const Own& o : own_) for_each_row<D>(o.to, arrays_[o.array], places_[o.array].bytes, overwrite);
 }
 
-#define MENISCUS_INSTANTIATE(D) \
+#define MENISCUS_INSTANTIATE(D)                                                            \
   template IndexBox<D> owned_samples<D>(const DomainBlock<D>&, const std::array<int, D>&); \
   template class FieldExchange<D>;
 MENISCUS_INSTANTIATE(2)

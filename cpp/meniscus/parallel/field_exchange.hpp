@@ -1,8 +1,8 @@
 /// Halo exchange of several arrays at once, of any staggering: one message to each neighbour, edges and corners included.
 ///
 /// The ghosts of an array that other blocks own, and the copies of samples on shared sides, come from their owners in one round.
-/// A halo plan needs a round for each axis, but carries what lies beyond the sides of the domain along. Ghosts beyond the sides of
-/// the domain are left alone here.
+/// A halo plan needs a round for each axis, but carries what lies beyond the sides of the domain along. Ghosts beyond the sides
+/// of the domain are left alone here.
 #pragma once
 
 #include "meniscus/parallel/box_exchange.hpp"

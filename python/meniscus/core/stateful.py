@@ -13,7 +13,7 @@ import copy
 import html
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, ParamSpec, TypeVar
@@ -145,7 +145,7 @@ class Stateful(MemoryOwner, State):
             self._stepping.release()
 
     def transaction(self, parts: Iterable[str] | None = None) -> AbstractContextManager[None]:
-        """Return a context that restores the parts if it is left by an exception.
+        """Return a context that restores the parts if it is left by an exception; on ranks, by an exception on any of them.
 
         Copies are made in memory that is reused by the next transaction, so that a repeated one allocates nothing.
 
@@ -222,10 +222,18 @@ class Stateful(MemoryOwner, State):
                 raise BusyError(f"a step of this {type(self).__name__} is going on; give each thread a copy of its own")
             self._in_transaction = True
             try:
-                with self._guarded(parts, self._backups):
+                with self._guarded(parts, self._backups), self._agreement():
                     yield
             finally:
                 self._in_transaction = False
+
+    def _agreement(self) -> AbstractContextManager[None]:
+        """Return the context that all ranks leave alike, of the first part whose grid is cut among ranks."""
+        for part in self.state.values():
+            own = part._agreement() if isinstance(part, Stateful) else getattr(getattr(part, "grid", None), "agreement", nullcontext)()
+            if not isinstance(own, nullcontext):
+                return own  # type: ignore[no-any-return]
+        return nullcontext()
 
     @contextmanager
     def _guarded(self, parts: Iterable[str], backups: dict[str, Backup]) -> Iterator[None]:

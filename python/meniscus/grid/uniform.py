@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class Grid:
 
     def agreement(self) -> AbstractContextManager[None]:
         """Return a context that all ranks leave by an error if one of them does; see `parallel.Communicator.agreement`."""
-        return self._comm.agreement()
+        return nullcontext() if self._comm.size == 1 else self._comm.agreement()
 
     def exchange_plan(self, places: tuple[tuple[tuple[int, ...], int], ...], width: int) -> Any:
         """Return the plan that fills ghosts of arrays with these positions and item sizes; made once, collectively."""

@@ -12,6 +12,7 @@ from meniscus import _checks
 from meniscus.io import ply, usd, vtk
 from meniscus.io.folder_lock import FolderLock
 from meniscus.io.frames import FrameData, FrameItem, collect
+from meniscus.parallel import communicator as parallel
 
 Format = Literal["vtk", "ply", "usd"]
 SERIES_FILE = "frames.pvd"
@@ -28,7 +29,8 @@ class FrameWriter:
                 frames.write(body.time, jelly=mesh.moved(body.positions))
 
     Each file appears only once it is complete. `frames.pvd` lists the files of all frames with their times, after each frame. The folder
-    belongs to this writer until it is closed, and another one is refused.
+    belongs to this writer until it is closed, and another one is refused. Within `parallel.ranks` all ranks make the writer and write each
+    frame together; fields and particles then are files of each rank, with one that names them.
 
     Args:
         folder: made if it is not there; frames in it are replaced by those of the same numbers.
@@ -51,8 +53,12 @@ class FrameWriter:
         for name in self._formats:
             {"vtk": vtk, "ply": ply, "usd": usd}[name].require()
         self._folder = place
+        self._comm = parallel.resolve(None)
+        if self._comm.size > 1 and self._formats != ("vtk",):
+            raise ValueError("several ranks can write frames in the format 'vtk' only")
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock = FolderLock(self._folder)
+        with self._comm.agreement():
+            self._lock = FolderLock(self._folder) if self._comm.rank == 0 else None
         self._series: list[tuple[float, list[Path]]] = []
 
     def __len__(self) -> int:
@@ -73,18 +79,20 @@ class FrameWriter:
             TypeError, ValueError: an object that cannot be part of a frame, or fields on different grids.
             OSError: the disk is full, or a file cannot be written; frames written before stay whole.
         """
-        self._lock.require_held()
+        if self._lock is not None:
+            self._lock.require_held()
         frame: FrameData = collect(items, len(self._series), _checks.number("time", time))
         files = [file for name in self._formats for file in _WRITERS[name](self._folder, frame)]
         self._series.append((frame.time, files))
-        if "vtk" in self._formats:
+        if "vtk" in self._formats and self._comm.rank == 0:
             listed = [(t, [f for f in written if f.suffix in vtk.SUFFIXES]) for t, written in self._series]
             vtk.write_series(self._folder / SERIES_FILE, listed)
         return files
 
     def close(self) -> None:
         """Give the folder free."""
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def __enter__(self) -> FrameWriter:
         """Return the writer."""

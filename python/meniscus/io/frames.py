@@ -135,7 +135,9 @@ def _on_cells(name: str, array: npt.NDArray[Any], grid: Grid | None) -> bool:
     if grid is None:
         raise ValueError(f"the array {name!r} needs a field in the same frame, whose grid says where its values are")
     shape = array.shape[: grid.dimension]
-    nodes = tuple(n + 1 for n in grid.shape)
-    if array.ndim > grid.dimension + 1 or shape not in (grid.shape, nodes):
-        raise ValueError(f"the array {name!r} must have one value per cell {grid.shape} or per node {nodes}, not the shape {array.shape}")
-    return shape == grid.shape
+    nodes = tuple(n + 1 for n in grid.local_shape)
+    if array.ndim > grid.dimension + 1 or shape not in (grid.local_shape, nodes):
+        raise ValueError(
+            f"the array {name!r} must have one value per cell {grid.local_shape} or per node {nodes}, not the shape {array.shape}"
+        )
+    return shape == grid.local_shape

@@ -1,7 +1,8 @@
 """Frames as VTK XML files, which ParaView, PyVista and others open; needs the extra `vtk`.
 
 Fields go to an image (`.vti`), cells as cell data and nodes as point data; particles to a `.vtp` each; a `.pvd` lists the files of all
-frames with their times; meshes to a `.vtu` each. Values are appended as raw binary.
+frames with their times; meshes to a `.vtu` each. Values are appended as raw binary. Where the grid is cut among ranks, each of them writes
+the part of its block, and a `.pvti` or `.pvtp` names the parts.
 """
 
 from __future__ import annotations
@@ -26,24 +27,31 @@ from meniscus.grid import Grid
 from meniscus.io.frames import FrameData, FrameMesh
 from meniscus.io.names import frame_stem
 from meniscus.io.vtk_reader import VtkFile
+from meniscus.parallel import one_rank
 
 # Corners of VTK's cells by their kind: lines, triangles, tetrahedra, quadratic tetrahedra.
 _CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
-SUFFIXES = (".vti", ".vtp", ".vtu")
+SUFFIXES = (".vti", ".vtp", ".vtu", ".pvti", ".pvtp")
 
 
 def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int = 0) -> list[Path]:
     """Write the files of one frame, each to a temporary file that is renamed, and return them; `frames` is the number of the last one, for
     the names.
 
+    With a grid that is cut among ranks it is collective: each rank writes the part of its block, then rank 0 the files that name the parts,
+    and the meshes, which all ranks have. All return the same files.
+
     Raises:
         OSError: the folder is full or cannot be written.
+        RankError: that, with several ranks.
         ImportError: vtk is missing.
     """
     folder = _checks.path("folder", folder)
     _checks.one_of_type("frame", frame, FrameData)
     stem = frame_stem(frame.number, _checks.integer("frames", frames, at_least=0))
     folder.mkdir(parents=True, exist_ok=True)
+    if frame.grid is not None and frame.grid.comm.size > 1:
+        return _write_parts(folder, stem, frame, frame.grid)
     written = []
     if frame.grid is not None:
         written.append(_write(folder / f"{stem}.vti", "vtkXMLImageDataWriter", _image(frame, frame.grid)))
@@ -52,6 +60,69 @@ def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int
     for name, mesh in frame.meshes.items():
         written.append(_write(folder / f"{stem}-{name}.vtu", "vtkXMLUnstructuredGridWriter", _cells(mesh, frame.time)))
     return written
+
+
+def _write_parts(folder: Path, stem: str, frame: FrameData, grid: Grid) -> list[Path]:
+    """Write the part of a rank, and on rank 0 what names the parts of all."""
+    comm = grid.comm
+    with comm.agreement():
+        _write(folder / f"{stem}.{comm.rank}.vti", "vtkXMLImageDataWriter", _image(frame, grid))
+        for name, columns in frame.particles.items():
+            _write(folder / f"{stem}-{name}.{comm.rank}.vtp", "vtkXMLPolyDataWriter", _points(columns, frame.time))
+    extents = comm.gather(_extent(grid))
+    written = [folder / f"{stem}.pvti", *(folder / f"{stem}-{name}.pvtp" for name in frame.particles)]
+    written += [folder / f"{stem}-{name}.vtu" for name in frame.meshes]
+    with comm.agreement():
+        if comm.rank == 0:
+            _write_indices(folder, stem, frame, grid, extents)
+            for name, mesh in frame.meshes.items():
+                _write(folder / f"{stem}-{name}.vtu", "vtkXMLUnstructuredGridWriter", _cells(mesh, frame.time))
+    return written
+
+
+def _write_indices(folder: Path, stem: str, frame: FrameData, grid: Grid, extents: Sequence[Sequence[int]]) -> None:
+    """Write the files that name the parts of all ranks."""
+    whole = [n for d in range(3) for n in (0, grid.shape[d] if d < grid.dimension else 0)]
+    flat = (0.0,) * (3 - grid.dimension)
+    head = f'WholeExtent={_quoted(whole)} GhostLevel="0" Origin={_quoted(grid.origin + flat)} Spacing={_quoted((grid.spacing,) * 3)}'
+    sections = "".join(
+        f"    <{kind}>\n{''.join(_declared(name, _from_grid(a, grid.dimension)) for name, a in arrays.items())}    </{kind}>\n"
+        for kind, arrays in (("PCellData", frame.cells), ("PPointData", frame.nodes))
+    )
+    parts = "".join(
+        f"    <Piece Extent={_quoted(extent)} Source={quoteattr(f'{stem}.{rank}.vti')}/>\n" for rank, extent in enumerate(extents)
+    )
+    _write_index(folder / f"{stem}.pvti", "PImageData", head, sections + parts)
+    for name, columns in frame.particles.items():
+        points = f"    <PPoints>\n{_declared('position', _three_components(columns['position']))}    </PPoints>\n"
+        others = "".join(_declared(column, a) for column, a in columns.items() if column != "position")
+        parts = "".join(f"    <Piece Source={quoteattr(f'{stem}-{name}.{rank}.vtp')}/>\n" for rank in range(len(extents)))
+        _write_index(
+            folder / f"{stem}-{name}.pvtp", "PPolyData", 'GhostLevel="0"', f"{points}    <PPointData>\n{others}    </PPointData>\n{parts}"
+        )
+
+
+def _write_index(path: Path, kind: str, head: str, content: str) -> None:
+    opening = f'<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n  <{kind} {head}>\n'
+    write_text(path, f'<?xml version="1.0"?>\n{opening}{content}  </{kind}>\n</VTKFile>\n')
+
+
+def _quoted(numbers: Sequence[float]) -> str:
+    return '"' + " ".join(repr(n) for n in numbers) + '"'
+
+
+def _declared(name: str, values: npt.NDArray[Any]) -> str:
+    """Return the line that announces an array of the parts."""
+    dtype = np.dtype(np.uint8) if values.dtype == np.bool_ else values.dtype
+    kind = {"f": "Float", "i": "Int", "u": "UInt"}[dtype.kind]
+    components = 1 if values.ndim == 1 else values.shape[1]
+    return f'      <PDataArray type="{kind}{8 * dtype.itemsize}" Name={quoteattr(name)} NumberOfComponents="{components}"/>\n'
+
+
+def _extent(grid: Grid) -> list[int]:
+    """Return the first and last node of the own block along x, y and z; a 2-D grid is one layer of nodes."""
+    ends = [n for first, cells in zip(grid.first_cell, grid.local_shape, strict=True) for n in (first, first + cells)]
+    return ends + [0, 0] * (3 - grid.dimension)
 
 
 def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameData:
@@ -69,7 +140,13 @@ def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameDat
     _checks.integer("number", number, at_least=0)
     for path in (_checks.path("paths", p) for p in paths):
         try:
-            if path.suffix == ".vti":
+            if path.suffix == ".pvti":
+                file, grid, cells, nodes = _read_parts(path)
+            elif path.suffix == ".pvtp":
+                files = [VtkFile(part, "PolyData") for part, _ in _parts(path, "PPolyData")]
+                file, columns = files[0], [_read_points(f) for f in files]
+                particles[_name_in(path)] = {name: np.concatenate([c[name] for c in columns]) for name in columns[0]}
+            elif path.suffix == ".vti":
                 file = VtkFile(path, "ImageData")
                 grid, cells, nodes = _read_image(file)
             elif path.suffix == ".vtu":
@@ -84,10 +161,40 @@ def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameDat
     return FrameData(number, time, grid, cells, nodes, particles, meshes)
 
 
+def _parts(path: Path, kind: str) -> list[tuple[Path, list[int]]]:
+    """Return the files that a `.pvti` or `.pvtp` names, with their extents."""
+    try:
+        data = ElementTree.fromstring(path.read_text()).find(kind)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"it is no XML: {error}") from error
+    pieces = [] if data is None else data.findall("Piece")
+    if data is None or not pieces:
+        raise ValueError("it names no parts")
+    whole = [data.get("WholeExtent", "")]
+    extents = [[int(n) for n in text.split()] for text in [*whole, *(p.get("Extent", "") for p in pieces)]]
+    return [(path.parent / p.attrib["Source"], extent) for p, extent in zip(pieces, extents[1:], strict=True)]
+
+
+def _read_parts(path: Path) -> tuple[VtkFile, Grid, Mapping[str, npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
+    """Return what the parts of a `.pvti` hold together, on a grid of one rank."""
+    parts = [(VtkFile(part, "ImageData"), extent) for part, extent in _parts(path, "PImageData")]
+    read = [_read_image(file) for file, _ in parts]
+    one = read[0][0]
+    shape = tuple(max(extent[2 * d + 1] for _, extent in parts) for d in range(one.dimension))
+    grid = Grid(shape, one.spacing, one.origin, one.periodic, comm=one_rank())
+    sections: list[dict[str, npt.NDArray[Any]]] = [{}, {}]
+    for (_, extent), (_, *arrays) in zip(parts, read, strict=True):
+        for on_side, (target, section) in enumerate(zip(sections, arrays, strict=True)):
+            for name, values in section.items():
+                whole = target.setdefault(name, np.empty((*(n + on_side for n in shape), *values.shape[one.dimension :]), values.dtype))
+                whole[tuple(slice(extent[2 * d], extent[2 * d + 1] + on_side) for d in range(one.dimension))] = values
+    return parts[0][0], grid, sections[0], sections[1]
+
+
 def _read_image(file: VtkFile) -> tuple[Grid, Mapping[str, npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
     info: dict[str, Any] = file.fields()
     shape = tuple(n - 1 for n in file.dimensions() if n > 1)
-    grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]])
+    grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]], comm=one_rank())
     cells = {n: _to_grid(a, shape, grid.dimension) for n, a in file.section("CellData").items()}
     return grid, cells, {n: _to_grid(a, tuple(s + 1 for s in shape), grid.dimension) for n, a in file.section("PointData").items()}
 
@@ -160,7 +267,7 @@ def _image(frame: FrameData, grid: Grid) -> Any:
     """Return a vtkImageData; a 2-D grid is one layer of nodes."""
     data = _new("vtkCommonDataModel", "vtkImageData")
     flat = (0.0,) * (3 - grid.dimension)
-    data.SetDimensions([n + 1 for n in grid.shape] + [1] * len(flat))
+    data.SetExtent(_extent(grid))
     data.SetSpacing((grid.spacing,) * 3)
     data.SetOrigin(grid.origin + flat)
     for attributes, arrays in ((data.GetCellData(), frame.cells), (data.GetPointData(), frame.nodes)):

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from meniscus._meniscus import parallel as _parallel
 
+_C = TypeVar("_C")
+
 FOLDER = Path(__file__).parents[1]
 """Folder of the MPI modules."""
 _MODULES = {"MPICH": "mpich", "Intel MPI": "mpich", "MVAPICH": "mpich", "MVAPICH2": "mpich", "Cray MPICH": "mpich", "Open MPI": "openmpi"}
 
 _keyval: int | None = None
-_C = TypeVar("_C")
 
 
 def built_modules() -> list[str]:
@@ -24,8 +25,10 @@ def built_modules() -> list[str]:
     return sorted(path.stem.removeprefix("_mpi_") for path in FOLDER.glob("_mpi_*.so"))
 
 
-def communicator_of(comm: Any, wrap: Callable[[Any, object], _C]) -> _C:
-    """Return what `wrap` makes of the communicator for one of mpi4py, which is duplicated once, and its library; collective.
+def communicator_of(comm: Any, make: Callable[[Any, object], _C]) -> _C:
+    """Return the communicator for one of mpi4py, which is duplicated once; collective.
+
+    `make` makes it of its core and what has to live as long.
 
     Raises:
         TypeError: `comm` is no communicator of mpi4py.
@@ -49,9 +52,10 @@ def communicator_of(comm: Any, wrap: Callable[[Any, object], _C]) -> _C:
         return known
     table, library = _table(mpi4py)
     handle = comm.handle if hasattr(comm, "handle") else mpi4py._handleof(comm)
-    made = wrap(_parallel.mpi_communicator(table, handle), library)
+    core = _parallel.mpi_communicator(table, handle)
+    made = make(core, library)
     comm.Set_attr(_keyval, made)
-    if comm.Get_size() > 1:
+    if core.size > 1:
         _abort_on_error(mpi4py)
     return made
 

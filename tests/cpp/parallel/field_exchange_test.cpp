@@ -133,7 +133,8 @@ int wrong_samples(const std::shared_ptr<Communicator>& communicator, std::uint64
 
 }  // namespace
 
-TEST_CASE("one message to each neighbour fills the ghosts of all arrays, whatever the domain, its cuts and the places of samples") {
+TEST_CASE(
+    "one message to each neighbour fills the ghosts of all arrays, whatever the domain, its cuts and the places of samples") {
   const std::vector<int> counts{1, 2, 3, 4, 6, 8};
   const auto plans = static_cast<std::uint64_t>(tests::choose(3'000, 100'000)) / counts.size() + 1;
   for (const int count : counts) {
@@ -157,10 +158,10 @@ TEST_CASE("blocks that exchange different arrays are told so, all of them") {
                                          [](const std::shared_ptr<Communicator>& communicator) {
                                            const auto blocks = cut_domain<2>({8, 8}, {}, {{{4, 4}, {8}}});
                                            const auto rank = static_cast<std::size_t>(communicator->rank());
-                                           FieldExchange<2>(communicator, blocks[rank],
-                                                            std::vector<ArrayPlace<2>>(1 + rank), 3);
+                                           FieldExchange<2>(communicator, blocks[rank], std::vector<ArrayPlace<2>>(1 + rank), 3);
                                          }),
-                       "all ranks must exchange the same fields, but those of rank 1 are not of the kinds of rank 0", InvalidArgument);
+                       "all ranks must exchange the same fields, but those of rank 1 are not of the kinds of rank 0",
+                       InvalidArgument);
 }
 
 TEST_CASE("after one block has failed all others stop waiting, and can exchange messages again") {

@@ -89,7 +89,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
   const BlockOfCell<D> block_of(grid);
   std::vector<int> to(static_cast<std::size_t>(particles.size()), own);
   const bool valid = particles.positions().type == ColumnType::float32 ? receivers<float>(particles, grid, block_of, to)
-                                                                        : receivers<double>(particles, grid, block_of, to);
+                                                                       : receivers<double>(particles, grid, block_of, to);
   std::map<int, std::vector<Index>> leaving;
   Index gone = 0;
   for (std::size_t i = 0; i < to.size(); ++i)

@@ -6,8 +6,8 @@
 namespace meniscus::grid {
 
 /// Collective: hands every particle to the block in which it lies, with its id and all columns, and orders those of each block by
-/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. The next id becomes the largest of
-/// all blocks. Returns how many particles this block has given away.
+/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. The next id becomes the largest
+/// of all blocks. Returns how many particles this block has given away.
 ///
 /// One gather of the pairs (receiver, number), and one message for each pair.
 ///

@@ -51,8 +51,9 @@ class Inbox {
     const std::lock_guard lock(mutex_);
     wishes_.push_back(wish);
     Wish& w = wishes_.back();
-    const auto letter = std::find_if(letters_.begin(), letters_.end(),
-                                     [&](const Letter& l) { return l.channel == w.channel && l.from == w.from && l.tag == w.tag; });
+    const auto letter = std::find_if(letters_.begin(), letters_.end(), [&](const Letter& l) {
+      return l.channel == w.channel && l.from == w.from && l.tag == w.tag;
+    });
     if (letter != letters_.end()) {
       fulfil(w, letter->content.data(), letter->content.size());
       letters_.erase(letter);
@@ -63,8 +64,8 @@ class Inbox {
   /// Whether the wish is fulfilled; then, or with `forget`, it is gone.
   bool take(std::intptr_t handle, bool forget, std::size_t& bytes) {
     const std::lock_guard lock(mutex_);
-    const auto wish =
-        std::find_if(wishes_.begin(), wishes_.end(), [&](const Wish& w) { return reinterpret_cast<std::intptr_t>(&w) == handle; });
+    const auto wish = std::find_if(wishes_.begin(), wishes_.end(),
+                                   [&](const Wish& w) { return reinterpret_cast<std::intptr_t>(&w) == handle; });
     const bool done = wish->done;
     bytes = wish->bytes;
     if (done || forget) wishes_.erase(wish);
@@ -189,9 +190,22 @@ std::intptr_t ThreadRoom::seat(int rank) const {
 }
 
 const meniscus_transport& thread_transport() {
-  static const meniscus_transport table{
-      meniscus_transport_version, "threads", always, always, duplicate, release, rank,      size,
-      send,                       receive,   test,   cancel, probe,     rest,    abort_all, error_text};
+  static const meniscus_transport table{meniscus_transport_version,
+                                        "threads",
+                                        always,
+                                        always,
+                                        duplicate,
+                                        release,
+                                        rank,
+                                        size,
+                                        send,
+                                        receive,
+                                        test,
+                                        cancel,
+                                        probe,
+                                        rest,
+                                        abort_all,
+                                        error_text};
   return table;
 }
 

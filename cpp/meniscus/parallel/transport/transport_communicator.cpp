@@ -20,7 +20,8 @@ TransportCommunicator::TransportCommunicator(const meniscus_transport& table, st
   require(table.version == meniscus_transport_version, "the module for ", table.name, " was compiled for version ", table.version,
           " of the table of functions, this is version ", meniscus_transport_version);
   require(table.running() != 0, table.name, " is not running: it has not been initialised, or was shut down");
-  require(table.any_thread() != 0, table.name, " was initialised for calls from one thread only; it must allow all, one at a time");
+  require(table.any_thread() != 0, table.name,
+          " was initialised for calls from one thread only; it must allow all, one at a time");
   check(table.duplicate(handle, &data_));
   check(table.duplicate(handle, &control_));
   rank_ = table.rank(data_);
@@ -103,8 +104,8 @@ void TransportCommunicator::finish(void* channel, std::vector<Request>& requests
   }
 }
 
-/// Takes back what has not been received, and gets rid of what has been sent: whoever it went to has failed too or will notice that
-/// others have, and takes it.
+/// Takes back what has not been received, and gets rid of what has been sent: whoever it went to has failed too or will notice
+/// that others have, and takes it.
 void TransportCommunicator::break_off(std::vector<Request>& requests) {
   for (Request& r : requests)
     if (r.receives) {
@@ -131,7 +132,8 @@ void TransportCommunicator::exchange(std::span<const Message> outgoing, std::spa
   spare_.push_back(std::move(pending.requests));
 }
 
-void TransportCommunicator::start(PendingExchange& pending, std::span<const Message> outgoing, std::span<const Message> incoming) {
+void TransportCommunicator::start(PendingExchange& pending, std::span<const Message> outgoing,
+                                  std::span<const Message> incoming) {
   require(pending.requests.empty(), "an exchange must be waited for before it is started again");
   try {
     post(data_, outgoing, incoming, pending.requests);
@@ -265,8 +267,8 @@ std::optional<Failure> TransportCommunicator::agree(const char* text) {
       read_notes();
       table_.rest(control_);
     }
-  // Nobody sends before all have thrown away what is left. Who is through may fail again: that note is for the next time, so nobody
-  // listens here.
+  // Nobody sends before all have thrown away what is left. Who is through may fail again: that note is for the next time, so
+  // nobody listens here.
   std::uint8_t done = 1;
   gather_over(control_, &done, 1, failures.data(), false);
   const Failure first = *noticed_;

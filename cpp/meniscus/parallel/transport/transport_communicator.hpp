@@ -60,7 +60,7 @@ class TransportCommunicator final : public Communicator {
   Traffic traffic_;
   std::vector<std::vector<Request>> spare_;  ///< lists of requests for reuse
   std::vector<std::byte> rounds_, trash_;
-  std::vector<PendingExchange*> open_;       ///< exchanges that have begun and not ended
+  std::vector<PendingExchange*> open_;  ///< exchanges that have begun and not ended
   std::vector<Index> sent_, received_;  ///< messages on the data channel since the last failure, by rank
   bool failed_ = false;                 ///< whether this rank has told the others that it failed
   std::optional<Failure> noticed_;      ///< the failed rank with the lowest number that is known of

@@ -1,8 +1,8 @@
 /// Table of message-passing functions, the only thing that the core knows of a library such as MPI.
 ///
-/// A thin module for each binary interface of MPI fills a table; ranks that are threads of one process fill another. The layout is
-/// plain C, so that the module and the core may come from different compilers. Functions that return int return 0 for success, else
-/// an error number that `error_text` explains. Communicators and requests are opaque.
+/// A thin module for each binary interface of MPI fills a table; ranks that are threads of one process fill another. The layout
+/// is plain C, so that the module and the core may come from different compilers. Functions that return int return 0 for success,
+/// else an error number that `error_text` explains. Communicators and requests are opaque.
 #pragma once
 
 #include <cstddef>

@@ -159,7 +159,7 @@ class Particles(State):
     def migrate(self, grid: Grid, *, workspace: Workspace | None = None) -> int:
         """Hand every particle to the rank in whose block of the grid it lies, however far that is; collective. Returns how many have left.
 
-        Each rank then has its particles in the order of (global cell, id), which does not depend on the ranks. Ids, `next id` and all
+        Each rank then has its particles in the order of (global cell, id), which does not depend on the ranks. Ids and all
         columns go along. With one rank it sorts.
 
         Raises TypeError or ValueError, on all ranks, for a grid of another dimension, positions that are not finite, and other columns on
