@@ -1,12 +1,13 @@
 // Exchange of fields and particles between blocks.
 #include "bridge.hpp"
 
-#include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/grid/strips/owned_samples.hpp"
 #include "meniscus/parallel/field_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
 
 namespace meniscus::bindings {
 namespace {
@@ -60,24 +61,6 @@ void collect(const grid::Field<T, D>& f, int root, const std::optional<py::array
   });
 }
 
-/// Calls visit(sample) for the samples that the block owns.
-template <class T, int D, class Visit>
-void for_each_owned(const grid::Field<T, D>& f, Visit&& visit) {
-  const auto view = f.view();
-  Coord<D> begin, n;
-  for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
-    begin[a] = f.layout().halo.first_owned(d);
-    n[a] = view.extents[a] - begin[a];
-  }
-  for (Index i = 0; i < product<D>(n); ++i) {
-    Coord<D> c;
-    Index rest = i;
-    for (std::size_t d = D; d-- > 0; rest /= n[d]) c[d] = begin[d] + rest % n[d];
-    visit(*view.at(c));
-  }
-}
-
 template <class T, int D>
 void bind_field_functions(py::module_& m) {
   using F = grid::Field<T, D>;
@@ -87,7 +70,7 @@ void bind_field_functions(py::module_& m) {
       [](const F& f) {
         return interruptible([&] {
           numerics::ExactSum sum;
-          for_each_owned(f, [&](T v) { sum.add(static_cast<double>(v)); });
+          grid::for_each_owned(f, [&](T v) { sum.add(static_cast<double>(v)); });
           return parallel::global_sum(*f.grid().communicator(), sum);
         });
       },
@@ -98,8 +81,8 @@ void bind_field_functions(py::module_& m) {
         return interruptible([&] {
           double low = std::numeric_limits<double>::infinity(), high = -low;
           bool number = true;
-          for_each_owned(f, [&](T v) {
-            number = number && !std::isnan(v);
+          grid::for_each_owned(f, [&](T v) {
+            number = number && v == v;
             low = std::min(low, static_cast<double>(v));
             high = std::max(high, static_cast<double>(v));
           });

@@ -4,7 +4,8 @@
 #include "meniscus/parallel/transport/thread_transport.hpp"
 #include "meniscus/parallel/transport/transport_communicator.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <numeric>
 
 namespace meniscus::bindings {
 namespace {
@@ -39,23 +40,22 @@ py::object agree(Communicator& c, const std::optional<std::string>& text) {
 }
 
 py::dict traffic(const Communicator& c) {
-  static const std::array<std::pair<const char*, std::vector<int>>, 7> kinds{{{"halo", {0, 1, 2, 3, 4, 5}},
-                                                                              {"boxes", {parallel::tags::boxes}},
-                                                                              {"fields", {parallel::tags::fields}},
-                                                                              {"particles", {parallel::tags::particles}},
-                                                                              {"numbering", {parallel::tags::numbering}},
-                                                                              {"collection", {parallel::tags::collection}},
-                                                                              {"gather", {parallel::tags::gather}}}};
   const parallel::Traffic& t = c.traffic();
   py::dict result;
-  for (const auto& [name, list] : kinds) {
-    Index messages = 0, bytes = 0;
-    for (const int tag : list) {
-      messages += t.messages[static_cast<std::size_t>(tag)];
-      bytes += t.bytes[static_cast<std::size_t>(tag)];
-    }
-    result[name] = py::make_tuple(messages, bytes);
-  }
+  const auto count = [&](const char* name, int first, int last) {
+    const auto sum = [&](const auto& numbers) {
+      return std::accumulate(numbers.begin() + first, numbers.begin() + last + 1, Index{0});
+    };
+    result[name] = py::make_tuple(sum(t.messages), sum(t.bytes));
+  };
+  namespace tags = parallel::tags;
+  count("halo", tags::halo, tags::boxes - 1);
+  count("boxes", tags::boxes, tags::boxes);
+  count("fields", tags::fields, tags::fields);
+  count("particles", tags::particles, tags::particles);
+  count("numbering", tags::numbering, tags::numbering);
+  count("collection", tags::collection, tags::collection);
+  count("gather", tags::gather, tags::gather);
   return result;
 }
 

@@ -232,7 +232,7 @@ class Stateful(MemoryOwner, State):
         for part in self.state.values():
             own = part._agreement() if isinstance(part, Stateful) else getattr(getattr(part, "grid", None), "agreement", nullcontext)()
             if not isinstance(own, nullcontext):
-                return own  # type: ignore[no-any-return]
+                return own
         return nullcontext()
 
     @contextmanager

@@ -53,7 +53,8 @@ def start_exchange(fields: Sequence[Exchanged], width: int | None = None) -> Exc
     Raises:
         TypeError, ValueError: something that is no field, fields on different grids, other fields on other ranks.
     """
-    listed: list[Any] = list(fields) if isinstance(fields, (list, tuple)) else [fields]
+    given: Any = fields
+    listed: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
     if not listed:
         raise ValueError("fields must hold at least one field")
     for f in listed:

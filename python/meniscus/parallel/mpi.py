@@ -52,7 +52,8 @@ def communicator_of(comm: Any, make: Callable[[Any, object], _C]) -> _C:
         return known
     table, library = _table(mpi4py)
     handle = comm.handle if hasattr(comm, "handle") else mpi4py._handleof(comm)
-    core = _parallel.mpi_communicator(table, handle)
+    # The C core takes it as a signed number.
+    core = _parallel.mpi_communicator(table, handle - 2**64 if handle >= 2**63 else handle)
     made = make(core, library)
     comm.Set_attr(_keyval, made)
     if core.size > 1:

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <string>
 
 using namespace meniscus;
 using namespace meniscus::parallel;
@@ -169,7 +170,7 @@ TEST_CASE("after one block has failed all others stop waiting, and can exchange 
   run_thread_blocks(4, [&](const std::shared_ptr<Communicator>& communicator) {
     for (int round = 0; round < 50; ++round) {
       const int bad = round % 4;
-      const char* text = nullptr;
+      std::string text;
       try {
         std::vector<int> all(4);
         for (int k = 0; k < 10; ++k) {
@@ -187,7 +188,7 @@ TEST_CASE("after one block has failed all others stop waiting, and can exchange 
       } catch (const std::runtime_error& e) {
         text = e.what();
       }
-      const auto failure = communicator->agree(text);
+      const auto failure = communicator->agree(text.empty() ? nullptr : text.c_str());
       failures += failure && failure->rank == bad && failure->text == "bad luck";
       std::vector<int> all(4);
       const int own = 10 * round + communicator->rank();

@@ -11,8 +11,8 @@ namespace {
 
 /// Tags of the control channel.
 constexpr int note_tag = 1, status_tag = 2;
-/// Tests of all requests between two looks at what else may have happened.
-constexpr int tests_in_a_row = 64;
+/// Tests of all requests before others get the processor, and between two looks at what else may have happened.
+constexpr int tests_in_a_row = 8, tests_between_looks = 64;
 
 }  // namespace
 
@@ -92,11 +92,11 @@ bool TransportCommunicator::progress(void* channel, std::vector<Request>& reques
 void TransportCommunicator::finish(void* channel, std::vector<Request>& requests) {
   try {
     for (int tests = 1; progress(channel, requests); ++tests) {
-      if (tests % tests_in_a_row != 0) continue;
+      if (tests % tests_in_a_row == 0) table_.rest(channel);
+      if (tests % tests_between_looks != 0) continue;
       read_notes();
       if (noticed_) throw RankFailure(noticed_->rank, noticed_->text);
       check_interrupt();
-      table_.rest(channel);
     }
   } catch (...) {
     break_off(requests);
