@@ -1,7 +1,7 @@
 /// Sums over all blocks of a domain whose terms have gone into bins.
 #pragma once
 
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/summation/binned_sum.hpp"
 #include "meniscus/parallel/communicator.hpp"
 
 namespace meniscus::parallel {

@@ -1,5 +1,5 @@
 // Sums in bins: the same bits in any order and any division, and the sum of the terms rounded to a unit.
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/summation/binned_sum.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/numerics/exact_sum.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"

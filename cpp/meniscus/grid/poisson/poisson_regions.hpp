@@ -3,7 +3,7 @@
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/summation/binned_sum.hpp"
 
 #include <functional>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "meniscus/numerics/binned_sum.hpp"
+#include "meniscus/numerics/summation/binned_sum.hpp"
 
 #include "meniscus/numerics/exact_sum.hpp"
 
