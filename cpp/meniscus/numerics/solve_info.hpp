@@ -62,6 +62,9 @@ struct SolveOptions {
   double tolerance = 1e-8;
   int max_iterations = 200;
   SolveMethod method = SolveMethod::multigrid;
+  /// Sums that do not depend on the order of their terms, for some time more: the solution of one block is then bit-identical to
+  /// that of any blocks of the domain. Solves on blocks always have them.
+  bool order_free = false;
 };
 
 }  // namespace meniscus::numerics

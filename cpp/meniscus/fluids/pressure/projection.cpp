@@ -55,6 +55,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   set_dirichlet(velocity.boundary(), problem, scale);
   set_right_hand_side(faces, velocity, problem);
   add_given_pressures_to_right_hand_side();
+  poisson_.set_order_free(options.solve.order_free);
   balance(options.flux_correction, report);
   // The unknown is the excess over the pressure of the air, however large that is: it would only take digits from the rest.
   const double air = has_liquid_ ? problem.air_pressure : 0.0;

@@ -50,7 +50,7 @@ struct ProjectionReport {
 
 /// Holds the matrix, its multigrid levels and all scratch memory between projections on one grid. A repeated projection allocates
 /// nothing, and with unchanged surroundings reuses the matrix. On a domain that is cut into blocks, all calls are collective; the
-/// result, the iterations and the report are those of one block, bit by bit.
+/// result, the iterations and the report are those of one block with order-free sums, bit by bit.
 template <int D>
 class PressureSolver {
  public:

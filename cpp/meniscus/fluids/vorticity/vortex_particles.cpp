@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
@@ -16,27 +17,12 @@ namespace {
 template <int D>
 using Matrix = Eigen::Matrix<double, D, D>;
 
-/// Index in the block of the lower of two neighbouring cells, which both the block and its ghosts have: around a periodic axis
-/// where a point of the block lies beyond it.
-template <int D>
-Index in_block(const grid::Grid<D>& grid, int axis, Index cell) {
-  const auto d = static_cast<std::size_t>(axis);
-  Index i = cell - grid.first_cell()[d];
-  if (!grid.block().cut(axis)) return i;
-  const Index n = grid.shape()[d], last = grid.local_shape()[d];
-  if (grid.periodic()[d] && i < -2) i += n;
-  if (grid.periodic()[d] && i > last) i -= n;
-  require(i >= -2 && i <= last, "a particle lies in cell ", cell, " of axis ", axis,
-          " or is on its way to it, but its block begins at cell ", grid.first_cell()[d], " and has ", last);
-  return i;
-}
-
 template <class T, int D>
 Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& grid, const T* x) {
   Matrix<D> sum = Matrix<D>::Zero();
   using Stencil = grid::MultilinearStencil<double, D>;
   Stencil around(grid::locate_in_extended_domain(grid, x), grid::Stagger<D>::cell());
-  for (std::size_t d = 0; d < D; ++d) around.lower[d] = in_block(grid, static_cast<int>(d), around.lower[d]);
+  for (std::size_t d = 0; d < D; ++d) around.lower[d] = grid::lower_cell_in_block(grid, static_cast<int>(d), around.lower[d]);
   for (int q = 0; q < Stencil::corners; ++q) {
     const double weight = around.weight(q);
     if (weight == 0.0) continue;

@@ -1,6 +1,7 @@
 /// Indices beyond the sides of a domain: periodic images, or the nearest cell or sample inside.
 #pragma once
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/grid/grid.hpp"
 
 #include <algorithm>
@@ -68,6 +69,22 @@ Index twin_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, I
   const Index n = grid.shape()[d];
   if (!grid.periodic()[d] || !stagger.on_side[d]) return -1;
   return i == 0 ? n : i == n ? 0 : -1;
+}
+
+/// Index in the block of the lower of two neighbouring cells around a point, counted from its first cell; both are among its own
+/// cells and two layers of ghosts. Around a periodic axis that is cut, it is their image there. Throws InvalidArgument where the
+/// block of such an axis has them not.
+template <int D>
+Index lower_cell_in_block(const Grid<D>& grid, int axis, Index cell) {
+  const auto d = static_cast<std::size_t>(axis);
+  Index i = cell - grid.first_cell()[d];
+  if (!grid.block().cut(axis)) return i;
+  const Index n = grid.shape()[d], last = grid.local_shape()[d];
+  if (grid.periodic()[d] && i < -2) i += n;
+  if (grid.periodic()[d] && i > last) i -= n;
+  require(i >= -2 && i <= last, "cell ", cell, " along axis ", axis, " lies beyond the ghosts of a block of ", last,
+          " cells that begins at cell ", grid.first_cell()[d]);
+  return i;
 }
 
 /// The indices [begin, end) of an axis that hold unknowns. On a periodic axis all other indices are images of them.

@@ -32,14 +32,16 @@ class PoissonRegions {
   /// matrix has not derived anew keep their intervals.
   void find(const FaceMatrix<double, D>& matrix);
 
+  /// Whether sums of a domain of one block have the bits of those of any blocks, which they have on blocks anyway.
+  void set_order_free(bool yes) { order_free_ = yes; }
+
   /// Those of the whole domain, in the order of their first cells.
   const std::vector<PoissonRegion<D>>& regions() const { return regions_; }
   /// Those of the block, row by row.
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool any_closed() const { return any_closed_; }
 
-  /// Sum of the values over each region, bit-identical on any number of threads and blocks. `sums` is resized. Sums are
-  /// collective.
+  /// Sum of the values over each region, the same on any number of threads. `sums` is resized. Sums are collective.
   void sum(const double* values, std::vector<double>& sums) const;
   /// The same of term(index).
   void sum_terms(const std::function<double(Index)>& term, std::vector<double>& sums) const;
@@ -51,6 +53,8 @@ class PoissonRegions {
   void remove_means(double* values) const;
 
  private:
+  template <class Term>
+  void accumulate_in_order(Term&& term, std::vector<double>& sums) const;
   template <class Term>
   void accumulate(Term&& term, std::vector<double>& sums) const;
   Index root(Index i) {
@@ -79,7 +83,8 @@ class PoissonRegions {
   std::vector<std::array<Index, 2>> contacts_;
   parallel::Communicator* communicator_ = nullptr;
   mutable std::vector<numerics::BinnedSum> partial_, totals_;
-  mutable std::vector<double> means_;
+  mutable std::vector<double> partial_sums_, means_;
+  bool order_free_ = false;
 };
 
 }  // namespace meniscus::grid

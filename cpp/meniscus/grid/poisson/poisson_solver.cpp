@@ -16,7 +16,27 @@ namespace {
 
 static_assert(numerics::LinearSystem<PoissonSolver<2>> && numerics::LinearSystem<PoissonSolver<3>>);
 
-using Lanes = numerics::BinnedLanes<segment_cells>;
+/// Terms of a sum, one per cell of a segment: added up in a fixed tree, which follows the segments.
+struct TreeLanes {
+  std::array<double, segment_cells> lane{};
+  double* row() { return lane.data(); }
+  static MENISCUS_INLINE void put(double& to, double term) { to += term; }
+  void finish(int) {}
+  double total() {
+    for (std::size_t width = segment_cells / 2; width > 0; width /= 2)
+      for (std::size_t l = 0; l < width; ++l) lane[l] += lane[l + width];
+    return lane[0];
+  }
+};
+
+/// The same with bits that do not depend on segments and blocks, for some more operations per term.
+struct OrderFreeLanes {
+  std::array<double, segment_cells> term{};
+  numerics::BinnedLanes<segment_cells> sum;
+  double* row() { return term.data(); }
+  static MENISCUS_INLINE void put(double& to, double term) { to = term; }
+  MENISCUS_INLINE void finish(int cells) { sum.add(term.data(), cells); }
+};
 
 template <int D>
 Index planes_per_task(const CellLayout<D>& layout) {
@@ -32,17 +52,29 @@ void for_segments(const FaceMatrix<double, D>& a, Body&& body) {
   });
 }
 
-/// The same where each piece adds terms to a sum. It has the same bits on any blocks, and so have all decisions of a solve.
+/// The same where each piece adds terms to a sum.
 template <int D, class Body>
-double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
+double sum_segments(const FaceMatrix<double, D>& a, bool order_free, Body&& body) {
+  const auto of_planes = [&](Index b, Index e, auto& lanes) {
+    body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
+         a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], lanes);
+  };
+  if (!order_free)
+    return parallel_reduce(
+        0, a.layout.cells[0], planes_per_task(a.layout), 0.0,
+        [&](Index b, Index e) -> double {
+          TreeLanes lanes;
+          of_planes(b, e, lanes);
+          return lanes.total();
+        },
+        [](double x, double y) { return x + y; });
   using numerics::BinnedSum;
   const BinnedSum sum = parallel_reduce(
       0, a.layout.cells[0], planes_per_task(a.layout), BinnedSum(),
       [&](Index b, Index e) -> BinnedSum {
-        Lanes lanes;
-        body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
-             a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], lanes);
-        return lanes.total();
+        OrderFreeLanes lanes;
+        of_planes(b, e, lanes);
+        return lanes.sum.total();
       },
       [](BinnedSum x, const BinnedSum& y) {
         x.add(y);
@@ -99,6 +131,7 @@ void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
 template <int D>
 void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
   const auto start = std::chrono::steady_clock::now();
+  set_order_free(options.order_free);
   project(b);
   norm_b_ = std::sqrt(inner_product(b, b));
   scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm_b_ : 1.0;
@@ -136,17 +169,18 @@ double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
   const double open_diagonal = matrix.open_diagonal();
   const double* from = p.data();
   double* to = q.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+    using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, &couplings, &lanes] {
-      double term[segment_cells];
+      double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
           const double y = d * from[first + l] - couplings.template sum<kind>(from, first + l);
           to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
         }
-        for (int l = 0; l < cells; ++l) term[l] = to[first + l] * from[first + l];
-        lanes.add(term, cells);
+        for (int l = 0; l < cells; ++l) Lanes::put(term[l], to[first + l] * from[first + l]);
+        lanes.finish(cells);
       });
     });
   });
@@ -170,12 +204,13 @@ void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
 template <int D>
 double PoissonSolver<D>::inner_product(const Vector& u, const Vector& v) const {
   const double *a = u.data(), *c = v.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+    using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, &lanes] {
-      double term[segment_cells];
+      double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) term[l] = a[first + l] * c[first + l];
-        lanes.add(term, cells);
+        for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * c[first + l]);
+        lanes.finish(cells);
       });
     });
   });
@@ -185,12 +220,13 @@ template <int D>
 double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) const {
   const double* a = u.data();
   const float* c = z.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+    using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, &lanes] {
-      double term[segment_cells];
+      double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) term[l] = a[first + l] * static_cast<double>(c[first + l]);
-        lanes.add(term, cells);
+        for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * static_cast<double>(c[first + l]));
+        lanes.finish(cells);
       });
     });
   });
@@ -237,17 +273,18 @@ double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector&
   const double* from = solution.data();
   const double* rhs = right.data();
   double* to = r.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+    using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, &couplings, &lanes] {
-      double term[segment_cells];
+      double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
           const double y = rhs[first + l] - (d * from[first + l] - couplings.template sum<kind>(from, first + l));
           to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
         }
-        for (int l = 0; l < cells; ++l) term[l] = to[first + l] * to[first + l];
-        lanes.add(term, cells);
+        for (int l = 0; l < cells; ++l) Lanes::put(term[l], to[first + l] * to[first + l]);
+        lanes.finish(cells);
       });
     });
   });
@@ -257,16 +294,17 @@ template <int D>
 double PoissonSolver<D>::reduce_residual(double alpha, const Vector& q, Vector& r) const {
   const double* a = q.data();
   double* to = r.data();
-  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, Lanes& lanes) {
+  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+    using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, &lanes] {
-      double term[segment_cells];
+      double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
           const double v = to[first + l] - alpha * a[first + l];
           to[first + l] = v;
-          term[l] = v * v;
+          Lanes::put(term[l], v * v);
         }
-        lanes.add(term, cells);
+        lanes.finish(cells);
       });
     });
   });

@@ -24,6 +24,12 @@ class PoissonSolver {
 
   const PoissonRegions<D>& regions() const { return regions_; }
 
+  /// See SolveOptions::order_free; for sums over regions before a solve, which sets it too.
+  void set_order_free(bool yes) {
+    order_free_ = yes || matrix.layout.halo.block().cut();
+    regions_.set_order_free(order_free_);
+  }
+
   /// Solves to the given tolerance. The right-hand side loses its mean over each closed region, and so does the solution.
   /// `start_is_zero`: x is not read. Returns with info.converged false where the tolerance is not met.
   void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
@@ -63,6 +69,7 @@ class PoissonSolver {
   double scale_ = 1.0;
   double norm_b_ = 0.0;
   Index unknowns_ = 0;  ///< of all blocks
+  bool order_free_ = false;
 };
 
 }  // namespace meniscus::grid
