@@ -5,7 +5,6 @@
 #include "meniscus/parallel/transport/transport_communicator.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace meniscus::bindings {
 namespace {
@@ -39,14 +38,17 @@ py::object agree(Communicator& c, const std::optional<std::string>& text) {
   return py::make_tuple(failure->rank, failure->text);
 }
 
+Index sum_of(const std::array<Index, parallel::tags::count>& numbers, int first, int last) {
+  Index sum = 0;
+  for (int tag = first; tag <= last; ++tag) sum += numbers[static_cast<std::size_t>(tag)];
+  return sum;
+}
+
 py::dict traffic(const Communicator& c) {
   const parallel::Traffic& t = c.traffic();
   py::dict result;
   const auto count = [&](const char* name, int first, int last) {
-    const auto sum = [&](const auto& numbers) {
-      return std::accumulate(numbers.begin() + first, numbers.begin() + last + 1, Index{0});
-    };
-    result[name] = py::make_tuple(sum(t.messages), sum(t.bytes));
+    result[name] = py::make_tuple(sum_of(t.messages, first, last), sum_of(t.bytes, first, last));
   };
   namespace tags = parallel::tags;
   count("halo", tags::halo, tags::boxes - 1);
