@@ -32,7 +32,7 @@ def prefix(library: str) -> Path:
     return Path(sys.prefix) / "mpi" / library
 
 
-def mpirun(library: str, count: int, program: Path, *arguments: str, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+def mpirun(library: str, count: int, program: Path, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
     """Run a program on so many ranks; skip the test where the MPI is not installed."""
     reason = missing(library)
     if reason:
