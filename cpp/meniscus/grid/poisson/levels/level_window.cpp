@@ -54,7 +54,7 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
   for (std::size_t d = 0; d < D; ++d) {
     const Index n = domain_[d];
     // Coarse cells begin at even cells, and colours alternate in a window: around an odd period they do not.
-    Index begin = own_.begin[d] - window_margin, end = own_.end[d] + window_margin;
+    Index begin = own_.begin[d] - level_margin, end = own_.end[d] + level_margin;
     begin = 2 * half_down(begin);
     end = 2 * half_up(end);
     const bool whole = replicated_ || !cut_[d] || (periodic_[d] && (n % 2 != 0 || end - begin >= n));

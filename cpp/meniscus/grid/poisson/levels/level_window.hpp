@@ -18,7 +18,7 @@ namespace meniscus::grid {
 
 /// Layers of fine cells around a block on which its results depend: four half-sweeps, and up to three coarse cells of a transfer
 /// where walls divide cells.
-inline constexpr Index window_margin = 10;
+inline constexpr Index level_margin = 10;
 /// A level of at most so many cells is computed by all blocks, unless others are asked for.
 inline constexpr Index replicated_cells = 16384;
 
