@@ -1,4 +1,4 @@
-"""What passes between tetrahedra, drops and a grid: one audited call for each way."""
+"""Transfers between tetrahedra, drops and a grid: one audited call for each way."""
 
 from __future__ import annotations
 

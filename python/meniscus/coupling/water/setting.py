@@ -1,4 +1,4 @@
-"""How a mesh of tetrahedra, a body and a grid fit together."""
+"""Fit of a mesh of tetrahedra, a body and a grid to each other."""
 
 from __future__ import annotations
 
