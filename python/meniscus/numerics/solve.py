@@ -8,8 +8,9 @@ from typing import Any, Literal
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus._options import CoreOption
+from meniscus.numerics import hypre
 
-SolveMethod = Literal["multigrid", "incomplete-cholesky"]
+SolveMethod = Literal["multigrid", "hypre", "incomplete-cholesky"]
 
 SOLVE_METHOD = CoreOption(SolveMethod, _numerics.SolveMethod)
 
@@ -25,7 +26,8 @@ class SolveInfo:
         reason: why the iteration ended.
         seconds: spent in the iteration.
         setup_seconds: spent on the matrix and the preconditioner; zero if they were reused.
-        history: residual norms of the iteration itself, before the first and after each iteration.
+        history: residual norms of the iteration itself, before the first and after each iteration; of solves by hypre, at the beginning and
+            the end.
     """
 
     iterations: int
@@ -55,7 +57,8 @@ def solve_options(tolerance: float, max_iterations: int, method: SolveMethod) ->
     if tolerance >= 1:
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     chosen = SOLVE_METHOD("method", method)
-    return _numerics.SolveOptions(tolerance, _checks.integer("max_iterations", max_iterations, at_least=1, below=2**31), chosen)
+    iterations = _checks.integer("max_iterations", max_iterations, at_least=1, below=2**31)
+    return _numerics.SolveOptions(tolerance, iterations, chosen, hypre.engine() if chosen == _numerics.SolveMethod.hypre else 0)
 
 
 def facts(info: _numerics.SolveInfo, setup_seconds: float) -> dict[str, Any]:
