@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -124,19 +124,21 @@ def solved(shape: tuple[int, ...], periodic: tuple[bool, ...], blocks: Any = Non
     }
 
 
-def solves() -> Iterator[tuple[str, np.ndarray | None]]:
-    """Yield the solutions of some problems, for comparisons between different communicators of as many ranks."""
+def pressure() -> dict[str, np.ndarray]:
+    """Pressures, iterations and regions of some problems."""
+    result = {}
     for name in ("odd period", "chambers", "waves"):
-        result = projected(name, 2)
-        yield f"{name} pressure", result["pressure"]
-        yield f"{name} history", result["history"]
+        solution = projected(name, 2)
+        for key in ("pressure", "history"):
+            result[f"{name} {key}"] = solution[key]
+    return result
 
 
-def compared_with_hypre(comm: Any) -> list[dict[str, Any]]:
+def compared_with_hypre(comm: Any, dimensions: tuple[int, ...]) -> list[dict[str, Any]]:
     """Solve every problem by multigrid and by hypre to small tolerances; returns iterations and differences."""
     found = []
     with ms.parallel.ranks(comm):
-        for dimension in (2, 3):
+        for dimension in dimensions:
             for name in PROBLEMS:
                 own = projected(name, dimension, tolerance=1e-12)
                 other = projected(name, dimension, tolerance=1e-12, method="hypre", max_iterations=500)
@@ -160,10 +162,10 @@ if __name__ == "__main__":
 
     if sys.argv[1:] == ["alone"]:
         # Without any communicator: hypre itself initialises MPI.
-        rank, entries = 0, compared_with_hypre(None)
+        rank, entries = 0, compared_with_hypre(None, (2, 3))
     else:
         from mpi4py import MPI
 
-        rank, entries = MPI.COMM_WORLD.rank, compared_with_hypre(MPI.COMM_WORLD)
+        rank, entries = MPI.COMM_WORLD.rank, compared_with_hypre(MPI.COMM_WORLD, (3,))
     if rank == 0:
         print(json.dumps(entries))
