@@ -16,6 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from meniscus import __version__, core, scenes
+from meniscus.numerics import hypre
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.parallel.mpi import built_modules
 from meniscus.scenes.interrupts import Terminated
@@ -79,7 +80,8 @@ def info() -> str:
         ("build", "native (this machine only)" if build.get("native") else "portable"),
         ("threads", f"{core.num_threads()} of {os.cpu_count()} cores"),
         ("simd", f"{core.simd_level()}, {core.simd_width()} bits (supported: up to {core.simd_supported()})"),
-        ("mpi", _mpi_modules()),
+        ("mpi", _mpi_modules(built_modules())),
+        ("hypre", _mpi_modules(hypre.built_modules())),
     ]
     for module, purpose in OPTIONAL.items():
         present = importlib.util.find_spec(module) is not None
@@ -87,10 +89,10 @@ def info() -> str:
     return "\n".join(f"{name:12} {value}" for name, value in rows)
 
 
-def _mpi_modules() -> str:
-    """Return the MPIs that this build can use."""
+def _mpi_modules(built: list[str]) -> str:
+    """Return the MPIs that modules of this build can use."""
     names = {"mpich": "MPICH", "openmpi": "Open MPI"}
-    return f"modules for {' and '.join(names[m] for m in built_modules())}" if built_modules() else "not built in"
+    return f"modules for {' and '.join(names[m] for m in built)}" if built else "not built in"
 
 
 def _parser() -> argparse.ArgumentParser:
