@@ -27,7 +27,7 @@ from meniscus.parallel.communicator import resolve
 from meniscus.scenes.interrupts import Interruption
 from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
 from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
-from meniscus.scenes.run_ranks import require_same_run
+from meniscus.scenes.run_ranks import meet, require_same_run
 from meniscus.scenes.scene import Scene, StageTimes
 
 CHECKPOINT_FOLDER = "checkpoints"
@@ -273,13 +273,14 @@ class _Run:
     def _report(self, time: float) -> dict[str, float]:
         """Return the diagnostics, which all ranks must have alike."""
         report = self._scene.report(time)
-        for rank, theirs in enumerate(self._comm.gather({name: repr(value) for name, value in report.items()})):
-            for name in {**report, **theirs}:
-                mine = repr(report.get(name))
-                if theirs.get(name, "None") != mine:
+        told = self._comm.gather({name: repr(value) for name, value in report.items()})
+        for rank, theirs in enumerate(told):
+            for name in {**told[0], **theirs} if theirs != told[0] else ():
+                if theirs.get(name) != told[0].get(name):
+                    meet(self._comm)
                     raise ValueError(
-                        f"report() must return the same on all ranks, but {name} is {theirs.get(name)} on rank {rank} and {mine} on rank "
-                        f"{self._comm.rank}; sum(), max() and min() of a field are those of all ranks, those of its array are not"
+                        f"report() must return the same on all ranks, but {name} is {told[0].get(name)} on rank 0 and {theirs.get(name)} "
+                        f"on rank {rank}; sum(), max() and min() of a field are those of all ranks, those of its array are not"
                     )
         return report
 
@@ -356,6 +357,7 @@ class _Run:
             raise ValueError("a run can be resumed only in the folder (out) that holds its checkpoints")
         checkpoints.require()
         found, passed_over = checkpoint_folder.latest_stored(self._folder / CHECKPOINT_FOLDER)
+        meet(self._comm)
         for sentence in passed_over:
             self._warn("%s; it is passed over", sentence)
         if found is None:
