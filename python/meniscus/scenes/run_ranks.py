@@ -21,7 +21,7 @@ def require_same_run(comm: Communicator, scene: Scene, folder: Path | None, opti
     if comm.size == 1:
         return
     if not scene.on_ranks:
-        raise ValueError(f"the scene {scene.name!r} has no grid that can be cut, so it runs on one rank, not on {comm.size}")
+        raise ValueError(f"the scene {scene.name!r} cannot be cut into blocks, so it runs on one rank, not on {comm.size}")
     told = {"scene": scene.name, **parameters_of(scene), "out": None if folder is None else str(folder)}
     told |= {name: value for name, value in vars(options).items() if not name.startswith("on_")}  # hooks may differ
     everywhere = comm.gather(told)
