@@ -87,6 +87,10 @@ class Communicator:
             return [value]
         return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
 
+    def total(self, count: int) -> int:
+        """Return the sum of the counts that all ranks hand in; collective."""
+        return int(self._core.total(count))
+
     def poison_ghosts(self, on: bool = True) -> None:
         """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""
         self._core.poison_ghosts(on)
