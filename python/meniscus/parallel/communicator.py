@@ -88,6 +88,10 @@ class Communicator:
             return [value]
         return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
 
+    def total(self, count: int) -> int:
+        """Return the sum of the counts that all ranks hand in; collective."""
+        return int(self._core.total(count))
+
     def exact_sum(self, values: Any) -> float:
         """Return the sum of the numbers that all ranks hand in, rounded once, so that their order does not matter; collective."""
         return math.fsum(v for part in self.gather(values) for v in part)
