@@ -19,6 +19,9 @@ Shear shear_of(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
+/// Bound of the sum of the coefficients around a cell, in units of the strength.
+constexpr double largest_diagonal = 16;
+
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
@@ -152,8 +155,9 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
       shear[s] = d == axis || layout.shared(d, upper) ? Shear::none : shear_of(field.rules[s]);
     }
-  // The equations are divided by the strength, as couplings have to be powers of two.
-  const double mass = 1 / strength;
+  // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
+  // diagonal, or a uniform flow would have shear.
+  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[static_cast<std::size_t>(side)];
     return kind == Shear::wall ? 2.0 : kind == Shear::sample ? 1.0 : 0.0;
