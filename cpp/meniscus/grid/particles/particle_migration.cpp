@@ -116,6 +116,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
 
   std::size_t row = 0;
   for (const ParticleColumn& c : particles.columns()) row += static_cast<std::size_t>(c.row_bytes());
+  auto packing = communicator.packing();
   std::vector<std::byte> out(static_cast<std::size_t>(gone) * row), in;
   std::vector<parallel::Message> outgoing, incoming;
   std::byte* next = out.data();
@@ -141,19 +142,23 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
     m.data = place;
     place += m.bytes;
   }
+  packing.reset();
   communicator.exchange(outgoing, incoming);
 
   std::vector<std::uint8_t> flags(to.size());
   std::transform(to.begin(), to.end(), flags.begin(), [&](int b) { return b != own; });
   particles.remove(flags.data(), workspace);
   const Index first = particles.append(coming);
-  const std::byte* from = in.data();
-  for (Index i = first; i < particles.size(); ++i)
-    for (const ParticleColumn& known : particles.columns()) {
-      ParticleColumn& c = particles.column(known.name);
+  auto unpacking = communicator.packing();
+  const std::byte* column_begin = in.data();
+  for (const ParticleColumn& known : particles.columns()) {
+    ParticleColumn& c = particles.column(known.name);
+    const std::byte* from = column_begin;
+    for (Index i = first; i < particles.size(); ++i, from += row)
       std::memcpy(c.data.data() + i * c.row_bytes(), from, static_cast<std::size_t>(c.row_bytes()));
-      from += c.row_bytes();
-    }
+    column_begin += c.row_bytes();
+  }
+  unpacking.reset();
   particles.set_next_id(next_id);
   particles.sort_by_cell(grid, workspace);
   return gone;

@@ -61,7 +61,7 @@ class LiquidSurface(Stateful):
         self.particles = self.declare("particles", particles)
         self.levelset = particles.levelset if particles is not None else self.declare("levelset", LevelSet(grid, "cells", velocity.dtype))
         self.levelset.array[...] = (options.band + 1) * grid.spacing
-        self._near = np.zeros(grid.shape, bool) if self.particles is None else None
+        self._near = np.zeros(grid.local_shape, bool) if self.particles is None else None
         self._trap = CellField(grid, velocity.dtype) if self.particles is not None and grid.dimension == 2 else None
         self._gathered: CellField | None = None
         self._first_new: int | None = None
