@@ -14,11 +14,13 @@ from meniscus import io
 ROOT = Path(__file__).parents[3]
 
 
-def scene_of_the_page(folder: Path) -> Path:
-    """Write the scene of docs/running.md to a file."""
+def scene_of_the_page(folder: Path, pause: float = 0.0) -> Path:
+    """Write the scene of docs/running.md to a file; its steps take a pause, s."""
     page = (ROOT / "docs" / "running.md").read_text()
     code = next(c for c in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class Embers" in c)
     path = folder / "embers.py"
+    if pause:
+        code = code.replace('with self.stage("carry"):', f'__import__("time").sleep({pause})\n        with self.stage("carry"):')
     path.write_text(code)
     return path
 
