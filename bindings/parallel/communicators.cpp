@@ -2,6 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/parallel/reductions.hpp"
+#include "meniscus/parallel/transport/delayed_transport.hpp"
 #include "meniscus/parallel/transport/thread_transport.hpp"
 #include "meniscus/parallel/transport/transport_communicator.hpp"
 
@@ -92,13 +93,20 @@ py::dict traffic(const Communicator& c) {
   return result;
 }
 
+/// Collective: over a table, or where there is a delay, over one that adds it.
+std::shared_ptr<Communicator> make_communicator(const meniscus_transport& table, std::intptr_t handle,
+                                                const std::optional<parallel::LinkDelay>& delay) {
+  return delay ? parallel::make_delayed_communicator(table, handle, *delay)
+               : std::make_shared<parallel::TransportCommunicator>(table, handle);
+}
+
 /// Seats for threads; the room lives as long as any of its communicators may be made.
 class Room {
  public:
   explicit Room(int ranks) : room_(ranks) {}
-  std::shared_ptr<Communicator> communicator(int rank) const {
+  std::shared_ptr<Communicator> communicator(int rank, const std::optional<parallel::LinkDelay>& delay) const {
     require(rank >= 0 && rank < room_.size(), "there is no rank ", rank, " among ", room_.size());
-    return std::make_shared<parallel::TransportCommunicator>(parallel::thread_transport(), room_.seat(rank));
+    return make_communicator(parallel::thread_transport(), room_.seat(rank), delay);
   }
 
  private:
@@ -121,23 +129,32 @@ void bind_communicators(py::module_& m) {
           py::arg("count"))
       .def("agree", &agree, py::arg("text"))
       .def("traffic", &traffic)
+      .def_property_readonly("rounds", [](const Communicator& c) { return c.traffic().rounds; })
+      .def("seconds", [](const Communicator& c) { return py::make_tuple(c.seconds().pack, c.seconds().wait); })
+      .def(
+          "count_processor_seconds",
+          [](Communicator& c, bool on) { c.set_clock(on ? parallel::SecondsOf::processor : parallel::SecondsOf::wall); },
+          py::arg("on"))
       .def(
           "poison_ghosts",
           [](Communicator& c, bool on) {
             if (auto* t = dynamic_cast<parallel::TransportCommunicator*>(&c)) t->poison_ghosts(on);
           },
           py::arg("on"));
+  py::class_<parallel::LinkDelay>(m, "LinkDelay")
+      .def(py::init([](double latency, double bandwidth) { return parallel::LinkDelay{latency, bandwidth}; }), py::arg("latency"),
+           py::arg("bandwidth"));
   py::class_<Room>(m, "ThreadRoom")
       .def(py::init<int>(), py::arg("ranks"))
-      .def("communicator", &Room::communicator, py::arg("rank"));
+      .def("communicator", &Room::communicator, py::arg("rank"), py::arg("delay"));
   m.def("one_rank", [] { return parallel::single_block_communicator(); });
   m.def(
       "mpi_communicator",
-      [](std::intptr_t table, std::intptr_t handle) -> std::shared_ptr<Communicator> {
+      [](std::intptr_t table, std::intptr_t handle, const std::optional<parallel::LinkDelay>& delay) {
         const auto& functions = *reinterpret_cast<const meniscus_transport*>(table);
-        return interruptible([&] { return std::make_shared<parallel::TransportCommunicator>(functions, handle); });
+        return interruptible([&] { return make_communicator(functions, handle, delay); });
       },
-      py::arg("table"), py::arg("handle"));
+      py::arg("table"), py::arg("handle"), py::arg("delay"));
 }
 
 }  // namespace meniscus::bindings

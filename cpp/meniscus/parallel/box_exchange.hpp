@@ -50,16 +50,17 @@ class BoxExchange {
   template <class T>
   void fetch(const T* from, const Coord<D>& from_strides, T* to, const Coord<D>& to_strides) {
     static_assert(std::is_trivially_copyable_v<T>);
+    const Index size = sizeof(T);
     const auto* source = reinterpret_cast<const std::byte*>(from);
     auto* target = reinterpret_cast<std::byte*>(to);
     pass(
         sizeof(T), given_, taken_,
-        [&](Index sample, std::byte* message) {
-          std::memcpy(message, source + sample * static_cast<Index>(sizeof(T)), sizeof(T));
+        [&](Index first, Index count, std::byte* message) {
+          copy_row(message, size, source + first * size, from_strides[D - 1] * size, count, sizeof(T));
         },
         from_strides, owned_.begin,
-        [&](Index sample, const std::byte* message) {
-          std::memcpy(target + sample * static_cast<Index>(sizeof(T)), message, sizeof(T));
+        [&](Index first, Index count, const std::byte* message) {
+          copy_row(target + first * size, to_strides[D - 1] * size, message, size, count, sizeof(T));
         },
         to_strides, window_.begin);
   }
@@ -69,13 +70,20 @@ class BoxExchange {
   template <class T, class Take>
   void give_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take&& take) {
     static_assert(std::is_trivially_copyable_v<T>);
+    const Index size = sizeof(T);
     pass(
-        sizeof(T), taken_, given_, [&](Index sample, std::byte* message) { std::memcpy(message, window + sample, sizeof(T)); },
+        sizeof(T), taken_, given_,
+        [&](Index first, Index count, std::byte* message) {
+          copy_row(message, size, reinterpret_cast<const std::byte*>(window + first), window_strides[D - 1] * size, count,
+                   sizeof(T));
+        },
         window_strides, window_.begin,
-        [&](Index sample, const std::byte* message) {
-          T value;
-          std::memcpy(&value, message, sizeof(T));
-          take(sample, value);
+        [&](Index first, Index count, const std::byte* message) {
+          for (Index k = 0; k < count; ++k) {
+            T value;
+            std::memcpy(&value, message + k * size, sizeof(T));
+            take(first + k * own_strides[D - 1], value);
+          }
         },
         own_strides, owned_.begin);
   }
@@ -87,16 +95,26 @@ class BoxExchange {
     IndexBox<D> box;
   };
 
-  /// Calls visit(offset) for the samples of a box, in C order.
+  /// Copies samples of `size` bytes; steps from sample to sample are in bytes.
+  static void copy_row(std::byte* to, Index to_step, const std::byte* from, Index from_step, Index count, std::size_t size) {
+    if (to_step == static_cast<Index>(size) && from_step == to_step) {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * size);
+      return;
+    }
+    for (Index k = 0; k < count; ++k) std::memcpy(to + k * to_step, from + k * from_step, size);
+  }
+
+  /// Calls visit(offset of the first sample, samples) for the rows of a box, in C order.
   template <class Visit>
-  static void for_each(const IndexBox<D>& box, const Coord<D>& begin, const Coord<D>& strides, Visit&& visit) {
+  static void for_each_row(const IndexBox<D>& box, const Coord<D>& begin, const Coord<D>& strides, Visit&& visit) {
     const Coord<D> n = box.extents();
+    if (product<D>(n) == 0) return;
     Coord<D> c{};
-    for (Index left = product<D>(n); left > 0; --left) {
+    for (Index left = product<D>(n) / n[D - 1]; left > 0; --left) {
       Index offset = 0;
       for (std::size_t d = 0; d < D; ++d) offset += (box.begin[d] + c[d] - begin[d]) * strides[d];
-      visit(offset);
-      for (std::size_t d = D; d-- > 0;) {
+      visit(offset, n[D - 1]);
+      for (std::size_t d = D - 1; d-- > 0;) {
         if (++c[d] < n[d]) break;
         c[d] = 0;
       }
@@ -107,27 +125,38 @@ class BoxExchange {
   void pass(std::size_t size, const std::vector<Piece>& outgoing, const std::vector<Piece>& incoming, Pack&& pack,
             const Coord<D>& out_strides, const Coord<D>& out_begin, Unpack&& unpack, const Coord<D>& in_strides,
             const Coord<D>& in_begin) {
-    std::byte* next = communicator_.buffer(samples(outgoing) * size + samples(incoming) * size);
+    std::byte* const sent = communicator_.buffer((samples(outgoing) + samples(incoming)) * size);
+    std::byte* const received = sent + samples(outgoing) * size;
     messages_.clear();
-    add_messages(outgoing, size, next);
-    const std::size_t sent = messages_.size();
-    add_messages(incoming, size, next + samples(outgoing) * size);
-    for (const Piece& p : outgoing)
-      for_each(p.box, out_begin, out_strides, [&](Index sample) {
-        pack(sample, next);
-        next += size;
-      });
-    communicator_.exchange(std::span(messages_).first(sent), std::span(messages_).subspan(sent));
+    const std::byte* own = add_messages(outgoing, size, sent);
+    const std::size_t count = messages_.size();
+    add_messages(incoming, size, received);
+    {
+      const auto packing = communicator_.packing();
+      std::byte* next = sent;
+      for (const Piece& p : outgoing)
+        for_each_row(p.box, out_begin, out_strides, [&](Index first, Index n) {
+          pack(first, n, next);
+          next += static_cast<std::size_t>(n) * size;
+        });
+    }
+    communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
+    const auto packing = communicator_.packing();
+    const std::byte* next = received;
     for (const Piece& p : incoming)
-      for_each(p.box, in_begin, in_strides, [&](Index sample) {
-        unpack(sample, next);
-        next += size;
+      for_each_row(p.box, in_begin, in_strides, [&](Index first, Index n) {
+        const std::size_t bytes = static_cast<std::size_t>(n) * size;
+        const bool stays = p.block == communicator_.rank();
+        unpack(first, n, stays ? own : next);
+        if (stays) own += bytes;
+        next += bytes;
       });
   }
 
   static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every block that pieces go to or come from, one after the other in memory from `data` on.
-  void add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns where
+  /// the pieces that stay in this block are: they are packed, but not sent.
+  const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;
   IndexBox<D> owned_, window_;
