@@ -114,7 +114,7 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
     const Index samples = domain.shape[d] + domain.on_side[d];
     if (domain.periodic[d]) period[d] = domain.shape[d];
     if (in_place) {
-      // Around the own box; as FarSamples has it, and no sample twice around a periodic axis.
+      // Around the own box, and perhaps around a periodic axis to it again.
       const Index more = private_draw(6);
       window.begin[d] = own.begin[d] - (period[d] ? more : std::min(more, own.begin[d]));
       window.end[d] = own.end[d] + (period[d] ? private_draw(6) : std::min(private_draw(6), samples - own.end[d]));

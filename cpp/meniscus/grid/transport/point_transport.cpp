@@ -165,7 +165,8 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite_points<T, D>(points, n);
   require_finite(velocity);
   velocity.fill_ghosts(time);
-  const auto far = far_values(velocity, max_component_speed(velocity) * std::abs(dt) / velocity.grid().spacing(), time);
+  const double traced = max_component_speeds(velocity).with_ghosts * std::abs(dt) / velocity.grid().spacing();
+  const auto far = far_values(velocity, farthest_stage(trace) * traced, time);
   const VelocitySource<T, D> source(velocity, time, far.data());
   const Grid<D>& grid = velocity.grid();
   const DomainSides<D> sides(grid);
