@@ -165,5 +165,5 @@ TEST_CASE("seconds on messages are counted, and none for a domain of one block")
     if (communicator->seconds().pack < 0.0 || communicator->seconds().wait != seconds.wait)
       throw std::runtime_error("packing is counted by itself");
   });
-  CHECK_FALSE(single_block_communicator()->packing());
+  CHECK_FALSE(single_block_communicator()->packing().has_value());
 }
