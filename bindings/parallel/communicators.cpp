@@ -33,6 +33,36 @@ py::list gather_bytes(Communicator& c, const py::bytes& own) {
   return result;
 }
 
+/// Collective: what the other ranks have for this one, by their numbers; `own` are the bytes for each of them.
+py::list exchange_bytes(Communicator& c, const std::vector<py::bytes>& own) {
+  const auto n = static_cast<std::size_t>(c.size());
+  require(own.size() == n, "there must be something for each of ", n, " ranks, not for ", own.size());
+  std::vector<std::string> out(own.begin(), own.end()), in(n);
+  interruptible([&] {
+    std::vector<Index> sizes(n), all(n * n);
+    for (std::size_t r = 0; r < n; ++r) sizes[r] = static_cast<Index>(out[r].size());
+    c.gather(sizes.data(), n * sizeof(Index), all.data());
+    std::vector<parallel::Message> outgoing, incoming;
+    const auto rank = static_cast<std::size_t>(c.rank());
+    constexpr int tag = parallel::tags::collection;
+    for (std::size_t r = 0; r < n; ++r) {
+      in[r].resize(static_cast<std::size_t>(all[r * n + rank]));
+      if (r == rank) continue;
+      const auto add = [&](std::vector<parallel::Message>& messages, std::string& bytes) {
+        if (!bytes.empty())
+          messages.push_back({static_cast<int>(r), tag, reinterpret_cast<std::byte*>(bytes.data()), bytes.size()});
+      };
+      add(outgoing, out[r]);
+      add(incoming, in[r]);
+    }
+    in[rank] = std::move(out[rank]);
+    c.exchange(outgoing, incoming);
+  });
+  py::list result;
+  for (const std::string& s : in) result.append(py::bytes(s));
+  return result;
+}
+
 py::object agree(Communicator& c, const std::optional<std::string>& text) {
   const auto failure = interruptible([&] { return c.agree(text ? text->c_str() : nullptr); });
   if (!failure) return py::none();
@@ -91,6 +121,7 @@ void bind_communicators(py::module_& m) {
       .def_property_readonly("size", &Communicator::size)
       .def_property_readonly("transport", &Communicator::transport)
       .def("gather_bytes", &gather_bytes, py::arg("own"))
+      .def("exchange_bytes", &exchange_bytes, py::arg("own"))
       .def("agree", &agree, py::arg("text"))
       .def("traffic", &traffic)
       .def_property_readonly("rounds", [](const Communicator& c) { return c.traffic().rounds; })

@@ -99,4 +99,29 @@ def extension(blocks: Blocks = None) -> Arrays:
     return result
 
 
-PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension}
+def measures(blocks: Blocks = None) -> Arrays:
+    """Volumes, areas, volume fractions, curvatures and components: of waves, and of noise with thousands of parts."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        for dtype in (np.float32, np.float64):
+            for location in ("cells", "nodes"):
+                smooth = level_set(grid, location, dtype)
+                rough = LevelSet(grid, location, dtype)
+                rough.array = noise(grid, rough.field.on_side, 6, dtype) + dtype(0 if grid.periodic[0] else 0.4) * smooth.array
+                for kind, phi in (("smooth", smooth), ("rough", rough)):
+                    key = f"{name} {location} {np.dtype(dtype).name} {kind}"
+                    result[f"{key} measure"] = np.array([phi.volume(), phi.area()])
+                    result[f"{key} fractions"] = whole(grid, phi.volume_fractions().array, [0] * grid.dimension)
+                    for curvature in ("level", "surface"):
+                        values = phi.curvature(kind=curvature).array  # type: ignore[arg-type]
+                        result[f"{key} {curvature} curvature"] = whole(grid, values, phi.field.on_side)
+                    for both in (False, True):
+                        found = phi.components(both=both)
+                        result[f"{key} labels {both}"] = whole(grid, found.labels, phi.field.on_side)
+                        result[f"{key} volumes {both}"] = found.volumes
+                        result[f"{key} air volumes {both}"] = found.air_volumes
+                        assert found.count == len(found.volumes)
+    return result
+
+
+PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension, "measures": measures}

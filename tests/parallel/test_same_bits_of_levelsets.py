@@ -36,5 +36,6 @@ def check(program: Callable[..., programs.Arrays], blocks: Any) -> None:
 
 
 @pytest.mark.parametrize("blocks", CUTS, ids=str)
-def test_extension(blocks: Any) -> None:
-    check(programs.extension, blocks)
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_bits_of_one_rank(name: str, blocks: Any) -> None:
+    check(programs.PROGRAMS[name], blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +121,18 @@ class Communicator:
         if self.size == 1:
             return [value]
         return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
+
+    def exchange(self, values: Sequence[Any]) -> list[Any]:
+        """Hand value i to rank i, and return what the ranks have for this one, in their order; collective.
+
+        Values must be picklable; None is not sent. Raises ValueError if there is not one value for each rank.
+        """
+        if len(values) != self.size:
+            raise ValueError(f"values must hold one for each of {self.size} ranks, not {len(values)}")
+        if self.size == 1:
+            return list(values)
+        sent = [b"" if value is None else pickle.dumps(value, pickle.HIGHEST_PROTOCOL) for value in values]
+        return [pickle.loads(b) if b else None for b in self._core.exchange_bytes(sent)]
 
     def poison_ghosts(self, on: bool = True) -> None:
         """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""

@@ -39,7 +39,8 @@ struct SurfaceExtraction<T, D>::Counter {
 
 template <class T, int D>
 SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
-    : lattice_(phi), options_(options), signs_(phi, lattice_, workspace) {
+    : lattice_(phi, workspace), options_(options), signs_(phi, lattice_, workspace) {
+  grid::require_one_block(phi.grid(), "extraction of surfaces");
   for (std::size_t d = 0; d < D; ++d)
     capped_[d] = lattice_.closes(static_cast<int>(d)) ? options.close_periods : options.close_sides;
   const Index rows = signs_.rows();

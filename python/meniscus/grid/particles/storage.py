@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid.uniform import Grid
+from meniscus.parallel.communicator import Communicator, one_rank, resolve
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
 
@@ -113,10 +115,19 @@ class Particles(State):
         self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1, 2**63))
         return self._core.column(name)
 
-    def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
+    def append(self, positions: npt.ArrayLike, *, replicated: bool = False, **columns: npt.ArrayLike) -> slice:
         """Add particles at positions (n, dim); columns that are not given are zero. Returns their indices.
 
-        Raises TypeError or ValueError for wrong dtypes or shapes, unknown columns and values that are not finite; then nothing is added.
+        Args:
+            positions: m.
+            replicated: whether all ranks of the innermost `parallel.ranks` add the same particles, which then are there once, each on some
+                rank until `migrate` takes it to its own; collective. A random generator of a scene draws the same on all ranks. On one
+                rank it changes nothing.
+            **columns: values by name, one for each particle or one for all.
+
+        Raises:
+            TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles on
+                other ranks. Then nothing is added.
         """
         x = np.asarray(positions)
         mine = self.positions
@@ -130,12 +141,31 @@ class Particles(State):
             target = self[name]
             one = np.ndim(values) == 0
             checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
-        first = self._core.append(len(x))
-        where = slice(first, first + len(x))
-        self.positions[where] = x
+        comm = resolve(None) if _checks.one_of_type("replicated", replicated, bool) else one_rank()
+        if comm.size > 1:
+            self._require_same(comm, x, checked)
+        count, following = len(x), self._core.next_id
+        kept = slice(comm.rank * count // comm.size, (comm.rank + 1) * count // comm.size)
+        first = self._core.append(kept.stop - kept.start)
+        where = slice(first, first + kept.stop - kept.start)
+        self.positions[where] = x[kept]
         for name, c in checked.items():
-            self[name][where] = c
+            self[name][where] = c[kept] if c.ndim else c
+        if comm.size > 1:
+            self._core.column("id")[where] = following + np.arange(kept.start, kept.stop)
+            self._core.next_id = following + count
         return where
+
+    def _require_same(self, comm: Communicator, positions: npt.NDArray[Any], columns: dict[str, npt.NDArray[Any]]) -> None:
+        """Raise ValueError, on all ranks, if they are about to add different particles."""
+        content = hashlib.blake2b(positions.tobytes(), digest_size=16)
+        for name in sorted(columns):
+            content.update(name.encode() + columns[name].tobytes())
+        told = comm.gather((len(positions), int(self._core.next_id), content.hexdigest()))
+        for rank, theirs in enumerate(told):
+            if theirs != told[0]:
+                what = ("numbers of particles", "next ids", "particles")[next(i for i in range(3) if theirs[i] != told[0][i])]
+                raise ValueError(f"with replicated=True all ranks must add the same, but rank {rank} and rank 0 have different {what}")
 
     def reserve(self, capacity: int) -> None:
         """Reserve memory, so that appending up to `capacity` particles moves nothing."""

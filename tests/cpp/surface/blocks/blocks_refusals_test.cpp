@@ -3,7 +3,6 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/surface/extraction/curvature.hpp"
-#include "meniscus/surface/extraction/level_set_volume.hpp"
 #include "meniscus/surface/markers/escaped_markers.hpp"
 #include "meniscus/surface/markers/particle_ballistics.hpp"
 #include "meniscus/surface/markers/particle_correction.hpp"
@@ -37,7 +36,6 @@ TEST_CASE("operators that need the whole domain refuse a block of it") {
         [&] { reincorporate<double, 3>(phi, particles, 1, others, 0.5, {}, nullptr, 1.0, Deposit::momentum, 0.0, workspace); });
     refuses([&] { advance_spray<double, 3>(grid, particles, 0.1, {}, nullptr, 0.0, workspace); });
     refuses([&] { level_set_curvature<double, 3>(phi, CurvatureKind::columns, 1.0, phi); });
-    refuses([&] { measure_level_set<double, 3>(phi, workspace); });
     if (refused != asked) throw std::runtime_error(std::to_string(asked - refused) + " operators take a block");
   });
 }
