@@ -60,7 +60,16 @@ def test_the_model_adds_up() -> None:
     assert (grown.compute, grown.pack, grown.bytes) == (16.0, 2.0, 1.2e7)
     inner = model.inner_block(load, (2, 2, 2))
     assert (inner.pack, inner.bytes, inner.rounds) == (1.0, 6e6, 10)
-    record = {"seconds": 3.0, "compute": 2.0, "pack": 0.5, "wait": 0.5, "rounds": 22.0, "bytes": 3.007e6, "gathers": 12.0, "gathered": 7000.0}
+    record = {
+        "seconds": 3.0,
+        "compute": 2.0,
+        "pack": 0.5,
+        "wait": 0.5,
+        "rounds": 22.0,
+        "bytes": 3.007e6,
+        "gathers": 12.0,
+        "gathered": 7000.0,
+    }
     assert model.load_of(record, 8) == load
     assert model.delayed(record, network) == pytest.approx(3.0 + 0.022 + 3.007)
     assert model.delayed(record, model.Network(0.0, math.inf)) == 3.0

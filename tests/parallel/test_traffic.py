@@ -32,7 +32,10 @@ def random_grid(rng: np.random.Generator, size: int) -> ms.Grid:
         counts[int(rng.integers(dimension))] *= factor
     cells = tuple(tuple(int(c) for c in rng.integers(4, 9, n)) for n in counts)
     return ms.Grid(
-        tuple(sum(c) for c in cells), 0.1, periodic=tuple(bool(p) for p in rng.integers(0, 2, dimension)), blocks=cells  # type: ignore[arg-type]
+        tuple(sum(c) for c in cells),
+        0.1,
+        periodic=tuple(bool(p) for p in rng.integers(0, 2, dimension)),
+        blocks=cells,  # type: ignore[arg-type]
     )
 
 
@@ -117,7 +120,8 @@ def extrapolation(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator
     marks = (place[0][0], 1)
     center = [n * grid.spacing / 2 for n in grid.shape]
     known = (
-        type(field).from_function(grid, lambda *x: sum((a - c) ** 2 for a, c in zip(x, center, strict=True))).array < (2 * grid.spacing) ** 2
+        type(field).from_function(grid, lambda *x: sum((a - c) ** 2 for a, c in zip(x, center, strict=True))).array
+        < (2 * grid.spacing) ** 2
     )
     layers = int(rng.integers(1, 3))
     # Values and marks come first, values last; each layer asks whether there is one, and brings both.
@@ -192,7 +196,7 @@ def test_operators_send_what_their_closed_form_says(size: int, operators: str) -
             return wrong
 
     for seed in range(4):
-        assert sum(ms.parallel.run_threads(size, program, seed), []) == []
+        assert [line for lines in ms.parallel.run_threads(size, program, seed) for line in lines] == []
 
 
 def test_one_rank_sends_nothing() -> None:

@@ -42,8 +42,6 @@ def sent(work: Callable[[], object], comm: ms.parallel.Communicator) -> Count:
     return Count(now.total_messages, now.total_bytes, now.rounds)
 
 
-
-
 def faces(dimension: int, size: int) -> Arrays:
     """Return the components of a staggered velocity."""
     return [(tuple(int(a == d) for a in range(dimension)), size) for d in range(dimension)]

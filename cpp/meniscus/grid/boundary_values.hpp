@@ -59,8 +59,11 @@ void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const Sam
 inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
 
 /// The same for samples of other blocks, which must all be there: layers beyond a block that are read to interpolate at positions
-/// up to `cells` from its samples, in a stencil that is `margin` wider than two samples. A little more counts as on the safe side.
-inline Index far_reach(double cells, int margin) { return static_cast<Index>(std::min(std::floor(cells + 0.01) + 1 + margin, 1e9)); }
+/// up to `cells` from its samples, in a stencil that is `margin` wider than two samples. A little more counts as on the safe
+/// side.
+inline Index far_reach(double cells, int margin) {
+  return static_cast<Index>(std::min(std::floor(cells + 0.01) + 1 + margin, 1e9));
+}
 
 /// Values beyond the ghosts, for traces that leave them: given ones (without this, each such sample costs a call of the function)
 /// and the samples of other blocks.

@@ -70,8 +70,7 @@ double largest_beyond(const Field<T, D>& field, int axis, int upper) {
   const SampleBox<D> box = box_beyond(field.layout(), axis, upper, ghost_width);
   const FieldView<const T, D> view = field.view();
   double largest = 0.0;
-  for (Index i = 0; i < box.size(); ++i)
-    largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
+  for (Index i = 0; i < box.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
   return largest;
 }
 
@@ -169,10 +168,10 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
 
 template Index first_not_finite<float>(const float*, Index);
 template Index first_not_finite<double>(const double*, Index);
-#define MENISCUS_INSTANTIATE(T, D)                                     \
-  template void require_finite<T, D>(const Field<T, D>&, const char*); \
-  template void require_finite<T, D>(const MacField<T, D>&);           \
-  template double max_component_speed<T, D>(const MacField<T, D>&);    \
+#define MENISCUS_INSTANTIATE(T, D)                                       \
+  template void require_finite<T, D>(const Field<T, D>&, const char*);   \
+  template void require_finite<T, D>(const MacField<T, D>&);             \
+  template double max_component_speed<T, D>(const MacField<T, D>&);      \
   template SpeedRange max_component_speeds<T, D>(const MacField<T, D>&); \
   template double max_speed_sum<T, D>(const MacField<T, D>&, const Stagger<D>&);
 MENISCUS_INSTANTIATE(float, 2)

@@ -20,8 +20,8 @@ Index first_not_finite(const T* values, Index n);
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity);
 
-/// The same, and with the ghosts beyond the sides of the domain, where a given velocity may be larger: traces read both. Ghosts must
-/// be filled. The second is that of the faces alone where the grid is one block, in which no trace leaves what it can read.
+/// The same, and with the ghosts beyond the sides of the domain, where a given velocity may be larger: traces read both. Ghosts
+/// must be filled. The second is that of the faces alone where the grid is one block, in which no trace leaves what it can read.
 struct SpeedRange {
   double faces, with_ghosts;
 };

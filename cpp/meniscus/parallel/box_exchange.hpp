@@ -159,8 +159,8 @@ class BoxExchange {
   }
 
   static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns where
-  /// the pieces that stay in this block are: they are packed, but not sent.
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns
+  /// where the pieces that stay in this block are: they are packed, but not sent.
   const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;

@@ -67,8 +67,8 @@ def seconds(load: Load, network: Network, ranks: int) -> float:
 def inner_block(load: Load, cut: tuple[int, ...]) -> Load:
     """Return the load of a block with neighbours on all sides, from that of a corner block of a domain cut into so many blocks per axis.
 
-    A block at the end of an axis sends layers across one of its two sides, so an inner one sends twice as much, in as many rounds. Axes that
-    are not cut yet add their rounds and bytes; the blocks are taken as cubes.
+    A block at the end of an axis sends layers across one of its two sides, so an inner one sends twice as much, in as many rounds. Axes
+    that are not cut yet add their rounds and bytes; the blocks are taken as cubes.
     """
     axes = sum(n > 1 for n in cut)
     return replace(load, pack=load.pack * 6 / axes, bytes=load.bytes * 6 / axes, rounds=load.rounds * 3 / axes)

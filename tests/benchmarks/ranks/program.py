@@ -1,7 +1,7 @@
 """One measurement: some steps of a work on ranks. Run by `launch`, under `mpirun` or alone; prints one JSON object.
 
-The argument is a JSON object: `work`, `cells`, `steps`, `warm_up`, `threads` of each rank, `ranks` (0: MPI says how many), `latency` (s) and
-`bandwidth` (bytes/s or null) that are added, and `blocks`.
+The argument is a JSON object: `work`, `cells`, `steps`, `warm_up`, `threads` of each rank, `ranks` (0: MPI says how many), and `latency` (s)
+and `bandwidth` (bytes/s or null) that are added.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import sys
 import time
 from typing import Any
 
-from ranks.works import WORKS
-
 import meniscus as ms
+from ranks.works import WORKS
 
 Record = dict[str, float]
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ranks import model
-from ranks.launch import Run
 from tables.pages import BEGIN, END
 from tables.table import NONE, Table, number, share
+
+from ranks import model
+from ranks.launch import Run
 
 Record = dict[str, float]
 NETWORKS = {"within a rack": model.Network(1.5e-6, 1.2e10), "slow": model.Network(2e-5, 1e9)}

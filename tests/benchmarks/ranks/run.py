@@ -13,10 +13,11 @@ from pathlib import Path
 
 import environment
 from harness import show_progress
+from tables import pages
+
 from ranks import report
 from ranks.launch import Ranks, Run
 from ranks.works import WORKS
-from tables import pages
 
 CUT = (2, 2, 2)
 TWO_CORES = (
@@ -40,7 +41,9 @@ def groups(*, quick: bool) -> dict[str, list[Run]]:
         "two cores": [Run(w, cells[w], r, steps, warm_up) for w in WORKS for r in TWO_CORES],
         "eight ranks": [Run(w, cells[w], r, steps, warm_up) for w in WORKS for r in (Ranks(1), Ranks(8))],
         "slower messages": [
-            Run(w, tuple(n // (1 if quick else 2) for n in cells[w]), r, steps, warm_up) for w in WORKS for r in delayed  # type: ignore[arg-type]
+            Run(w, tuple(n // (1 if quick else 2) for n in cells[w]), r, steps, warm_up)
+            for w in WORKS
+            for r in delayed  # type: ignore[arg-type]
         ],
     }
 
@@ -67,7 +70,9 @@ def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Time solvers on ranks and threads, and compare with the model.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
-    parser.add_argument("--only", metavar="PATTERN", default="", help="run the groups and runs in whose name this regular expression is found")
+    parser.add_argument(
+        "--only", metavar="PATTERN", default="", help="run the groups and runs in whose name this regular expression is found"
+    )
     parser.add_argument("--rounds", type=int, metavar="N", default=None, help="rounds over all runs (default 3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
     options = parser.parse_args(given)

@@ -134,8 +134,10 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
   Coord<D> own_strides = window_strides;
   if (in_place) {
     each_sample<D>(own, [&](const Coord<D>& c) { values[place(c)] = static_cast<T>(domain.number(c)); });
-    if (!own.empty()) exchange.fetch(&values[place(own.begin)], window_strides, values.data(), window_strides);
-    else exchange.fetch(values.data(), window_strides, values.data(), window_strides);
+    if (!own.empty())
+      exchange.fetch(&values[place(own.begin)], window_strides, values.data(), window_strides);
+    else
+      exchange.fetch(values.data(), window_strides, values.data(), window_strides);
   } else {
     own_strides = c_strides<D>(own.extents());
     each_sample<D>(own, [&](const Coord<D>& c) { source.push_back(static_cast<T>(domain.number(c))); });

@@ -22,8 +22,7 @@ std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communica
     const auto block = static_cast<int>(b);
     if (block == communicator.rank()) continue;
     keys[b].resize(static_cast<std::size_t>(sizes[b]));
-    if (!own.empty())
-      outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
+    if (!own.empty()) outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
     if (!keys[b].empty())
       incoming.push_back({block, tag, reinterpret_cast<std::byte*>(keys[b].data()), keys[b].size() * sizeof(Index)});
   }

@@ -122,8 +122,7 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
-    result[i] =
-        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i], workspace);
+    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i], workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
