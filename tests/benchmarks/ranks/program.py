@@ -1,7 +1,7 @@
 """One measurement: some steps of a work on ranks. Run by `launch`, under `mpirun` or alone; prints one JSON object.
 
-The argument is a JSON object: `work`, `cells`, `steps`, `warm_up`, `threads` of each rank, `ranks` (0: MPI says how many), and `latency` (s)
-and `bandwidth` (bytes/s or null) that are added.
+The argument is a JSON object: `work`, `cells`, `steps`, `warm_up`, `threads` of each rank, `ranks` (0: MPI says how many), and what is
+added to messages: `latency` (s) and `bandwidth` (bytes/s or null).
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from ranks import model
 from tables.pages import BEGIN, END
 
-FOLDER = Path(__file__).parent
+from ranks import model
+
+FOLDER = Path(__file__).parents[1]
 
 
 def run(*options: str | Path) -> subprocess.CompletedProcess[str]:
