@@ -201,7 +201,9 @@ def resolve(comm: Any, delay: Any = None) -> Communicator:
         ImportError: there is no MPI module that fits to mpi4py's MPI.
     """
     if delay is not None and (comm is None or isinstance(comm, Communicator)):
-        raise ValueError("latency and bandwidth can be added to a communicator of mpi4py or in `run_threads`, not to one that meniscus has made")
+        raise ValueError(
+            "latency and bandwidth can be added to a communicator of mpi4py or in `run_threads`, not to one that meniscus has made"
+        )
     if comm is None:
         return default()
     if isinstance(comm, Communicator):
