@@ -1,8 +1,8 @@
 // Communicators of ranks.
 #include "bridge.hpp"
 
-#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/parallel/transport/delayed_transport.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/parallel/transport/thread_transport.hpp"
 #include "meniscus/parallel/transport/transport_communicator.hpp"
 

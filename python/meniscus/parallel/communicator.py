@@ -133,7 +133,6 @@ class Communicator:
             return list(values)
         sent = [b"" if value is None else pickle.dumps(value, pickle.HIGHEST_PROTOCOL) for value in values]
         return [pickle.loads(b) if b else None for b in self._core.exchange_bytes(sent)]
-
     def total(self, count: int) -> int:
         """Return the sum of the counts that all ranks hand in; collective."""
         return int(self._core.total(count))
