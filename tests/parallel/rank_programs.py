@@ -109,7 +109,7 @@ def particles() -> Arrays:
 
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
-PROGRAMS |= particle_programs.PROGRAMS
+PROGRAMS |= particle_programs.UNDER_MPI
 
 
 def digests() -> dict[str, str]:
