@@ -39,11 +39,25 @@ OPTIONAL = {
 }
 
 
+_PATIENCE = 5.0
+"""Seconds that processes which have failed wait for each other, until the first one has said why."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    code: Any = 1
     with _silent() if launcher.launched_rank() > 0 else contextlib.nullcontext():
-        return _main(argv)
+        try:
+            code = _main(argv)
+        except SystemExit as exit_of_parser:
+            code = exit_of_parser.code
+            raise
+        finally:
+            if code != 0 and launcher.launched() > 1:
+                sys.stderr.flush()
+                launcher.wait_for_all(_PATIENCE)
+    return code
 
 
 def _main(argv: list[str]) -> int:

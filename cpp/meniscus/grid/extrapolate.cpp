@@ -315,7 +315,8 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
         if (m[q] == unknown && samples.owns(q)) enqueue(q);
       });
     // What was found in a neighbouring block, or around a periodic axis.
-    exchange_with<D>(samples, rule.arrays(), {parallel::HaloArray<D>(samples.halo, news), parallel::HaloArray<D>(samples.halo, m)});
+    exchange_with<D>(samples, rule.arrays(),
+                     {parallel::HaloArray<D>(samples.halo, news), parallel::HaloArray<D>(samples.halo, m)});
     for (int d = 0; d < D; ++d)
       for (const int upper : {0, 1})
         if (block.shared(d, upper)) enqueue_along_side(samples, d, upper, m, enqueue);

@@ -155,8 +155,8 @@ void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper
   for (std::size_t i = 0; i < given.size(); ++i) *view.at(box.coordinate(static_cast<Index>(i))) = static_cast<T>(given[i]);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                    \
-  template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double); \
+#define MENISCUS_INSTANTIATE(T, D)                                             \
+  template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double);          \
   template void fill_ghosts<T, D>(std::span<const PaddedBlock<T, D>>, double); \
   template void set_side_values<T, D>(const FieldLayout<D>&, T*, int, int, double);
 MENISCUS_INSTANTIATE(float, 2)

@@ -49,43 +49,34 @@ class BoxExchange {
   /// Collective. Fills the window. `from` is the first sample of the own box, `to` that of the window; strides are in samples.
   template <class T>
   void fetch(const T* from, const Coord<D>& from_strides, T* to, const Coord<D>& to_strides) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const Index size = sizeof(T);
-    const auto* source = reinterpret_cast<const std::byte*>(from);
     auto* target = reinterpret_cast<std::byte*>(to);
-    pass(
-        sizeof(T), given_, taken_,
-        [&](Index first, Index count, std::byte* message) {
-          copy_row(message, size, source + first * size, from_strides[D - 1] * size, count, sizeof(T));
-        },
-        from_strides, owned_.begin,
-        [&](Index first, Index count, const std::byte* message) {
-          copy_row(target + first * size, to_strides[D - 1] * size, message, size, count, sizeof(T));
-        },
-        to_strides, window_.begin);
+    fetch_rows(from, from_strides, [&](const Coord<D>& first, Index count, const std::byte* values) {
+      constexpr Index size = sizeof(T);
+      copy_row(target + offset(first, window_.begin, to_strides) * size, to_strides[D - 1] * size, values, size, count,
+               sizeof(T));
+    });
+  }
+
+  /// The same for a window that is stored otherwise: calls visit(first sample in coordinates of the window's box, count, bytes of
+  /// the values) for parts of its rows.
+  template <class T, class Visit>
+  void fetch_rows(const T* from, const Coord<D>& from_strides, Visit&& visit) {
+    pass(sizeof(T), given_, taken_, packing_of(from, from_strides, owned_.begin), visit);
   }
 
   /// Collective, the other way round: calls take(offset in the own box, value) for every sample that a window holds. The order is
   /// that of the blocks' numbers.
   template <class T, class Take>
   void give_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take&& take) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const Index size = sizeof(T);
-    pass(
-        sizeof(T), taken_, given_,
-        [&](Index first, Index count, std::byte* message) {
-          copy_row(message, size, reinterpret_cast<const std::byte*>(window + first), window_strides[D - 1] * size, count,
-                   sizeof(T));
-        },
-        window_strides, window_.begin,
-        [&](Index first, Index count, const std::byte* message) {
-          for (Index k = 0; k < count; ++k) {
-            T value;
-            std::memcpy(&value, message + k * size, sizeof(T));
-            take(first + k * own_strides[D - 1], value);
-          }
-        },
-        own_strides, owned_.begin);
+    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin),
+         [&](const Coord<D>& first, Index count, const std::byte* values) {
+           const Index at = offset(first, owned_.begin, own_strides);
+           for (Index k = 0; k < count; ++k) {
+             T value;
+             std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
+             take(at + k * own_strides[D - 1], value);
+           }
+         });
   }
 
  private:
@@ -104,27 +95,41 @@ class BoxExchange {
     for (Index k = 0; k < count; ++k) std::memcpy(to + k * to_step, from + k * from_step, size);
   }
 
-  /// Calls visit(offset of the first sample, samples) for the rows of a box, in C order.
+  static Index offset(const Coord<D>& c, const Coord<D>& begin, const Coord<D>& strides) {
+    Index at = 0;
+    for (std::size_t d = 0; d < D; ++d) at += (c[d] - begin[d]) * strides[d];
+    return at;
+  }
+
+  /// What packs rows of an array whose first sample is `begin`.
+  template <class T>
+  static auto packing_of(const T* array, const Coord<D>& strides, const Coord<D>& begin) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return [=](const Coord<D>& first, Index count, std::byte* message) {
+      constexpr Index size = sizeof(T);
+      copy_row(message, size, reinterpret_cast<const std::byte*>(array) + offset(first, begin, strides) * size,
+               strides[D - 1] * size, count, sizeof(T));
+    };
+  }
+
+  /// Calls visit(first sample, samples) for the rows of a box, in C order.
   template <class Visit>
-  static void for_each_row(const IndexBox<D>& box, const Coord<D>& begin, const Coord<D>& strides, Visit&& visit) {
+  static void for_each_row(const IndexBox<D>& box, Visit&& visit) {
     const Coord<D> n = box.extents();
     if (product<D>(n) == 0) return;
-    Coord<D> c{};
+    Coord<D> c = box.begin;
     for (Index left = product<D>(n) / n[D - 1]; left > 0; --left) {
-      Index offset = 0;
-      for (std::size_t d = 0; d < D; ++d) offset += (box.begin[d] + c[d] - begin[d]) * strides[d];
-      visit(offset, n[D - 1]);
+      visit(c, n[D - 1]);
       for (std::size_t d = D - 1; d-- > 0;) {
-        if (++c[d] < n[d]) break;
-        c[d] = 0;
+        if (++c[d] < box.end[d]) break;
+        c[d] = box.begin[d];
       }
     }
   }
 
   template <class Pack, class Unpack>
   void pass(std::size_t size, const std::vector<Piece>& outgoing, const std::vector<Piece>& incoming, Pack&& pack,
-            const Coord<D>& out_strides, const Coord<D>& out_begin, Unpack&& unpack, const Coord<D>& in_strides,
-            const Coord<D>& in_begin) {
+            Unpack&& unpack) {
     std::byte* const sent = communicator_.buffer((samples(outgoing) + samples(incoming)) * size);
     std::byte* const received = sent + samples(outgoing) * size;
     messages_.clear();
@@ -135,7 +140,7 @@ class BoxExchange {
       const auto packing = communicator_.packing();
       std::byte* next = sent;
       for (const Piece& p : outgoing)
-        for_each_row(p.box, out_begin, out_strides, [&](Index first, Index n) {
+        for_each_row(p.box, [&](const Coord<D>& first, Index n) {
           pack(first, n, next);
           next += static_cast<std::size_t>(n) * size;
         });
@@ -144,7 +149,7 @@ class BoxExchange {
     const auto packing = communicator_.packing();
     const std::byte* next = received;
     for (const Piece& p : incoming)
-      for_each_row(p.box, in_begin, in_strides, [&](Index first, Index n) {
+      for_each_row(p.box, [&](const Coord<D>& first, Index n) {
         const std::size_t bytes = static_cast<std::size_t>(n) * size;
         const bool stays = p.block == communicator_.rank();
         unpack(first, n, stays ? own : next);
@@ -154,8 +159,8 @@ class BoxExchange {
   }
 
   static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns where
-  /// the pieces that stay in this block are: they are packed, but not sent.
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns
+  /// where the pieces that stay in this block are: they are packed, but not sent.
   const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;

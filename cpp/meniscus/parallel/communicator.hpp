@@ -109,6 +109,9 @@ class Communicator {
   /// Name of what carries the messages.
   virtual const char* transport() const { return "one rank"; }
 
+  /// The handle by which libraries over the same transport know the ranks, where there is one.
+  virtual std::optional<std::intptr_t> handle() const { return std::nullopt; }
+
   /// Memory for messages, kept from call to call. It is valid until the next call.
   std::byte* buffer(std::size_t bytes) {
     if (buffer_.size() < bytes) buffer_.resize(bytes);

@@ -134,6 +134,14 @@ class Communicator:
         sent = [b"" if value is None else pickle.dumps(value, pickle.HIGHEST_PROTOCOL) for value in values]
         return [pickle.loads(b) if b else None for b in self._core.exchange_bytes(sent)]
 
+    def total(self, count: int) -> int:
+        """Return the sum of the counts that all ranks hand in; collective."""
+        return int(self._core.total(count))
+
+    def exact_sum(self, values: Any) -> float:
+        """Return the sum of the numbers that all ranks hand in, rounded once, so that their order does not matter; collective."""
+        return math.fsum(v for part in self.gather(values) for v in part)
+
     def poison_ghosts(self, on: bool = True) -> None:
         """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""
         self._core.poison_ghosts(on)
@@ -193,7 +201,9 @@ def resolve(comm: Any, delay: Any = None) -> Communicator:
         ImportError: there is no MPI module that fits to mpi4py's MPI.
     """
     if delay is not None and (comm is None or isinstance(comm, Communicator)):
-        raise ValueError("latency and bandwidth can be added to a communicator of mpi4py or in `run_threads`, not to one that meniscus has made")
+        raise ValueError(
+            "latency and bandwidth can be added to a communicator of mpi4py or in `run_threads`, not to one that meniscus has made"
+        )
     if comm is None:
         return default()
     if isinstance(comm, Communicator):

@@ -13,14 +13,12 @@ from meniscus.parallel.communicator import Communicator, RankError, link_delay, 
 _T = TypeVar("_T")
 
 
-def run_threads(
-    count: int, function: Callable[..., _T], *arguments: Any, latency: float = 0.0, bandwidth: float | None = None
-) -> list[_T]:
+def run_threads(count: int, function: Callable[..., _T], *arguments: Any, latency: float = 0.0, bandwidth: float | None = None) -> list[_T]:
     """Call function(*arguments) on `count` threads, each of which is a rank, and return what they return, by rank.
 
     Grids that the function makes are cut among the threads, as they are cut among the processes of MPI: the same program, for tests and for
-    trying out without MPI. Ranks wait for each other without the GIL. `latency` (s) and `bandwidth` (bytes/s) are added to every message, as
-    in `ranks`.
+    trying out without MPI. Ranks wait for each other without the GIL. `latency` (s) and `bandwidth` (bytes/s) are added to every message,
+    as in `ranks`.
 
     Raises:
         TypeError, ValueError: `count` is no positive integer, `function` cannot be called, a latency or bandwidth that cannot be.

@@ -114,7 +114,7 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
     const Index samples = domain.shape[d] + domain.on_side[d];
     if (domain.periodic[d]) period[d] = domain.shape[d];
     if (in_place) {
-      // Around the own box; as FarSamples has it, and no sample twice around a periodic axis.
+      // Around the own box, and perhaps around a periodic axis to it again.
       const Index more = private_draw(6);
       window.begin[d] = own.begin[d] - (period[d] ? more : std::min(more, own.begin[d]));
       window.end[d] = own.end[d] + (period[d] ? private_draw(6) : std::min(private_draw(6), samples - own.end[d]));
@@ -134,8 +134,10 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
   Coord<D> own_strides = window_strides;
   if (in_place) {
     each_sample<D>(own, [&](const Coord<D>& c) { values[place(c)] = static_cast<T>(domain.number(c)); });
-    if (!own.empty()) exchange.fetch(&values[place(own.begin)], window_strides, values.data(), window_strides);
-    else exchange.fetch(values.data(), window_strides, values.data(), window_strides);
+    if (!own.empty())
+      exchange.fetch(&values[place(own.begin)], window_strides, values.data(), window_strides);
+    else
+      exchange.fetch(values.data(), window_strides, values.data(), window_strides);
   } else {
     own_strides = c_strides<D>(own.extents());
     each_sample<D>(own, [&](const Coord<D>& c) { source.push_back(static_cast<T>(domain.number(c))); });

@@ -84,8 +84,8 @@ TEST_CASE("what a rank computes while a message is under way hides the delay") {
 TEST_CASE("messages of a rank leave one after the other and keep their order") {
   Pair pair({0.01, 1000.0});
   // A short one after a long one does not overtake it.
-  std::vector<std::vector<std::byte>> sent{std::vector<std::byte>(1000, std::byte{1}), std::vector<std::byte>(10, std::byte{2}),
-                                           {}};
+  std::vector<std::vector<std::byte>> sent{
+      std::vector<std::byte>(1000, std::byte{1}), std::vector<std::byte>(10, std::byte{2}), {}};
   std::vector<std::vector<std::byte>> received{std::vector<std::byte>(1000), std::vector<std::byte>(10), {}};
   std::vector<Message> out, in;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -161,9 +161,11 @@ TEST_CASE("seconds on messages are counted, and none for a domain of one block")
     const MessageSeconds seconds = communicator->seconds();
     if (seconds.pack != 0.0) throw std::runtime_error("nothing was packed");
     if (communicator->rank() == 1 && seconds.wait <= 0.0) throw std::runtime_error("this rank has waited");
-    { const auto packing = communicator->packing(); }
+    {
+      const auto packing = communicator->packing();
+    }
     if (communicator->seconds().pack < 0.0 || communicator->seconds().wait != seconds.wait)
       throw std::runtime_error("packing is counted by itself");
   });
-  CHECK_FALSE(single_block_communicator()->packing());
+  CHECK_FALSE(single_block_communicator()->packing().has_value());
 }

@@ -148,19 +148,19 @@ struct LabelledArray {
   template <class Visit>
   void each(Visit&& visit) const {
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      Index label = 0, outside = 0;
-      bool owned = true, beyond = false;
+      Index label = 0;
+      int others = 0;  // axes along which another block owns the sample, or this one under another index
+      bool beyond = false;
       for (int d = 0; d < D; ++d) {
         const auto a = static_cast<std::size_t>(d);
         const Index n = layout.block.shape[a] + layout.on_side[a];
         const Index c = static_cast<Index>(i) / layout.strides[a] % padded[a] - layout.ghost;
-        owned = owned && c >= plan.first_owned(d) && c < n;
-        outside += c < 0 || c >= n;
+        others += c < plan.first_owned(d) || c >= n;
         beyond = beyond || (c < 0 && !plan.shared(d, 0)) || (c >= n && !plan.shared(d, 1));
         const Index global = c + layout.block.first[a];
         label = label * 100 + (domain.periodic[a] ? (global % domain.shape[a] + domain.shape[a]) % domain.shape[a] : global);
       }
-      visit(i, label, owned, beyond || (!layout.corners && outside > 1));
+      visit(i, label, others == 0, beyond || (!layout.corners && others > 1));
     }
   }
 

@@ -1,7 +1,7 @@
 #include "meniscus/fluids/liquid/air_gaps.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/rows.hpp"
 
@@ -35,7 +35,7 @@ class FaceMasks {
   bool at(const Coord<D>& face, std::size_t axis) const { return masks_[axis] && masks_[axis]->at(face); }
 
  private:
-  std::array<std::optional<grid::FarValues<std::uint8_t, D>>, D> masks_;
+  std::array<std::optional<grid::BlockWindow<std::uint8_t, D>>, D> masks_;
 };
 
 /// Whether air leads away from the surface.
@@ -120,7 +120,7 @@ class SpeedBounds {
 
   const grid::Grid<D>& grid_;
   const AirCells<T, D>& cells_;
-  grid::FarValues<std::uint8_t, D> air_;
+  grid::BlockWindow<std::uint8_t, D> air_;
   const FaceMasks<D>& given_;
   std::array<grid::FieldView<const T, D>, D> u_;
 };

@@ -1,6 +1,6 @@
 #include "meniscus/fluids/liquid/component_counts.hpp"
 
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/parallel/vector_reductions.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"

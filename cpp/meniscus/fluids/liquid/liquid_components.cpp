@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -35,7 +35,7 @@ void for_each_row(const Coord<D>& extents, Body&& body) {
 
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
-std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const grid::FarValues<std::int32_t, D>& labels) {
+std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const grid::BlockWindow<std::int32_t, D>& labels) {
   constexpr int neighbours = D == 2 ? 9 : 27;
   std::array<std::int32_t, neighbours> found;
   int count = 0;
@@ -146,7 +146,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
         [](Index a, Index b) { return std::max(a, b); });
     width = 1 + static_cast<Index>(parallel::global_max(*grid.communicator(), static_cast<double>(own)));
   }
-  const grid::FarValues<std::int32_t, D> labels(grid, before, width);
+  const grid::BlockWindow<std::int32_t, D> labels(grid, before, width);
   for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
     std::fill_n(origin + first, cells[D - 1], 0);
     trace_row(c, first, [&](Index i, const Coord<D>& from) {

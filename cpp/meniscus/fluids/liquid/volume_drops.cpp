@@ -2,7 +2,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"

@@ -3,7 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
@@ -85,8 +85,8 @@ class SideColumns {
   std::size_t axis_;
   const grid::Field<double, D>* solid_;
   Index beyond_;
-  grid::FarValues<T, D> fractions_, speeds_;
-  grid::FarValues<std::int32_t, D> labels_;
+  grid::BlockWindow<T, D> fractions_, speeds_;
+  grid::BlockWindow<std::int32_t, D> labels_;
 };
 
 /// Cells that the flow across an axis passes in dt, at most, and two more, of which slopes are made.
@@ -230,7 +230,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
     traces.push_back(trace);
   }
   farthest = static_cast<Index>(parallel::global_max(communicator, static_cast<double>(farthest)));
-  const grid::FarValues<std::int32_t, D> heir_at(grid_, around.data(), farthest);
+  const grid::BlockWindow<std::int32_t, D> heir_at(grid_, around.data(), farthest);
   for (Trace& trace : traces) {
     trace.heir = heir_at.at(trace.to);
     for (int d = 0; d < D; ++d) {

@@ -1,6 +1,7 @@
 /// A field and its gradient at one point, for stages that treat particles one by one.
 #pragma once
 
+#include "meniscus/grid/blocks/block_map.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
 
@@ -13,13 +14,21 @@ struct ProbedValue {
 };
 
 /// Multilinear interpolation of a field. Points outside of the domain get the value at its nearest point. Fields on centres need
-/// filled ghosts; fields on nodes need their owned samples only.
+/// filled ghosts; fields on nodes need their owned samples only. Points must lie in cells of the block.
 template <class T, int D>
 class FieldProbe {
  public:
-  explicit FieldProbe(const Field<T, D>& field) : grid_(&field.grid()), stagger_(field.stagger()), view_(field.view()) {}
+  explicit FieldProbe(const Field<T, D>& field) : grid_(&field.grid()), stagger_(field.stagger()), view_(field.view()) {
+    // Samples are counted in the domain.
+    view_.origin -= dot<D>(grid_->first_cell(), view_.strides);
+  }
 
   const Grid<D>& grid() const { return *grid_; }
+
+  /// Whether the cell of a point is one of the block.
+  bool holds(const Vec<double, D>& x) const {
+    return !grid_->block().cut() || in_block<D>(*grid_, locate_in_domain(*grid_, x.data()).cell);
+  }
 
   double value(const Vec<double, D>& x) const {
     const Stencil s(locate_in_domain(*grid_, x.data()), stagger_);

@@ -151,8 +151,8 @@ class DelayedChannel {
 
   const DelayedTransport& transport_;
   void* inner_;
-  double link_free_ = 0.0;          ///< when all that has been sent has left
-  double next_arrival_ = no_time;   ///< of the messages that were tested since the last rest
+  double link_free_ = 0.0;         ///< when all that has been sent has left
+  double next_arrival_ = no_time;  ///< of the messages that were tested since the last rest
   std::list<Parcel> parcels_, spare_;
 };
 

@@ -41,6 +41,19 @@ Index domain_index(const Grid<D>& grid, const Coord<D>& cell) {
   return index;
 }
 
+/// Index in the block, or beyond its sides, of cell i of the domain: around a periodic axis, its image that is nearest to the block.
+template <int D>
+Index image_near_block(const Grid<D>& grid, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d], last = grid.local_shape()[d] - 1;
+  Index at = i - grid.first_cell()[d];
+  if (!grid.periodic()[d]) return at;
+  // Twice the distance from the middle of the block.
+  if (2 * at - last > n) at -= n;
+  if (last - 2 * at > n) at += n;
+  return at;
+}
+
 /// The cell of the block in which a point of it lies (m), counted from its first; points outside of the domain belong to the nearest
 /// cell of that. Throws InvalidArgument where it is another block's.
 template <class T, int D>
@@ -62,16 +75,16 @@ Index distance_from_block(const Grid<D>& grid, const Coord<D>& cell) {
 }
 
 template <class V, int D>
-class FarValues {
+class BlockWindow {
  public:
   /// Collective where the grid is cut and `width` is not zero: obtains the samples up to `width` beyond the block along the axes
   /// that are cut. `width` is the same on all blocks. `own`: sample (0, 0, 0) of an array with these strides, which stays.
-  FarValues(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width);
+  BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width);
   /// Of an array of the cells of the block in C order.
-  FarValues(const Grid<D>& grid, const V* cells, Index width)
-      : FarValues(grid, Stagger<D>::cell(), cells, c_strides<D>(grid.local_shape()), width) {}
+  BlockWindow(const Grid<D>& grid, const V* cells, Index width)
+      : BlockWindow(grid, Stagger<D>::cell(), cells, c_strides<D>(grid.local_shape()), width) {}
 
-  FarValues(FarValues&&) noexcept = default;  // a copy would read the values of the other one
+  BlockWindow(BlockWindow&&) noexcept = default;  // a copy would read the values of the other one
 
   /// The value at a sample of the domain, or at an image of one, that was asked for; counted from the first of the block.
   const V& at(const Coord<D>& index) const {

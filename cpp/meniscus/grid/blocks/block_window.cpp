@@ -1,9 +1,9 @@
-#include "meniscus/grid/blocks/far_values.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 
 namespace meniscus::grid {
 
 template <class V, int D>
-FarValues<V, D>::FarValues(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width)
+BlockWindow<V, D>::BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width)
     : origin_(own), strides_(strides), end_(stagger.extents(grid.local_shape())) {
   const parallel::DomainBlock<D>& block = grid.block();
   for (std::size_t d = 0; d < D; ++d) period_[d] = block.periodic[d] ? block.domain[d] : 0;
@@ -47,8 +47,8 @@ FarValues<V, D>::FarValues(const Grid<D>& grid, const Stagger<D>& stagger, const
 }
 
 #define MENISCUS_INSTANTIATE(V)     \
-  template class FarValues<V, 2>; \
-  template class FarValues<V, 3>;
+  template class BlockWindow<V, 2>; \
+  template class BlockWindow<V, 3>;
 MENISCUS_INSTANTIATE(std::uint8_t)
 MENISCUS_INSTANTIATE(std::int32_t)
 MENISCUS_INSTANTIATE(float)
