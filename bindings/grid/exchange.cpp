@@ -2,6 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/grid/particles/particle_numbering.hpp"
 #include "meniscus/grid/strips/owned_samples.hpp"
 #include "meniscus/parallel/field_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -116,6 +117,12 @@ void bind_dimension(py::module_& m, const char* name) {
           },
           py::arg("arrays"))
       .def("wait", [](Exchange<D>& e) { interruptible([&] { e.wait(); }); });
+  m.def(
+      "number_new_particles",
+      [](grid::ParticleSet& p, Index first, const grid::Grid<D>& g) {
+        interruptible([&] { grid::number_new_particles<D>(p, first, g); });
+      },
+      py::arg("particles"), py::arg("first"), py::arg("grid"));
   m.def(
       "migrate_particles",
       [](grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) {

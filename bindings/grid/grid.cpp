@@ -56,7 +56,10 @@ void bind_grid_type(py::module_& m, const char* name) {
                        const std::array<bool, D>& periodic, const std::shared_ptr<parallel::Communicator>& communicator,
                        const std::array<std::vector<Index>, D>& cells) {
              const Eigen::Map<const Vec<double, D>> x(origin.data());
-             if (!communicator || communicator->size() == 1) return grid::Grid<D>(shape, spacing, x, periodic);
+             if (!communicator) return grid::Grid<D>(shape, spacing, x, periodic);
+             // One of several possible numbers of ranks: what does not depend on it follows from the communicator.
+             if (communicator->size() == 1)
+               return grid::Grid<D>(parallel::whole_domain<D>(shape, periodic), spacing, x, communicator);
              const auto blocks = parallel::cut_domain<D>(shape, periodic, cells);
              require(static_cast<int>(blocks.size()) == communicator->size(), "a grid of ", blocks.size(),
                      " blocks needs as many ranks, not ", communicator->size());

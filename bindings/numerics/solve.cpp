@@ -11,7 +11,8 @@ void bind_solve(py::module_& m) {
       .value("incomplete_cholesky", numerics::SolveMethod::incomplete_cholesky)
       .finalize();
   py::class_<numerics::SolveOptions>(m, "SolveOptions")
-      .def(py::init<double, int, numerics::SolveMethod>(), py::arg("tolerance"), py::arg("max_iterations"), py::arg("method"));
+      .def(py::init<double, int, numerics::SolveMethod, bool>(), py::arg("tolerance"), py::arg("max_iterations"),
+           py::arg("method"), py::arg("order_free"));
   py::class_<numerics::SolveInfo>(m, "SolveInfo")
       .def_readonly("iterations", &numerics::SolveInfo::iterations)
       .def_readonly("residual", &numerics::SolveInfo::residual)

@@ -1,6 +1,7 @@
 // Communicators of ranks.
 #include "bridge.hpp"
 
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/parallel/transport/thread_transport.hpp"
 #include "meniscus/parallel/transport/transport_communicator.hpp"
 
@@ -83,6 +84,10 @@ void bind_communicators(py::module_& m) {
       .def_property_readonly("size", &Communicator::size)
       .def_property_readonly("transport", &Communicator::transport)
       .def("gather_bytes", &gather_bytes, py::arg("own"))
+      .def(
+          "total",
+          [](Communicator& c, Index count) { return interruptible([&] { return parallel::global_sum(c, count); }); },
+          py::arg("count"))
       .def("agree", &agree, py::arg("text"))
       .def("traffic", &traffic)
       .def(

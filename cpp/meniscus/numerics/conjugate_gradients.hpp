@@ -122,6 +122,8 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
   while (norm > goal && info.iterations < options.max_iterations && info.end == SolveEnd::none) {
     double rz_before = 0, alpha = 0;
     bool first = true;
+    // What is left after a restart is rounding, much of it perhaps in what the matrix cannot produce.
+    if (info.iterations > 0) s.project(v.r);
     // Below the rounding of what it began with, the recursive residual tells nothing, and steps along it spoil the solution.
     const double least = std::max(goal, 0x1p-50 * norm);
     while (norm > least && info.iterations < options.max_iterations) {

@@ -54,7 +54,7 @@ struct SolveInfo {
 
 enum class SolveMethod {
   multigrid,            ///< conjugate gradients over a multigrid cycle
-  incomplete_cholesky,  ///< conjugate gradients over modified incomplete Cholesky: serial and not scalable, for comparison
+  incomplete_cholesky,  ///< conjugate gradients over modified incomplete Cholesky of each block: not scalable, for comparison
 };
 
 struct SolveOptions {
@@ -63,7 +63,7 @@ struct SolveOptions {
   int max_iterations = 200;
   SolveMethod method = SolveMethod::multigrid;
   /// Sums that do not depend on the order of their terms, for some time more: the solution of one block is then bit-identical to
-  /// that of any blocks of the domain. Solves on blocks always have them.
+  /// that of any blocks of the domain. Solves of ranks, also of a single one, always have them.
   bool order_free = false;
 };
 

@@ -89,6 +89,9 @@ class Communicator {
   /// relies on what an exchange does not fill.
   virtual bool poisons_ghosts() const { return false; }
 
+  /// Whether results must not depend on the number of blocks, also where there is only one.
+  virtual bool any_number_of_blocks() const { return false; }
+
   /// Messages and bytes sent by this block since it was made.
   virtual const Traffic& traffic() const;
 

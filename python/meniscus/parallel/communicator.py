@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import math
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,6 +87,14 @@ class Communicator:
         if self.size == 1:
             return [value]
         return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
+
+    def total(self, count: int) -> int:
+        """Return the sum of the counts that all ranks hand in; collective."""
+        return int(self._core.total(count))
+
+    def exact_sum(self, values: Any) -> float:
+        """Return the sum of the numbers that all ranks hand in, rounded once, so that their order does not matter; collective."""
+        return math.fsum(v for part in self.gather(values) for v in part)
 
     def poison_ghosts(self, on: bool = True) -> None:
         """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""

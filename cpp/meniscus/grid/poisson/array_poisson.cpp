@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/simd.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,24 +15,46 @@
 namespace meniscus::grid {
 namespace {
 
-/// The most common positive coefficient of a sample of the faces: a wrong guess costs time, never correctness.
-double guess_open_coupling(const double* faces, Index n) {
-  constexpr Index samples = 1024;
-  std::array<double, samples> values;
-  Index found = 0;
+/// Samples of the faces of an axis that the guess below looks at.
+constexpr std::size_t samples = 128;
+using Samples = std::array<double, samples>;
+
+/// Samples at places that do not depend on blocks; -1 where the own block has no such face.
+template <int D>
+Samples sample_faces(const CellLayout<D>& layout, int axis, const double* faces) {
+  Coord<D> whole = layout.domain, own = layout.cells;
+  ++whole[static_cast<std::size_t>(axis)];
+  ++own[static_cast<std::size_t>(axis)];
+  const Coord<D> strides = c_strides<D>(own);
+  const Index n = product<D>(whole);
   // A stride without a common factor with the usual sizes of boxes, or all samples could lie on one side.
-  const Index stride = std::max<Index>(1, n / samples) | 1;
-  for (Index k = 0; k < samples; ++k)
-    if (const double w = faces[(n / 2 + k * stride) % n]; w > 0) values[static_cast<std::size_t>(found++)] = w;
-  std::sort(values.begin(), values.begin() + found);
+  const Index stride = std::max<Index>(1, n / static_cast<Index>(samples)) | 1;
+  Samples values;
+  values.fill(-1.0);
+  for (std::size_t k = 0; k < samples; ++k) {
+    Index rest = (n / 2 + static_cast<Index>(k) * stride) % n, at = 0;
+    bool here = true;
+    for (std::size_t d = D; d-- > 0; rest /= whole[d]) {
+      const Index c = rest % whole[d] - layout.first[d];
+      here = here && c >= 0 && c < own[d];
+      at += c * strides[d];
+    }
+    if (here) values[k] = faces[at];
+  }
+  return values;
+}
+
+/// The most common positive one: a wrong guess costs time, never correctness.
+double most_common(Samples values) {
+  const auto end_of_values = std::remove_if(values.begin(), values.end(), [](double w) { return !(w > 0); });
+  std::sort(values.begin(), end_of_values);
   double common = 1.0;
-  Index most = 0;
-  for (Index k = 0; k < found;) {
-    Index end = k + 1;
-    while (end < found && values[static_cast<std::size_t>(end)] == values[static_cast<std::size_t>(k)]) ++end;
+  std::ptrdiff_t most = 0;
+  for (auto k = values.begin(); k != end_of_values;) {
+    const auto end = std::find_if(k, end_of_values, [&](double w) { return w != *k; });
     if (end - k > most) {
       most = end - k;
-      common = values[static_cast<std::size_t>(k)];
+      common = *k;
     }
     k = end;
   }
@@ -55,13 +78,10 @@ bool ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>&
   FaceMatrix<double, D>& a = solver_.matrix;
   fit(a, layout_, true);
   changes_.clear(layout_);
-  if (!compare_faces(faces)) return false;
+  if (parallel::global_any(layout_.halo.communicator(), !compare_faces(faces))) return false;
   const bool known = prepared_;
   prepared_ = false;
-  for (std::size_t d = 0; d < D; ++d)
-    a.open_coupling[d] = layout_.single_cell_ring(d)
-                             ? 0.0
-                             : guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] * (layout_.cells[d] + 1));
+  guess_open_couplings(faces);
   if (unknown_.size() != layout_.count()) unknown_ = Block<std::uint8_t>(layout_.count());
   if (!known) changes_.mark_all(layout_);
   copy_faces(faces);
@@ -70,6 +90,21 @@ bool ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>&
   prepared_ = true;
   setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return true;
+}
+
+/// The couplings decide by which formula rows are computed, so all blocks take the same.
+template <int D>
+void ArrayPoissonSolver<D>::guess_open_couplings(const std::array<const double*, D>& faces) {
+  parallel::Communicator& communicator = layout_.halo.communicator();
+  std::array<Samples, D> own;
+  for (int d = 0; d < D; ++d) own[static_cast<std::size_t>(d)] = sample_faces<D>(layout_, d, faces[static_cast<std::size_t>(d)]);
+  std::vector<std::array<Samples, D>> all(static_cast<std::size_t>(communicator.size()));
+  communicator.gather(&own, sizeof own, all.data());
+  for (std::size_t d = 0; d < D; ++d) {
+    for (const auto& other : all)
+      for (std::size_t k = 0; k < samples; ++k) own[d][k] = std::max(own[d][k], other[d][k]);
+    solver_.matrix.open_coupling[d] = layout_.single_cell_ring(d) ? 0.0 : most_common(own[d]);
+  }
 }
 
 template <int D>

@@ -3,6 +3,9 @@
 /// Each unknown cell has the equation  sum over its faces of coefficient * (x - x of the neighbour) = rhs.  Where the neighbour
 /// is no unknown, its value is zero. Faces with coefficient zero carry no flux.
 ///
+/// On a domain that is cut, the arrays are those of the own block, and all calls are collective; blocks that share a face hand in
+/// the same coefficient for it.
+///
 /// Source: Selle 2008, sections 3.2 and 8.1.2.
 #pragma once
 
@@ -19,7 +22,7 @@ class ArrayPoissonSolver {
 
   /// Sets the matrix. `faces`: per axis, one more value along that axis than cells; not negative. `active`: nonzero where a cell
   /// is an unknown; null: everywhere. Rows in which nothing has changed since the last call keep what was derived from them.
-  /// Returns false, and changes nothing, if a coefficient is negative or not finite.
+  /// Returns false, and changes nothing, if a coefficient of any block is negative or not finite.
   bool set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
 
   /// Solves for one right-hand side. `x` is the initial guess with `warm_start`, and gets the solution; zero where there is no
@@ -39,6 +42,7 @@ class ArrayPoissonSolver {
  private:
   /// Marks the rows of faces that differ from those of the matrix; false if one holds a value that is no coefficient.
   bool compare_faces(const std::array<const double*, D>& faces);
+  void guess_open_couplings(const std::array<const double*, D>& faces);
   void copy_faces(const std::array<const double*, D>& faces);
   void set_diagonal(const std::uint8_t* active);
   /// Calls body(index of the first cell of a row in the layout, index in an array), in parallel.

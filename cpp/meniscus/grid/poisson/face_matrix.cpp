@@ -4,6 +4,7 @@
 #include "meniscus/core/simd.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -11,6 +12,13 @@ namespace meniscus::grid {
 namespace {
 
 constexpr Index max_blocks = segment_cells / cell_block;
+
+/// Whether a (b + c) is a b + a c to the last bit.
+template <class C>
+bool distributes(C a) {
+  int exponent = 0;
+  return a == 0 || std::frexp(a, &exponent) == C(0.5);
+}
 
 template <class C>
 void zero(Block<C>& block) {
@@ -147,6 +155,11 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
   segments.clear();
   plane_begin.clear();
   unknowns = 0;
+  const bool apart = !std::all_of(open_coupling.begin(), open_coupling.end(), distributes<C>);
+  const auto kind_of = [&](SegmentKind kind) {
+    if (apart && kind == SegmentKind::constant) return SegmentKind::constant_apart;
+    return apart && kind == SegmentKind::simple ? SegmentKind::simple_apart : kind;
+  };
   for (Index r = 0; r < layout.rows(); ++r) {
     if (r % layout.rows_per_plane() == 0) plane_begin.push_back(static_cast<Index>(segments.size()));
     unknowns += active_in_row_[static_cast<std::size_t>(r)];
@@ -156,7 +169,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
       Index end = k + 1;
       while (end < row_blocks && kinds[end] == kinds[k] && end - k < max_blocks) ++end;
       if (kinds[k] != SegmentKind::empty)
-        segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kinds[k], parity});
+        segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kind_of(kinds[k]), parity});
       k = end;
     }
   }

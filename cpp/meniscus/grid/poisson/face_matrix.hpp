@@ -17,7 +17,13 @@ enum class SegmentKind : std::uint8_t {
   constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium, and not on an odd seam
   simple,    ///< the couplings between unknowns are those of the open medium, the diagonal varies
   general,   ///< everything varies
+  /// The same as `constant` and `simple` where a coupling of the open medium is no power of two. Each neighbour is multiplied by it
+  /// alone, as in `general`: which cells are in segments of a kind depends on where a row begins, what is computed must not.
+  constant_apart,
+  simple_apart,
 };
+
+constexpr bool is_constant(SegmentKind kind) { return kind == SegmentKind::constant || kind == SegmentKind::constant_apart; }
 
 /// Segments no longer than this keep a kernel's scratch small.
 inline constexpr int segment_cells = 16 * cell_block;
@@ -33,7 +39,8 @@ struct Segment {
 template <class C, int D>
 struct FaceMatrix {
   CellLayout<D> layout;
-  /// Coupling of two neighbouring unknowns along each axis in the open medium.
+  /// Coupling of two neighbouring unknowns along each axis in the open medium. The bits of a solve do not depend on how the domain
+  /// is cut into blocks where it is a power of two: kernels of open cells add two neighbours before they multiply.
   std::array<C, D> open_coupling{};
   /// Coefficient on the lower face of a cell along each axis (the upper face is the lower one of the next cell, also for the
   /// ghost cell behind the last). Without `has_faces` the open coupling holds on every face and the arrays are empty.

@@ -112,7 +112,7 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
         // Loops of one selection each: the compiler makes no vector code of more. Nobody has set the right-hand side behind the
         // last cell of a row.
         for (int l = 0; l < cells; ++l) relaxed[l] = rhs[first + l] * inverse[first + l];
-        if constexpr (kind != SegmentKind::constant)
+        if constexpr (!is_constant(kind))
           for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : 0.0f;
         for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : 0.0f;
       });
@@ -124,7 +124,7 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
       float relaxed[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
-        if constexpr (kind == SegmentKind::constant) {
+        if constexpr (is_constant(kind)) {
           for (int l = 0; l < cells; ++l) relaxed[l] = couplings.template sum<kind>(values, first + l) + rhs[first + l];
           // One formula for all kinds of segments: which cells are in one depends on where the block begins.
           if (diagonal)
@@ -218,7 +218,7 @@ void PoissonLevel<D>::compute_residual() {
       float rest[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         for (int l = 0; l < cells; ++l) rest[l] = rhs[first + l] + couplings.template sum<kind>(values, first + l);
-        if constexpr (kind == SegmentKind::constant) {
+        if constexpr (is_constant(kind)) {
           for (int l = 0; l < cells; ++l) rest[l] -= open_diagonal * values[first + l];
         } else {
           for (int l = 0; l < cells; ++l) rest[l] -= diagonal[first + l] * values[first + l];

@@ -6,26 +6,30 @@
 namespace meniscus::grid {
 namespace {
 
-/// An assembled system; vectors hold the unknowns alone, in storage order.
+/// Share of a coupling to another block that is added to the diagonal, as it is done with dropped fill-in: without it, blocks would be
+/// corrected as if the solution were zero beyond them. On 8 blocks of boxes, chambers, layers and waves 0.6 takes the fewest iterations.
+constexpr double lumped_coupling = 0.6;
+
+/// The system of a PoissonSolver with another preconditioner: the factored couplings of the own cells, in storage order.
 template <int D>
-class AssembledSystem {
+class BlockCholeskySystem {
  public:
-  using Vector = Eigen::VectorXd;
+  using Vector = Block<double>;
   struct Correction {
-    Eigen::VectorXd values;
+    Block<double> values;
   };
 
-  AssembledSystem(const FaceMatrix<double, D>& a, const PoissonRegions<D>& regions) : regions_(regions) {
+  explicit BlockCholeskySystem(PoissonSolver<D>& solver) : solver_(solver) {
+    const FaceMatrix<double, D>& a = solver.matrix;
     const CellLayout<D>& layout = a.layout;
     std::vector<Index> number(static_cast<std::size_t>(layout.size), -1);
-    for (const auto& u : regions.intervals())
+    for (const auto& u : solver.regions().intervals())
       for (Index i = u.index; i < u.index + u.count; ++i) {
-        number[static_cast<std::size_t>(i)] = static_cast<Index>(cells.size());
-        cells.push_back(i);
-        region_.push_back(u.region);
+        number[static_cast<std::size_t>(i)] = static_cast<Index>(cells_.size());
+        cells_.push_back(i);
       }
     std::vector<Eigen::Triplet<double, Index>> entries;
-    for (const Index i : cells) {
+    for (const Index i : cells_) {
       const Index row = number[static_cast<std::size_t>(i)];
       entries.emplace_back(row, row, a.diagonal[i]);
       for (int d = 0; d < D; ++d)
@@ -33,65 +37,64 @@ class AssembledSystem {
           const Index s = layout.strides[static_cast<std::size_t>(d)];
           Index j = side ? i + s : i - s;
           if (!a.active[j]) continue;
-          if (number[static_cast<std::size_t>(j)] < 0)  // a ghost beyond a periodic side
-            j += (side ? -1 : 1) * layout.cells[static_cast<std::size_t>(d)] * s;
           const double w = a.face(d, side ? i + s : i);
+          if (number[static_cast<std::size_t>(j)] < 0) {
+            // A ghost: of another block, or around a periodic axis.
+            if (!layout.halo.block().own_neighbour(d)) {
+              entries.emplace_back(row, row, -lumped_coupling * w);
+              continue;
+            }
+            j += (side ? -1 : 1) * layout.cells[static_cast<std::size_t>(d)] * s;
+          }
           if (w != 0) entries.emplace_back(row, number[static_cast<std::size_t>(j)], -w);
         }
     }
-    const auto n = static_cast<Index>(cells.size());
-    matrix_.resize(n, n);
-    matrix_.setFromTriplets(entries.begin(), entries.end());
-    preconditioner_.factor(matrix_, {});
+    const auto n = static_cast<Index>(cells_.size());
+    numerics::IncompleteCholesky::Matrix own(n, n);
+    own.setFromTriplets(entries.begin(), entries.end());
+    factors_.factor(own, {});
+    from_.resize(cells_.size());
+    to_.resize(cells_.size());
   }
 
-  void multiply(Vector& p, Vector& q) const { q = matrix_ * p; }
-  void precondition(const Vector& r, Correction& z) const { preconditioner_.solve(r.data(), z.values.data()); }
-  void project(Vector& v) const {
-    std::vector<double> mean(regions_.regions().size(), 0.0);
-    for (std::size_t k = 0; k < cells.size(); ++k) mean[static_cast<std::size_t>(region_[k])] += v[static_cast<Eigen::Index>(k)];
-    for (std::size_t r = 0; r < mean.size(); ++r)
-      mean[r] = regions_.regions()[r].closed ? mean[r] / static_cast<double>(regions_.regions()[r].cells) : 0.0;
-    for (std::size_t k = 0; k < cells.size(); ++k) v[static_cast<Eigen::Index>(k)] -= mean[static_cast<std::size_t>(region_[k])];
+  void multiply(Vector& p, Vector& q) { solver_.multiply(p, q); }
+  double multiply_dot(Vector& p, Vector& q) { return solver_.multiply_dot(p, q); }
+  double residual(Vector& x, const Vector& b, Vector& r) { return solver_.residual(x, b, r); }
+  double reduce_residual(double alpha, const Vector& q, Vector& r) { return solver_.reduce_residual(alpha, q, r); }
+  void precondition(const Vector& r, Correction& z) {
+    for (std::size_t k = 0; k < cells_.size(); ++k) from_[k] = r[cells_[k]];
+    factors_.solve(from_.data(), to_.data());
+    for (std::size_t k = 0; k < cells_.size(); ++k) z.values[cells_[k]] = to_[k];
   }
-  double inner_product(const Vector& u, const Vector& v) const { return u.dot(v); }
-  double inner_product(const Vector& u, const Correction& z) const { return u.dot(z.values); }
-  void combine(double alpha, const Vector& p, double beta, Vector& y) const {
-    y = beta == 0 ? Vector(alpha * p) : Vector(alpha * p + beta * y);
-  }
-  void combine(double alpha, const Correction& z, double beta, Vector& y) const { combine(alpha, z.values, beta, y); }
-
-  std::vector<Index> cells;
+  void project(Vector& v) const { solver_.project(v); }
+  double inner_product(const Vector& u, const Vector& v) const { return solver_.inner_product(u, v); }
+  double inner_product(const Vector& u, const Correction& z) const { return solver_.inner_product(u, z.values); }
+  void combine(double alpha, const Vector& p, double beta, Vector& y) const { solver_.combine(alpha, p, beta, y); }
+  void combine(double alpha, const Correction& z, double beta, Vector& y) const { solver_.combine(alpha, z.values, beta, y); }
 
  private:
-  const PoissonRegions<D>& regions_;
-  std::vector<Index> region_;
-  numerics::IncompleteCholesky::Matrix matrix_;
-  numerics::IncompleteCholesky preconditioner_;
+  PoissonSolver<D>& solver_;
+  std::vector<Index> cells_;  ///< the own unknowns
+  numerics::IncompleteCholesky factors_;
+  std::vector<double> from_, to_;
 };
 
 }  // namespace
 
 template <int D>
-void solve_by_incomplete_cholesky(const FaceMatrix<double, D>& matrix, const PoissonRegions<D>& regions, const Block<double>& b,
-                                  Block<double>& x, const numerics::SolveOptions& options, numerics::SolveInfo& info) {
-  using System = AssembledSystem<D>;
-  System system(matrix, regions);
-  const auto n = static_cast<Eigen::Index>(system.cells.size());
-  Eigen::VectorXd rhs(n), solution(n), r(n), p(n), q(n);
-  typename System::Correction z{Eigen::VectorXd(n)};
-  for (Eigen::Index k = 0; k < n; ++k) {
-    rhs[k] = b[system.cells[static_cast<std::size_t>(k)]];
-    solution[k] = x[system.cells[static_cast<std::size_t>(k)]];
-  }
-  numerics::conjugate_gradients(system, numerics::ConjugateGradientVectors<System>{solution, rhs, r, p, q, z}, options, false,
-                                info);
-  for (Eigen::Index k = 0; k < n; ++k) x[system.cells[static_cast<std::size_t>(k)]] = solution[k];
+void solve_by_incomplete_cholesky(PoissonSolver<D>& solver, Block<double>& r, Block<double>& p, Block<double>& q,
+                                  const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+  using System = BlockCholeskySystem<D>;
+  System system(solver);
+  typename System::Correction z{Block<double>(solver.matrix.layout.size)};
+  std::fill(z.values.begin(), z.values.end(), 0.0);
+  numerics::conjugate_gradients(system, numerics::ConjugateGradientVectors<System>{solver.x, solver.b, r, p, q, z}, options,
+                                start_is_zero, info);
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                               \
-  template void solve_by_incomplete_cholesky<D>(const FaceMatrix<double, D>&, const PoissonRegions<D>&, const Block<double>&, \
-                                                Block<double>&, const numerics::SolveOptions&, numerics::SolveInfo&);
+#define MENISCUS_INSTANTIATE(D)                                                                                   \
+  template void solve_by_incomplete_cholesky<D>(PoissonSolver<D>&, Block<double>&, Block<double>&, Block<double>&, \
+                                                const numerics::SolveOptions&, bool, numerics::SolveInfo&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE

@@ -1,6 +1,5 @@
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
-#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/poisson_reference.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
@@ -137,9 +136,7 @@ void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_i
   scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm_b_ : 1.0;
   if (start_is_zero) combine(0.0, b, 0.0, x);
   if (options.method == numerics::SolveMethod::incomplete_cholesky) {
-    require(!matrix.layout.halo.block().cut(),
-            "incomplete Cholesky needs a grid of one block, this one is cut into several; multigrid does not");
-    solve_by_incomplete_cholesky(matrix, regions_, b, x, options, info);
+    solve_by_incomplete_cholesky(*this, r_, p_, q_, options, start_is_zero, info);
   } else {
     numerics::conjugate_gradients(*this,
                                   numerics::ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.correction()},
@@ -175,9 +172,9 @@ double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
       double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
-          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double d = is_constant(kind) ? open_diagonal : diagonal[first + l];
           const double y = d * from[first + l] - couplings.template sum<kind>(from, first + l);
-          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+          to[first + l] = is_constant(kind) || d != 0 ? y : 0.0;
         }
         for (int l = 0; l < cells; ++l) Lanes::put(term[l], to[first + l] * from[first + l]);
         lanes.finish(cells);
@@ -279,9 +276,9 @@ double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector&
       double* term = lanes.row();
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         for (int l = 0; l < cells; ++l) {
-          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double d = is_constant(kind) ? open_diagonal : diagonal[first + l];
           const double y = rhs[first + l] - (d * from[first + l] - couplings.template sum<kind>(from, first + l));
-          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+          to[first + l] = is_constant(kind) || d != 0 ? y : 0.0;
         }
         for (int l = 0; l < cells; ++l) Lanes::put(term[l], to[first + l] * to[first + l]);
         lanes.finish(cells);

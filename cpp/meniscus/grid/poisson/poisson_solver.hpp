@@ -26,7 +26,7 @@ class PoissonSolver {
 
   /// See SolveOptions::order_free; for sums over regions before a solve, which sets it too.
   void set_order_free(bool yes) {
-    order_free_ = yes || matrix.layout.halo.block().cut();
+    order_free_ = yes || matrix.layout.halo.block().cut() || matrix.layout.halo.communicator().any_number_of_blocks();
     regions_.set_order_free(order_free_);
   }
 

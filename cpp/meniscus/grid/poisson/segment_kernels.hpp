@@ -26,6 +26,8 @@ struct Couplings {
       const Index s = strides[d];
       if constexpr (kind == SegmentKind::general)
         total += face[d][i] * x[i - s] + face[d][i + s] * x[i + s];
+      else if constexpr (kind == SegmentKind::constant_apart || kind == SegmentKind::simple_apart)
+        total += open[d] * x[i - s] + open[d] * x[i + s];
       else
         total += open[d] * (x[i - s] + x[i + s]);
     }
@@ -48,6 +50,12 @@ MENISCUS_INLINE void for_each_segment(const Segment* begin, const Segment* end, 
         break;
       case SegmentKind::general:
         f.template operator()<SegmentKind::general>(s->index, cells, s->parity);
+        break;
+      case SegmentKind::constant_apart:
+        f.template operator()<SegmentKind::constant_apart>(s->index, cells, s->parity);
+        break;
+      case SegmentKind::simple_apart:
+        f.template operator()<SegmentKind::simple_apart>(s->index, cells, s->parity);
         break;
       case SegmentKind::empty:
         break;

@@ -31,6 +31,7 @@ class TransportCommunicator final : public Communicator {
   void gather(const void* own, std::size_t bytes, void* all) override;
   std::optional<Failure> agree(const char* text) override;
   bool poisons_ghosts() const override { return poisons_; }
+  bool any_number_of_blocks() const override { return true; }
   const Traffic& traffic() const override { return traffic_; }
   const char* transport() const override { return table_.name; }
 

@@ -139,7 +139,8 @@ class LiquidSolver(OpenLiquid):
         Raises:
             ValueError: the level set is not finite.
         """
-        _checks.require_finite("levelset", self.levelset.array)
+        with self.grid.agreement():
+            _checks.require_finite("levelset", self.levelset.array)
         solid = self._solid.at(self.time)
         self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)

@@ -119,7 +119,7 @@ def project(
         flux_correction: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence,
             'walls' gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
         max_iterations: limit.
-        method: 'multigrid', or 'incomplete-cholesky' for comparison.
+        method: 'multigrid', or 'incomplete-cholesky' for comparison: on ranks each factors the couplings in its own block.
         raise_on_failure: raise if the tolerance is not met; else accept the result.
         solver: reused from call to call, so that nothing is allocated again.
 
@@ -148,10 +148,10 @@ def project(
         density_field=cells_of("density", density, velocity) if varying else None,
         solid=solid_core(solid, velocity.grid, velocity.dtype, time),
         liquid=cells_of("liquid", liquid, velocity) if resolved else None,
-        liquid_mask=None if liquid is None or resolved else _checks.mask("liquid", liquid, velocity.grid.shape),
+        liquid_mask=None if liquid is None or resolved else _checks.mask("liquid", liquid, velocity.grid.local_shape),
         given_faces=None if masks is None else tuple(masks),
         air_pressure=_checks.number("air_pressure", air_pressure),
-        solved_air=None if solved_air is None else _checks.mask("solved_air", solved_air, velocity.grid.shape),
+        solved_air=None if solved_air is None else _checks.mask("solved_air", solved_air, velocity.grid.local_shape),
         air_density=_checks.positive("air_density", air_density),
         surface_pressure=cells_of("surface_pressure", surface_pressure, velocity),
         target_divergence=cells_of("target_divergence", target_divergence, velocity),

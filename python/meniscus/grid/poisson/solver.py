@@ -24,7 +24,7 @@ class PoissonRegion:
     Attributes:
         cells: their number.
         closed: no Dirichlet condition anywhere, so that the solution is known up to a constant.
-        first_cell: the index of the first one in storage order.
+        first_cell: the index of the first one in storage order, in the whole domain.
     """
 
     cells: int
@@ -38,6 +38,8 @@ class PoissonSolver(CachedSolver):
     Conjugate gradients run in double precision over a multigrid cycle in single precision, matrix-free on the face coefficients. Any
     shape, masks, cut cells, coefficients of any ratio, faces with coefficient zero between unknowns (thin walls), and any number of
     regions, each with its own null space, are accepted.
+
+    On ranks all arrays are those of the own block, of the grid's `local_shape`, and all calls are collective.
 
     Args:
         grid: the cells; its periodicity is that of the problem.
@@ -70,8 +72,9 @@ class PoissonSolver(CachedSolver):
 
         Raises:
             TypeError, ValueError: wrong dtype or shape, values that are negative, NaN or infinite.
+            RankError: such values on another rank.
         """
-        shape = self._grid.shape
+        shape = self._grid.local_shape
         if not isinstance(faces, Sequence) or len(faces) != len(shape):
             raise TypeError(f"faces must hold {len(shape)} arrays, one per axis")
         checked = []
@@ -83,15 +86,17 @@ class PoissonSolver(CachedSolver):
                 raise TypeError(f"{name} must be of dtype float64, not {array.dtype}")
             if array.shape != expected:
                 raise ValueError(f"{name} must have shape {expected}, not {array.shape}")
-            if self._grid.periodic[d] and not np.array_equal(array.take(0, axis=d), array.take(-1, axis=d)):
+            around = self._grid.periodic[d] and shape[d] == self._grid.shape[d]
+            if around and not np.array_equal(array.take(0, axis=d), array.take(-1, axis=d)):
                 raise ValueError(f"{name} must agree on the first and the last face of the periodic axis")
             checked.append(np.ascontiguousarray(array))
         if self._core.set_coefficients(checked, None if active is None else _checks.mask("active", active, shape)):
             return
-        for d, array in enumerate(checked):
-            _checks.require_finite(f"faces[{d}]", array)
-            if array.min() < 0:
-                raise ValueError(f"faces[{d}] must not be negative, but its smallest value is {array.min():g}")
+        with self._grid.comm.agreement():
+            for d, array in enumerate(checked):
+                _checks.require_finite(f"faces[{d}]", array)
+                if array.min() < 0:
+                    raise ValueError(f"faces[{d}] must not be negative, but its smallest value is {array.min():g}")
 
     def solve(
         self,
@@ -111,7 +116,7 @@ class PoissonSolver(CachedSolver):
             x: gets the result (and is the initial guess, with `warm_start`); default a new array. Zero in cells that are no unknowns.
             tolerance: of the residual norm, relative to that of `rhs`.
             max_iterations: limit.
-            method: 'multigrid', or 'incomplete-cholesky' for comparison.
+            method: 'multigrid', or 'incomplete-cholesky' for comparison: on ranks each factors the couplings in its own block.
             warm_start: start from `x`.
             raise_on_failure: raise if the tolerance is not met; else return the last iterate.
 
@@ -122,7 +127,7 @@ class PoissonSolver(CachedSolver):
             ConvergenceError: the tolerance was not met; `x` contains the last iterate.
             TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet.
         """
-        shape = self._grid.shape
+        shape = self._grid.local_shape
         for name, array in (("rhs", rhs), ("x", x)):
             if array is not None and (not isinstance(array, np.ndarray) or array.shape != shape):
                 raise ValueError(f"{name} must be an array of shape {shape}")
@@ -142,8 +147,8 @@ class PoissonSolver(CachedSolver):
 
     def multiply(self, x: Doubles) -> Doubles:
         """Return the matrix times x, zero in cells that are no unknowns; arrays as in `solve`."""
-        if not isinstance(x, np.ndarray) or x.shape != self._grid.shape:
-            raise ValueError(f"x must be an array of shape {self._grid.shape}")
-        out = np.zeros(self._grid.shape)
+        if not isinstance(x, np.ndarray) or x.shape != self._grid.local_shape:
+            raise ValueError(f"x must be an array of shape {self._grid.local_shape}")
+        out = np.zeros(self._grid.local_shape)
         self._core.multiply(x, out)
         return out
