@@ -1,6 +1,7 @@
 #include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -29,6 +30,15 @@ double global_max(Communicator& communicator, double value) {
 double global_min(Communicator& communicator, double value) {
   return combine(communicator, std::isnan(value) ? -std::numeric_limits<double>::infinity() : value,
                  [](double a, double b) { return std::min(a, b); });
+}
+
+std::pair<double, double> global_range(Communicator& communicator, double low, double high) {
+  const auto range = combine(communicator, std::array{low, high}, [](const auto& a, const auto& b) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const bool numbers = a[0] == a[0] && a[1] == a[1] && b[0] == b[0] && b[1] == b[1];
+    return numbers ? std::array{std::min(a[0], b[0]), std::max(a[1], b[1])} : std::array{nan, nan};
+  });
+  return {range[0], range[1]};
 }
 
 Index global_sum(Communicator& communicator, Index value) {

@@ -266,16 +266,16 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const Grid<D>& grid = velocity.grid();
-  const double cfl = max_component_speed(velocity) * std::abs(dt) / grid.spacing();
+  const double traced = farthest_stage(trace) * max_component_speeds(velocity).with_ghosts * std::abs(dt) / grid.spacing();
   const Motion motion{dt, runge_kutta(trace), outside};
   const auto result = workspace.take<T>(n * D);
   ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
                    [&](const T* x, Index count, Point<T, D>* to) {
                      T* moved = reinterpret_cast<T*>(to);
                      if (grid.block().cut()) {
-                       move_far(velocity, cfl + farthest_outside<T, D>(grid, x, count), x, count, motion, time, moved);
+                       move_far(velocity, traced + farthest_outside<T, D>(grid, x, count), x, count, motion, time, moved);
                      } else {
-                       const auto far = far_values(velocity, cfl, time);
+                       const auto far = far_values(velocity, traced, time);
                        move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion, moved);
                      }
                    });
