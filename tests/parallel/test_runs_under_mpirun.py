@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-
 import pytest
 from parallel import mpirun as support
 from support.runs.killed import wait_for
@@ -143,7 +142,9 @@ def test_other_arguments_on_other_ranks_are_one_sentence(library: str) -> None:
     command, environment = support.on_ranks(library, 1, [*one, ":", "-n", "1", *other])
     done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert said(done) == ["meniscus: all ranks must run the same scene in the same way, but rank 0 has resolution=16 and rank 1 has resolution=17"]
+    assert said(done) == [
+        "meniscus: all ranks must run the same scene in the same way, but rank 0 has resolution=16 and rank 1 has resolution=17"
+    ]
 
 
 def test_frames_are_rendered_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +202,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_command_to_go_on(
 
 
 def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_embers: Path, whole: Path, folder: Path) -> None:
-    """Kill a rank of runs that write a checkpoint in each step, resume them with other numbers of ranks, and compare with an undisturbed run."""
+    """Kill a rank of runs that write in each step, resume them with other numbers of ranks, and compare with an undisturbed one."""
     chance = random.Random(20)
     killed = 0
     while killed < kills:
