@@ -33,12 +33,12 @@ double global_min(Communicator& communicator, double value) {
 }
 
 std::pair<double, double> global_range(Communicator& communicator, double low, double high) {
-  const auto range =
-      combine(communicator, std::array{without_sign_of_zero(low), without_sign_of_zero(high)}, [](const auto& a, const auto& b) {
-        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-        const bool numbers = a[0] == a[0] && a[1] == a[1] && b[0] == b[0] && b[1] == b[1];
-        return numbers ? std::array{std::min(a[0], b[0]), std::max(a[1], b[1])} : std::array{nan, nan};
-      });
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool numbers = !std::isnan(low) && !std::isnan(high);
+  const std::array own{numbers ? without_sign_of_zero(low) : nan, numbers ? without_sign_of_zero(high) : nan};
+  const auto range = combine(communicator, own, [](const auto& a, const auto& b) {
+    return std::isnan(a[0]) ? a : std::isnan(b[0]) ? b : std::array{std::min(a[0], b[0]), std::max(a[1], b[1])};
+  });
   return {range[0], range[1]};
 }
 
