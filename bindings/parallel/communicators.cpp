@@ -90,6 +90,7 @@ py::dict traffic(const Communicator& c) {
   count("numbering", tags::numbering, tags::numbering);
   count("collection", tags::collection, tags::collection);
   count("gather", tags::gather, tags::gather);
+  count("reductions", tags::reduction, tags::reduction);
   return result;
 }
 
