@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 #include <limits>
@@ -42,13 +43,20 @@ int upwind_substeps(const MacField<T, D>& velocity, const Stagger<D>& stagger, d
   return std::max(1, static_cast<int>(substeps));
 }
 
+/// Cells that traces lead away. Where the grid is cut, samples of other blocks are asked for as far away as any trace goes; else,
+/// the CFL number tells where given values are worth preparing.
+template <class T, int D>
+double reach_of_step(const MacField<T, D>& velocity, double cfl, double dt, double time) {
+  return velocity.grid().block().cut() ? trace_reach(velocity, std::abs(dt) / velocity.grid().spacing(), 0.0, time) : cfl;
+}
+
 /// Result of all substeps of one scalar, ready to be committed.
 template <class T, int D>
 Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const VelocitySource<T, D>& velocity, double dt,
-                                int substeps, double cfl, const AdvectOptions& options, const AdvectMasks& masks,
+                                int substeps, double cfl, double reach, const AdvectOptions& options, const AdvectMasks& masks,
                                 Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, cfl / substeps, workspace);
-  AdvectionStep<T, D> step(layout, velocity, cfl / substeps, options, prepared, workspace);
+  AdvectionStep<T, D> step(layout, velocity, reach / substeps, options, prepared, workspace);
   const auto advance = [&](T* from, T* to, double time, double duration) {
     step.begin(from, to, time, duration);
     options.scheme->advance(step);
@@ -84,10 +92,11 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   require_finite(field, "field");
   velocity.fill_ghosts(options.time);
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
-  const auto far = far_values(velocity, info.cfl, options.time);
+  const double reach = reach_of_step(velocity, info.cfl, dt, options.time);
+  const auto far = far_values(velocity, reach, options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
   const auto result =
-      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks, workspace);
+      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, reach, options, masks, workspace);
   check_interrupt();
   const NoInterrupts commit;
   copy_owned(field.layout(), result.data(), field.storage().data());
@@ -104,14 +113,15 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   velocity.fill_ghosts(options.time);
   for (int d = 0; d < D; ++d)
     info.substeps = std::max(info.substeps, upwind_substeps(velocity, Stagger<D>::face(d), dt, options));
-  const auto far = far_values(velocity, info.cfl, options.time);
+  const double reach = reach_of_step(velocity, info.cfl, dt, options.time);
+  const auto far = far_values(velocity, reach, options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
   std::array<Workspace::Lease<T>, D> result;
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
     result[i] =
-        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, options, masks[i], workspace);
+        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, reach, options, masks[i], workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
@@ -139,11 +149,11 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
             sum);
   }
   field.fill_ghosts(time);
-  const double cfl = max_component_speed(velocity) * std::abs(k);
-  const auto velocity_far = far_values(velocity, cfl, time);
+  const double reach = reach_of_step(velocity, max_component_speed(velocity) * std::abs(k), dt, time);
+  const auto velocity_far = far_values(velocity, reach, time);
   FarValues<D> far;
-  far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);
-  far.samples.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(cfl, stencil_margin(options.interpolation)));
+  far.prepare(field.layout(), far_width(reach, stencil_margin(options.interpolation)), time);
+  far.samples.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(reach, stencil_margin(options.interpolation)));
   const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
   const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
   run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {

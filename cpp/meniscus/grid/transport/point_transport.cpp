@@ -8,6 +8,7 @@
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 
@@ -195,24 +196,6 @@ void move_in_block(const VelocitySource<T, D>& source, const Grid<D>& grid, cons
   });
 }
 
-/// The same with samples of other blocks, as far away as any trace of any block goes. Boundary values may be faster than what
-/// faces have, so that the reach of the traces is known when they have been made.
-template <class T, int D>
-void move_far(const MacField<T, D>& velocity, double reach, const T* points, Index n, const Motion& motion, double time,
-              T* result) {
-  parallel::Communicator& communicator = *velocity.grid().communicator();
-  for (bool lost = true; lost; reach = 2.0 * reach + 4.0) {
-    const auto far = far_values(velocity, reach, time);
-    lost = false;
-    try {
-      move_in_block(VelocitySource<T, D>(velocity, time, far.data()), velocity.grid(), points, n, motion, result);
-    } catch (const OutsideGhosts&) {
-      lost = true;
-    }
-    lost = parallel::global_any(communicator, lost);
-  }
-}
-
 }  // namespace
 
 template <class T, int D>
@@ -266,18 +249,16 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const Grid<D>& grid = velocity.grid();
-  const double cfl = max_component_speed(velocity) * std::abs(dt) / grid.spacing();
   const Motion motion{dt, runge_kutta(trace), outside};
   const auto result = workspace.take<T>(n * D);
   ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
                    [&](const T* x, Index count, Point<T, D>* to) {
-                     T* moved = reinterpret_cast<T*>(to);
-                     if (grid.block().cut()) {
-                       move_far(velocity, cfl + farthest_outside<T, D>(grid, x, count), x, count, motion, time, moved);
-                     } else {
-                       const auto far = far_values(velocity, cfl, time);
-                       move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion, moved);
-                     }
+                     const double reach = grid.block().cut() ? trace_reach(velocity, std::abs(dt) / grid.spacing(),
+                                                                           farthest_outside<T, D>(grid, x, count), time)
+                                                             : max_component_speed(velocity) * std::abs(dt) / grid.spacing();
+                     const auto far = far_values(velocity, reach, time);
+                     move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion,
+                                   reinterpret_cast<T*>(to));
                    });
   const NoInterrupts commit;
   std::copy_n(result.data(), n * D, points);
