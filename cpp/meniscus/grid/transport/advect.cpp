@@ -95,8 +95,8 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   const double reach = reach_of_step(velocity, info.cfl, dt, options.time);
   const auto far = far_values(velocity, reach, options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
-  const auto result =
-      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, reach, options, masks, workspace);
+  const auto result = transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, reach,
+                                        options, masks, workspace);
   check_interrupt();
   const NoInterrupts commit;
   copy_owned(field.layout(), result.data(), field.storage().data());
@@ -120,8 +120,8 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
-    result[i] =
-        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, reach, options, masks[i], workspace);
+    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, reach, options, masks[i],
+                                  workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
@@ -153,7 +153,8 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   const auto velocity_far = far_values(velocity, reach, time);
   FarValues<D> far;
   far.prepare(field.layout(), far_width(reach, stencil_margin(options.interpolation)), time);
-  far.samples.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(reach, stencil_margin(options.interpolation)));
+  far.samples.fetch(field.layout(), std::as_const(field).storage().data(),
+                    far_reach(reach, stencil_margin(options.interpolation)));
   const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
   const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
   run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {

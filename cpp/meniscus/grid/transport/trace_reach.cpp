@@ -49,8 +49,7 @@ double trace_reach(const MacField<T, D>& velocity, double cells_per_speed, doubl
   if (reach <= ghost_width - 1) return reach;
   while (reach < longest) {
     double given = 0.0;
-    for (int d = 0; d < D; ++d)
-      given = std::max(given, largest_given(velocity.component(d).layout(), far_width(reach, 1), time));
+    for (int d = 0; d < D; ++d) given = std::max(given, largest_given(velocity.component(d).layout(), far_width(reach, 1), time));
     given = parallel::global_max(communicator, given);
     // A reflection adds twice what the side gives.
     const double reflections = std::ceil(reach / shortest) + 1.0;
