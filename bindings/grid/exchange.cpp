@@ -87,11 +87,8 @@ void bind_field_functions(py::module_& m) {
             low = std::min(low, static_cast<double>(v));
             high = std::max(high, static_cast<double>(v));
           });
-          parallel::Communicator& c = *f.grid().communicator();
-          low = parallel::global_min(c, low);
-          high = parallel::global_max(c, high);
-          if (parallel::global_any(c, !number)) low = high = std::numeric_limits<double>::quiet_NaN();
-          return std::pair(low, high);
+          if (!number) low = high = std::numeric_limits<double>::quiet_NaN();
+          return parallel::global_range(*f.grid().communicator(), low, high);
         });
       },
       py::arg("field"));

@@ -149,6 +149,8 @@ int probe(void* channel, int* found, int* from, int* tag, std::size_t* bytes) {
 
 void rest(void*) { sched_yield(); }
 
+std::intptr_t handle(void* channel) { return bits<std::intptr_t>(of(channel)); }
+
 void abort_all(void* channel, int code) { MPI_Abort(of(channel), code); }
 
 void error_text(int error, char* text, std::size_t size) {
@@ -175,6 +177,7 @@ extern "C" __attribute__((visibility("default"))) const meniscus_transport* meni
                                         cancel,
                                         probe,
                                         rest,
+                                        handle,
                                         abort_all,
                                         error_text};
   return &table;

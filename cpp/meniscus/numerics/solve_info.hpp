@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+struct meniscus_structured_engine;
+
 namespace meniscus::numerics {
 
 /// Why an iteration ended.
@@ -54,6 +56,7 @@ struct SolveInfo {
 
 enum class SolveMethod {
   multigrid,            ///< conjugate gradients over a multigrid cycle
+  engine,               ///< that of another library, for comparison; see SolveOptions::engine
   incomplete_cholesky,  ///< conjugate gradients over modified incomplete Cholesky of each block: not scalable, for comparison
 };
 
@@ -65,6 +68,8 @@ struct SolveOptions {
   /// Sums that do not depend on the order of their terms, for some time more: the solution of one block is then bit-identical to
   /// that of any blocks of the domain. Solves of ranks, also of a single one, always have them.
   bool order_free = false;
+  /// Functions of the other library (grid/poisson/engines/structured_engine.hpp), where the method asks for it.
+  const meniscus_structured_engine* engine = nullptr;
 };
 
 }  // namespace meniscus::numerics

@@ -159,7 +159,7 @@ def add_forces_of_vortices(
     workspace: Workspace,
 ) -> None:
     """Add the forces of vortex particles, if there are any, to a velocity for dt, in place; arguments as for `add_vortex_forces`."""
-    if vortices is not None and len(vortices) and strength:
+    if vortices is not None and strength and any(velocity.grid.comm.gather(len(vortices))):
         add_vortex_forces(velocity, vortices, dt, strength, kernel=kernel, time=time, workspace=workspace)
 
 

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus._options import CoreOption
+from meniscus.numerics import hypre
 
-SolveMethod = Literal["multigrid", "incomplete-cholesky"]
+SolveMethod = Literal["multigrid", "hypre", "incomplete-cholesky"]
 
 SOLVE_METHOD = CoreOption(SolveMethod, _numerics.SolveMethod)
 
@@ -30,7 +31,8 @@ class SolveInfo:
         reason: why the iteration ended.
         seconds: spent in the iteration.
         setup_seconds: spent on the matrix and the preconditioner; zero if they were reused.
-        history: residual norms of the iteration itself, before the first and after each iteration.
+        history: residual norms of the iteration itself, before the first and after each iteration; of solves by hypre, at the beginning and
+            the end.
     """
 
     iterations: int
@@ -61,7 +63,8 @@ def solve_options(tolerance: float, max_iterations: int, method: SolveMethod) ->
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     chosen = SOLVE_METHOD("method", method)
     most = _checks.integer("max_iterations", max_iterations, at_least=1, below=2**31)
-    return _numerics.SolveOptions(tolerance, most, chosen, _order_free.get())
+    engine = hypre.engine() if chosen == _numerics.SolveMethod.hypre else 0
+    return _numerics.SolveOptions(tolerance, most, chosen, _order_free.get(), engine)
 
 
 @contextmanager

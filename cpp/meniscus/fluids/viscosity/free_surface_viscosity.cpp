@@ -37,6 +37,16 @@ double shear_factor(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
 }
 
+using parallel::HaloArray;
+
+/// Exchanges arrays that follow each other in memory, with one message for each side.
+template <class T, int D>
+void exchange_all(const grid::CellLayout<D>& layout, T* first, int count) {
+  std::array<HaloArray<D>, D*(D + 1) / 2> arrays;
+  for (int k = 0; k < count; ++k) arrays[static_cast<std::size_t>(k)] = {layout.halo, first + k * layout.size};
+  layout.halo.exchange_together(std::span(arrays).first(static_cast<std::size_t>(count)));
+}
+
 }  // namespace
 
 template <int D>
@@ -134,8 +144,8 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
       }
     };
     const int axis = static_cast<int>(a);
-    layout_.halo.exchange(axis, unknown_.data() + offset);
-    layout_.halo.exchange(axis, x_.data() + offset);
+    const std::array arrays{HaloArray<D>(layout_.halo, unknown_.data() + offset), HaloArray<D>(layout_.halo, x_.data() + offset)};
+    layout_.halo.exchange_together(axis, arrays);
     if (grid_.shared(axis, 1)) {
       // The last face is an unknown of the block above.
       grid::for_each_face_row<D>(layout_, axis,
@@ -187,9 +197,9 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
         }
       }
     });
-    layout_.halo.exchange(given_.data() + offset);
-    layout_.halo.exchange(fixed_.data() + offset);
   }
+  exchange_all(layout_, given_.data(), D);
+  exchange_all(layout_, fixed_.data(), D);
 }
 
 /// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
@@ -252,7 +262,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       }
     }
   });
-  for (int s = 0; s < stresses; ++s) layout_.halo.exchange(weight_.data() + s * layout_.size);
+  exchange_all(layout_, weight_.data(), stresses);
 }
 
 template <int D>
@@ -347,7 +357,7 @@ void LiquidViscositySolver<D>::describe_rows() {
 
 template <int D>
 void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
-  for (int a = 0; a < D; ++a) layout_.halo.exchange(faces.data() + a * layout_.size);
+  exchange_all(layout_, faces.data(), D);
   const double *u = faces.data(), *w = weight_.data();
   double* tau = stress_.data();
   const Index size = layout_.size;
@@ -368,7 +378,7 @@ void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
       }
     });
   });
-  for (int t = 0; t < stresses; ++t) layout_.halo.exchange(stress_.data() + t * layout_.size);
+  exchange_all(layout_, stress_.data(), stresses);
 }
 
 template <int D>

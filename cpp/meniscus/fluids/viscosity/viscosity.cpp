@@ -138,8 +138,9 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
-  layout.halo.exchange(own.fixed.data());
-  layout.halo.exchange(own.value.data());
+  const std::array arrays{parallel::HaloArray<D>(layout.halo, own.fixed.data()),
+                          parallel::HaloArray<D>(layout.halo, own.value.data())};
+  layout.halo.exchange_together(arrays);
 }
 
 template <int D>

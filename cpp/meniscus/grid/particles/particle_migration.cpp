@@ -78,6 +78,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
   parallel::Parcels outgoing;
   Index gone = 0;
   const auto flags = workspace.take<std::uint8_t>(particles.size());
+  auto packing = communicator.packing();
   for (Index i = 0; i < particles.size(); ++i) {
     const int block = to[static_cast<std::size_t>(i)];
     flags.data()[i] = block != own;
@@ -85,6 +86,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
     pack_row(particles, columns, i, outgoing[block]);
     ++gone;
   }
+  packing.reset();
   const parallel::Parcels incoming = parallel::exchange_parcels(communicator, parallel::tags::particles, outgoing);
   if (gone > 0) particles.remove(flags.data(), workspace);
   for (const auto& [block, bytes] : incoming) append_rows(particles, columns, bytes);

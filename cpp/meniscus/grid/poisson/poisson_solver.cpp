@@ -1,6 +1,8 @@
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/poisson/engines/engine_solve.hpp"
 #include "meniscus/grid/poisson/poisson_reference.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
@@ -103,6 +105,7 @@ void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
   matrix.finish(whole ? nullptr : &changed);
   regions_.find(matrix);
   hierarchy_.build(matrix, whole ? nullptr : &changed);
+  if (engine_) engine_->forget();
   unknowns_ = parallel::global_sum(layout.halo.communicator(), matrix.unknowns);
   // Kernels write whole segments. Neighbours are read from x and p beyond them, and b is set in cells alone, but summed over
   // whole segments.
@@ -135,7 +138,12 @@ void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_i
   norm_b_ = std::sqrt(inner_product(b, b));
   scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm_b_ : 1.0;
   if (start_is_zero) combine(0.0, b, 0.0, x);
-  if (options.method == numerics::SolveMethod::incomplete_cholesky) {
+  if (options.method == numerics::SolveMethod::engine) {
+    require(options.engine != nullptr, "a solve by another library needs the table of its functions");
+    if (!engine_ || !engine_->uses(*options.engine, matrix.layout))
+      engine_ = std::make_shared<EngineSystem<D>>(*options.engine, matrix.layout);
+    solve_by_engine(*this, *engine_, r_, p_, options, start_is_zero, info);
+  } else if (options.method == numerics::SolveMethod::incomplete_cholesky) {
     solve_by_incomplete_cholesky(*this, r_, p_, q_, options, start_is_zero, info);
   } else {
     numerics::conjugate_gradients(*this,

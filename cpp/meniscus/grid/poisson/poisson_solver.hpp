@@ -2,6 +2,7 @@
 /// single precision, matrix-free on face coefficients.
 #pragma once
 
+#include "meniscus/grid/poisson/engines/engine_system.hpp"
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"
 #include "meniscus/grid/poisson/poisson_regions.hpp"
 #include "meniscus/numerics/solve_info.hpp"
@@ -65,6 +66,8 @@ class PoissonSolver {
   std::array<double, D> prepared_coupling_{};
   double prepared_mass_ = 0;
   Block<double> r_, p_, q_;
+  /// Of the last solve by another library.
+  std::shared_ptr<EngineSystem<D>> engine_;
   /// Scales residuals into the range of single precision.
   double scale_ = 1.0;
   double norm_b_ = 0.0;

@@ -250,13 +250,13 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   velocity.fill_ghosts(time);
   const Grid<D>& grid = velocity.grid();
   const Motion motion{dt, runge_kutta(trace), outside};
+  const double speed = max_component_speeds(velocity).with_ghosts;
+  const double asked = farthest_stage(trace) * std::abs(dt) / grid.spacing();
   const auto result = workspace.take<T>(n * D);
   ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
                    [&](const T* x, Index count, Point<T, D>* to) {
-                     const double reach = grid.block().cut() ? trace_reach(velocity, std::abs(dt) / grid.spacing(),
-                                                                           farthest_outside<T, D>(grid, x, count), time)
-                                                             : max_component_speed(velocity) * std::abs(dt) / grid.spacing();
-                     const auto far = far_values(velocity, reach, time);
+                     const double outside_by = grid.block().cut() ? farthest_outside<T, D>(grid, x, count) : 0.0;
+                     const auto far = far_values(velocity, trace_reach(velocity, speed, asked, outside_by, time), time);
                      move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion,
                                    reinterpret_cast<T*>(to));
                    });

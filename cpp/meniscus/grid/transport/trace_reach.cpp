@@ -6,13 +6,6 @@
 namespace meniscus::grid {
 namespace {
 
-template <class T>
-double largest_of(const T* values, Index n) {
-  double most = 0.0;
-  for (Index i = 0; i < n; ++i) most = std::max(most, std::abs(static_cast<double>(values[i])));
-  return most;
-}
-
 /// Largest magnitude of what the sides of the block give up to `width` samples beyond them.
 template <int D>
 double largest_given(const FieldLayout<D>& layout, Index width, double time) {
@@ -25,7 +18,7 @@ double largest_given(const FieldLayout<D>& layout, Index width, double time) {
       if (rule.kind == GhostRule::Kind::value || rule.odd) most = std::max(most, std::abs(rule.constant));
       if (!needs_function(rule)) continue;
       evaluate_given(layout, axis, upper, box_beyond(layout, axis, upper, width), time, values);
-      most = std::max(most, largest_of(values.data(), static_cast<Index>(values.size())));
+      for (const double v : values) most = std::max(most, std::abs(v));
     }
   return most;
 }
@@ -33,34 +26,27 @@ double largest_given(const FieldLayout<D>& layout, Index width, double time) {
 }  // namespace
 
 template <class T, int D>
-double trace_reach(const MacField<T, D>& velocity, double cells_per_speed, double start, double time) {
+double trace_reach(const MacField<T, D>& velocity, double speed, double cells_per_speed, double start, double time) {
   const Grid<D>& grid = velocity.grid();
-  parallel::Communicator& communicator = *grid.communicator();
+  double reach = start + cells_per_speed * speed;
+  // Ghosts hold all that is within their layers.
+  if (!grid.block().cut() || reach <= ghost_width - 1) return reach;
   const auto longest = static_cast<double>(*std::max_element(grid.shape().begin(), grid.shape().end()));
   const auto shortest = static_cast<double>(*std::min_element(grid.shape().begin(), grid.shape().end()));
-  double stored = 0.0;
-  for (int d = 0; d < D; ++d) {
-    const Field<T, D>& c = velocity.component(d);
-    stored = std::max(stored, largest_of(c.storage().data(), c.layout().storage_size()));
-  }
-  stored = parallel::global_max(communicator, stored);
-  double reach = start + cells_per_speed * stored;
-  // Ghosts hold all that is within their layers.
-  if (reach <= ghost_width - 1) return reach;
   while (reach < longest) {
     double given = 0.0;
     for (int d = 0; d < D; ++d) given = std::max(given, largest_given(velocity.component(d).layout(), far_width(reach, 1), time));
-    given = parallel::global_max(communicator, given);
+    given = parallel::global_max(*grid.communicator(), given);
     // A reflection adds twice what the side gives.
     const double reflections = std::ceil(reach / shortest) + 1.0;
-    const double farther = start + cells_per_speed * (stored + 2.0 * reflections * given);
+    const double farther = start + cells_per_speed * (speed + 2.0 * reflections * given);
     if (!(farther > reach)) break;
     reach = farther;
   }
   return std::min(reach, longest);
 }
 
-#define MENISCUS_INSTANTIATE(T, D) template double trace_reach<T, D>(const MacField<T, D>&, double, double, double);
+#define MENISCUS_INSTANTIATE(T, D) template double trace_reach<T, D>(const MacField<T, D>&, double, double, double, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -204,6 +204,7 @@ const meniscus_transport& thread_transport() {
                                         cancel,
                                         probe,
                                         rest,
+                                        nullptr,
                                         abort_all,
                                         error_text};
   return table;

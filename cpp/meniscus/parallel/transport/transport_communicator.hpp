@@ -34,6 +34,9 @@ class TransportCommunicator final : public Communicator {
   bool any_number_of_blocks() const override { return true; }
   const Traffic& traffic() const override { return traffic_; }
   const char* transport() const override { return table_.name; }
+  std::optional<std::intptr_t> handle() const override {
+    return table_.handle ? std::optional(table_.handle(data_)) : std::nullopt;
+  }
 
   void poison_ghosts(bool on) { poisons_ = on; }
 

@@ -40,11 +40,14 @@ struct meniscus_transport {
   /// Gives the processor to others for a moment, before the next test.
   void (*rest)(void* communicator);
 
+  /// The handle of a communicator, for libraries that use the same message passing; null where there is none.
+  std::intptr_t (*handle)(void* communicator);
+
   /// Ends all ranks.
   void (*abort)(void* communicator, int code);
   void (*error_text)(int error, char* text, std::size_t size);
 };
 
-inline constexpr int meniscus_transport_version = 1;
+inline constexpr int meniscus_transport_version = 2;
 
 }  // extern "C"

@@ -14,8 +14,8 @@ constexpr Index block_edge = 8;
 }  // namespace
 
 template <class T>
-void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, const Coord<3>& low,
-                                const Coord<3>& high, double band) const {
+void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, Coord<3> low,
+                                Coord<3> high, double band) const {
   const mesh::Point first = grid::sample_position<3>(layout.grid, layout.stagger, low);
   const mesh::Point last = grid::sample_position<3>(layout.grid, layout.stagger, {high[0] - 1, high[1] - 1, high[2] - 1});
   const mesh::Point center = 0.5 * (first + last);
@@ -28,6 +28,10 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
   // the sign changes in a hole.
   const bool one_sign = distance > reach && report().watertight();
   const double sign = one_sign && inside(center, middle) ? -1 : 1;
+  for (std::size_t d = 0; d < 3; ++d) {
+    low[d] = std::max<Index>(low[d], 0);
+    high[d] = std::min(high[d], out.extents[d]);
+  }
   std::int32_t hint = middle.slot;
   // To and fro, so that a sample is beside the one before.
   for (Index i = low[0]; i < high[0]; ++i)
@@ -57,21 +61,25 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
 template <class T>
 void MeshDistance::sample(grid::Field<T, 3>& phi, double band) const {
   require(band > 0, "band must be positive, not ", band);
-  grid::require_one_block(phi.grid(), "sampling of the distance to a mesh");
   grid::require_sides(phi.grid(), "a mesh is not repeated beyond the domain");
   const grid::FieldLayout<3>& layout = phi.layout();
   Block<T> result(layout.storage_size());
   const grid::FieldView<T, 3> out = layout.view(result.data());
-  const Coord<3> extents = layout.extents();
-  Coord<3> blocks;
-  for (std::size_t d = 0; d < 3; ++d) blocks[d] = (extents[d] + block_edge - 1) / block_edge;
+  // Blocks of samples belong to the domain, so that bounds do not depend on where it is cut.
+  const Coord<3> samples = layout.stagger.extents(phi.grid().shape());
+  const Coord<3>& start = phi.grid().first_cell();
+  Coord<3> blocks, before;
+  for (std::size_t d = 0; d < 3; ++d) {
+    before[d] = start[d] % block_edge;
+    blocks[d] = (before[d] + out.extents[d] + block_edge - 1) / block_edge;
+  }
   parallel_for(0, product<3>(blocks), 1, [&](Index begin, Index) {
     Coord<3> low;
     Coord<3> high;
     Index rest = begin;
     for (std::size_t d = 3; d-- > 0;) {
-      low[d] = rest % blocks[d] * block_edge;
-      high[d] = std::min(low[d] + block_edge, extents[d]);
+      low[d] = rest % blocks[d] * block_edge - before[d];
+      high[d] = std::min(low[d] + block_edge, samples[d] - start[d]);
       rest /= blocks[d];
     }
     sample_block(out, layout, low, high, band);

@@ -42,7 +42,8 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         boundary: of the velocity; default closed walls at rest.
         solid: obstacle: anything that `project` takes; it may move.
         emitters: sources.
-        vortices: vortex particles that move with the air; they may be seeded between steps.
+        vortices: vortex particles that move with the air; they may be seeded between steps. On ranks, each has those of its block, or any
+            others that no other rank has.
 
     Attributes:
         velocity: of the air, m/s.
@@ -79,6 +80,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature.array[...] = self.options.ambient
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
+        self._hand_out_vortices()
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
@@ -137,9 +139,12 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.running_report.smoke = self._smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
+            # They may have been seeded since the last step.
+            self._hand_out_vortices()
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
+            self._hand_out_vortices()
         advect(self.velocity, self.velocity, dt, **schemes)
 
     def add_forces(self, dt: float) -> None:
@@ -176,6 +181,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )
+
+    def _hand_out_vortices(self) -> None:
+        """Give vortex particles to the ranks where they are; one rank keeps the order in which they were added."""
+        if self.vortices is not None and self.grid.comm.size > 1:
+            self.vortices.migrate(self.grid, workspace=self._workspace)
 
     def _smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""

@@ -119,7 +119,8 @@ def project(
         flux_correction: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence,
             'walls' gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
         max_iterations: limit.
-        method: 'multigrid', or 'incomplete-cholesky' for comparison: on ranks each factors the couplings in its own block.
+        method: 'multigrid'; for comparison 'hypre', its PFMG under conjugate gradients, where that library is installed, or
+            'incomplete-cholesky', on ranks of the couplings in each block.
         raise_on_failure: raise if the tolerance is not met; else accept the result.
         solver: reused from call to call, so that nothing is allocated again.
 
@@ -129,6 +130,7 @@ def project(
     Raises:
         ConvergenceError: says which region failed and why; the velocity is unchanged.
         TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a density that is not positive.
+        ImportError: hypre or its MPI is missing.
 
     Source: Selle 2008, sections 2.9 and 3.2; Müller et al. 2008, section 10; Guendelman et al. 2005, section 4.3.
     """

@@ -93,7 +93,7 @@ class VortexParticles(Particles):
 
 @dataclass(frozen=True)
 class VortexInfo:
-    """Counts of particles that left the domain, were removed in a solid, or were pushed out of it."""
+    """Counts of particles, of all ranks, that left the domain, were removed in a solid, or were pushed out of it."""
 
     left: int
     in_solid: int
@@ -154,7 +154,7 @@ def advance_vortices(
         t,
         workspace_or_new(workspace),
     )
-    return VortexInfo(*counts)
+    return VortexInfo(*(sum(c) for c in zip(*velocity.grid.comm.gather(counts), strict=True)))
 
 
 def add_vortex_forces(

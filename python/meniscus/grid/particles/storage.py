@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid.uniform import Grid
-from meniscus.parallel.communicator import default
+from meniscus.parallel.communicator import Communicator, default
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
 
@@ -125,7 +126,15 @@ class Particles(State):
         same particles, as a script does that knows nothing of ranks, and each particle is kept once, with the id that it has on one rank:
         by the rank in whose block of `grid` it lies; without a grid by any of the ranks in use, until they migrate.
 
-        Raises TypeError or ValueError for wrong dtypes or shapes, unknown columns and values that are not finite; then nothing is added.
+        Args:
+            positions: m.
+            replicated: whether all ranks add the same particles; collective. On one rank it changes nothing.
+            grid: the grid whose blocks decide where replicated particles are kept.
+            **columns: values by name, one for each particle or one for all.
+
+        Raises:
+            TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles on
+                other ranks. Then nothing is added.
         """
         x = np.asarray(positions)
         mine = self.positions
@@ -139,7 +148,7 @@ class Particles(State):
             target = self[name]
             one = np.ndim(values) == 0
             checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
-        kept = self._share(x, grid) if _checks.flag("replicated", replicated) else None
+        kept = self._share(x, grid, checked) if _checks.flag("replicated", replicated) else None
         if kept is None:
             first = self._core.append(len(x))
         else:
@@ -241,18 +250,31 @@ class Particles(State):
         columns = {name: np.empty((0, *self[name].shape[1:]), self[name].dtype) for name in self.columns}
         return (np.empty((0, self.dimension), self.positions.dtype),), columns
 
-    def _share(self, x: npt.NDArray[Any], grid: Grid | None) -> npt.NDArray[np.int64] | None:
+    def _share(self, x: npt.NDArray[Any], grid: Grid | None, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64] | None:
         """Return which of the particles that all ranks add this one keeps; None: all."""
         comm = default() if grid is None else _checks.one_of_type("grid", grid, Grid).comm
         if comm.size == 1:
             return None
+        if grid is not None and grid.dimension != self.dimension:
+            raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
+        self._require_same(comm, x, columns)
         if grid is None:
             return np.arange(len(x) * comm.rank // comm.size, len(x) * (comm.rank + 1) // comm.size)
-        if grid.dimension != self.dimension:
-            raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
         core: Any = _grid  # overloaded over dimension and scalar
         own: npt.NDArray[np.int64] = core.points_in_block(grid._core, np.ascontiguousarray(x))
         return own
+
+    @staticmethod
+    def _require_same(comm: Communicator, positions: npt.NDArray[Any], columns: dict[str, npt.NDArray[Any]]) -> None:
+        """Raise ValueError, on all ranks, if they are about to add different particles."""
+        content = hashlib.blake2b(positions.tobytes(), digest_size=16)
+        for name in sorted(columns):
+            content.update(name.encode() + columns[name].tobytes())
+        everywhere = comm.gather((len(positions), content.hexdigest()))
+        for rank, theirs in enumerate(everywhere):
+            if theirs != everywhere[0]:
+                what = "numbers of particles" if theirs[0] != everywhere[0][0] else "particles"
+                raise ValueError(f"with replicated=True all ranks must add the same, but rank {rank} and rank 0 have different {what}")
 
     def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Check values for a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""

@@ -116,7 +116,8 @@ class PoissonSolver(CachedSolver):
             x: gets the result (and is the initial guess, with `warm_start`); default a new array. Zero in cells that are no unknowns.
             tolerance: of the residual norm, relative to that of `rhs`.
             max_iterations: limit.
-            method: 'multigrid', or 'incomplete-cholesky' for comparison: on ranks each factors the couplings in its own block.
+            method: 'multigrid'; for comparison 'hypre', its PFMG under conjugate gradients, where that library is installed, or
+                'incomplete-cholesky', on ranks of the couplings in each block.
             warm_start: start from `x`.
             raise_on_failure: raise if the tolerance is not met; else return the last iterate.
 
@@ -125,7 +126,8 @@ class PoissonSolver(CachedSolver):
 
         Raises:
             ConvergenceError: the tolerance was not met; `x` contains the last iterate.
-            TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet.
+            TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet; ranks that hypre was not built for.
+            ImportError: hypre or its MPI is missing.
         """
         shape = self._grid.local_shape
         for name, array in (("rhs", rhs), ("x", x)):

@@ -112,7 +112,7 @@ class ParticleLevelSet(Stateful):
     @property
     def spray_volume(self) -> float:
         """Volume of the droplets, m^3 (in 2-D the area of discs, m^2)."""
-        return float(_surface.total_volume(self.spray["radius"], self.grid.dimension))
+        return float(_surface.total_volume(self.grid._core, self.spray["radius"]))
 
     @property
     def bytes_per_particle(self) -> int:
