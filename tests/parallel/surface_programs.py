@@ -178,8 +178,8 @@ def ball(grid: ms.Grid, location: Any, dtype: Any, radius: float) -> Any:
 def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAINS), solid: bool = True) -> Arrays:
     """Whole steps of a particle level set, with spray that flies over several blocks, returns, and meets a solid."""
     result: Arrays = {}
-    for number, (name, grid) in enumerate(grids(blocks, only)):
-        dtype = (np.float32, np.float64)[number % 2]
+    for name, grid in grids(blocks, only):
+        dtype = (np.float32, np.float64)[list(DOMAINS).index(name) % 2]
         for location, radii, cfl, deposit in (
             ("cells", "flow", 0.5, "momentum"),
             ("nodes", "levelset", 3.0, "liquid"),
