@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from parallel import mpirun as support
 from support.runs.killed import wait_for
-from support.runs.on_ranks import assert_same_results, ranks_of, scene_of_the_page
+from support.runs.on_ranks import ROOT, assert_same_results, ranks_of, scene_of_the_page
 
 from meniscus import cli, io, scenes
 from meniscus.parallel import launcher
@@ -86,6 +86,20 @@ def test_a_run_is_one_run_with_the_files_of_one(library: str, embers: Path, whol
     assert described["transport"] == {"mpich": "MPICH", "openmpi": "Open MPI"}[library]
     assert described["threads"] == max(1, len(os.sched_getaffinity(0)) // 3)
     assert not (out / ".meniscus.lock").exists()
+
+
+def test_the_commands_of_the_page_run(embers: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "running.md").read_text()
+    section = page.partition("## Runs on ranks")[2].partition("\n## ")[0]
+    lines = [line.partition("#")[0].split() for line in section.splitlines() if line.startswith(("    mpirun", "    meniscus run"))]
+    assert len(lines) == 4
+    for words in lines:
+        small = [{"my_scene.py": str(embers)}.get(w, str(tmp_path / w) if w.startswith("out/") else w) for w in words]
+        small += ["--resolution", "16", "--frames", "1", "--no-pictures"]
+        count = int(small[2]) if small[0] == "mpirun" else 1
+        done = run("mpich", count, *small[small.index("meniscus") + 1 :])
+        assert done.returncode == 0, done.stderr
+        assert "written to" in done.stdout
 
 
 @pytest.mark.parametrize("library", ONE_OF_THEM)
