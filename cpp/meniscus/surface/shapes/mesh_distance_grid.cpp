@@ -14,8 +14,8 @@ constexpr Index block_edge = 8;
 }  // namespace
 
 template <class T>
-void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, Coord<3> low,
-                                Coord<3> high, double band) const {
+void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, Coord<3> low, Coord<3> high,
+                                double band) const {
   const mesh::Point first = grid::sample_position<3>(layout.grid, layout.stagger, low);
   const mesh::Point last = grid::sample_position<3>(layout.grid, layout.stagger, {high[0] - 1, high[1] - 1, high[2] - 1});
   const mesh::Point center = 0.5 * (first + last);
