@@ -81,6 +81,11 @@ $(STAMPS)/mpi: | $(STAMPS)/venv
 	done
 	@touch $@
 
+# A module is built for it where it is; only tests install it.
+$(STAMPS)/hypre: | $(STAMPS)/venv
+	@.ci/bootstrap hypre
+	@touch $@
+
 # Changes when a source file comes or goes.
 $(STAMPS)/sources: FORCE | $(STAMPS)/venv
 	@printf '%s\n' $(PACKAGE_SOURCES) | cmp -s - $@ || printf '%s\n' $(PACKAGE_SOURCES) > $@
@@ -88,7 +93,8 @@ $(STAMPS)/sources: FORCE | $(STAMPS)/venv
 # The tree that pip builds in belongs to one version of Python; the C++ tests are built there too, from the same objects.
 BUILD = build/$(shell $(RUN) -c 'import sys; print(sys.implementation.cache_tag)')
 
-$(STAMPS)/package: $(PACKAGE_SOURCES) $(STAMPS)/sources $(STAMPS)/packages-build $(STAMPS)/packages-run $(STAMPS)/mpi
+$(STAMPS)/package: $(PACKAGE_SOURCES) $(STAMPS)/sources $(STAMPS)/packages-build $(STAMPS)/packages-run $(STAMPS)/mpi \
+  $(if $(filter test test-all,$(MAKECMDGOALS)),$(STAMPS)/hypre)
 	@echo "== building and installing meniscus into $(VENV) (some minutes the first time) =="
 	@$(PIP) install -q --no-build-isolation --no-deps -C cmake.define.MENISCUS_WERROR=ON \
 	  $(foreach o,$(CMAKE_OPTIONS),-C cmake.define.$(patsubst -D%,%,$(o))) .
@@ -144,11 +150,11 @@ notebooks: $(STAMPS)/package $(STAMPS)/packages-test
 pictures: $(STAMPS)/package $(STAMPS)/packages-test
 	OPENBLAS_NUM_THREADS=1 $(RUN) .ci/publish.py pages
 
-# TBB comes as a package of its own, as for every build, and MPI is that of mpi4py; the rest of what the extension needs is part of manylinux.
+# TBB comes as a package of its own, as for every build, MPI is that of mpi4py, and hypre that of the system; the rest of what the extension needs is part of manylinux.
 wheel: $(STAMPS)/package $(STAMPS)/packages-wheel
 	@rm -rf build/wheel
 	@$(PIP) wheel -q --no-build-isolation --no-deps -w build/wheel .
-	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' --exclude 'libmpi.so.*' -w dist build/wheel/meniscus-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
+	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' --exclude 'libmpi.so.*' --exclude 'libHYPRE*' -w dist build/wheel/meniscus-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
 	@.ci/check_wheel "$$(ls -t dist/meniscus-*.whl | head -1)" "$(RUN)"
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include <HYPRE_struct_ls.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -16,6 +18,7 @@ namespace {
 struct System {
   MPI_Comm communicator = MPI_COMM_NULL;
   int axes = 0;
+  int levels = 1;  ///< until a single cell is left, where each level halves one axis
   std::vector<HYPRE_Int> first, last;
   HYPRE_StructGrid grid = nullptr;
   HYPRE_StructStencil stencil = nullptr;
@@ -75,6 +78,9 @@ int create(std::intptr_t handle, int alone, int axes, const int* first, const in
   s->axes = axes;
   s->first.assign(first, first + axes);
   s->last.assign(last, last + axes);
+  std::vector<int> cells(s->last);
+  MPI_Allreduce(s->last.data(), cells.data(), axes, MPI_INT, MPI_MAX, s->communicator);
+  for (const int n : cells) s->levels += std::bit_width(static_cast<unsigned>(n));
   std::vector<HYPRE_Int> around(periods, periods + axes);
   HYPRE_StructGridCreate(s->communicator, axes, &s->grid);
   HYPRE_StructGridSetExtents(s->grid, s->first.data(), s->last.data());
@@ -119,6 +125,8 @@ int set_matrix(void* system, const double* values, int singular) {
   // Red-black Gauss-Seidel, the same in both directions; its last level would divide by zero in a singular system, where weighted Jacobi
   // does not.
   HYPRE_StructPFMGSetRelaxType(s.preconditioner, singular ? 1 : 2);
+  // Of a single cell that is coupled to nothing, only rounding would be left.
+  if (singular) HYPRE_StructPFMGSetMaxLevels(s.preconditioner, std::max(1, s.levels - 2));
 
   HYPRE_StructPCGCreate(s.communicator, &s.iteration);
   HYPRE_StructPCGSetTwoNorm(s.iteration, 1);

@@ -123,7 +123,7 @@ def masks(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Array
             result[f"{key} numbers"] = np.array(numbers)
             pockets = AirPockets(velocity)
             for step in range(5):
-                phi.set_from_function(lambda *x, step=step: -drops_of(ms.Grid(grid.shape, 0.1), 0.05 * step)(*x) + 0.02 * step)
+                phi.field.set_from_function(lambda *x, step=step, grid=grid: 0.02 * step - drops_of(grid, 0.05 * step)(*x))
                 pockets.find(phi, solid if step % 2 else None)
                 result[f"{key} pockets {step}"] = whole(grid, pockets.cells, zeros)
                 result[f"{key} pocket cells {step}"] = np.array(pockets.count)
@@ -147,7 +147,7 @@ def budgets(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Arr
             volume = LiquidVolume(grid, velocity)
             drops = spray(grid, dtype, 60)
             for step in range(6):
-                phi.set_from_function(drops_of(grid, 0.15 * step))
+                phi.field.set_from_function(drops_of(grid, 0.15 * step))
                 nodes = solid.levelset if step % 2 else None
                 if step == 0:
                     volume.reset(phi, nodes)

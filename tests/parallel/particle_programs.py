@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,20 @@ from meniscus.fluids import (
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    VortexParticles,
+    advance_vortices,
     grid_to_particles,
     particle_density,
     particle_levelset,
     particles_to_grid,
+    seed_vortices,
 )
+from meniscus.numerics import order_free_sums
 from meniscus.surface import Box, KinematicSolid, Pose, Sphere
 
 Arrays = dict[str, np.ndarray]
+Make = Callable[..., ms.Grid]
+"""Makes a grid, perhaps with blocks of its own."""
 
 
 def everywhere(particles: ms.Particles, grid: ms.Grid) -> Arrays:
@@ -65,19 +72,19 @@ def _inflow(x: np.ndarray, time: float) -> np.ndarray:
     return np.stack([3 * np.cos(x.sum(axis=1) + d) for d in range(x.shape[1])], axis=1)
 
 
-def _point_cases() -> list[tuple[str, ms.Grid, Any]]:
+def _point_cases(make: Make) -> list[tuple[str, ms.Grid, Any]]:
     return [
-        ("walls", ms.Grid((33, 21), 0.1), None),
-        ("periodic", ms.Grid((25, 34), 0.1, periodic=(True, True)), None),
-        ("open", ms.Grid((19, 18, 22), 0.1, periodic=(False, True, False)), {"x-": ms.Open(), "z+": ms.ZeroGradient()}),
-        ("prescribed", ms.Grid((24, 17), 0.1), {"x-": ms.Prescribed(_inflow), "y+": ms.Wall(velocity=(5.0, 0.0), slip="no-slip")}),
+        ("walls", make((33, 21), 0.1), None),
+        ("periodic", make((25, 34), 0.1, periodic=(True, True)), None),
+        ("open", make((19, 18, 22), 0.1, periodic=(False, True, False)), {"x-": ms.Open(), "z+": ms.ZeroGradient()}),
+        ("prescribed", make((24, 17), 0.1), {"x-": ms.Prescribed(_inflow), "y+": ms.Wall(velocity=(5.0, 0.0), slip="no-slip")}),
     ]
 
 
-def points() -> Arrays:
+def points(make: Make = ms.Grid) -> Arrays:
     """Values at points anywhere, also beyond the domain, and traces that go through several blocks."""
     result: Arrays = {}
-    for name, grid, boundary in _point_cases():
+    for name, grid, boundary in _point_cases(make):
         for dtype in (np.float32, np.float64):
             extent = np.array(grid.shape) * grid.spacing
             whole = ((2.0 * np.random.default_rng(3).random((500, grid.dimension)) - 0.5) * extent).astype(dtype)
@@ -119,13 +126,13 @@ def _random_particles(grid: ms.Grid, n: int, dtype: type, affine: bool) -> ms.Pa
     return particles
 
 
-def transfers() -> Arrays:
+def transfers(make: Make = ms.Grid) -> Arrays:
     """Transfers between particles and grid, and all surfaces of particles."""
     result: Arrays = {}
     for name, grid, n in (
-        ("2-D", ms.Grid((33, 21), 0.1), 1500),
-        ("2-D periodic", ms.Grid((17, 26), 0.1, origin=(1.0, -2.0), periodic=(True, True)), 900),
-        ("3-D", ms.Grid((12, 8, 17), 0.1, periodic=(False, False, True)), 2500),
+        ("2-D", make((33, 21), 0.1), 1500),
+        ("2-D periodic", make((17, 26), 0.1, origin=(1.0, -2.0), periodic=(True, True)), 900),
+        ("3-D", make((12, 8, 17), 0.1, periodic=(False, False, True)), 2500),
     ):
         for dtype, affine in ((np.float32, True), (np.float64, False)):
             key = f"{name} {np.dtype(dtype).name}"
@@ -134,7 +141,9 @@ def transfers() -> Arrays:
             known = particles_to_grid(particles, velocity, mass=mass)
             for d, (u, m) in enumerate(zip(velocity.gather() or (), mass.gather() or (), strict=True)):
                 result[f"{key} velocity {d}"], result[f"{key} mass {d}"] = u, m
-            result[f"{key} known"] = np.array([grid.comm.total(int(k[tuple(slice(None, m) for m in grid.local_shape)].sum())) for k in known])
+            result[f"{key} known"] = np.array(
+                [grid.comm.total(int(k[tuple(slice(None, m) for m in grid.local_shape)].sum())) for k in known]
+            )
             result[f"{key} density"] = particle_density(particles, grid).gather()
             grid_to_particles(velocity, particles, before=mass, flip_ratio=0.7)
             for column, values in everywhere(particles, grid).items():
@@ -175,7 +184,7 @@ def liquid(
         dtype=dtype,
         boundary=boundary,
         solid=ball,
-        sources=[LiquidSource(region=Sphere(tuple(0.3 * extent[:-1]) + (0.8 * extent[-1],), 0.1), velocity=(1.0,) * dimension)]
+        sources=[LiquidSource(region=Sphere((*(0.3 * extent[:-1]), 0.8 * extent[-1]), 0.1), velocity=(1.0,) * dimension)]
         if sources
         else [],
         drains=[Drain(region=Box(tuple(0.6 * extent), tuple(0.7 * extent)))] if sources else [],
@@ -195,14 +204,87 @@ def liquid(
     return {**result, **{f"particles {n}": v for n, v in everywhere(solver.particles, grid).items()}, "max dt": np.array(solver.max_dt())}
 
 
-def liquids() -> Arrays:
-    """Particle liquids of all kinds."""
-    cases: dict[str, tuple[ms.Grid, dict[str, Any]]] = {
-        "flip": (ms.Grid((26, 20), 0.05), {"boundary": {"x+": ms.Open()}, "density_correction": True}),
-        "apic": (ms.Grid((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "dtype": np.float32, "slip": "no-slip"}),
-        "3-D": (ms.Grid((14, 12, 16), 0.07, periodic=(False, True, False)), {"transfer": "flip", "density_correction": True}),
-    }
-    return {f"{name} {key}": a for name, (grid, options) in cases.items() for key, a in liquid(grid, **options).items()}
+def _runs(cases: dict[str, tuple[ms.Grid, dict[str, Any]]]) -> Arrays:
+    """Run liquids; the pressures are solved with order-free sums on one rank too."""
+    with order_free_sums():
+        return {f"{name} {key}": a for name, (grid, options) in cases.items() for key, a in liquid(grid, **options).items()}
 
 
-PROGRAMS = {"points": points, "transfers": transfers, "liquids": liquids}
+def plane_liquid(make: Make = ms.Grid) -> Arrays:
+    """A particle liquid in the plane, with everything that it can have."""
+    options = {"boundary": {"x+": ms.Open()}, "density_correction": True, "viscosity": 1e-3, "slip": "no-slip"}
+    return _runs({"flip": (make((26, 20), 0.05), options)})
+
+
+def liquids(make: Make = ms.Grid) -> Arrays:
+    """Particle liquids of other kinds."""
+    spatial = {"density_correction": True, "surface": "anisotropic"}
+    return _runs(
+        {
+            "apic": (make((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "dtype": np.float32, "solid": None}),
+            "3-D": (make((14, 12, 16), 0.07, periodic=(False, True, False)), spatial),
+        }
+    )
+
+
+def handed_in(make: Make = ms.Grid) -> Arrays:
+    """Particles that all ranks add alike, and vortices that all draw alike: kept once, with the ids of one rank."""
+    result: Arrays = {}
+    for name, grid in (("2-D", make((20, 13), 0.1)), ("3-D", make((13, 8, 10), 0.1, periodic=(True, False, True)))):
+        rng = np.random.default_rng(8)
+        extent = np.array(grid.shape) * grid.spacing
+        for known in (False, True):
+            x = 1.4 * rng.random((3, 90, grid.dimension)) * extent - 0.2 * extent
+            where = grid if known else None
+            particles = ms.Particles(x[0], number=np.arange(90), replicated=True, grid=where)
+            particles.append(x[1], number=np.arange(90, 180), replicated=True, grid=where)
+            if known:
+                particles.sort_by_cell(grid)
+            else:
+                particles.migrate(grid)
+            particles.append(x[2], number=7, replicated=True, grid=where)
+            particles.migrate(grid)
+            for column, values in everywhere(particles, grid).items():
+                result[f"{name} {known} {column}"] = values
+        vortices = VortexParticles(x[0], (0.0, 1.0, 2.0) if grid.dimension == 3 else 1.0, 0.1, replicated=True, grid=grid)
+        for step in range(2):
+            region = Box(tuple(0 * extent), tuple(extent))
+            seed_vortices(vortices, region, rate=300.0, dt=0.1, strength=1.0, radius=0.1, time=0.1 * step, step=step)
+            vortices.migrate(grid)
+        for column, values in everywhere(vortices, grid).items():
+            result[f"{name} vortices {column}"] = values
+    return result
+
+
+def pushed(make: Make = ms.Grid) -> Arrays:
+    """Particles deep in a solid are pushed out of it through several blocks; others leave through open sides."""
+    result: Arrays = {}
+    for name, grid, reach in (
+        ("2-D", make((40, 33), 0.1), 1.5),
+        ("2-D periodic", make((36, 21), 0.1, periodic=(True, True)), 1.0),
+        ("3-D", make((17, 16, 20), 0.1, periodic=(False, True, False)), 0.7),
+    ):
+        extent = np.array(grid.shape) * grid.spacing
+        for dtype in (np.float32, np.float64):
+            x = ((1.2 * np.random.default_rng(9).random((400, grid.dimension)) - 0.1) * extent).astype(dtype)
+            vorticity: Any = np.zeros((400, 3), dtype) if grid.dimension == 3 else np.zeros(400, dtype)
+            for leaving in ("remove", "clamp"):
+                particles = VortexParticles(x, vorticity, 0.1, replicated=True)
+                particles.migrate(grid)
+                advance_vortices(
+                    particles,
+                    ms.MacField(grid, dtype),
+                    0.1,
+                    solid=Sphere(tuple(0.4 * extent), reach),
+                    in_solid="push-out",
+                    leaving=leaving,  # type: ignore[arg-type]
+                )
+                key = f"{name} {np.dtype(dtype).name} {leaving}"
+                particles.migrate(grid)
+                for column, values in everywhere(particles, grid).items():
+                    result[f"{key} {column}"] = values
+    return result
+
+
+UNDER_MPI: dict[str, Callable[..., Arrays]] = {"points": points, "plane liquid": plane_liquid, "replicated particles": handed_in}
+PROGRAMS = UNDER_MPI | {"particle transfers": transfers, "particle liquids": liquids, "pushed particles": pushed}

@@ -130,3 +130,40 @@ def solves() -> Iterator[tuple[str, np.ndarray | None]]:
         result = projected(name, 2)
         yield f"{name} pressure", result["pressure"]
         yield f"{name} history", result["history"]
+
+
+def compared_with_hypre(comm: Any) -> list[dict[str, Any]]:
+    """Solve every problem by multigrid and by hypre to small tolerances; returns iterations and differences."""
+    found = []
+    with ms.parallel.ranks(comm):
+        for dimension in (2, 3):
+            for name in PROBLEMS:
+                own = projected(name, dimension, tolerance=1e-12)
+                other = projected(name, dimension, tolerance=1e-12, method="hypre", max_iterations=500)
+                if own["pressure"] is None:
+                    continue
+                scale = max(np.abs(v).max() for v in own["velocity"])
+                entry = {
+                    "name": f"{dimension}-D {name}",
+                    "iterations": [own["iterations"], other["iterations"]],
+                    "velocity": max(float(np.abs(u - v).max()) for u, v in zip(own["velocity"], other["velocity"], strict=True)) / scale,
+                    "pressure": float(np.abs(own["pressure"] - other["pressure"]).max() / np.abs(own["pressure"]).max()),
+                    "residual": other["residual"],
+                }
+                found.append(entry)
+    return found
+
+
+if __name__ == "__main__":
+    import json
+    import sys
+
+    if sys.argv[1:] == ["alone"]:
+        # Without any communicator: hypre itself initialises MPI.
+        rank, entries = 0, compared_with_hypre(None)
+    else:
+        from mpi4py import MPI
+
+        rank, entries = MPI.COMM_WORLD.rank, compared_with_hypre(MPI.COMM_WORLD)
+    if rank == 0:
+        print(json.dumps(entries))

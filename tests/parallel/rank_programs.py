@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from parallel import particle_programs
 
 import meniscus as ms
 
@@ -108,6 +109,7 @@ def particles() -> Arrays:
 
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
+PROGRAMS |= particle_programs.UNDER_MPI
 
 
 def digests() -> dict[str, str]:

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 import meniscus as ms
-from meniscus.surface import LevelSet, extend, extend_velocity, redistance
+from meniscus.surface import (
+    KinematicSolid,
+    LevelSet,
+    ParticleLevelSet,
+    ParticleOptions,
+    Sphere,
+    extend,
+    extend_velocity,
+    redistance,
+)
 
 Arrays = dict[str, np.ndarray]
 Blocks = Sequence[Any] | None
@@ -112,9 +121,13 @@ def measures(blocks: Blocks = None) -> Arrays:
                     key = f"{name} {location} {np.dtype(dtype).name} {kind}"
                     result[f"{key} measure"] = np.array([phi.volume(), phi.area()])
                     result[f"{key} fractions"] = whole(grid, phi.volume_fractions().array, [0] * grid.dimension)
-                    for curvature in ("level", "surface"):
+                    for curvature in ("level", "surface", "columns"):
                         values = phi.curvature(kind=curvature).array  # type: ignore[arg-type]
                         result[f"{key} {curvature} curvature"] = whole(grid, values, phi.field.on_side)
+                    for sides, periods, positions in (("closed", "open", "linear"), ("open", "closed", "cubic")):
+                        mesh = phi.to_mesh(sides=sides, periods=periods, positions=positions, normals=True)  # type: ignore[call-overload]
+                        for part, values in zip(("vertices", "elements", "normals"), mesh, strict=True):
+                            result[f"{key} mesh {positions} {part}"] = values
                     for both in (False, True):
                         found = phi.components(both=both)
                         result[f"{key} labels {both}"] = whole(grid, found.labels, phi.field.on_side)
@@ -124,4 +137,85 @@ def measures(blocks: Blocks = None) -> Arrays:
     return result
 
 
-PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension, "measures": measures}
+def by_id(grid: ms.Grid, particles: ms.Particles) -> Arrays:
+    """Return the particles of all ranks by id, every one once."""
+    columns = {"ids": particles.ids, "positions": particles.positions, **{name: particles[name] for name in particles.columns}}
+    parts = grid.comm.gather({name: column.copy() for name, column in columns.items()})
+    every = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+    order = np.argsort(every["ids"])
+    assert (np.diff(every["ids"][order]) > 0).all()
+    return {name: column[order] for name, column in every.items()}
+
+
+def add_drops(grid: ms.Grid, particles: ms.Particles, count: int, seed: int, speed: float) -> None:
+    """Add drops everywhere in the domain."""
+    rng = np.random.default_rng(seed)
+    dtype = particles.positions.dtype
+    x = (rng.random((count, grid.dimension)) * grid.extent).astype(dtype)
+    v = (speed * rng.standard_normal((count, grid.dimension))).astype(dtype)
+    particles.append(x, velocity=v, radius=np.full(count, 0.02, dtype), replicated=True, grid=grid)
+
+
+def flow(grid: ms.Grid, dtype: Any, speed: float) -> ms.MacField:
+    """A flow that is periodic in the domain."""
+
+    def at(x: np.ndarray, time: float) -> np.ndarray:
+        angle = 2 * np.pi * x / np.array(grid.extent)
+        parts = [np.sin(angle[:, (d + 1) % grid.dimension] + d) * np.cos(angle[:, d]) + 0.3 for d in range(grid.dimension)]
+        return speed * np.stack(parts, axis=1)
+
+    return ms.MacField.from_function(grid, at, dtype=dtype)
+
+
+def ball(grid: ms.Grid, location: Any, dtype: Any, radius: float) -> Any:
+    """Samples of a ball in the middle of the domain, which lies in many blocks."""
+    center = 0.5 * np.array(grid.extent)
+    return LevelSet.from_function(
+        grid, lambda *x: np.sqrt(sum((a - c) ** 2 for a, c in zip(x, center, strict=True))) - radius, location, dtype=dtype
+    ).array
+
+
+def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAINS), solid: bool = True) -> Arrays:
+    """Whole steps of a particle level set, with spray that flies over several blocks, returns, and meets a solid."""
+    result: Arrays = {}
+    for name, grid in grids(blocks, only):
+        dtype = (np.float32, np.float64)[list(DOMAINS).index(name) % 2]
+        for location, radii, cfl, deposit in (
+            ("cells", "flow", 0.5, "momentum"),
+            ("nodes", "levelset", 3.0, "liquid"),
+            ("cells", "levelset", 10.0, "mean"),
+        ):
+            key = f"{name} {location} {radii} {cfl}"
+            ways: Any = {"per_cell": {2: 16, 3: 4}[grid.dimension], "radii_from": radii, "reseed_every": 2}
+            options = ParticleOptions(spray=True, escaped_outside="bubbles", removal_distance=0.3, **ways)
+            p = ParticleLevelSet(grid, location, dtype, options=options)  # type: ignore[arg-type]
+            p.levelset.array = ball(grid, location, dtype, 0.33 * min(grid.extent))
+            obstacle = KinematicSolid(Sphere(tuple(0.75 * e for e in grid.extent), 0.2 * min(grid.extent))).sample(grid, dtype=dtype)
+            wall = obstacle if solid else None
+            seeding = p.seed(solid=obstacle)
+            add_drops(grid, p.spray, 300, 7, 20.0)
+            v = flow(grid, dtype, 1.0)
+            dt = cfl * grid.spacing / ms.grid.max_speed(v)
+            numbers = [seeding.added, seeding.failed]
+            for _ in range(2):
+                r = p.advance(v, dt, solid=wall)
+                f = p.advance_spray(dt, (0.0,) * (grid.dimension - 1) + (-9.8,), obstacle, drag=0.5, restitution=0.3, open_sides=["y+"])
+                numbers += [p.spray_volume]
+                b = p.reincorporate(v, deposit=deposit)  # type: ignore[arg-type]
+                s = r.seeding or p.reseed()
+                numbers += [r.advected, r.markers.left, r.markers.in_solid, r.markers.pushed]
+                numbers += [c for k in r.corrections for c in (k.outside, k.inside)]
+                numbers += [r.removal.spray.count, r.removal.spray.volume, r.removal.outside.count, r.removal.outside.volume]
+                numbers += [f.hits, f.left.count, f.left.volume, b.spray.count, b.spray.volume, *b.momentum, s.added, s.surplus, s.failed]
+            numbers += [p.accept_levelset(), p.spray_volume]
+            result[f"{key} numbers"] = np.array(numbers, float)
+            result[f"{key} phi"] = whole(grid, p.levelset.array, p.levelset.field.on_side)
+            for d in range(grid.dimension):
+                result[f"{key} velocity {d}"] = whole(grid, v.component(d), [int(a == d) for a in range(grid.dimension)])
+            for kind in ("particles", "spray", "bubbles"):
+                for column, values in by_id(grid, getattr(p, kind)).items():
+                    result[f"{key} {kind} {column}"] = values
+    return result
+
+
+PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension, "measures": measures, "particle level set": particle_level_set}

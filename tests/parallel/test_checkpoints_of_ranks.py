@@ -25,6 +25,19 @@ SHAPES: dict[str, Any] = {
 }
 
 
+class Waiting(Stateful):
+    """Values in a few cells of the own block."""
+
+    rows_of_cells = "cells"
+
+    def __init__(self, grid: ms.Grid, scale: float) -> None:
+        every = np.arange(3, int(np.prod(grid.shape)), 17)
+        at = np.stack(np.unravel_index(every, grid.shape), axis=1) - grid.first_cell
+        own = every[((at >= 0) & (at < np.array(grid.local_shape))).all(axis=1)]
+        self.cells = self.declare("cells", own, resizable=True)
+        self.volume = self.declare("volume", scale * np.sin(own), resizable=True)
+
+
 class Everything(Stateful):
     """Every kind of state; set by a function of the position, so that it is the same on any ranks."""
 
@@ -50,6 +63,7 @@ class Everything(Stateful):
             p.migrate(grid)
         # As in a step: they have moved since they were ordered.
         self.dust.positions[...] += 0.07 * np.sin(9 * self.dust.positions)
+        self.waiting = self.declare("waiting", Waiting(grid, scale))
         self.random = self.declare("random", np.random.default_rng(5))
         self.totals = self.declare("totals", {"in": scale * 0.1, "out": [1, None, "text"]})
         self.table = self.declare("table", scale * np.arange(6.0).reshape(2, 3))
@@ -89,6 +103,8 @@ def whole(state: Everything) -> dict[str, Any]:
         columns = {k: np.concatenate(comm.gather(v)) for k, v in getattr(state, name).snapshot().items() if k != "next id"}
         order = np.lexsort((columns["id"], cells_of(columns["position"], state.grid)))
         result[name] = {k: v[order] for k, v in columns.items()}
+    for name in ("cells", "volume"):
+        result[f"waiting {name}"] = np.sort(np.concatenate(comm.gather(getattr(state.waiting, name))))
     result["arrays"] = [comm.gather(int(a.sum())) for a in (state.wet, *state.known)]
     return result
 

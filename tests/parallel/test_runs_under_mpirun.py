@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-
 import pytest
 from parallel import mpirun as support
 from support.runs.killed import wait_for
-from support.runs.on_ranks import assert_same_results, ranks_of, scene_of_the_page
+from support.runs.on_ranks import ROOT, assert_same_results, ranks_of, scene_of_the_page
 
 from meniscus import cli, io, scenes
 from meniscus.parallel import launcher
@@ -89,6 +88,20 @@ def test_a_run_is_one_run_with_the_files_of_one(library: str, embers: Path, whol
     assert not (out / ".meniscus.lock").exists()
 
 
+def test_the_commands_of_the_page_run(embers: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "running.md").read_text()
+    section = page.partition("## Runs on ranks")[2].partition("\n## ")[0]
+    lines = [line.partition("#")[0].split() for line in section.splitlines() if line.startswith(("    mpirun", "    meniscus run"))]
+    assert len(lines) == 4
+    for words in lines:
+        small = [{"my_scene.py": str(embers)}.get(w, str(tmp_path / w) if w.startswith("out/") else w) for w in words]
+        small += ["--resolution", "16", "--frames", "1", "--no-pictures"]
+        count = int(small[2]) if small[0] == "mpirun" else 1
+        done = run("mpich", count, *small[small.index("meniscus") + 1 :])
+        assert done.returncode == 0, done.stderr
+        assert "written to" in done.stdout
+
+
 @pytest.mark.parametrize("library", ONE_OF_THEM)
 def test_an_error_on_one_rank_is_one_sentence(library: str, tmp_path: Path) -> None:
     path = tmp_path / "failing.py"
@@ -143,7 +156,9 @@ def test_other_arguments_on_other_ranks_are_one_sentence(library: str) -> None:
     command, environment = support.on_ranks(library, 1, [*one, ":", "-n", "1", *other])
     done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert said(done) == ["meniscus: all ranks must run the same scene in the same way, but rank 0 has resolution=16 and rank 1 has resolution=17"]
+    assert said(done) == [
+        "meniscus: all ranks must run the same scene in the same way, but rank 0 has resolution=16 and rank 1 has resolution=17"
+    ]
 
 
 def test_frames_are_rendered_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +216,7 @@ def test_a_signal_leaves_a_checkpoint_and_the_command_to_go_on(
 
 
 def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_embers: Path, whole: Path, folder: Path) -> None:
-    """Kill a rank of runs that write a checkpoint in each step, resume them with other numbers of ranks, and compare with an undisturbed run."""
+    """Kill a rank of runs that write in each step, resume them with other numbers of ranks, and compare with an undisturbed one."""
     chance = random.Random(20)
     killed = 0
     while killed < kills:

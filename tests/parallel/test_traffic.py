@@ -68,10 +68,10 @@ def exchanges(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
 def reductions(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tuple[str, Callable[[], object], Count]]:
     field, place = field_of(grid, rng, 8)
     velocity = velocity_of(grid, 8)
-    yield "sum", field.sum, cut.gather(EXACT_SUM)
-    yield "max", field.max, cut.gather(16)
-    yield "max_speed", lambda: ms.grid.max_speed(velocity), cut.gather(8)
-    yield "kinetic_energy", lambda: kinetic_energy(velocity), cut.gather(grid.dimension * BINNED_SUM)
+    yield "sum", field.sum, cut.reduce(EXACT_SUM)
+    yield "max", field.max, cut.reduce(16)
+    yield "max_speed", lambda: ms.grid.max_speed(velocity), cut.reduce(8)
+    yield "kinetic_energy", lambda: kinetic_energy(velocity), cut.reduce(grid.dimension * BINNED_SUM)
     root = int(rng.integers(cut.size))
 
     def window(rank: int) -> list[range]:
@@ -89,9 +89,9 @@ def transport(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
             field, place = field_of(grid, rng, item)
             velocity = velocity_of(grid, item)
             dt = cfl * grid.spacing / ms.grid.max_speed(velocity)
-            expected = cut.gather(16) + cut.halo(components)
+            expected = cut.reduce(16) + cut.halo(components)
             if method == "upwind":
-                expected += cut.gather(8)
+                expected += cut.reduce(8)
                 number = ms.grid.advect(field.copy(), velocity, dt, method="upwind").substeps
             else:
                 for component in components:
@@ -107,9 +107,9 @@ def transport(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
     dt = 0.5 * grid.spacing / ms.grid.max_speed(velocity)
     mask = [(place[0][0], 1)]
     masks = {"active": field.array > 0, "visible": field.array > -0.5, "first_order": field.array > 0.5}
-    expected = cut.gather(16) + cut.halo(components) + 3 * cut.halo(mask) + 2 * cut.halo(place)
+    expected = cut.reduce(16) + cut.halo(components) + 3 * cut.halo(mask) + 2 * cut.halo(place)
     yield "masks", lambda: ms.grid.advect(field, velocity, dt, method="maccormack", **masks), expected  # type: ignore[arg-type]
-    own = cut.gather(16) + cut.halo(components)
+    own = cut.reduce(16) + cut.halo(components)
     for component in components:
         own += 2 * cut.halo([component])
     yield "velocity", lambda: ms.grid.advect(velocity, velocity, dt, method="maccormack"), own
@@ -125,7 +125,7 @@ def extrapolation(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator
     )
     layers = int(rng.integers(1, 3))
     # Values and marks come first, values last; each layer asks whether there is one, and brings both.
-    expected = cut.halo([*place, marks]) + layers * (cut.gather(8) + cut.halo([*place, marks])) + cut.halo(place) + cut.gather(8)
+    expected = cut.halo([*place, marks]) + layers * (cut.reduce(8) + cut.halo([*place, marks])) + cut.halo(place) + cut.reduce(8)
     yield "extrapolate", lambda: ms.grid.extrapolate(field, known, layers=layers), expected
 
 
@@ -134,9 +134,9 @@ def vortices(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tupl
     velocity = velocity_of(grid, item)
     components = faces(grid.dimension, item)
     yield "vorticity", lambda: vorticity(velocity), cut.halo(components)
-    yield "enstrophy", lambda: enstrophy(velocity), cut.halo(components) + cut.gather(BINNED_SUM)
+    yield "enstrophy", lambda: enstrophy(velocity), cut.halo(components) + cut.reduce(BINNED_SUM)
     # The largest vorticity and the largest speed.
-    confined = 2 * cut.halo(components) + 2 * cut.gather(8)
+    confined = 2 * cut.halo(components) + 2 * cut.reduce(8)
     yield "confinement", lambda: add_vorticity_confinement(velocity, 0.1, 0.3), confined
     first, shape = np.array(grid.first_cell), np.array(grid.local_shape)
     own = np.random.default_rng(cut.rank)

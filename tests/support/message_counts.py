@@ -95,6 +95,14 @@ class Cut:
         rounds = math.ceil(math.log2(self.size)) if self.size > 1 else 0
         return Count(rounds, (self.size - 1) * size, rounds)
 
+    def reduce(self, size: int) -> Count:
+        """A sum, maximum or agreement over all blocks, by recursive doubling among the first 2^k of them."""
+        power = 2 ** int(math.log2(self.size))
+        if self.rank >= power:
+            return Count(1, size, 1)
+        rounds = int(math.log2(power)) + (self.rank + power < self.size)
+        return Count(rounds, rounds * size, rounds)
+
     def gathered_list(self, own: int, lengths: Sequence[int], size: int) -> Count:
         """Lists of different lengths: first the lengths, then all as long as the longest."""
         assert lengths[self.rank] == own

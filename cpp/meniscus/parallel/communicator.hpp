@@ -29,7 +29,8 @@ inline constexpr int particles = 8;
 inline constexpr int numbering = 9;
 inline constexpr int collection = 10;
 inline constexpr int gather = 11;
-inline constexpr int count = 12;
+inline constexpr int reduction = 12;
+inline constexpr int count = 13;
 }  // namespace tags
 
 /// Messages and bytes that a block has sent, by tag.

@@ -58,6 +58,9 @@ class Stateful(MemoryOwner, State):
 
     settings: ClassVar[tuple[str, ...]] = ()
     """Attributes that are not state but may be set after construction; copies and pickles have them too."""
+    rows_of_cells: ClassVar[str | None] = None
+    """The part, if there is one, whose array names the cells (C-ordered in the domain, ascending) of the rows of all other parts; on ranks
+    each has those of its block."""
     borrowed = ("_made_with",)
 
     _declared: dict[str, Declaration]

@@ -18,7 +18,7 @@ from meniscus.io import checkpoint as files
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint
 from meniscus.io.checkpoint_parts import remove_parts, write_parts
 from meniscus.io.checkpoint_tree import STATE, unflatten
-from meniscus.io.spread import Rows, Samples, Spread, spread_of
+from meniscus.io.spread import CellRows, Rows, Samples, Spread, spread_of
 from meniscus.parallel import Communicator
 from meniscus.parallel.communicator import resolve
 
@@ -167,6 +167,12 @@ def _own_part(file: Any, path: str, tree: Any, spread: Spread) -> Any:
         return unflatten(tree, path, lambda at: _samples(file[at], part))
     if isinstance(part, Rows):
         return _rows(file, tree["dict"], part)
+    if isinstance(part, CellRows):
+        cells = file[tree["dict"][part.cells]["array"]][()]
+        first, shape = np.array(part.grid.first_cell), np.array(part.grid.local_shape)
+        at = np.stack(np.unravel_index(cells, part.grid.shape), axis=1) - first
+        own = ((at >= 0) & (at < shape)).all(axis=1)
+        return {name: np.asarray(file[place["array"]][()][own]) for name, place in tree["dict"].items()}
     return None
 
 
@@ -175,7 +181,9 @@ def _samples(array: Any, part: Samples) -> npt.NDArray[Any]:
     grid = part.grid
     on_side = [n - m for n, m in zip(array.shape, grid.shape, strict=False)]
     if len(array.shape) < grid.dimension or any(s not in (0, 1) for s in on_side):
-        raise ValueError(f"{array.name.removeprefix('/' + STATE)} in the checkpoint has the shape {array.shape}, not that of {grid.shape} cells")
+        raise ValueError(
+            f"{array.name.removeprefix('/' + STATE)} in the checkpoint has the shape {array.shape}, not that of {grid.shape} cells"
+        )
     whole = zip(grid.first_cell, grid.local_shape, on_side, strict=False)
     return np.asarray(array[tuple(slice(first, first + n + s) for first, n, s in whole)])
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from meniscus.grid.particles.global_order import in_global_order
 from meniscus.io.checkpoint import PARTS_SCHEMA, Checkpoint, header_of, require, write_grid, write_header, write_image
 from meniscus.io.checkpoint_tree import STATE, Array, flatten
-from meniscus.io.spread import Rows, Samples, domain_shape, window
+from meniscus.io.spread import CellRows, Rows, Samples, domain_shape, window
 from meniscus.parallel import Communicator
 
 Slices = tuple[slice, ...]
@@ -52,6 +52,11 @@ class _Division:
             return flatten(value, STATE + path, lambda at, array: self._add_samples(at, array, part))
         if isinstance(part, Rows):
             return self._particles(value, path, part)
+        if isinstance(part, CellRows):
+            cells = value[part.cells]
+            ordered = in_global_order({"id": cells, **{name: v for name, v in value.items() if name != part.cells}}, cells, part.grid)
+            self._add_rows({name: ordered["id" if name == part.cells else name] for name in value}, path)
+            return {"dict": {name: {"array": f"{STATE}{path}/{name}"} for name in value}}
         if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
             return {"dict": {k: self._tree(v, f"{path}/{k}") for k, v in value.items()}}
         if isinstance(value, (tuple, list)):
@@ -67,15 +72,17 @@ class _Division:
 
     def _particles(self, snapshot: Mapping[str, npt.NDArray[Any]], path: str, part: Rows) -> Any:
         columns = {name: values for name, values in snapshot.items() if name != "next id"}
-        rows = in_global_order(columns, part.cells, part.grid)
-        counts = self._comm.gather((len(rows["id"]), int(snapshot["next id"])))
-        numbers = [n for n, _ in counts]
+        self._add_rows(in_global_order(columns, part.cells, part.grid), path)
+        self.alike[f"{STATE}{path}/next id"] = np.array(max(self._comm.gather(int(snapshot["next id"]))))
+        return {"dict": {name: {"array": f"{STATE}{path}/{name}"} for name in snapshot}}
+
+    def _add_rows(self, rows: Mapping[str, npt.NDArray[Any]], path: str) -> None:
+        """Store columns whose rows follow those of the ranks before."""
+        numbers = self._comm.gather(max(map(len, rows.values())))
         first, total = sum(numbers[: self._comm.rank]), sum(numbers)
         for name, values in rows.items():
             rest = tuple(slice(0, n) for n in values.shape[1:])
             self.pieces[f"{STATE}{path}/{name}"] = _Piece(values, (slice(first, first + len(values)), *rest), (total, *values.shape[1:]))
-        self.alike[f"{STATE}{path}/next id"] = np.array(max(following for _, following in counts))
-        return {"dict": {name: {"array": f"{STATE}{path}/{name}"} for name in snapshot}}
 
     def _require_alike(self) -> None:
         """Raise ValueError, on all ranks, if what is not spread differs between ranks."""
@@ -89,8 +96,8 @@ class _Division:
             for path in {**all_ranks[0], **theirs}:
                 if all_ranks[0].get(path) != theirs.get(path):
                     raise ValueError(
-                        f"{path.removeprefix(STATE)} differs between the ranks 0 and {rank}; what is neither a field nor particles must be the "
-                        "same on all ranks, or declared with samples_of="
+                        f"{path.removeprefix(STATE)} differs between the ranks 0 and {rank}; what is neither a field nor particles must be "
+                        "the same on all ranks, or declared with samples_of="
                     )
 
 

@@ -39,7 +39,8 @@ def gathered(frame: FrameData) -> FrameData | None:
         cells={name: _joined(name, [p["cells"][name] for p in parts], values, grid) for name, values in frame.cells.items()},
         nodes={name: _joined(name, [p["nodes"][name] for p in parts], values, grid) for name, values in frame.nodes.items()},
         particles={
-            name: {c: np.concatenate([p["particles"][name][c] for p in parts]) for c in columns} for name, columns in frame.particles.items()
+            name: {k: np.concatenate([p["particles"][name][k] for p in parts]) for k in columns}
+            for name, columns in frame.particles.items()
         },
     )
 

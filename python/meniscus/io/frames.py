@@ -90,8 +90,8 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
     """Return the arrays of the named state: a face velocity is averaged to the cells, all other arrays are not copied.
 
     Where the grid is cut among ranks it is collective, each rank gets the samples of its block, and of the particles a contiguous part of
-    those of all ranks in the order that they have on one. A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its vertices too. Meshes of trimesh, meshio and PyVista are
-    welcome.
+    those of all ranks in the order that they have on one. A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its
+    vertices too. Meshes of trimesh, meshio and PyVista are welcome.
 
     Raises:
         TypeError: an object that cannot be part of a frame.

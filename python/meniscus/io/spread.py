@@ -27,7 +27,15 @@ class Rows:
     cells: Cells | None
 
 
-Spread = dict[str, Samples | Rows]
+@dataclass(frozen=True)
+class CellRows:
+    """Arrays with a row for each of some cells of the own block, which the array of a name lists (C-ordered in the domain, ascending)."""
+
+    grid: Grid
+    cells: str
+
+
+Spread = dict[str, Samples | Rows | CellRows]
 """What is spread over ranks, by its path in the state, such as 'solver/velocity'. All else is the same on all ranks."""
 
 
@@ -35,7 +43,7 @@ def spread_of(owner: Stateful) -> Spread:
     """Return what of the declared state is spread over ranks, nothing on one rank.
 
     Fields and level sets are spread where their grid is cut, and arrays that were declared as samples of such a grid. Particles are spread
-    if their owner, or the owner of that, has a grid of their dimension that is cut: an attribute `grid`, or that of its first part with one.
+    if their owner, or the owner of that, has a grid of their dimension that is cut: its `grid`, or that of its first part with one.
     """
     found: Spread = {}
     _add(found, "", owner, None, None)
@@ -46,6 +54,9 @@ def _add(found: Spread, path: str, part: Any, around: Grid | None, samples_of: A
     if isinstance(part, Particles):
         if around is not None and around.dimension == part.dimension:
             found[path] = Rows(around, sorted_cells(part))
+    elif isinstance(part, Stateful) and part.rows_of_cells is not None:
+        if around is not None:
+            found[path] = CellRows(around, part.rows_of_cells)
     elif isinstance(part, Stateful):
         inner = _grid_of(part)
         around = around if inner is None else inner if inner.comm.size > 1 else None

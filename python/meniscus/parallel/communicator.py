@@ -26,7 +26,8 @@ class Traffic:
 
     Attributes:
         messages: numbers by kind: 'halo' (ghosts, axis by axis), 'fields' (`exchange`), 'boxes' (windows larger than ghosts, and `gather`
-            of fields), 'particles' (`migrate`), 'numbering' (ids of new particles), 'gather' (reductions and agreements on plans).
+            of fields), 'particles' (`migrate`), 'numbering' (ids of new particles), 'reductions' (sums, maxima,
+            agreements), 'gather' (what all ranks need to know of each other, as for plans), 'collection' (what goes to one rank).
         bytes: of these messages.
         rounds: exchanges in which it waited for messages, any number at once: how often the latency of the network counts.
     """

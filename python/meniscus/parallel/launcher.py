@@ -61,8 +61,8 @@ def world() -> Any:
         atexit.register(_finalize)
     if not fits or MPI.COMM_WORLD.size != launched():
         raise ImportError(
-            f"{start} by another MPI than that of mpi4py, {vendor}; start them with the mpirun of {vendor}, or name the library of the other "
-            "MPI in MPI4PY_LIBMPI"
+            f"{start} by another MPI than that of mpi4py, {vendor}; start them with the mpirun of {vendor}, or name the library of the "
+            "other MPI in MPI4PY_LIBMPI"
         )
     return MPI.COMM_WORLD
 

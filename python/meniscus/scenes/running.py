@@ -102,8 +102,8 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
 
     Raises:
         OSError: the folder cannot be written, or another run writes to it.
-        ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from; a scene that several ranks cannot run,
-            or that differs between them.
+        ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from; a scene that several ranks cannot
+            run, or that differs between them.
         RankError: an error on any of several ranks.
         ImportError: a required library is missing.
     """

@@ -2,9 +2,9 @@
 
     seconds = compute + pack + rounds * latency + bytes / bandwidth
 
-A rank computes the cells of its block at the rate of one rank, packs its messages, waits `rounds` times for the latency of the network, and
-sends its bytes one after the other. Messages that go out together are one round. A reduction over n ranks takes ceil(log2 n) rounds and
-(n - 1) times the bytes of one rank, the same on all.
+A rank computes its block as fast as one rank does, packs its messages, waits `rounds` times for the latency of the network, and sends its
+bytes one after the other. Messages that go out together are one round. A reduction over n ranks takes log2 n rounds with the bytes of one
+value, and two more where n is no power of two; a gather takes ceil(log2 n) rounds and the bytes of n - 1 ranks.
 """
 
 from __future__ import annotations
@@ -31,27 +31,33 @@ class Load:
         rounds: of exchanges with neighbours.
         bytes: that go to them.
         reductions: sums, maxima and agreements over all ranks.
-        reduced: bytes of one rank in all of them together.
+        reduced: bytes of one value in each, added up.
+        gathers: of what all ranks need to know of each other.
+        gathered: bytes of one rank in each, added up.
     """
 
     compute: float
     pack: float
     rounds: float
     bytes: float
-    reductions: float
-    reduced: float
+    reductions: float = 0.0
+    reduced: float = 0.0
+    gathers: float = 0.0
+    gathered: float = 0.0
 
 
 def load_of(record: dict[str, float], ranks: int) -> Load:
-    """Return the load of a rank from what `program` has measured, on any number of ranks but one."""
-    steps = math.ceil(math.log2(ranks))
+    """Return the load of a rank from what `program` has measured on so many ranks: a power of two, and not one."""
+    steps = math.log2(ranks)
     return Load(
         compute=record["compute"],
         pack=record["pack"],
-        rounds=record["rounds"] - record["gathers"],
-        bytes=record["bytes"] - record["gathered"],
-        reductions=record["gathers"] / steps,
-        reduced=record["gathered"] / (ranks - 1),
+        rounds=record["rounds"] - record["reductions"] - record["gathers"],
+        bytes=record["bytes"] - record["reduced"] - record["gathered"],
+        reductions=record["reductions"] / steps,
+        reduced=record["reduced"] / steps,
+        gathers=record["gathers"] / steps,
+        gathered=record["gathered"] / (ranks - 1),
     )
 
 
@@ -59,8 +65,11 @@ def seconds(load: Load, network: Network, ranks: int) -> float:
     """Return the predicted seconds of a step."""
     if ranks == 1:
         return load.compute
-    rounds = load.rounds + load.reductions * math.ceil(math.log2(ranks))
-    sent = load.bytes + load.reduced * (ranks - 1)
+    doublings = math.floor(math.log2(ranks))
+    if 2**doublings < ranks:
+        doublings += 2
+    rounds = load.rounds + load.reductions * doublings + load.gathers * math.ceil(math.log2(ranks))
+    sent = load.bytes + load.reduced * doublings + load.gathered * (ranks - 1)
     return load.compute + load.pack + rounds * network.latency + sent / network.bandwidth
 
 

@@ -38,6 +38,7 @@ def measure(spec: dict[str, Any]) -> list[Record]:
         if wall:
             samples.append({"seconds": elapsed, "pack": spent.pack, "wait": spent.wait, "compute": elapsed - spent.pack - spent.wait})
             samples[-1] |= {"messages": sent.total_messages, "bytes": sent.total_bytes, "rounds": sent.rounds}
+            samples[-1] |= {"reductions": sent.messages["reductions"], "reduced": sent.bytes["reductions"]}
             samples[-1] |= {"gathers": sent.messages["gather"], "gathered": sent.bytes["gather"]}
         else:
             samples[-1] |= {"processor_pack": spent.pack, "processor_compute": busy - spent.pack - spent.wait}

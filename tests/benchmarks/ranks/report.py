@@ -17,6 +17,8 @@ from ranks.launch import Run
 Record = dict[str, float]
 NETWORKS = {"within a rack": model.Network(1.5e-6, 1.2e10), "slow": model.Network(2e-5, 1e9)}
 COUNTS = (1, 8, 64, 512, 4096, 10_000)
+MANY = COUNTS[2:]
+WHOLE = 1024
 TOLERATED = 0.2
 
 
@@ -107,21 +109,30 @@ def predictions(samples: list[Samples]) -> list[tuple[Samples, float | None]]:
     return found
 
 
-def scaling_table(samples: list[Samples], cut: tuple[int, ...]) -> Table:
-    """Extrapolation to many ranks: the block of a rank stays as it is, from the runs of the weak scaling."""
-    table = Table(
-        "Extrapolated milliseconds of a step with a block of 64^3 cells for each rank, each on a core of its own",
+def scaling_tables(samples: list[Samples], cut: tuple[int, ...]) -> list[Table]:
+    """Extrapolation to many ranks, from runs on a few: with the same block for each rank, and with a whole domain of a given size."""
+    weak = Table(
+        "Extrapolated milliseconds of a step, each rank with the block of the eight and a core of its own",
         ("work", "network", *(f"{n:,} ranks" for n in COUNTS), "efficiency at the last"),
     )
+    strong = Table(
+        f"Extrapolated milliseconds of a step of {WHOLE:,}^3 cells",
+        ("work", "network", *(f"{n:,} ranks" for n in MANY), "efficiency at the last"),
+    )
     for s in samples:
-        if s.run.ranks.count == 1 or not s.rounds:
+        count = s.run.ranks.count
+        if count == 1 or not s.rounds:
             continue
         record = s.record() | {"compute": s.median("processor_compute") or 0.0, "pack": s.median("processor_pack") or 0.0}
-        load = model.inner_block(model.load_of(record, s.run.ranks.count), cut)
+        load = model.inner_block(model.load_of(record, count), cut)
         for name, network in NETWORKS.items():
             times = [model.seconds(load, network, n) for n in COUNTS]
-            table.rows.append((s.run.work, name, *(number(1e3 * t) for t in times), share(times[0] / times[-1])))
-    return table
+            weak.rows.append((s.run.work, name, *(number(1e3 * t) for t in times), share(times[0] / times[-1])))
+            blocks = [model.scaled(load, WHOLE**3 / n * count / math.prod(s.run.cells)) for n in MANY]
+            times = [model.seconds(block, network, n) for block, n in zip(blocks, MANY, strict=True)]
+            efficiency = times[0] * MANY[0] / (times[-1] * MANY[-1])
+            strong.rows.append((s.run.work, name, *(number(1e3 * t) for t in times), share(efficiency)))
+    return [weak, strong]
 
 
 def summary(groups: dict[str, list[Samples]]) -> dict[str, Any]:

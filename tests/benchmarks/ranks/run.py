@@ -95,7 +95,7 @@ def main(given: list[str] | None = None) -> None:
         report.strong_table(samples["two cores"]),
         report.weak_table(samples["eight ranks"]),
         report.delay_table(samples["slower messages"]),
-        report.scaling_table(samples["eight ranks"], CUT),
+        *report.scaling_tables(samples["eight ranks"], CUT),
     ]
     content = report.markdown([t for t in tables if t.rows], lines)
     print(content)

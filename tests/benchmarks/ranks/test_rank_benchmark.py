@@ -34,8 +34,8 @@ def test_the_report_has_the_parts_of_every_rank(tmp_path: Path) -> None:
     for r in records:
         assert r["seconds"] == pytest.approx(r["compute"] + r["pack"] + r["wait"])
         assert min(r["compute"], r["pack"], r["wait"], r["processor_compute"], r["processor_pack"]) > 0
-        # Fields are in one piece along two axes: a message for each round with a neighbour, and one for each maximum over two ranks.
-        assert r["messages"] == r["rounds"] > r["gathers"] > 0
+        # The domain is cut along one axis: one message in each round, to the neighbour or for a maximum.
+        assert r["messages"] == r["rounds"] > r["reductions"] > 0
     delayed = [r for r in report["slower messages"] if r["latency"] or r["bandwidth"]]
     assert len(delayed) == 3
     assert all(r["problem"] is None for r in delayed)
@@ -54,23 +54,17 @@ def test_no_run_ends_with_one_sentence() -> None:
 
 def test_the_model_adds_up() -> None:
     network = model.Network(latency=1e-3, bandwidth=1e6)
-    load = model.Load(compute=2.0, pack=0.5, rounds=10, bytes=3e6, reductions=4, reduced=1000)
+    load = model.Load(compute=2.0, pack=0.5, rounds=10, bytes=3e6, reductions=4, reduced=1000, gathers=2, gathered=100)
     assert model.seconds(load, network, 1) == 2.0
-    assert model.seconds(load, network, 8) == pytest.approx(2.5 + (10 + 4 * 3) * 1e-3 + 3 + 7e-3)
+    assert model.seconds(load, network, 8) == pytest.approx(2.5 + (10 + 6 * 3) * 1e-3 + 3 + 3e-3 + 7e-4)
+    # Six ranks: 2 + 2 rounds of a reduction, 3 of a gather.
+    assert model.seconds(load, network, 6) == pytest.approx(2.5 + (10 + 4 * 4 + 2 * 3) * 1e-3 + 3 + 4e-3 + 5e-4)
     grown = model.scaled(load, 8.0)
     assert (grown.compute, grown.pack, grown.bytes) == (16.0, 2.0, 1.2e7)
     inner = model.inner_block(load, (2, 2, 2))
     assert (inner.pack, inner.bytes, inner.rounds) == (1.0, 6e6, 10)
-    record = {
-        "seconds": 3.0,
-        "compute": 2.0,
-        "pack": 0.5,
-        "wait": 0.5,
-        "rounds": 22.0,
-        "bytes": 3.007e6,
-        "gathers": 12.0,
-        "gathered": 7000.0,
-    }
+    record = {"seconds": 3.0, "compute": 2.0, "pack": 0.5, "wait": 0.5, "rounds": 28.0, "bytes": 3.0037e6}
+    record |= {"reductions": 12.0, "reduced": 3000.0, "gathers": 6.0, "gathered": 700.0}
     assert model.load_of(record, 8) == load
-    assert model.delayed(record, network) == pytest.approx(3.0 + 0.022 + 3.007)
+    assert model.delayed(record, network) == pytest.approx(3.0 + 0.028 + 3.0037)
     assert model.delayed(record, model.Network(0.0, math.inf)) == 3.0

@@ -96,7 +96,7 @@ def test_coefficients_come_first(grid: ms.Grid, rhs: np.ndarray, call: str) -> N
         ({"tolerance": "small"}, TypeError, "tolerance must be a number"),
         ({"max_iterations": 0}, ValueError, "max_iterations must be at least 1"),
         ({"max_iterations": 1.5}, TypeError, "max_iterations must be an integer"),
-        ({"method": "jacobi"}, ValueError, "method must be one of 'multigrid', 'incomplete-cholesky', not 'jacobi'"),
+        ({"method": "jacobi"}, ValueError, "method must be one of 'multigrid', 'hypre', 'incomplete-cholesky', not 'jacobi'"),
         ({"warm_start": True}, ValueError, "warm_start needs x"),
         ({"x": np.zeros((15, 20))}, ValueError, "x must be an array of shape"),
         ({"x": np.zeros((20, 15), np.float32)}, TypeError, "x must be of dtype float64"),

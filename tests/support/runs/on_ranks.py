@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import numpy as np
-from support.runs.killed import diagnostics, final_state
 
 from meniscus import io
+from support.runs.killed import diagnostics, final_state
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,7 +1,8 @@
 /// Arrays of the cells of a block, with ghosts where the grid is cut.
 #pragma once
 
-#include "meniscus/grid/grid.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/parallel/halo_plan.hpp"
 
 namespace meniscus::fluids {
@@ -16,20 +17,31 @@ class BlockCells {
     strides_ = c_strides<D>(padded);
     size_ = product<D>(padded);
     for (const Index s : strides_) origin_ += ghosts_ * s;
-    if (ghosts_ > 0)
-      plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_, false}, grid.communicator());
+    if (ghosts_ > 0) plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_, false}, grid.communicator());
   }
 
   Index size() const { return size_; }
-  Index count() const { return product<D>(grid_.local_shape()); }
   const Coord<D>& strides() const { return strides_; }
-  /// Cell i of the block, in C order, counted from its first one.
-  Coord<D> cell(Index i) const {
-    Coord<D> c;
-    for (std::size_t d = D; d-- > 0; i /= grid_.local_shape()[d]) c[d] = i % grid_.local_shape()[d];
-    return c;
+  /// Calls body(cell of the block, its place, its index in a window around the block) for all cells, in parallel by `grain`
+  /// cells.
+  template <class Body>
+  void for_each(const grid::SearchWindow<D>& window, Index grain, Body&& body) const {
+    const Coord<D>& n = grid_.local_shape();
+    const Index length = n[D - 1];
+    parallel_for(0, product<D>(n) / length, std::max<Index>(1, grain / length), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        Coord<D> c{};
+        Index rest = r;
+        for (std::size_t d = D - 1; d-- > 0; rest /= n[d]) c[d] = rest % n[d];
+        const Index first = place(c), in_window = window.index(in_domain(c));
+        for (Index k = 0; k < length; ++k) {
+          c[D - 1] = k;
+          body(c, first + k, in_window + k);
+        }
+      }
+    });
   }
-  /// The same in the domain.
+  /// A cell of the block in the domain.
   Coord<D> in_domain(Coord<D> c) const {
     for (std::size_t d = 0; d < D; ++d) c[d] += grid_.first_cell()[d];
     return c;

@@ -141,24 +141,16 @@ void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
   const Index* starts = evaluation.particles.starts;
   const double radius = 0.5 * std::sqrt(static_cast<double>(D)) * (1.0 + 1e-6);
   cells.exchange(before);
-  parallel_for(0, cells.count(), 2048, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const Coord<D> c = cells.cell(i), cell = cells.in_domain(c);
-      const Index at = cells.place(c), w = evaluation.particles.window->index(cell);
-      phi[at] = before[at];
-      if (before[at] <= 0.0 || starts[w] == starts[w + 1]) continue;
-      bool touches = false;
-      for (int d = 0; d < D; ++d)
-        for (const Index o : {-1, 1}) {
-          const Index near = cells.neighbour(c, at, d, o);
-          touches = touches || (near >= 0 && before[near] <= 0.0);
-        }
-      if (touches) continue;
-      const Vec<double, D> y = evaluation.center(cell);
-      for (Index p = starts[w]; p < starts[w + 1]; ++p) {
-        const double r = (Eigen::Map<const Vec<double, D>>(evaluation.particles.positions + p * D) - y).norm();
-        phi[at] = std::min(phi[at], r - radius);
-      }
+  cells.for_each(*evaluation.particles.window, 2048, [&](const Coord<D>& c, Index at, Index w) {
+    phi[at] = before[at];
+    if (before[at] <= 0.0 || starts[w] == starts[w + 1]) return;
+    for (int d = 0; d < D; ++d)
+      for (const Index o : {-1, 1})
+        if (const Index near = cells.neighbour(c, at, d, o); near >= 0 && before[near] <= 0.0) return;
+    const Vec<double, D> y = evaluation.center(cells.in_domain(c));
+    for (Index p = starts[w]; p < starts[w + 1]; ++p) {
+      const double r = (Eigen::Map<const Vec<double, D>>(evaluation.particles.positions + p * D) - y).norm();
+      phi[at] = std::min(phi[at], r - radius);
     }
   });
 }
@@ -169,29 +161,25 @@ enum Fit : Flag { settled, fitted, beyond };
 /// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
 /// it. It stays air, but for cells that the surface just covers.
 template <int D>
-void continue_fits(const BlockCells<D>& cells, Flag* fits, Flag* scratch, double* phi) {
+void continue_fits(const BlockCells<D>& cells, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch, double* phi) {
   for (Index layer = 0; layer < continued_layers; ++layer) {
     cells.exchange(fits);
     cells.exchange(phi);
-    parallel_for(0, cells.count(), 4096, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const Coord<D> c = cells.cell(i);
-        const Index at = cells.place(c);
-        scratch[at] = fits[at];
-        if (fits[at] != beyond) continue;
-        double sum = 0.0;
-        int found = 0;
-        for (int d = 0; d < D; ++d)
-          for (const Index side : {-1, 1}) {
-            const Index near = cells.neighbour(c, at, d, side), far = cells.neighbour(c, at, d, 2 * side);
-            if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
-            sum += 2.0 * phi[near] - phi[far];
-            ++found;
-          }
-        if (!found || !(sum > -found * thinnest_liquid)) continue;
-        phi[at] = sum / found;
-        scratch[at] = fitted;
-      }
+    cells.for_each(window, 4096, [&](const Coord<D>& c, Index at, Index) {
+      scratch[at] = fits[at];
+      if (fits[at] != beyond) return;
+      double sum = 0.0;
+      int found = 0;
+      for (int d = 0; d < D; ++d)
+        for (const Index side : {-1, 1}) {
+          const Index near = cells.neighbour(c, at, d, side), far = cells.neighbour(c, at, d, 2 * side);
+          if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
+          sum += 2.0 * phi[near] - phi[far];
+          ++found;
+        }
+      if (!found || !(sum > -found * thinnest_liquid)) return;
+      phi[at] = sum / found;
+      scratch[at] = fitted;
     });
     parallel_for(0, cells.size(), 1 << 16,
                  [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, fits + begin); });
@@ -219,10 +207,10 @@ Index reach_of(double distance) { return static_cast<Index>(std::floor(distance 
 /// How far an evaluation looks, in cells.
 template <int D>
 struct Reaches {
-  Index reach;   ///< a cell without particles within this is air
-  Index deep;    ///< a cell with full cells all around as far as this is deep liquid
-  bool gaps;     ///< spheres that leave gaps: there is no deep liquid
-  Index kernel;  ///< around a particle, for its kernel
+  Index reach;    ///< a cell without particles within this is air
+  Index deep;     ///< a cell with full cells all around as far as this is deep liquid
+  bool gaps;      ///< spheres that leave gaps: there is no deep liquid
+  Index kernel;   ///< around a particle, for its kernel
   Index carried;  ///< for the fit of distances
 
   explicit Reaches(const ParticleSurfaceOptions& options, double h) {
@@ -318,34 +306,31 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
     occupy(full);
     spread(grid, window, full, scratch, reaches.deep, true);
   }
-  parallel_for(0, cells.count(), 512, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const Coord<D> c = cells.cell(i), cell = cells.in_domain(c);
-      const Index at = cells.place(c), w = window.index(cell);
-      Flag fitted_here = settled;
-      if (!some[w]) {
-        phi[at] = evaluation.band;
-        fitted_here = beyond;
-      } else if (full[w]) {
-        phi[at] = deepest;
-      } else {
-        DistanceFit<D> fit;
-        for (const double support : carried_supports)
-          if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
-        double value = fit.value;
-        if (fit.trust < 1.0) {
-          value = spheres       ? evaluation.spheres(cell, reach)
-                  : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
-                                : evaluation.average(cell, reach);
-          if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
-        }
-        phi[at] = std::clamp(value, -evaluation.band, evaluation.band);
-        fitted_here = fit.trust == 1.0 ? fitted : value > 0.0 && starts[w] == starts[w + 1] ? beyond : settled;
+  cells.for_each(window, 512, [&](const Coord<D>& c, Index at, Index w) {
+    Flag kind = settled;
+    if (!some[w]) {
+      phi[at] = evaluation.band;
+      kind = beyond;
+    } else if (full[w]) {
+      phi[at] = deepest;
+    } else {
+      const Coord<D> cell = cells.in_domain(c);
+      DistanceFit<D> fit;
+      for (const double support : carried_supports)
+        if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
+      double value = fit.value;
+      if (fit.trust < 1.0) {
+        value = spheres       ? evaluation.spheres(cell, reach)
+                : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
+                              : evaluation.average(cell, reach);
+        if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
       }
-      if (carried) fits.data()[at] = fitted_here;
+      phi[at] = std::clamp(value, -evaluation.band, evaluation.band);
+      kind = fit.trust == 1.0 ? fitted : value > 0.0 && starts[w] == starts[w + 1] ? beyond : settled;
     }
+    if (carried) fits.data()[at] = kind;
   });
-  if (carried) continue_fits(cells, fits.data(), fits.data() + cells.size(), phi);
+  if (carried) continue_fits(cells, window, fits.data(), fits.data() + cells.size(), phi);
 }
 
 }  // namespace
@@ -361,8 +346,8 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   WindowParticles<D> around(grid, reaches.layers());
   around.template gather<T>(particles, options.carried, workspace);
   const BlockCells<D> cells(grid);
-  const Evaluation<D> evaluation{grid,           around.cells(),      options.radius / h, options.support / h,
-                                 options.band / h, around.distances(), cells};
+  const Evaluation<D> evaluation{
+      grid, around.cells(), options.radius / h, options.support / h, options.band / h, around.distances(), cells};
 
   const auto values = workspace.take<double>(cells.size());
   evaluate(evaluation, options.method, reaches, around.count(), values.data(), workspace);

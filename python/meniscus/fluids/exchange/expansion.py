@@ -45,6 +45,8 @@ class Expansion(Stateful):
     Source: Losasso, Talton, Kwatra and Fedkiw 2008, section 4.3; Lee 2018, section 3.4.
     """
 
+    rows_of_cells = "cells"
+
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, limit: float) -> None:
         self._grid, self._limit = grid, limit
         self._dtype = np.dtype(dtype)

@@ -37,7 +37,7 @@ class LiquidFaces(Stateful):
         self._air: Bools = np.zeros(velocity.grid.local_shape, bool)
         self._bounds = CellField(velocity.grid, velocity.dtype) if balanced else None
         shapes = component_shapes(velocity.grid)
-        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
+        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes], samples_of=velocity.grid)
         self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._near: list[Bools] = []
 

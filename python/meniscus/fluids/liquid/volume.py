@@ -43,7 +43,7 @@ class LiquidVolume(Stateful):
         self._fractions: Any = None
         self._workspace = Workspace()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
-        self._labels = self.declare("_labels", self._budget.labels(grid._core))
+        self._labels = self.declare("_labels", self._budget.labels(grid._core), samples_of=grid)
         self.declare("budget", self.budget, resizable=True)
         # A source may blow through a closed side, and a wall may move along its normal.
         self._sides = [(d, sign == "+") for d in range(grid.dimension) for sign in "-+" if "xyz"[d] + sign in grid.sides]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def in_global_order(columns: Mapping[str, npt.NDArray[Any]], cells: Cells | None
     ends = np.searchsorted(receiver[order], np.arange(comm.size + 1))
     parcels = [
         None if low == high else [cells[order[low:high]], *(values[order[low:high]] for values in columns.values())]
-        for low, high in zip(ends[:-1], ends[1:], strict=True)
+        for low, high in pairwise(ends)
     ]
     parts = [p for p in comm.exchange(parcels) if p is not None]
     empty = [cells[:0], *(values[:0] for values in columns.values())]
@@ -79,5 +80,7 @@ def in_global_order(columns: Mapping[str, npt.NDArray[Any]], cells: Cells | None
     # Told by all, because only one rank sees it.
     found = next((i for i in comm.gather(int(ids[order[twice[0]]]) if len(twice) else None) if i is not None), None)
     if found is not None:
-        raise ValueError(f"the id {found} belongs to particles of several ranks; what all ranks add alike needs append(..., replicated=True)")
+        raise ValueError(
+            f"the id {found} belongs to particles of several ranks; what all ranks add alike needs append(..., replicated=True)"
+        )
     return {name: column[order] for name, column in rows.items()}

@@ -31,7 +31,7 @@ void solve_by_engine(PoissonSolver<D>& solver, EngineSystem<D>& system, Block<do
   while (norm > goal && info.iterations < options.max_iterations && info.end == numerics::SolveEnd::none) {
     check_interrupt();
     solver.project(r);
-    info.iterations += system.solve(r, p, std::min(0.5, safety * goal / norm), options.max_iterations - info.iterations);
+    info.iterations += system.solve(solver.matrix, r, p, std::min(0.5, safety * goal / norm), options.max_iterations - info.iterations);
     solver.combine(1.0, p, 1.0, solver.x);
     solver.project(solver.x);
     const double before = norm;

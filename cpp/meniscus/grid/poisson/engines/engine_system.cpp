@@ -76,14 +76,21 @@ void EngineSystem<D>::set(const FaceMatrix<double, D>& matrix, bool singular) {
 }
 
 template <int D>
-int EngineSystem<D>::solve(const Block<double>& b, Block<double>& x, double tolerance, int max_iterations) {
+int EngineSystem<D>::solve(const FaceMatrix<double, D>& matrix, const Block<double>& b, Block<double>& x, double tolerance,
+                           int max_iterations) {
   from_.resize(static_cast<std::size_t>(layout_.count()));
   to_.resize(from_.size());
   const Index length = layout_.cells[D - 1];
-  for_each_row<D>(layout_, [&](Index row, Index number) { std::copy_n(b.data() + row, length, from_.data() + number); });
+  for_each_row<D>(layout_, [&](Index row, Index number) {
+    double* to = from_.data() + number;
+    for (Index k = 0; k < length; ++k) to[k] = matrix.active[row + k] ? b[row + k] : 0.0;
+  });
   int iterations = 0;
   check(engine_.solve(system_, from_.data(), to_.data(), tolerance, max_iterations, &iterations));
-  for_each_row<D>(layout_, [&](Index row, Index number) { std::copy_n(to_.data() + number, length, x.data() + row); });
+  for_each_row<D>(layout_, [&](Index row, Index number) {
+    const double* from = to_.data() + number;
+    for (Index k = 0; k < length; ++k) x[row + k] = matrix.active[row + k] ? from[k] : 0.0;
+  });
   return iterations;
 }
 

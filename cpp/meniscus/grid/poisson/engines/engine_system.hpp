@@ -23,9 +23,9 @@ class EngineSystem {
   void forget() { known_ = false; }
   /// Collective: hands in the matrix, if it is not the one of the last call. `singular`: it has closed regions.
   void set(const FaceMatrix<double, D>& matrix, bool singular);
-  /// Collective: x is an approximate solution for b, both in the layout of the matrix, b zero in cells that are no unknowns. Returns
-  /// the iterations.
-  int solve(const Block<double>& b, Block<double>& x, double tolerance, int max_iterations);
+  /// Collective: x is an approximate solution for b, both in the layout of the matrix; in cells that are no unknowns b is not read and
+  /// x becomes zero. Returns the iterations.
+  int solve(const FaceMatrix<double, D>& matrix, const Block<double>& b, Block<double>& x, double tolerance, int max_iterations);
 
  private:
   void check(int error) const;
