@@ -199,6 +199,6 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
         samples: Any = _grid  # overloaded over dimension and scalar
         heat = float(samples.sum_samples(self.temperature._core, None))
-        for name, total in (("density", smoke), ("temperature", heat), ("velocity", report.kinetic_energy)):
-            if not math.isfinite(total):
-                raise ValueError(f"the {name} must be finite after a step")
+        self._require_finite(self.density, "density", smoke)
+        self._require_finite(self.temperature, "temperature", heat)
+        self._require_finite(self.velocity, "velocity", report.kinetic_energy)
