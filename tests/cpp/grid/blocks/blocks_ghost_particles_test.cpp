@@ -2,6 +2,7 @@
 // in which neighbours are searched.
 #include "cut_domains.hpp"
 
+#include "meniscus/grid/blocks/block_map.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
