@@ -135,12 +135,13 @@ class Cut:
         def window(rank: int) -> list[range]:
             result = []
             for d, own in enumerate(self.owned(rank, place)):
+                first = self.first(rank, d)
                 if self.counts[d] == 1:
                     result.append(own)
                 elif not self.periodic[d]:
-                    result.append(range(max(own.start - width, 0), min(own.stop + width, self.shape[d] + place[d])))
-                elif len(own) + 2 * width < self.shape[d]:
-                    result.append(range(own.start - width, own.stop + width))
+                    result.append(range(max(first - width, 0), min(own.stop + width, self.shape[d] + place[d])))
+                elif own.stop - first + 2 * width < self.shape[d]:
+                    result.append(range(first - width, own.stop + width))
                 else:
                     result.append(range(own.start, own.start + self.shape[d]))
             return result
