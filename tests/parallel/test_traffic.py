@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.message_counts import BINNED_SUM, EXACT_SUM, Arrays, Count, Cut, faces, sent
+from parallel.message_counts import BINNED_SUM, EXACT_SUM, Arrays, Count, Cut, faces, sent
 
 import meniscus as ms
 from meniscus.fluids import (
