@@ -17,6 +17,7 @@ void bind_solve(py::module_& m) {
              options.tolerance = tolerance;
              options.max_iterations = max_iterations;
              options.method = method;
+             options.order_free = order_free;
              options.engine = reinterpret_cast<const meniscus_structured_engine*>(engine);
              return options;
            }),
