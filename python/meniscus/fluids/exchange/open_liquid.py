@@ -36,7 +36,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
     Whatever comes in is counted as `received` in the volume report, whatever goes out as `given`. Momenta are per density.
 
     On ranks all methods are collective, and what they return of volumes and momenta is of the whole domain. Drops and volumes that are
-    added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are those of the rank.
+    added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are the rank's.
     """
 
     options: LiquidOptions
@@ -263,8 +263,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         They wait in `expansion` for the next projections. Velocities stay: what is received moves as the liquid around it.
 
         Args:
-            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid. The same on
-                all ranks.
+            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid. The same
+                on all ranks.
             volumes: (n,), m^3 (in 2-D m^2): positive for what is received, negative for what is given.
             dt: within a step, its length, s: the solid is that at its end.
 
