@@ -125,8 +125,7 @@ void bind_communicators(py::module_& m) {
       .def("gather_bytes", &gather_bytes, py::arg("own"))
       .def("exchange_bytes", &exchange_bytes, py::arg("own"))
       .def(
-          "total",
-          [](Communicator& c, Index count) { return interruptible([&] { return parallel::global_sum(c, count); }); },
+          "total", [](Communicator& c, Index count) { return interruptible([&] { return parallel::global_sum(c, count); }); },
           py::arg("count"))
       .def("agree", &agree, py::arg("text"))
       .def("traffic", &traffic)

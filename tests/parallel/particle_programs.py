@@ -141,7 +141,9 @@ def transfers(make: Make = ms.Grid) -> Arrays:
             known = particles_to_grid(particles, velocity, mass=mass)
             for d, (u, m) in enumerate(zip(velocity.gather() or (), mass.gather() or (), strict=True)):
                 result[f"{key} velocity {d}"], result[f"{key} mass {d}"] = u, m
-            result[f"{key} known"] = np.array([grid.comm.total(int(k[tuple(slice(None, m) for m in grid.local_shape)].sum())) for k in known])
+            result[f"{key} known"] = np.array(
+                [grid.comm.total(int(k[tuple(slice(None, m) for m in grid.local_shape)].sum())) for k in known]
+            )
             result[f"{key} density"] = particle_density(particles, grid).gather()
             grid_to_particles(velocity, particles, before=mass, flip_ratio=0.7)
             for column, values in everywhere(particles, grid).items():
@@ -182,7 +184,7 @@ def liquid(
         dtype=dtype,
         boundary=boundary,
         solid=ball,
-        sources=[LiquidSource(region=Sphere(tuple(0.3 * extent[:-1]) + (0.8 * extent[-1],), 0.1), velocity=(1.0,) * dimension)]
+        sources=[LiquidSource(region=Sphere((*(0.3 * extent[:-1]), 0.8 * extent[-1]), 0.1), velocity=(1.0,) * dimension)]
         if sources
         else [],
         drains=[Drain(region=Box(tuple(0.6 * extent), tuple(0.7 * extent)))] if sources else [],

@@ -121,9 +121,13 @@ def measures(blocks: Blocks = None) -> Arrays:
                     key = f"{name} {location} {np.dtype(dtype).name} {kind}"
                     result[f"{key} measure"] = np.array([phi.volume(), phi.area()])
                     result[f"{key} fractions"] = whole(grid, phi.volume_fractions().array, [0] * grid.dimension)
-                    for curvature in ("level", "surface"):
+                    for curvature in ("level", "surface", "columns"):
                         values = phi.curvature(kind=curvature).array  # type: ignore[arg-type]
                         result[f"{key} {curvature} curvature"] = whole(grid, values, phi.field.on_side)
+                    for sides, periods, positions in (("closed", "open", "linear"), ("open", "closed", "cubic")):
+                        mesh = phi.to_mesh(sides=sides, periods=periods, positions=positions, normals=True)  # type: ignore[call-overload]
+                        for part, values in zip(("vertices", "elements", "normals"), mesh, strict=True):
+                            result[f"{key} mesh {positions} {part}"] = values
                     for both in (False, True):
                         found = phi.components(both=both)
                         result[f"{key} labels {both}"] = whole(grid, found.labels, phi.field.on_side)
@@ -144,18 +148,12 @@ def by_id(grid: ms.Grid, particles: ms.Particles) -> Arrays:
 
 
 def add_drops(grid: ms.Grid, particles: ms.Particles, count: int, seed: int, speed: float) -> None:
-    """Add drops everywhere in the domain, with the ids that they have on one rank."""
+    """Add drops everywhere in the domain."""
     rng = np.random.default_rng(seed)
     dtype = particles.positions.dtype
     x = (rng.random((count, grid.dimension)) * grid.extent).astype(dtype)
     v = (speed * rng.standard_normal((count, grid.dimension))).astype(dtype)
-    own = np.arange(count) % grid.comm.size == grid.comm.rank
-    particles.append(x[own], velocity=v[own], radius=np.full(own.sum(), 0.02, dtype))
-    state = particles.snapshot()
-    state["id"] = np.flatnonzero(own)
-    state["next id"] = np.array(count)
-    particles.restore(state)
-    particles.migrate(grid)
+    particles.append(x, velocity=v, radius=np.full(count, 0.02, dtype), replicated=True, grid=grid)
 
 
 def flow(grid: ms.Grid, dtype: Any, speed: float) -> ms.MacField:
@@ -180,8 +178,8 @@ def ball(grid: ms.Grid, location: Any, dtype: Any, radius: float) -> Any:
 def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAINS), solid: bool = True) -> Arrays:
     """Whole steps of a particle level set, with spray that flies over several blocks, returns, and meets a solid."""
     result: Arrays = {}
-    for number, (name, grid) in enumerate(grids(blocks, only)):
-        dtype = (np.float32, np.float64)[number % 2]
+    for name, grid in grids(blocks, only):
+        dtype = (np.float32, np.float64)[list(DOMAINS).index(name) % 2]
         for location, radii, cfl, deposit in (
             ("cells", "flow", 0.5, "momentum"),
             ("nodes", "levelset", 3.0, "liquid"),

@@ -136,6 +136,28 @@ def test_a_drop_passes_empty_blocks() -> None:
     require_same(ms.parallel.run_threads(8, poisoned(program))[0], expected)
 
 
+@pytest.mark.parametrize("cfl", [0.5, 3.0, 10.0])
+def test_traces_from_walls_that_are_faster_than_the_flow(cfl: float, dimension: int) -> None:
+    """A lid above a fluid at rest, and one that nearly is: boundary values carry traces through several blocks."""
+    shape = {2: (40, 24), 3: (21, 8, 17)}[dimension]
+    lid = ms.Wall(velocity=(1.0, *[0.0] * (dimension - 1)), slip="no-slip")
+
+    def program(blocks: Any = None) -> Arrays:
+        grid = ms.Grid(shape, 0.1, blocks=blocks)
+        velocity = ms.MacField(grid, boundary={"y+": lid, "x-": ms.Prescribed(lambda x, t: np.cos(3 * x + t))})
+        velocity.component(0)[...] = 1e-3
+        velocity.enforce_boundary()
+        points = programs.own_part(grid, np.random.default_rng(1).random((200, dimension)) * np.array(shape) * grid.spacing)
+        ms.grid.trace(points, velocity, cfl * grid.spacing)
+        ms.grid.advect(velocity, velocity, cfl * grid.spacing, method="maccormack")
+        parts = {f"velocity {d}": u for d, u in enumerate(velocity.gather() or ())}
+        return {"points": programs.put_together(grid, points), **parts}
+
+    for cut in CUTS:
+        found, *_ = ms.parallel.run_threads(int(np.prod(cut[dimension])), poisoned(program, cut[dimension]))
+        require_same(found, program())
+
+
 def test_particles_that_ranks_add_on_their_own_get_different_ids() -> None:
     def program() -> np.ndarray:
         grid = ms.Grid((32, 8), 0.1)

@@ -134,18 +134,43 @@ void HaloPlan<D>::for_each_line(const Lines& lines, Index begin, Index end, Body
 
 template <int D>
 void HaloPlan<D>::exchange_together(int axis, std::span<const HaloArray<D>> arrays) {
-  if (arrays.empty() || !arrays[0].plan->shared(axis)) return;
+  exchange_axes(axis, axis + 1, arrays);
+}
+
+template <int D>
+void HaloPlan<D>::exchange_together(std::span<const HaloArray<D>> arrays) {
+  bool independent = true;
   for (const HaloArray<D>& a : arrays)
-    if (a.plan->poisons_) a.plan->poison(axis, a.first, a.size);
-  if (!arrays[0].plan->layout_.block.own_neighbour(axis)) {
-    pass_messages(axis, arrays);
-    return;
+    independent = independent && !a.plan->layout_.corners && a.plan->layout_.on_side == std::array<int, D>{};
+  if (independent)
+    exchange_axes(0, D, arrays);
+  else
+    for (int d = 0; d < D; ++d) exchange_axes(d, d + 1, arrays);
+}
+
+/// Axes [begin, end), none of which carries what came along another one.
+template <int D>
+void HaloPlan<D>::exchange_axes(int begin, int end, std::span<const HaloArray<D>> arrays) {
+  if (arrays.empty()) return;
+  const HaloPlan& any = *arrays[0].plan;
+  std::array<PassedSide, 2 * D> sides;
+  std::size_t count = 0;
+  for (int axis = begin; axis < end; ++axis) {
+    if (!any.shared(axis)) continue;
+    for (const HaloArray<D>& a : arrays)
+      if (a.plan->poisons_) a.plan->poison(axis, a.first, a.size);
+    if (any.layout_.block.own_neighbour(axis)) {
+      for (const HaloArray<D>& a : arrays) {
+        const Lines& lines = a.plan->axes_[static_cast<std::size_t>(axis)].copy_lines;
+        parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
+                     [&](Index first, Index last) { a.plan->copy_lines(axis, a.first, a.size, first, last); });
+      }
+      continue;
+    }
+    for (const int upper : {0, 1})
+      if (any.shared(axis, upper)) sides[count++] = {axis, upper};
   }
-  for (const HaloArray<D>& a : arrays) {
-    const Lines& lines = a.plan->axes_[static_cast<std::size_t>(axis)].copy_lines;
-    parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
-                 [&](Index begin, Index end) { a.plan->copy_lines(axis, a.first, a.size, begin, end); });
-  }
+  if (count > 0) pass_messages(std::span(sides).first(count), arrays);
 }
 
 /// The ghosts beyond the shared sides of an axis, and beside them those beyond other axes.
@@ -207,56 +232,52 @@ std::byte* HaloPlan<D>::move_layers(int axis, std::byte* first, std::size_t size
 }
 
 template <int D>
-void HaloPlan<D>::pass_messages(int axis, std::span<const HaloArray<D>> arrays) {
+void HaloPlan<D>::pass_messages(std::span<const PassedSide> sides, std::span<const HaloArray<D>> arrays) {
   const HaloPlan& any = *arrays[0].plan;
-  const auto crossing = [&](const HaloArray<D>& a, int upper) -> const Crossing& {
-    return a.plan->axes_[static_cast<std::size_t>(axis)].sides[static_cast<std::size_t>(upper)];
+  const auto crossing = [](const HaloArray<D>& a, const PassedSide& side) -> const Crossing& {
+    return a.plan->axes_[static_cast<std::size_t>(side.axis)].sides[static_cast<std::size_t>(side.upper)];
   };
-  std::array<Message, 2> outgoing{}, incoming{};
-  std::size_t count = 0, total = 0;
-  for (int upper : {0, 1}) {
-    if (!any.shared(axis, upper)) continue;
+  std::array<Message, 2 * D> outgoing{}, incoming{};
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const auto [axis, upper] = sides[i];
     const int neighbour = any.layout_.block.neighbour[static_cast<std::size_t>(2 * axis + upper)];
     // Messages that go up and down between the same two blocks differ in their tag.
-    Message &out = outgoing[count], &in = incoming[count];
-    ++count;
-    out = {neighbour, 2 * axis + upper, nullptr, 0};
-    in = {neighbour, 2 * axis + 1 - upper, nullptr, 0};
+    outgoing[i] = {neighbour, 2 * axis + upper, nullptr, 0};
+    incoming[i] = {neighbour, 2 * axis + 1 - upper, nullptr, 0};
     for (const HaloArray<D>& a : arrays) {
-      out.bytes += a.plan->message_bytes(axis, crossing(a, upper).sent, a.size);
-      in.bytes += a.plan->message_bytes(axis, crossing(a, upper).received, a.size);
+      outgoing[i].bytes += a.plan->message_bytes(axis, crossing(a, sides[i]).sent, a.size);
+      incoming[i].bytes += a.plan->message_bytes(axis, crossing(a, sides[i]).received, a.size);
     }
-    total += out.bytes + in.bytes;
+    total += outgoing[i].bytes + incoming[i].bytes;
   }
   std::byte* next = any.communicator_->buffer(total);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < sides.size(); ++i) {
     outgoing[i].data = next;
     incoming[i].data = next + outgoing[i].bytes;
     next += outgoing[i].bytes + incoming[i].bytes;
   }
-  const auto each_side = [&](auto&& visit) {
+  {
     const auto packing = any.communicator_->packing();
-    std::size_t i = 0;
-    for (int upper : {0, 1})
-      if (any.shared(axis, upper)) visit(upper, i++);
-  };
-  each_side([&](int upper, std::size_t i) {
-    std::byte* message = outgoing[i].data;
-    for (const HaloArray<D>& a : arrays) {
-      const Crossing& c = crossing(a, upper);
-      message = a.plan->move_layers(axis, a.first, a.size, c.send, c.sent, message,
-                                    [](const std::byte* at, std::byte* to, std::size_t n) { copy_run(to, at, n); });
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      std::byte* message = outgoing[i].data;
+      for (const HaloArray<D>& a : arrays) {
+        const Crossing& c = crossing(a, sides[i]);
+        message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.send, c.sent, message,
+                                      [](const std::byte* at, std::byte* to, std::size_t n) { copy_run(to, at, n); });
+      }
     }
-  });
-  any.communicator_->exchange(std::span(outgoing).first(count), std::span(incoming).first(count));
-  each_side([&](int upper, std::size_t i) {
+  }
+  any.communicator_->exchange(std::span(outgoing).first(sides.size()), std::span(incoming).first(sides.size()));
+  const auto packing = any.communicator_->packing();
+  for (std::size_t i = 0; i < sides.size(); ++i) {
     std::byte* message = incoming[i].data;
     for (const HaloArray<D>& a : arrays) {
-      const Crossing& c = crossing(a, upper);
-      message = a.plan->move_layers(axis, a.first, a.size, c.receive, c.received, message,
+      const Crossing& c = crossing(a, sides[i]);
+      message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.receive, c.received, message,
                                     [](std::byte* at, const std::byte* from, std::size_t n) { copy_run(at, from, n); });
     }
-  });
+  }
 }
 
 template class HaloPlan<2>;

@@ -68,17 +68,16 @@ class HaloPlan {
     const HaloArray<D> array(*this, first);
     exchange_together(axis, {&array, 1});
   }
-  /// All axes, in order.
+  /// All axes, in order; at once where no array has edges, corners or shared samples, which go from axis to axis.
   template <class T>
   void exchange(T* first) const {
-    for (int d = 0; d < D; ++d) exchange(d, first);
+    const HaloArray<D> array(*this, first);
+    exchange_together({&array, 1});
   }
 
   /// The same for several arrays of one block, of any places and types, in one message for each side.
   static void exchange_together(int axis, std::span<const HaloArray<D>> arrays);
-  static void exchange_together(std::span<const HaloArray<D>> arrays) {
-    for (int d = 0; d < D; ++d) exchange_together(d, arrays);
-  }
+  static void exchange_together(std::span<const HaloArray<D>> arrays);
 
   /// The copies of an axis > 0 around which the block is its own neighbour, in one layer across axis 0.
   template <class T>
@@ -130,7 +129,12 @@ class HaloPlan {
   template <class Move>
   std::byte* move_layers(int axis, std::byte* first, std::size_t size, Index layer, Index layers, std::byte* message,
                          Move&& move) const;
-  static void pass_messages(int axis, std::span<const HaloArray<D>> arrays);
+  /// One of the sides that are passed at once.
+  struct PassedSide {
+    int axis, upper;
+  };
+  static void exchange_axes(int begin, int end, std::span<const HaloArray<D>> arrays);
+  static void pass_messages(std::span<const PassedSide> sides, std::span<const HaloArray<D>> arrays);
 
   HaloLayout<D> layout_;
   bool poisons_ = false;

@@ -15,7 +15,6 @@ from support.runs.on_ranks import assert_same_results, scene_of_the_page
 
 import meniscus as ms
 from meniscus import scenes
-from meniscus.numerics.solve import order_free_sums
 from meniscus.scenes.interrupts import Terminated
 from meniscus.scenes.run_ranks import run_together, threads_of_rank
 
@@ -55,10 +54,9 @@ def run(name: str, embers: Path, out: Path, frames: int | None = None, **options
     """Run a scene, or its first frames only; returns the last frame."""
     scene = scenes.find(str(embers) if name == "embers" else name)(**PARAMETERS[name])
     last = None
-    with order_free_sums():
-        for last in scenes.frames(scene, out, **options):
-            if frames is not None and last.number == frames:
-                break
+    for last in scenes.frames(scene, out, **options):
+        if frames is not None and last.number == frames:
+            break
     return last
 
 

@@ -17,13 +17,13 @@ class BlockCells {
     strides_ = c_strides<D>(padded);
     size_ = product<D>(padded);
     for (const Index s : strides_) origin_ += ghosts_ * s;
-    if (ghosts_ > 0)
-      plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_, false}, grid.communicator());
+    if (ghosts_ > 0) plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_, false}, grid.communicator());
   }
 
   Index size() const { return size_; }
   const Coord<D>& strides() const { return strides_; }
-  /// Calls body(cell of the block, its place, its index in a window around the block) for all cells, in parallel by `grain` cells.
+  /// Calls body(cell of the block, its place, its index in a window around the block) for all cells, in parallel by `grain`
+  /// cells.
   template <class Body>
   void for_each(const grid::SearchWindow<D>& window, Index grain, Body&& body) const {
     const Coord<D>& n = grid_.local_shape();

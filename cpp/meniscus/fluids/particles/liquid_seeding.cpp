@@ -147,8 +147,8 @@ class Candidates {
     mark_inside();
   }
 
-  /// Of the candidates in each cell, keeps as many as the cell lacks: in empty parts first. `positions`: of all particles that may
-  /// lie in the cells.
+  /// Of the candidates in each cell, keeps as many as the cell lacks: in empty parts first. `positions`: of all particles that
+  /// may lie in the cells.
   void keep_missing(const T* positions, Index particles) {
     if (particles == 0 || touched_.size == 0) return;
     const auto slot = workspace_.take<std::int32_t>(cells_.count());
@@ -250,14 +250,13 @@ struct RowCount {
   Index row, first_cell, count;
 };
 
-/// Collective: gives new particles, which are in the order of their cells, ids in that order among those of all blocks. Returns the
-/// number of all.
+/// Collective: gives new particles, which are in the order of their cells, ids in that order among those of all blocks. Returns
+/// the number of all.
 template <int D>
 Index number_by_rows(grid::ParticleSet& particles, Index first, const std::vector<RowCount>& own, const grid::Grid<D>& grid) {
   std::vector<RowCount> all = parallel::gather_lists(*grid.communicator(), own);
-  std::sort(all.begin(), all.end(), [](const RowCount& a, const RowCount& b) {
-    return a.row != b.row ? a.row < b.row : a.first_cell < b.first_cell;
-  });
+  std::sort(all.begin(), all.end(),
+            [](const RowCount& a, const RowCount& b) { return a.row != b.row ? a.row < b.row : a.first_cell < b.first_cell; });
   auto* ids = reinterpret_cast<Index*>(particles.ids().data.data()) + first;
   const Index base = particles.next_id() - (particles.size() - first);
   Index next = base;
@@ -365,8 +364,8 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& levelset, const Liq
     const auto x = workspace.take<T>(n * D);
     const auto values = workspace.take<T>(n);
     for (Index i = 0; i < n * D; ++i) x.data()[i] = static_cast<T>(points[i]);
-    grid::sample_points(levelset.layout(), static_cast<const T*>(levelset.storage().data()), x.data(), n, grid::Interpolation::linear,
-                        0.0, values.data());
+    grid::sample_points(levelset.layout(), static_cast<const T*>(levelset.storage().data()), x.data(), n,
+                        grid::Interpolation::linear, 0.0, values.data());
     for (Index i = 0; i < n; ++i) flags[i] = values.data()[i] <= 0;
   };
   return seed_liquid<T, D>(particles, levelset, inside, seeding, solid, workspace);

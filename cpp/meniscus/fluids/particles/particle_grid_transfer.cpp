@@ -140,7 +140,8 @@ MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, in
 
 template <bool affine, class T, int D>
 void scatter_all(const Columns<T, D>& own, const Columns<T, D>& ghosts, const grid::Grid<D>& grid,
-                 const grid::ScatteredCells<D>& cells, const std::array<const grid::FieldLayout<D>*, D>& layouts, const std::array<T*, D>& pairs) {
+                 const grid::ScatteredCells<D>& cells, const std::array<const grid::FieldLayout<D>*, D>& layouts,
+                 const std::array<T*, D>& pairs) {
   std::array<Coord<D>, D> strides;
   for (std::size_t d = 0; d < D; ++d) strides[d] = c_strides<D>(layouts[d]->padded());
   std::array<T*, D> origins;

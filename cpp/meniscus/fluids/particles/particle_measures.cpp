@@ -67,7 +67,8 @@ double sum_of_squares(parallel::Communicator& communicator, grid::ParticleSet& p
             double squares[row];
             for (Index first = begin; first < end; first += row) {
               const Index count = std::min(row, end - first);
-              for (Index k = 0; k < count; ++k) squares[k] = static_cast<double>(v[first + k]) * static_cast<double>(v[first + k]);
+              for (Index k = 0; k < count; ++k)
+                squares[k] = static_cast<double>(v[first + k]) * static_cast<double>(v[first + k]);
               lanes.add(squares, static_cast<int>(count));
             }
           });

@@ -207,10 +207,10 @@ Index reach_of(double distance) { return static_cast<Index>(std::floor(distance 
 /// How far an evaluation looks, in cells.
 template <int D>
 struct Reaches {
-  Index reach;   ///< a cell without particles within this is air
-  Index deep;    ///< a cell with full cells all around as far as this is deep liquid
-  bool gaps;     ///< spheres that leave gaps: there is no deep liquid
-  Index kernel;  ///< around a particle, for its kernel
+  Index reach;    ///< a cell without particles within this is air
+  Index deep;     ///< a cell with full cells all around as far as this is deep liquid
+  bool gaps;      ///< spheres that leave gaps: there is no deep liquid
+  Index kernel;   ///< around a particle, for its kernel
   Index carried;  ///< for the fit of distances
 
   explicit Reaches(const ParticleSurfaceOptions& options, double h) {
@@ -346,8 +346,8 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   WindowParticles<D> around(grid, reaches.layers());
   around.template gather<T>(particles, options.carried, workspace);
   const BlockCells<D> cells(grid);
-  const Evaluation<D> evaluation{grid,           around.cells(),      options.radius / h, options.support / h,
-                                 options.band / h, around.distances(), cells};
+  const Evaluation<D> evaluation{
+      grid, around.cells(), options.radius / h, options.support / h, options.band / h, around.distances(), cells};
 
   const auto values = workspace.take<double>(cells.size());
   evaluate(evaluation, options.method, reaches, around.count(), values.data(), workspace);

@@ -44,7 +44,8 @@ void WindowParticles<D>::gather(grid::ParticleSet& particles, bool carried, Work
   count_ = own + (ghosts ? ghosts->size() : 0);
   positions_ = workspace.take<double>(count_ * D);
   if (carried) distances_ = workspace.take<double>(count_);
-  const Reader<T, D> of_own{grid_, grid::particle_positions<T, D>(particles), own_distances, positions_.data(), distances_.data()};
+  const Reader<T, D> of_own{grid_, grid::particle_positions<T, D>(particles), own_distances, positions_.data(),
+                            distances_.data()};
   if (!ghosts) {
     starts_ = std::move(own_starts);
     parallel_for(0, own, 4096, [&](Index begin, Index end) {
@@ -73,8 +74,8 @@ void WindowParticles<D>::gather(grid::ParticleSet& particles, bool carried, Work
   });
 }
 
-#define MENISCUS_INSTANTIATE(D)      \
-  template class WindowParticles<D>; \
+#define MENISCUS_INSTANTIATE(D)                                                          \
+  template class WindowParticles<D>;                                                     \
   template void WindowParticles<D>::gather<float>(grid::ParticleSet&, bool, Workspace&); \
   template void WindowParticles<D>::gather<double>(grid::ParticleSet&, bool, Workspace&);
 MENISCUS_INSTANTIATE(2)

@@ -13,8 +13,8 @@ class WindowParticles {
   /// `layers`: of cells around the block, along the axes that are cut.
   WindowParticles(const grid::Grid<D>& grid, Index layers) : grid_(grid), window_(grid, layers), layers_(layers) {}
 
-  /// Collective. Reads the particles, which are sorted by cell, and those of other blocks. `carried`: with their distances (column
-  /// 'distance').
+  /// Collective. Reads the particles, which are sorted by cell, and those of other blocks. `carried`: with their distances
+  /// (column 'distance').
   template <class T>
   void gather(grid::ParticleSet& particles, bool carried, Workspace& workspace);
 

@@ -10,9 +10,9 @@
 
 namespace meniscus::grid {
 
-/// Collective: answers[i] is the answer to questions[i], of the block that has cell_of(question). `answer(questions, n, answers)` is
-/// called once on every block, with n = 0 too, and may be collective itself. Where the grid is not cut, or all places of all blocks
-/// are their own, the given arrays are passed on.
+/// Collective: answers[i] is the answer to questions[i], of the block that has cell_of(question). `answer(questions, n, answers)`
+/// is called once on every block, with n = 0 too, and may be collective itself. Where the grid is not cut, or all places of all
+/// blocks are their own, the given arrays are passed on.
 template <int D, class Question, class Answer, class CellOf, class Body>
 void ask_owners(const Grid<D>& grid, const Question* questions, Index n, Answer* answers, CellOf&& cell_of, Body&& answer) {
   static_assert(std::is_trivially_copyable_v<Question> && std::is_trivially_copyable_v<Answer>);

@@ -14,11 +14,7 @@ template <int D>
 class SearchWindow {
  public:
   SearchWindow(const Grid<D>& grid, Index layers)
-      : begin_(grid.first_cell()),
-        shape_(grid.local_shape()),
-        block_begin_(begin_),
-        block_shape_(shape_),
-        cells_(grid.shape()) {
+      : begin_(grid.first_cell()), shape_(grid.local_shape()), block_begin_(begin_), block_shape_(shape_), cells_(grid.shape()) {
     for (int axis = 0; axis < D; ++axis) {
       const auto d = static_cast<std::size_t>(axis);
       if (!grid.block().cut(axis)) continue;
@@ -50,7 +46,9 @@ class SearchWindow {
   /// Layers by which a place along an axis lies beyond the block, on the side where that is less.
   Index layers_beyond(int axis, Index place) const {
     const auto d = static_cast<std::size_t>(axis);
-    const auto beyond = [&](Index c) { return std::max({Index{0}, block_begin_[d] - c, c - (block_begin_[d] + block_shape_[d]) + 1}); };
+    const auto beyond = [&](Index c) {
+      return std::max({Index{0}, block_begin_[d] - c, c - (block_begin_[d] + block_shape_[d]) + 1});
+    };
     const Index c = cell(axis, place);
     return around_[d] ? std::min({beyond(c), beyond(c - cells_[d]), beyond(c + cells_[d])}) : beyond(c);
   }
@@ -77,8 +75,8 @@ struct CellParticles {
 };
 
 /// Calls body(i, x, scale) for the particles and images in the cells whose offset from `cell` is at most `reach` along each axis
-/// and at least `from` along one, all of which are in the window; x is where the particle, or its image, is, and scale is -1 along axes that are mirrored,
-/// else 1.
+/// and at least `from` along one, all of which are in the window; x is where the particle, or its image, is, and scale is -1
+/// along axes that are mirrored, else 1.
 template <int D, class Body>
 MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const Coord<D>& cell, Index from, Index reach,
                                        Body&& body) {
@@ -95,8 +93,8 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
     }
   // Whether the cells of a row follow each other, in the domain and in the window.
   const Index middle = window.place(D - 1, cell[D - 1]);
-  const bool inside = cell[D - 1] >= reach && cell[D - 1] + reach < grid.shape()[D - 1] && middle >= reach &&
-                      middle + reach < n[D - 1];
+  const bool inside =
+      cell[D - 1] >= reach && cell[D - 1] + reach < grid.shape()[D - 1] && middle >= reach && middle + reach < n[D - 1];
   const auto row = [&](const CellImage& i0, const CellImage* i1, bool outer) {
     const Index first = (i1 ? i0.cell * n[D == 3 ? 1 : 0] + i1->cell : i0.cell) * n[D - 1];
     const auto& last = images[D - 1];

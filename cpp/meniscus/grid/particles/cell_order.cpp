@@ -50,7 +50,8 @@ void set_starts(const Index* cells, Index n, Index count, Index* starts) {
 }  // namespace
 
 template <class T, int D>
-void order_by_cell(ParticleSet& particles, const Grid<D>& grid, const CellWindow<D>& window, Index* starts, Workspace& workspace) {
+void order_by_cell(ParticleSet& particles, const Grid<D>& grid, const CellWindow<D>& window, Index* starts,
+                   Workspace& workspace) {
   const T* const x = particle_positions<T, D>(particles);
   const Index n = particles.size();
   const Index bad = first_not_finite(x, n * D);

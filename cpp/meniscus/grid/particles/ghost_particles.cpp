@@ -97,9 +97,9 @@ ParticleSet ghost_particles(const ParticleSet& own, const Index* starts, const G
   return ghosts;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                                   \
-  template void require_in_window<D>(const ParticleSet&, const Grid<D>&, const CellWindow<D>&); \
-  template ParticleSet ghost_particles<D>(const ParticleSet&, const Index*, const Grid<D>&, Index, GhostsAround,                  \
+#define MENISCUS_INSTANTIATE(D)                                                                                  \
+  template void require_in_window<D>(const ParticleSet&, const Grid<D>&, const CellWindow<D>&);                  \
+  template ParticleSet ghost_particles<D>(const ParticleSet&, const Index*, const Grid<D>&, Index, GhostsAround, \
                                           std::initializer_list<const char*>, Workspace&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

@@ -14,7 +14,8 @@ inline std::size_t bytes_of_row(const ParticleSet& particles, const std::vector<
   return bytes;
 }
 
-inline void pack_row(const ParticleSet& particles, const std::vector<std::size_t>& columns, Index i, std::vector<std::byte>& bytes) {
+inline void pack_row(const ParticleSet& particles, const std::vector<std::size_t>& columns, Index i,
+                     std::vector<std::byte>& bytes) {
   for (const std::size_t k : columns) {
     const ParticleColumn& c = particles.columns()[k];
     const std::byte* row = c.data.data() + i * c.row_bytes();

@@ -6,8 +6,9 @@
 namespace meniscus::grid {
 
 /// Collective: hands every particle to the block in which it lies, with its id and all columns, and orders those of each block by
-/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. Particles that blocks have added on
-/// their own get ids that no other particle has, in the order of the blocks. Returns how many particles this block has given away.
+/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. Particles that blocks have added
+/// on their own get ids that no other particle has, in the order of the blocks. Returns how many particles this block has given
+/// away.
 ///
 /// Two gathers, and one message for each pair of blocks between which particles move.
 ///

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 #include <limits>
@@ -35,7 +36,7 @@ Reach check_arguments(const Grid<D>& grid, MacField<T, D>& velocity, double dt, 
     require_finite(velocity);
     require(false, "velocity must be finite, but a sample of another block is not");
   }
-  return {speed.faces * dt / grid.spacing(), speed.with_ghosts * dt / grid.spacing()};
+  return {speed.faces * dt / grid.spacing(), trace_reach(velocity, speed.with_ghosts, dt / grid.spacing(), 0.0, time)};
 }
 
 /// How far from a sample the velocity is asked for; upwind blocks do not trace.
@@ -150,7 +151,7 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
             sum);
   }
   field.fill_ghosts(time);
-  const double cfl = max_component_speeds(velocity).with_ghosts * std::abs(k);
+  const double cfl = trace_reach(velocity, max_component_speeds(velocity).with_ghosts, std::abs(k), 0.0, time);
   const auto velocity_far = far_values(velocity, velocity_reach(options, cfl), time);
   FarValues<D> far;
   far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);

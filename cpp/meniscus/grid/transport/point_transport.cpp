@@ -8,6 +8,7 @@
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 
@@ -195,24 +196,6 @@ void move_in_block(const VelocitySource<T, D>& source, const Grid<D>& grid, cons
   });
 }
 
-/// The same with samples of other blocks, as far away as any trace of any block goes. Boundary values may be faster than what
-/// faces have, so that the reach of the traces is known when they have been made.
-template <class T, int D>
-void move_far(const MacField<T, D>& velocity, double reach, const T* points, Index n, const Motion& motion, double time,
-              T* result) {
-  parallel::Communicator& communicator = *velocity.grid().communicator();
-  for (bool lost = true; lost; reach = 2.0 * reach + 4.0) {
-    const auto far = far_values(velocity, reach, time);
-    lost = false;
-    try {
-      move_in_block(VelocitySource<T, D>(velocity, time, far.data()), velocity.grid(), points, n, motion, result);
-    } catch (const OutsideGhosts&) {
-      lost = true;
-    }
-    lost = parallel::global_any(communicator, lost);
-  }
-}
-
 }  // namespace
 
 template <class T, int D>
@@ -266,18 +249,16 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const Grid<D>& grid = velocity.grid();
-  const double traced = farthest_stage(trace) * max_component_speeds(velocity).with_ghosts * std::abs(dt) / grid.spacing();
   const Motion motion{dt, runge_kutta(trace), outside};
+  const double speed = max_component_speeds(velocity).with_ghosts;
+  const double asked = farthest_stage(trace) * std::abs(dt) / grid.spacing();
   const auto result = workspace.take<T>(n * D);
   ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
                    [&](const T* x, Index count, Point<T, D>* to) {
-                     T* moved = reinterpret_cast<T*>(to);
-                     if (grid.block().cut()) {
-                       move_far(velocity, traced + farthest_outside<T, D>(grid, x, count), x, count, motion, time, moved);
-                     } else {
-                       const auto far = far_values(velocity, traced, time);
-                       move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion, moved);
-                     }
+                     const double outside_by = grid.block().cut() ? farthest_outside<T, D>(grid, x, count) : 0.0;
+                     const auto far = far_values(velocity, trace_reach(velocity, speed, asked, outside_by, time), time);
+                     move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion,
+                                   reinterpret_cast<T*>(to));
                    });
   const NoInterrupts commit;
   std::copy_n(result.data(), n * D, points);

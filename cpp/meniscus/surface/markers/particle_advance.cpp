@@ -36,7 +36,17 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
   parallel_for(0, band.size, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) *view.at(index_of<D>(band.index[i], strides)) = values.data()[i];
   });
-  return parallel::global_sum(*phi.grid().communicator(), band.size);
+  if (!phi.grid().block().cut()) return band.size;
+  // Samples on the side between two blocks count once.
+  Index carried = 0;
+  for (Index i = 0; i < band.size; ++i) {
+    const Coord<D> c = index_of<D>(band.index[i], strides);
+    bool copy = false;
+    for (std::size_t d = 0; d < D; ++d)
+      copy |= c[d] == 0 && phi.stagger().on_side[d] == 1 && phi.grid().first_cell()[d] > 0;
+    carried += !copy;
+  }
+  return parallel::global_sum(*phi.grid().communicator(), carried);
 }
 
 template <class T, int D>

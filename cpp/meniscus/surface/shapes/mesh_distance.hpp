@@ -76,8 +76,8 @@ class MeshDistance {
   bool inside_by_winding_number(const mesh::Point& p) const;
   double round_off(const mesh::Point& p) const;
   template <class T>
-  void sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, Coord<3> low, Coord<3> high,
-                    double band) const;
+  void sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, const Coord<3>& low,
+                    const Coord<3>& high, double band) const;
 
   std::shared_ptr<const Connectivity> connectivity_;
   std::shared_ptr<const Geometry> geometry_;

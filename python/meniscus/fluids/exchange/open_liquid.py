@@ -232,7 +232,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             raise ValueError(f"volume must not be negative, not {volume:g}")
         filling = self.surface.would_change(phi, filled=True)
         holds = self._cells_of(phi)
-        count = sum(self.grid.comm.gather(len(holds)))
+        count = self.grid.comm.total(len(holds))
         if volume and not count:
             raise ValueError("region must hold the centre of a cell, so that there is liquid to receive the volume")
         nodes, before = self._outside(solid), np.array(self.momentum())
@@ -395,7 +395,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         volumes = math.pi * r**2 if self.grid.dimension == 2 else 4.0 / 3.0 * math.pi * r**3
         comm = one_rank() if replicated else self.grid.comm
         momentum = tuple(comm.exact_sum(volumes * v[:, d]) for d in range(self.grid.dimension))
-        return Drops(x, v, volumes), Exchange(sum(comm.gather(len(r))), comm.exact_sum(volumes), momentum)
+        return Drops(x, v, volumes), Exchange(comm.total(len(r)), comm.exact_sum(volumes), momentum)
 
     def _cells_of(self, region: CellField) -> npt.NDArray[np.int64]:
         """Return the C-ordered indices in the domain of the cells of the block with their centres in a region."""

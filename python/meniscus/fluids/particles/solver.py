@@ -98,7 +98,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
-        columns = {"velocity": np.empty((0, dimension), kind), "distance": np.empty(0, kind)}
+        columns: dict[str, Any] = {"velocity": np.empty((0, dimension), kind), "distance": np.empty(0, kind)}
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))

@@ -77,9 +77,7 @@ class VortexParticles(Particles):
         """Writable view (n,), m."""
         return self["radius"]
 
-    def append(
-        self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike
-    ) -> slice:
+    def append(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> slice:
         """Add particles, with `vorticity` and `radius` as for the constructor; further columns that are not given are zero. On ranks as for
         `Particles`.
 

@@ -30,8 +30,7 @@ class Particles(State):
     Columns are exposed as views. When particles are appended beyond the capacity, the columns move to new memory: old views stay valid
     but stale, and `generation` goes up. Ids are never reused, so they key random numbers (`meniscus.core.uniform`) for life.
 
-    On ranks each holds the particles of its block, once they have been handed out (`migrate`); what is told of particles is told of those of
-    the rank.
+    On ranks each holds the particles of its block, once they have been handed out (`migrate`); lengths and arrays are those of the rank.
 
     Args:
         positions: (n, 2) or (n, 3), m, float32 or float64; copied.
@@ -43,9 +42,7 @@ class Particles(State):
         TypeError, ValueError: wrong dtype or shape; positions or columns that are not finite.
     """
 
-    def __init__(
-        self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike
-    ) -> None:
+    def __init__(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> None:
         x = np.asarray(positions)
         _checks.scalar_type(x.dtype)
         if x.ndim != 2 or x.shape[1] not in (2, 3):
@@ -122,14 +119,12 @@ class Particles(State):
         self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1, 2**63))
         return self._core.column(name)
 
-    def append(
-        self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike
-    ) -> slice:
+    def append(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> slice:
         """Add particles at positions (n, dim); columns that are not given are zero. Returns the indices of those that this rank keeps.
 
         On ranks, each adds what it hands in; ids become different ones when the particles migrate. With `replicated`, all ranks hand in the
         same particles, as a script does that knows nothing of ranks, and each particle is kept once, with the id that it has on one rank:
-        by the rank in whose block of `grid` it lies, or without a grid by any of the ranks in use, until `migrate` hands it to the right one.
+        by the rank in whose block of `grid` it lies; without a grid by any of the ranks in use, until they migrate.
 
         Args:
             positions: m.

@@ -2,6 +2,7 @@
 // in which neighbours are searched.
 #include "cut_domains.hpp"
 
+#include "meniscus/grid/blocks/block_map.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
@@ -62,9 +63,9 @@ void check_ghosts(const CutDomain<D>& domain) {
     order_by_cell<double, D>(particles, grid, block, starts.data(), workspace);
     for (const bool around : {false, true})
       for (const Index layers : {1, 2, 6, 40}) {
-        const ParticleSet ghosts =
-            ghost_particles<D>(particles, starts.data(), grid, layers,
-                               around ? GhostsAround::periodic_axes_go_on : GhostsAround::sides_of_domain_end, {"tag"}, workspace);
+        const ParticleSet ghosts = ghost_particles<D>(
+            particles, starts.data(), grid, layers,
+            around ? GhostsAround::periodic_axes_go_on : GhostsAround::sides_of_domain_end, {"tag"}, workspace);
         const auto* ids = reinterpret_cast<const Index*>(ghosts.ids().data.data());
         std::vector<Index> found(ids, ids + ghosts.size()), expected;
         for (Index id = 0; id < number; ++id) {
