@@ -16,7 +16,7 @@ void bind_liquid_scalar(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
       "liquid_faces",
-      [](const F& liquid, int axis, const py::array& mask) {
+      [](F& liquid, int axis, const py::array& mask) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
         auto* out = mask_of(mask, "mask", product<D>(faces), true);

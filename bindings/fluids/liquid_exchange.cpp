@@ -70,7 +70,7 @@ void bind_face_exchange(py::module_& m) {
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("values"), py::arg("weights"));
   m.def(
       "give_to_region",
-      [](M& velocity, F& levelset, const Mask& outside, const F& region, const std::array<py::array, D>& before, double volume,
+      [](M& velocity, F& levelset, const Mask& outside, F& region, const std::array<py::array, D>& before, double volume,
          const std::array<double, D>& given) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto b = face_values_of<double, D>(before, "before", levelset.extents());
@@ -132,7 +132,7 @@ void bind_drop_exchange(py::module_& m) {
       py::arg("region"), py::arg("gathered"), py::arg("workspace"));
   m.def(
       "find_room",
-      [](const F& levelset, Solid solid, const py::array& positions, const py::array& volumes) {
+      [](F& levelset, Solid solid, const py::array& positions, const py::array& volumes) {
         const double* v = data_of<double>(volumes, "volumes");
         const double* x = data_of<double>(positions, "positions", volumes.size() * D);
         const auto room =

@@ -108,16 +108,16 @@ void bind_liquid_seeding(py::module_& m) {
   bind_region_type<3>(m, "LiquidRegion3");
   m.def(
       "largest_value",
-      [](grid::ParticleSet& p, const std::string& column) {
-        return interruptible([&] { return fluids::largest_value(p, column); });
+      [](parallel::Communicator& c, grid::ParticleSet& p, const std::string& column) {
+        return interruptible([&] { return fluids::largest_value(c, p, column); });
       },
-      py::arg("particles"), py::arg("column"));
+      py::arg("communicator"), py::arg("particles"), py::arg("column"));
   m.def(
       "sum_of_squares",
-      [](grid::ParticleSet& p, const std::string& column) {
-        return interruptible([&] { return fluids::sum_of_squares(p, column); });
+      [](parallel::Communicator& c, grid::ParticleSet& p, const std::string& column) {
+        return interruptible([&] { return fluids::sum_of_squares(c, p, column); });
       },
-      py::arg("particles"), py::arg("column"));
+      py::arg("communicator"), py::arg("particles"), py::arg("column"));
 }
 
 }  // namespace meniscus::bindings

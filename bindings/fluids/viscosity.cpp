@@ -8,8 +8,8 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, const grid::Field<T, D>* viscosity_field,
-                                                      const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
+fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, grid::Field<T, D>* viscosity_field,
+                                                      const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>* liquid,
                                                       double air_viscosity, double air_density, double time) {
   return {viscosity, viscosity_field, solid, liquid, air_viscosity, air_density, time};
 }

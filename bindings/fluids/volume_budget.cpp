@@ -15,6 +15,10 @@ py::array_t<double> volumes_array(const ComponentVolumes& values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
+py::array_t<Index> counts_array(const std::vector<Index>& values) {
+  return py::array_t<Index>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
 /// Sides of the domain: axis, and whether it is the upper one.
 using Sides = std::vector<std::pair<int, bool>>;
 
@@ -118,19 +122,28 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
 }
 
 template <int D>
-void bind_component_particles(py::module_& m) {
+void bind_component_counts(py::module_& m) {
+  m.def(
+      "count_component_cells",
+      [](const grid::Grid<D>& grid, const py::array& labels, Index parts) {
+        const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
+        const auto n = static_cast<std::size_t>(parts);
+        std::vector<Index> cells(n), first(n);
+        interruptible([&] { fluids::count_component_cells<D>(grid, l, cells, first); });
+        return py::make_tuple(counts_array(cells), counts_array(first));
+      },
+      py::arg("grid"), py::arg("labels"), py::arg("parts"));
   m.def(
       "count_component_particles",
       [](grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
-        py::array_t<Index> counts(static_cast<py::ssize_t>(parts));
-        const std::span<Index> to(counts.mutable_data(), static_cast<std::size_t>(parts));
+        std::vector<Index> to(static_cast<std::size_t>(parts));
         const bool single = particles.positions().type == grid::ColumnType::float32;
         interruptible([&] {
           single ? fluids::count_component_particles<float, D>(particles, grid, l, to)
                  : fluids::count_component_particles<double, D>(particles, grid, l, to);
         });
-        return counts;
+        return counts_array(to);
       },
       py::arg("particles"), py::arg("grid"), py::arg("labels"), py::arg("parts"));
 }
@@ -181,20 +194,8 @@ void bind_volume_budget(py::module_& m) {
   bind_measure<double, 2>(m);
   bind_measure<float, 3>(m);
   bind_measure<double, 3>(m);
-  bind_component_particles<2>(m);
-  bind_component_particles<3>(m);
-  m.def(
-      "count_component_cells",
-      [](const py::array& labels, Index parts) {
-        const auto* l = data_of<std::int32_t>(labels, "labels");
-        py::array_t<Index> cells(static_cast<py::ssize_t>(parts));
-        py::array_t<Index> first(static_cast<py::ssize_t>(parts));
-        const auto n = static_cast<std::size_t>(parts);
-        const std::span<Index> counts(cells.mutable_data(), n), starts(first.mutable_data(), n);
-        interruptible([&] { fluids::count_component_cells(l, labels.size(), counts, starts); });
-        return py::make_tuple(cells, first);
-      },
-      py::arg("labels"), py::arg("parts"));
+  bind_component_counts<2>(m);
+  bind_component_counts<3>(m);
   bind_volume_budget_type<2>(m, "VolumeBudget2");
   bind_volume_budget_type<3>(m, "VolumeBudget3");
 }

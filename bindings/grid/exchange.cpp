@@ -2,6 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/grid/particles/particle_numbering.hpp"
 #include "meniscus/grid/strips/owned_samples.hpp"
 #include "meniscus/parallel/field_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -86,11 +87,8 @@ void bind_field_functions(py::module_& m) {
             low = std::min(low, static_cast<double>(v));
             high = std::max(high, static_cast<double>(v));
           });
-          parallel::Communicator& c = *f.grid().communicator();
-          low = parallel::global_min(c, low);
-          high = parallel::global_max(c, high);
-          if (parallel::global_any(c, !number)) low = high = std::numeric_limits<double>::quiet_NaN();
-          return std::pair(low, high);
+          if (!number) low = high = std::numeric_limits<double>::quiet_NaN();
+          return parallel::global_range(*f.grid().communicator(), low, high);
         });
       },
       py::arg("field"));
@@ -116,6 +114,12 @@ void bind_dimension(py::module_& m, const char* name) {
           },
           py::arg("arrays"))
       .def("wait", [](Exchange<D>& e) { interruptible([&] { e.wait(); }); });
+  m.def(
+      "number_new_particles",
+      [](grid::ParticleSet& p, Index first, const grid::Grid<D>& g) {
+        interruptible([&] { grid::number_new_particles<D>(p, first, g); });
+      },
+      py::arg("particles"), py::arg("first"), py::arg("grid"));
   m.def(
       "migrate_particles",
       [](grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) {

@@ -2,6 +2,7 @@
 #include "masks.hpp"
 
 #include "meniscus/grid/particles/particle_boundary.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
 namespace meniscus::bindings {
@@ -30,6 +31,17 @@ py::array column_view(const grid::ParticleSet& p, grid::ParticleColumn& c) {
   return with(static_cast<std::uint8_t*>(nullptr));
 }
 
+template <class T, int D>
+void bind_points_in_block(py::module_& m) {
+  m.def(
+      "points_in_block",
+      [](const grid::Grid<D>& g, const py::array_t<T>& points) {
+        const std::vector<Index> own = grid::points_in_block<T, D>(g, data_of<T>(points, "points"), points.size() / D);
+        return py::array_t<Index>(static_cast<py::ssize_t>(own.size()), own.data());
+      },
+      py::arg("grid"), py::arg("points").noconvert());
+}
+
 }  // namespace
 
 void bind_particles(py::module_& m) {
@@ -51,6 +63,10 @@ void bind_particles(py::module_& m) {
   const auto sort3 = [](grid::ParticleSet& p, const grid::Grid<3>& g, Workspace& w) {
     interruptible([&] { p.sort_by_cell(g, w); });
   };
+  bind_points_in_block<float, 2>(m);
+  bind_points_in_block<double, 2>(m);
+  bind_points_in_block<float, 3>(m);
+  bind_points_in_block<double, 3>(m);
   py::class_<grid::ParticleSet>(m, "ParticleSet")
       .def(py::init<int, grid::ColumnType>(), py::arg("dimension"), py::arg("position_type"))
       .def_property_readonly("size", &grid::ParticleSet::size)
@@ -67,6 +83,12 @@ void bind_particles(py::module_& m) {
           "column", [](grid::ParticleSet& p, const std::string& name) { return column_view(p, p.column(name)); }, py::arg("name"))
       .def("add_column", &grid::ParticleSet::add_column, py::arg("name"), py::arg("type"), py::arg("width"))
       .def("append", &grid::ParticleSet::append, py::arg("n"))
+      .def(
+          "append_shared",
+          [](grid::ParticleSet& p, const py::array& numbers, Index total) {
+            return p.append_shared(data_of<Index>(numbers, "numbers"), numbers.size(), total);
+          },
+          py::arg("numbers"), py::arg("total"))
       .def("reserve", &grid::ParticleSet::reserve, py::arg("capacity"))
       .def("assign", &grid::ParticleSet::assign, py::arg("other"))
       .def(

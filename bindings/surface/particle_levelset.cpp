@@ -118,10 +118,21 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("open"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
 }
 
-template <class T, int D>
-double volume_of(const py::array& radius) {
-  const T* r = data_of<T>(radius, "radius");
-  return surface::total_volume<T, D>(r, radius.size());
+template <int D>
+void bind_total_volume(py::module_& m) {
+  m.def(
+      "total_volume",
+      [](const grid::Grid<D>& grid, const py::array& radius) {
+        const Index n = radius.size();
+        parallel::Communicator& communicator = *grid.communicator();
+        if (radius.dtype().is(py::dtype::of<float>())) {
+          const float* r = data_of<float>(radius, "radius");
+          return interruptible([&] { return surface::total_volume<float, D>(communicator, r, n); });
+        }
+        const double* r = data_of<double>(radius, "radius");
+        return interruptible([&] { return surface::total_volume<double, D>(communicator, r, n); });
+      },
+      py::arg("grid"), py::arg("radius"));
 }
 
 }  // namespace
@@ -160,14 +171,8 @@ void bind_particle_levelset(py::module_& m) {
            }),
            py::arg("distance"), py::arg("inside"), py::arg("outside"), py::arg("depth"), py::arg("removed_radius"),
            py::arg("far_radii"));
-  m.def(
-      "total_volume",
-      [](const py::array& radius, int dimension) {
-        const bool single = radius.dtype().is(py::dtype::of<float>());
-        if (dimension == 2) return single ? volume_of<float, 2>(radius) : volume_of<double, 2>(radius);
-        return single ? volume_of<float, 3>(radius) : volume_of<double, 3>(radius);
-      },
-      py::arg("radius"), py::arg("dimension"));
+  bind_total_volume<2>(m);
+  bind_total_volume<3>(m);
   bind_particle_level_set<float, 2>(m);
   bind_particle_level_set<double, 2>(m);
   bind_particle_level_set<float, 3>(m);

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.util
+import logging
 import os
 import platform
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,9 +20,12 @@ import numpy as np
 from meniscus import __version__, core, scenes
 from meniscus.numerics import hypre
 from meniscus.numerics.solve import ConvergenceError
+from meniscus.parallel import RankError, launcher
+from meniscus.parallel.communicator import resolve
 from meniscus.parallel.mpi import built_modules
 from meniscus.scenes.interrupts import Terminated
 from meniscus.scenes.progress import ProgressBar
+from meniscus.scenes.run_ranks import run_together, threads_of_rank
 from meniscus.scenes.scene import choices_of
 
 # Modules that optional parts need, and what they are for.
@@ -35,9 +40,28 @@ OPTIONAL = {
 }
 
 
+_PATIENCE = 5.0
+"""Seconds that processes which have failed wait for each other, until the first one has said why."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    code: Any = 1
+    with _silent() if launcher.launched_rank() > 0 else contextlib.nullcontext():
+        try:
+            code = _main(argv)
+        except SystemExit as exit_of_parser:
+            code = exit_of_parser.code
+            raise
+        finally:
+            if code != 0 and launcher.launched() > 1:
+                sys.stderr.flush()
+                launcher.wait_for_all(_PATIENCE)
+    return int(code)
+
+
+def _main(argv: list[str]) -> int:
     parser = _parser()
     try:
         if argv[:1] == ["run"] and len(argv) > 1 and not argv[1].startswith("-"):
@@ -48,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "scenes":
             for name, scene in scenes.SCENES.items():
                 print(f"{name:12} {scene.summary}")
+        elif options.command in ("render", "surface") and launcher.launched() > 1:
+            raise ValueError(f"meniscus {options.command} runs in one process, not in {launcher.launched()}; start it without mpirun")
         elif options.command == "render":
             return _render(options)
         elif options.command == "surface":
@@ -57,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, ImportError, ConvergenceError) as error:
+    except (ValueError, TypeError, ImportError, ConvergenceError, RankError) as error:
         print(f"meniscus: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -137,12 +163,24 @@ def _run(name: str, argv: Sequence[str]) -> int:
         every = None
     if threads is not None:
         core.set_num_threads(threads)
+
+    def run() -> scenes.Frame:
+        comm = resolve(None)
+        if threads is None and comm.size > 1:
+            core.set_num_threads(threads_of_rank(comm))
+        with ProgressBar(name) if comm.rank == 0 else contextlib.nullcontext() as bar:
+            step = None if bar is None else bar.step
+            return scenes.run(kind(**options), out, pictures=pictures, files=files, resume=resume, checkpoint_every=every, on_step=step)
+
     try:
-        with ProgressBar(name) as bar:
-            last = scenes.run(kind(**options), out, pictures=pictures, files=files, resume=resume, checkpoint_every=every, on_step=bar.step)
+        last = run_together(launcher.world(), run) if launcher.launched() > 1 else run()
     except KeyboardInterrupt as interrupt:
         print(f"interrupted{_how_to_go_on(name, argv, out)}", file=sys.stderr)
         return 143 if isinstance(interrupt, Terminated) else 130
+    except RankError as error:
+        kept = _how_to_go_on(name, argv, out) if Path(out or "", scenes.CHECKPOINT_FOLDER).is_dir() else ""
+        print(f"meniscus: {error}{kept}", file=sys.stderr)
+        return 2
     except OSError as error:
         # A folder that could not even be made or written at the start is not worth more than the reason.
         kept = _how_to_go_on(name, argv, out) if Path(out or "", scenes.CHECKPOINT_FOLDER).is_dir() else ""
@@ -155,13 +193,23 @@ def _run(name: str, argv: Sequence[str]) -> int:
     return 0
 
 
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Let one of several processes speak for all."""
+    logging.getLogger("meniscus").addHandler(logging.NullHandler())
+    logging.getLogger("meniscus").propagate = False
+    with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing):
+        yield
+
+
 def _how_to_go_on(name: str, argv: Sequence[str], out: str | None) -> str:
     """The second half of the sentence that ends a run which was broken off."""
     if out is None:
         return "; nothing was written"
     if not any(Path(out, scenes.CHECKPOINT_FOLDER).glob("checkpoint-*.h5")):
         return "; finished frames are kept"
-    command = shlex.join(["meniscus", "run", name, *(a for a in argv if a != "--resume"), "--resume"])
+    together = ["mpirun", "-n", str(launcher.launched())] if launcher.launched() > 1 else []
+    command = shlex.join([*together, "meniscus", "run", name, *(a for a in argv if a != "--resume"), "--resume"])
     return f"; finished frames are kept; go on with: {command}"
 
 

@@ -34,10 +34,16 @@ def prefix(library: str) -> Path:
 
 def mpirun(library: str, count: int, program: Path, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
     """Run a program on so many ranks; skip the test where the MPI is not installed."""
+    command, environment = on_ranks(library, count, [sys.executable, str(program), *arguments])
+    return subprocess.run(command, env=environment, cwd=TESTS, text=True, capture_output=True, timeout=seconds, check=False)
+
+
+def on_ranks(library: str, count: int, command: list[str], **variables: str) -> tuple[list[str], dict[str, str]]:
+    """Return a command that runs one on so many ranks, and its environment; skip the test where the MPI is not installed."""
     reason = missing(library)
     if reason:
         pytest.skip(reason)
     name, options = LIBRARIES[library]
-    command = [str(prefix(library) / "bin" / "mpirun"), *options, "-n", str(count), sys.executable, str(program), *arguments]
-    environment = {**os.environ, "MPI4PY_LIBMPI": str(prefix(library) / "lib" / name), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1"}
-    return subprocess.run(command, env=environment, cwd=TESTS, text=True, capture_output=True, timeout=seconds, check=False)
+    whole = [str(prefix(library) / "bin" / "mpirun"), *options, "-n", str(count), *command]
+    given = {"MPI4PY_LIBMPI": str(prefix(library) / "lib" / name), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1", **variables}
+    return whole, {**os.environ, **given}

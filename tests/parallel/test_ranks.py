@@ -210,20 +210,6 @@ def test_messages_and_bytes_are_those_of_the_closed_form() -> None:
     ms.parallel.run_threads(8, program)
 
 
-def test_reductions_take_the_rounds_of_the_closed_form() -> None:
-    def program() -> None:
-        field = ms.CellField(ms.Grid((32, 32), 1.0))
-        before = ms.parallel.traffic(field.grid.comm)
-        field.sum()
-        sent = ms.parallel.traffic(field.grid.comm) - before
-        n = field.grid.comm.size
-        assert sent.messages["gather"] == sent.total_messages == int(np.ceil(np.log2(n)))
-        assert sent.bytes["gather"] == (n - 1) * 560  # one exact sum
-
-    for count in (2, 3, 5, 8):
-        ms.parallel.run_threads(count, program)
-
-
 def test_an_exchange_in_two_parts() -> None:
     def program() -> None:
         grid = ms.Grid((24, 16), 1.0, periodic=(True, True))

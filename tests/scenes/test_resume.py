@@ -118,7 +118,7 @@ def test_checkpoint_of_another_layout_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SCHEMA", 99)
     stop_after(tmp_path, 0)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="has version 99 of the checkpoint layout, but this meniscus reads version 2; go on with"):
+    with pytest.raises(ValueError, match="has version 99 of the checkpoint layout, but this meniscus reads versions 2 and 3; go on with"):
         scenes.run(dust(), tmp_path, resume=True)
 
 

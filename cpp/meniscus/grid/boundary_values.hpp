@@ -58,8 +58,12 @@ void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const Sam
 /// stencil. It is bounded, so that the prepared values stay in proportion to the field.
 inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
 
-/// The same for samples of other blocks, which must all be there.
-inline Index far_reach(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin + 1, 1e9)); }
+/// The same for samples of other blocks, which must all be there: layers beyond a block that are read to interpolate at positions
+/// up to `cells` from its samples, in a stencil that is `margin` wider than two samples. A little more counts as on the safe
+/// side.
+inline Index far_reach(double cells, int margin) {
+  return static_cast<Index>(std::min(std::floor(cells + 0.01) + 1 + margin, 1e9));
+}
 
 /// Values beyond the ghosts, for traces that leave them: given ones (without this, each such sample costs a call of the function)
 /// and the samples of other blocks.
@@ -85,14 +89,15 @@ class FarValues {
   std::array<Side, 2 * D> sides_;
 };
 
-/// The same for every component of a velocity. Collective.
+/// The same for every component of a velocity that is interpolated up to `cells` away from positions in the block. Collective.
 template <class T, int D>
-std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cfl, double time) {
+std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cells, double time) {
   std::array<FarValues<D>, D> far;
   for (int d = 0; d < D; ++d) {
     FarValues<D>& f = far[static_cast<std::size_t>(d)];
-    f.prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
-    f.samples.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cfl, 1));
+    f.prepare(velocity.component(d).layout(), far_width(cells, 1), time);
+    // Samples of another place in the cells are half a cell farther away.
+    f.samples.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cells + 0.5, 0));
   }
   return far;
 }

@@ -117,7 +117,8 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
                   const FarValues<D>* far) {
   const Coord<D>& first = layout.grid.first_cell();
   const Coord<D> samples = layout.stagger.extents(layout.grid.shape());
-  Coord<D> c = index;
+  // Where the sample is in memory, and where in the domain: around a periodic axis that is cut these are not the same.
+  Coord<D> c = index, place = index;
   double scale = 1.0;
   double offset = 0.0;
   bool stored = true;
@@ -144,15 +145,15 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
         i = upper ? n - 1 : 0;
         continue;
       }
-      c[axis] = i - first[axis];
+      place[axis] = i - first[axis];
       GhostStep& step = steps[axis];
       if (rule.kind == GhostRule::Kind::value) {
-        const double given = given_at<D>(layout, d, upper, c, time, far);
+        const double given = given_at<D>(layout, d, upper, place, time, far);
         if (ghost) return after_steps<T, D>(steps, static_cast<T>(step.offset + step.scale * given), d + 1);
         return static_cast<T>(offset + scale * given);
       }
       if (rule.odd) {
-        const double given = given_at<D>(layout, d, upper, c, time, far);
+        const double given = given_at<D>(layout, d, upper, place, time, far);
         offset += scale * 2.0 * given;
         scale = -scale;
         step.offset += step.scale * 2.0 * given;
@@ -161,7 +162,7 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
       }
       i = mirrored(i, n, on_side, upper);
     }
-    c[axis] = i - first[axis];
+    c[axis] = place[axis] = i - first[axis];
     if (layout.grid.block().cut(d)) stored &= find_in_block(layout, d, c[axis]);
   }
   if (ghost) {

@@ -91,6 +91,15 @@ struct KnownSamples {
   T value(Index q) const { return marks[q] == given ? values[q] : found[q]; }
 };
 
+/// Exchanges the arrays of a rule and up to two more in one message for each side.
+template <int D>
+void exchange_with(const Samples<D>& samples, std::span<const parallel::HaloArray<D>> arrays,
+                   std::initializer_list<parallel::HaloArray<D>> more) {
+  std::array<parallel::HaloArray<D>, D + 2> all;
+  const auto end = std::copy(more.begin(), more.end(), std::copy(arrays.begin(), arrays.end(), all.begin()));
+  samples.halo.exchange_together({all.begin(), end});
+}
+
 /// The mean of the neighbours that have values.
 template <class T, int D>
 struct MeanRule {
@@ -104,7 +113,7 @@ struct MeanRule {
     });
     return sum / static_cast<T>(n);
   }
-  void exchange() const {}
+  std::span<const parallel::HaloArray<D>> arrays() const { return {}; }
 };
 
 /// The owned samples for which a condition holds, in index order: counted, then collected.
@@ -140,7 +149,10 @@ class LinearRule {
  public:
   LinearRule(const KnownSamples<T, D>& s, T max_slope, parallel::Communicator& communicator, Workspace& workspace)
       : samples_(s.samples), max_slope_(max_slope) {
-    for (auto& lease : leases_) lease = workspace.take<T>(samples_.size);
+    for (std::size_t d = 0; d < D; ++d) {
+      leases_[d] = workspace.take<T>(samples_.size);
+      arrays_[d] = {samples_.halo, leases_[d].data()};
+    }
     complete_slopes(s, communicator, workspace);
   }
 
@@ -160,9 +172,8 @@ class LinearRule {
     store(at, mean, static_cast<T>(n));
     return sum / static_cast<T>(n);
   }
-  void exchange() const {
-    for (const auto& lease : leases_) samples_.halo.exchange(lease.data());
-  }
+  /// What other blocks need of this one with every layer.
+  std::span<const parallel::HaloArray<D>> arrays() const { return arrays_; }
 
  private:
   /// Differences to the next sample per axis; zero where nothing is known of them.
@@ -227,8 +238,7 @@ class LinearRule {
       }
       for (Index i = 0; i < count; ++i)
         if (completed_[lonely.data()[i]] == fresh) completed_[lonely.data()[i]] = finished;
-      exchange();
-      samples_.halo.exchange(completed_);
+      exchange_with<D>(samples_, arrays_, {parallel::HaloArray<D>(samples_.halo, completed_)});
     }
   }
 
@@ -243,6 +253,7 @@ class LinearRule {
   const Samples<D>& samples_;
   T max_slope_;
   std::array<Workspace::Lease<T>, D> leases_;
+  std::array<parallel::HaloArray<D>, D> arrays_;
   Workspace::Lease<std::uint8_t> completed_lease_;
   std::uint8_t* completed_ = nullptr;
 };
@@ -254,7 +265,6 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   const Samples<D> samples(layout);
   const Index length = samples.extents[D - 1], rows = samples.rows(), piece = samples.rows_per_piece();
   T* values = field.storage().data();
-  layout.halo.exchange(values);
 
   auto mark = workspace.take<std::uint8_t>(samples.size);
   std::uint8_t* m = mark.data();
@@ -265,7 +275,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
       for (Index k = 0; k < length; ++k) row[k] = known[r * length + k] ? given : unknown;
     }
   });
-  layout.halo.exchange(m);
+  exchange_with<D>(samples, {}, {parallel::HaloArray<D>(samples.halo, values), parallel::HaloArray<D>(samples.halo, m)});
   // New values wait beside the field until all are known, so that an interruption leaves it as it was.
   auto fresh = workspace.take<T>(samples.size);
   T* news = fresh.data();
@@ -305,9 +315,8 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
         if (m[q] == unknown && samples.owns(q)) enqueue(q);
       });
     // What was found in a neighbouring block, or around a periodic axis.
-    layout.halo.exchange(news);
-    rule.exchange();
-    layout.halo.exchange(m);
+    exchange_with<D>(samples, rule.arrays(),
+                     {parallel::HaloArray<D>(samples.halo, news), parallel::HaloArray<D>(samples.halo, m)});
     for (int d = 0; d < D; ++d)
       for (const int upper : {0, 1})
         if (block.shared(d, upper)) enqueue_along_side(samples, d, upper, m, enqueue);

@@ -80,7 +80,9 @@ MacField<T, D>::MacField(const Grid<D>& grid, const Boundary<D>& boundary) : bou
 
 template <class T, int D>
 void MacField<T, D>::fill_ghosts(double time) {
-  for (Field<T, D>& c : components_) c.fill_ghosts(time);
+  std::array<PaddedBlock<T, D>, D> blocks;
+  for (std::size_t d = 0; d < D; ++d) blocks[d] = {&components_[d].layout(), components_[d].storage().data()};
+  grid::fill_ghosts<T, D>(blocks, time);
 }
 
 template <class T, int D>

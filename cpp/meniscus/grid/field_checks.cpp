@@ -1,6 +1,7 @@
 #include "meniscus/grid/field_checks.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/boundary_values.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/transport/velocity_lanes.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -56,6 +57,23 @@ double largest_magnitude(const FieldView<const T, D>& view) {
       [](double a, double b) { return std::max(a, b); });
 }
 
+template <class T, int D>
+double own_speed(const MacField<T, D>& velocity) {
+  double speed = 0.0;
+  for (int d = 0; d < D; ++d) speed = std::max(speed, largest_magnitude(velocity.component(d).view()));
+  return speed;
+}
+
+/// Largest |v| of the ghosts beyond a side, edges included.
+template <class T, int D>
+double largest_beyond(const Field<T, D>& field, int axis, int upper) {
+  const SampleBox<D> box = box_beyond(field.layout(), axis, upper, ghost_width);
+  const FieldView<const T, D> view = field.view();
+  double largest = 0.0;
+  for (Index i = 0; i < box.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
+  return largest;
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -100,9 +118,21 @@ Index first_not_finite(const T* values, Index n) {
 
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity) {
-  double speed = 0.0;
-  for (int d = 0; d < D; ++d) speed = std::max(speed, largest_magnitude(velocity.component(d).view()));
-  return parallel::global_max(*velocity.grid().communicator(), speed);
+  return parallel::global_max(*velocity.grid().communicator(), own_speed(velocity));
+}
+
+template <class T, int D>
+SpeedRange max_component_speeds(const MacField<T, D>& velocity) {
+  const double own = own_speed(velocity);
+  double ghosts = 0.0;
+  if (velocity.grid().block().cut())
+    for (int d = 0; d < D; ++d)
+      for (int axis = 0; axis < D; ++axis)
+        for (const int upper : {0, 1})
+          if (!velocity.grid().shared(axis, upper)) ghosts = std::max(ghosts, largest_beyond(velocity.component(d), axis, upper));
+  // What is not finite is found in the faces.
+  const auto [least, most] = parallel::global_range(*velocity.grid().communicator(), -own, std::max(own, ghosts));
+  return {-least, most};
 }
 
 template <class T, int D>
@@ -138,10 +168,11 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
 
 template Index first_not_finite<float>(const float*, Index);
 template Index first_not_finite<double>(const double*, Index);
-#define MENISCUS_INSTANTIATE(T, D)                                     \
-  template void require_finite<T, D>(const Field<T, D>&, const char*); \
-  template void require_finite<T, D>(const MacField<T, D>&);           \
-  template double max_component_speed<T, D>(const MacField<T, D>&);    \
+#define MENISCUS_INSTANTIATE(T, D)                                       \
+  template void require_finite<T, D>(const Field<T, D>&, const char*);   \
+  template void require_finite<T, D>(const MacField<T, D>&);             \
+  template double max_component_speed<T, D>(const MacField<T, D>&);      \
+  template SpeedRange max_component_speeds<T, D>(const MacField<T, D>&); \
   template double max_speed_sum<T, D>(const MacField<T, D>&, const Stagger<D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

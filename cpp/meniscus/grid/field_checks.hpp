@@ -20,6 +20,14 @@ Index first_not_finite(const T* values, Index n);
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity);
 
+/// The same, and with the ghosts beyond the sides of the domain, where a given velocity may be larger: traces read both. Ghosts
+/// must be filled. The second is that of the faces alone where the grid is one block, in which no trace leaves what it can read.
+struct SpeedRange {
+  double faces, with_ghosts;
+};
+template <class T, int D>
+SpeedRange max_component_speeds(const MacField<T, D>& velocity);
+
 /// Largest sum over the axes of |V_d| at the samples with the given stagger, in all blocks, m/s. It bounds the step of
 /// dimension-by-dimension upwinding. Ghosts must be filled.
 template <class T, int D>

@@ -1,5 +1,6 @@
 #include "meniscus/grid/ghost_fill.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/boundary_values.hpp"
 #include "meniscus/grid/continuation.hpp"
@@ -95,29 +96,46 @@ class SideFill {
   SampleBox<D> box_;
 };
 
+/// The ghosts of an axis beyond the sides of the domain.
+template <class T, int D>
+void fill_sides(const FieldLayout<D>& layout, T* first, int axis, double time) {
+  const FieldView<T, D> view = layout.template view<T>(first);
+  const auto asks = [&](int upper) {
+    return !layout.halo.shared(axis, upper) && needs_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
+  };
+  const bool either_asks = asks(0) || asks(1);
+  for (int upper : {0, 1}) {
+    if (layout.halo.shared(axis, upper)) continue;
+    const SideFill<T, D> side(layout, view, axis, upper, time);
+    // A narrow axis is reflected from side to side, so one function concerns the ghosts of both.
+    const bool by_function = asks(upper) || (either_asks && view.extents[axis] <= ghost_width);
+    if (by_function && asks(upper))
+      side.fill_by_function();
+    else if (by_function)
+      side.fill_one_by_one();
+    else
+      side.fill_by_image();
+  }
+}
+
 }  // namespace
 
 template <class T, int D>
 void fill_ghosts(const FieldLayout<D>& layout, T* first, double time) {
-  const FieldView<T, D> view = layout.template view<T>(first);
+  const PaddedBlock<T, D> block{&layout, first};
+  fill_ghosts<T, D>({&block, 1}, time);
+}
+
+template <class T, int D>
+void fill_ghosts(std::span<const PaddedBlock<T, D>> blocks, double time) {
+  std::array<parallel::HaloArray<D>, 8> arrays;
+  require(blocks.size() <= arrays.size(), "the ghosts of at most ", arrays.size(), " fields are filled at once, not of ",
+          blocks.size());
+  std::size_t count = 0;
+  for (const PaddedBlock<T, D>& b : blocks) arrays[count++] = {b.layout->halo, b.first};
   for (int axis = 0; axis < D; ++axis) {
-    layout.halo.exchange(axis, first);
-    const auto asks = [&](int upper) {
-      return !layout.halo.shared(axis, upper) && needs_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
-    };
-    const bool either_asks = asks(0) || asks(1);
-    for (int upper : {0, 1}) {
-      if (layout.halo.shared(axis, upper)) continue;
-      const SideFill<T, D> side(layout, view, axis, upper, time);
-      // A narrow axis is reflected from side to side, so one function concerns the ghosts of both.
-      const bool by_function = asks(upper) || (either_asks && view.extents[axis] <= ghost_width);
-      if (by_function && asks(upper))
-        side.fill_by_function();
-      else if (by_function)
-        side.fill_one_by_one();
-      else
-        side.fill_by_image();
-    }
+    parallel::HaloPlan<D>::exchange_together(axis, std::span(arrays).first(count));
+    for (const PaddedBlock<T, D>& b : blocks) fill_sides(*b.layout, b.first, axis, time);
   }
 }
 
@@ -137,8 +155,9 @@ void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper
   for (std::size_t i = 0; i < given.size(); ++i) *view.at(box.coordinate(static_cast<Index>(i))) = static_cast<T>(given[i]);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                    \
-  template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double); \
+#define MENISCUS_INSTANTIATE(T, D)                                             \
+  template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double);          \
+  template void fill_ghosts<T, D>(std::span<const PaddedBlock<T, D>>, double); \
   template void set_side_values<T, D>(const FieldLayout<D>&, T*, int, int, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -10,6 +10,17 @@ namespace meniscus::grid {
 template <class T, int D>
 void fill_ghosts(const FieldLayout<D>& layout, T* first, double time);
 
+/// A padded block of a layout.
+template <class T, int D>
+struct PaddedBlock {
+  const FieldLayout<D>* layout;
+  T* first;
+};
+
+/// The same for several blocks of one grid, with one message for each shared side of an axis.
+template <class T, int D>
+void fill_ghosts(std::span<const PaddedBlock<T, D>> blocks, double time);
+
 /// Sets the samples that lie on a side of the domain to the value that the rule of that side gives.
 template <class T, int D>
 void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time);

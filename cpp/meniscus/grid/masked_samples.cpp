@@ -93,13 +93,21 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
   const FieldView<const T, D> view = field.view();
   const Index length = view.extents[D - 1];
   const T limit = static_cast<T>(width);
+  const auto is_copy = [&](int d) {
+    const auto a = static_cast<std::size_t>(d);
+    return field.stagger().on_side[a] == 1 && field.grid().first_cell()[a] > 0;
+  };
   const Index marked = reduce_rows<D>(
       view.extents, Index{0},
       [&](const Coord<D>& c, Index first) {
         const T* row = view.at(c);
         Index count = 0;
         for (Index k = 0; k < length; ++k) count += mask[first + k] = std::abs(row[k]) < limit;
-        return count;
+        // Samples on the side between two blocks count once.
+        bool copies = false;
+        for (int d = 0; d < D - 1; ++d) copies |= c[static_cast<std::size_t>(d)] == 0 && is_copy(d);
+        if (copies) return Index{0};
+        return is_copy(D - 1) ? count - mask[first] : count;
       },
       [](Index a, Index b) { return a + b; });
   return parallel::global_sum(*field.grid().communicator(), marked);

@@ -20,7 +20,7 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity, const std::array<const std::uint8_t*, D>& masks);
 
-/// Number of samples with |sample| < width; sets mask to where they are.
+/// Number of samples with |sample| < width, in all blocks; sets mask to where they are.
 template <class T, int D>
 Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask);
 

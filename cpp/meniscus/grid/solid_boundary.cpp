@@ -4,6 +4,7 @@
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/extrapolate.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -105,7 +106,7 @@ double max_component_speed(SolidBoundary<T, D>& solid) {
         [](T a, T b) { return std::max(a, b); });
     largest = std::max(largest, most);
   }
-  return static_cast<double>(largest);
+  return parallel::global_max(*solid.grid().communicator(), static_cast<double>(largest));
 }
 
 template <class T, int D>

@@ -4,6 +4,7 @@
 #include "meniscus/core/block.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
+#include "meniscus/numerics/sums/binned_sum.hpp"
 
 namespace meniscus::numerics {
 
@@ -28,6 +29,30 @@ inline double inner_product(const double* a, const double* b, Index n) {
 
 inline double inner_product(const Block<double>& u, const Block<double>& v) {
   return inner_product(u.data(), v.data(), u.size());
+}
+
+/// The same for bits that do not depend on the order of the terms.
+inline BinnedSum order_free_product(const Block<double>& u, const Block<double>& v) {
+  constexpr Index lanes = 64;
+  const double *a = u.data(), *b = v.data();
+  return parallel_reduce(
+      Index{0}, u.size(), 1 << 14, BinnedSum(),
+      [=](Index begin, Index end) -> BinnedSum {
+        BinnedLanes<static_cast<int>(lanes)> sum;
+        simd_dispatch([=, &sum] {
+          double term[lanes];
+          for (Index i = begin; i < end; i += lanes) {
+            const Index count = std::min(lanes, end - i);
+            for (Index l = 0; l < count; ++l) term[l] = a[i + l] * b[i + l];
+            sum.add(term, static_cast<int>(count));
+          }
+        });
+        return sum.total();
+      },
+      [](BinnedSum x, const BinnedSum& y) {
+        x.add(y);
+        return x;
+      });
 }
 
 /// y = alpha x + beta y; with beta zero, y is not read.

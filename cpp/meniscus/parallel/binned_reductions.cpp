@@ -1,18 +1,15 @@
 #include "meniscus/parallel/binned_reductions.hpp"
 
+#include "meniscus/parallel/recursive_doubling.hpp"
+
 namespace meniscus::parallel {
 
 void global_sums(Communicator& communicator, numerics::BinnedSum* sums, Index count) {
-  if (communicator.size() == 1 || count == 0) return;
-  static_assert(std::is_trivially_copyable_v<numerics::BinnedSum>);
-  const auto n = static_cast<std::size_t>(count);
-  const auto bytes = n * sizeof(numerics::BinnedSum);
-  std::vector<numerics::BinnedSum> all(n * static_cast<std::size_t>(communicator.size()));
-  communicator.gather(sums, bytes, all.data());
-  for (std::size_t k = 0; k < n; ++k) {
-    sums[k] = all[k];
-    for (std::size_t at = n + k; at < all.size(); at += n) sums[k].add(all[at]);
-  }
+  reduce_over_blocks(communicator, sums, static_cast<std::size_t>(count),
+                     [](numerics::BinnedSum a, const numerics::BinnedSum& b) {
+                       a.add(b);
+                       return a;
+                     });
 }
 
 double global_sum(Communicator& communicator, const numerics::BinnedSum& sum) {

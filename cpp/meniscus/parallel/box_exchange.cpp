@@ -72,15 +72,22 @@ std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) {
 }
 
 template <int D>
-void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
+const std::byte* BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
+  const std::byte* own = nullptr;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const int block = pieces[i].block;
     const std::size_t bytes = static_cast<std::size_t>(product<D>(pieces[i].box.extents())) * size;
-    if (i > 0 && pieces[i - 1].block == pieces[i].block)
+    const bool begins = i == 0 || pieces[i - 1].block != block;
+    if (block == communicator_.rank()) {
+      if (begins) own = data;
+    } else if (begins) {
+      messages_.push_back({block, tags::boxes, data, bytes});
+    } else {
       messages_.back().bytes += bytes;
-    else
-      messages_.push_back({pieces[i].block, tags::boxes, data, bytes});
+    }
     data += bytes;
   }
+  return own;
 }
 
 template class BoxExchange<2>;

@@ -49,35 +49,34 @@ class BoxExchange {
   /// Collective. Fills the window. `from` is the first sample of the own box, `to` that of the window; strides are in samples.
   template <class T>
   void fetch(const T* from, const Coord<D>& from_strides, T* to, const Coord<D>& to_strides) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto* source = reinterpret_cast<const std::byte*>(from);
     auto* target = reinterpret_cast<std::byte*>(to);
-    pass(
-        sizeof(T), given_, taken_,
-        [&](Index sample, std::byte* message) {
-          std::memcpy(message, source + sample * static_cast<Index>(sizeof(T)), sizeof(T));
-        },
-        from_strides, owned_.begin,
-        [&](Index sample, const std::byte* message) {
-          std::memcpy(target + sample * static_cast<Index>(sizeof(T)), message, sizeof(T));
-        },
-        to_strides, window_.begin);
+    fetch_rows(from, from_strides, [&](const Coord<D>& first, Index count, const std::byte* values) {
+      constexpr Index size = sizeof(T);
+      copy_row(target + offset(first, window_.begin, to_strides) * size, to_strides[D - 1] * size, values, size, count,
+               sizeof(T));
+    });
+  }
+
+  /// The same for a window that is stored otherwise: calls visit(first sample in coordinates of the window's box, count, bytes of
+  /// the values) for parts of its rows.
+  template <class T, class Visit>
+  void fetch_rows(const T* from, const Coord<D>& from_strides, Visit&& visit) {
+    pass(sizeof(T), given_, taken_, packing_of(from, from_strides, owned_.begin), visit);
   }
 
   /// Collective, the other way round: calls take(offset in the own box, value) for every sample that a window holds. The order is
   /// that of the blocks' numbers.
   template <class T, class Take>
   void give_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take&& take) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    pass(
-        sizeof(T), taken_, given_, [&](Index sample, std::byte* message) { std::memcpy(message, window + sample, sizeof(T)); },
-        window_strides, window_.begin,
-        [&](Index sample, const std::byte* message) {
-          T value;
-          std::memcpy(&value, message, sizeof(T));
-          take(sample, value);
-        },
-        own_strides, owned_.begin);
+    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin),
+         [&](const Coord<D>& first, Index count, const std::byte* values) {
+           const Index at = offset(first, owned_.begin, own_strides);
+           for (Index k = 0; k < count; ++k) {
+             T value;
+             std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
+             take(at + k * own_strides[D - 1], value);
+           }
+         });
   }
 
  private:
@@ -87,47 +86,82 @@ class BoxExchange {
     IndexBox<D> box;
   };
 
-  /// Calls visit(offset) for the samples of a box, in C order.
+  /// Copies samples of `size` bytes; steps from sample to sample are in bytes.
+  static void copy_row(std::byte* to, Index to_step, const std::byte* from, Index from_step, Index count, std::size_t size) {
+    if (to_step == static_cast<Index>(size) && from_step == to_step) {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * size);
+      return;
+    }
+    for (Index k = 0; k < count; ++k) std::memcpy(to + k * to_step, from + k * from_step, size);
+  }
+
+  static Index offset(const Coord<D>& c, const Coord<D>& begin, const Coord<D>& strides) {
+    Index at = 0;
+    for (std::size_t d = 0; d < D; ++d) at += (c[d] - begin[d]) * strides[d];
+    return at;
+  }
+
+  /// What packs rows of an array whose first sample is `begin`.
+  template <class T>
+  static auto packing_of(const T* array, const Coord<D>& strides, const Coord<D>& begin) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return [=](const Coord<D>& first, Index count, std::byte* message) {
+      constexpr Index size = sizeof(T);
+      copy_row(message, size, reinterpret_cast<const std::byte*>(array) + offset(first, begin, strides) * size,
+               strides[D - 1] * size, count, sizeof(T));
+    };
+  }
+
+  /// Calls visit(first sample, samples) for the rows of a box, in C order.
   template <class Visit>
-  static void for_each(const IndexBox<D>& box, const Coord<D>& begin, const Coord<D>& strides, Visit&& visit) {
+  static void for_each_row(const IndexBox<D>& box, Visit&& visit) {
     const Coord<D> n = box.extents();
-    Coord<D> c{};
-    for (Index left = product<D>(n); left > 0; --left) {
-      Index offset = 0;
-      for (std::size_t d = 0; d < D; ++d) offset += (box.begin[d] + c[d] - begin[d]) * strides[d];
-      visit(offset);
-      for (std::size_t d = D; d-- > 0;) {
-        if (++c[d] < n[d]) break;
-        c[d] = 0;
+    if (product<D>(n) == 0) return;
+    Coord<D> c = box.begin;
+    for (Index left = product<D>(n) / n[D - 1]; left > 0; --left) {
+      visit(c, n[D - 1]);
+      for (std::size_t d = D - 1; d-- > 0;) {
+        if (++c[d] < box.end[d]) break;
+        c[d] = box.begin[d];
       }
     }
   }
 
   template <class Pack, class Unpack>
   void pass(std::size_t size, const std::vector<Piece>& outgoing, const std::vector<Piece>& incoming, Pack&& pack,
-            const Coord<D>& out_strides, const Coord<D>& out_begin, Unpack&& unpack, const Coord<D>& in_strides,
-            const Coord<D>& in_begin) {
-    std::byte* next = communicator_.buffer(samples(outgoing) * size + samples(incoming) * size);
+            Unpack&& unpack) {
+    std::byte* const sent = communicator_.buffer((samples(outgoing) + samples(incoming)) * size);
+    std::byte* const received = sent + samples(outgoing) * size;
     messages_.clear();
-    add_messages(outgoing, size, next);
-    const std::size_t sent = messages_.size();
-    add_messages(incoming, size, next + samples(outgoing) * size);
-    for (const Piece& p : outgoing)
-      for_each(p.box, out_begin, out_strides, [&](Index sample) {
-        pack(sample, next);
-        next += size;
-      });
-    communicator_.exchange(std::span(messages_).first(sent), std::span(messages_).subspan(sent));
+    const std::byte* own = add_messages(outgoing, size, sent);
+    const std::size_t count = messages_.size();
+    add_messages(incoming, size, received);
+    {
+      const auto packing = communicator_.packing();
+      std::byte* next = sent;
+      for (const Piece& p : outgoing)
+        for_each_row(p.box, [&](const Coord<D>& first, Index n) {
+          pack(first, n, next);
+          next += static_cast<std::size_t>(n) * size;
+        });
+    }
+    communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
+    const auto packing = communicator_.packing();
+    const std::byte* next = received;
     for (const Piece& p : incoming)
-      for_each(p.box, in_begin, in_strides, [&](Index sample) {
-        unpack(sample, next);
-        next += size;
+      for_each_row(p.box, [&](const Coord<D>& first, Index n) {
+        const std::size_t bytes = static_cast<std::size_t>(n) * size;
+        const bool stays = p.block == communicator_.rank();
+        unpack(first, n, stays ? own : next);
+        if (stays) own += bytes;
+        next += bytes;
       });
   }
 
   static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every block that pieces go to or come from, one after the other in memory from `data` on.
-  void add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns
+  /// where the pieces that stay in this block are: they are packed, but not sent.
+  const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;
   IndexBox<D> owned_, window_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "meniscus/core/types.hpp"
+#include "meniscus/parallel/message_seconds.hpp"
 
 #include <memory>
 #include <optional>
@@ -28,12 +29,15 @@ inline constexpr int particles = 8;
 inline constexpr int numbering = 9;
 inline constexpr int collection = 10;
 inline constexpr int gather = 11;
-inline constexpr int count = 12;
+inline constexpr int reduction = 12;
+inline constexpr int count = 13;
 }  // namespace tags
 
 /// Messages and bytes that a block has sent, by tag.
 struct Traffic {
   std::array<Index, tags::count> messages{}, bytes{};
+  /// Exchanges in which it waited for messages: how often a latency counts.
+  Index rounds = 0;
 };
 
 /// The number of a block that failed, and why.
@@ -95,6 +99,14 @@ class Communicator {
   /// Messages and bytes sent by this block since it was made.
   virtual const Traffic& traffic() const;
 
+  /// Seconds spent on messages by this block since it was made. A domain of one block has none.
+  const MessageSeconds& seconds() const { return seconds_; }
+  void set_clock(SecondsOf clock) { clock_ = clock; }
+  /// Counts the life of the result as packing; to be held where arrays are copied to messages or back.
+  [[nodiscard]] std::optional<Stopwatch> packing() {
+    return size() > 1 ? std::optional<Stopwatch>(std::in_place, seconds_.pack, clock_) : std::nullopt;
+  }
+
   /// Name of what carries the messages.
   virtual const char* transport() const { return "one rank"; }
 
@@ -107,8 +119,13 @@ class Communicator {
     return buffer_.data();
   }
 
+ protected:
+  [[nodiscard]] Stopwatch waiting() { return Stopwatch(seconds_.wait, clock_); }
+
  private:
   std::vector<std::byte> buffer_;
+  MessageSeconds seconds_;
+  SecondsOf clock_ = SecondsOf::wall;
 };
 
 /// The communicator of a domain of one block, which exchanges nothing.

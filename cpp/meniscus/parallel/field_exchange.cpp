@@ -182,12 +182,15 @@ void FieldExchange<D>::start(std::span<const ArrayMemory<D>> arrays) {
   require(arrays.size() == places_.size(), "the exchange was made for ", places_.size(), " arrays, not ", arrays.size());
   std::copy(arrays.begin(), arrays.end(), arrays_.begin());
   if (communicator_->poisons_ghosts()) poison();
-  std::byte* next = out_.data();
-  for (const Piece& p : sent_)
-    for_each_row<D>(p.box, arrays_[p.array], places_[p.array].bytes, [&](const std::byte* row, std::size_t bytes) {
-      std::memcpy(next, row, bytes);
-      next += bytes;
-    });
+  {
+    const auto packing = communicator_->packing();
+    std::byte* next = out_.data();
+    for (const Piece& p : sent_)
+      for_each_row<D>(p.box, arrays_[p.array], places_[p.array].bytes, [&](const std::byte* row, std::size_t bytes) {
+        std::memcpy(next, row, bytes);
+        next += bytes;
+      });
+  }
   communicator_->start(pending_, outgoing_, incoming_);
   copy_own();
 }
@@ -195,6 +198,7 @@ void FieldExchange<D>::start(std::span<const ArrayMemory<D>> arrays) {
 template <int D>
 void FieldExchange<D>::wait() {
   communicator_->wait(pending_);
+  const auto packing = communicator_->packing();
   const std::byte* next = in_.data();
   for (const Piece& p : taken_)
     for_each_row<D>(p.box, arrays_[p.array], places_[p.array].bytes, [&](std::byte* row, std::size_t bytes) {

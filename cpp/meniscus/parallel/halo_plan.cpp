@@ -10,7 +10,7 @@ namespace {
 
 Index wrap(Index i, Index period) { return ((i % period) + period) % period; }
 
-/// memcpy whose length the compiler knows where single samples are copied.
+/// memcpy whose length the compiler knows where a few samples are copied.
 void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   switch (bytes) {
     case 1:
@@ -21,6 +21,18 @@ void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
       break;
     case 8:
       std::memcpy(to, from, 8);
+      break;
+    case 12:
+      std::memcpy(to, from, 12);
+      break;
+    case 16:
+      std::memcpy(to, from, 16);
+      break;
+    case 24:
+      std::memcpy(to, from, 24);
+      break;
+    case 32:
+      std::memcpy(to, from, 32);
       break;
     default:
       std::memcpy(to, from, bytes);
@@ -121,16 +133,44 @@ void HaloPlan<D>::for_each_line(const Lines& lines, Index begin, Index end, Body
 }
 
 template <int D>
-void HaloPlan<D>::exchange_bytes(int axis, std::byte* first, std::size_t size) const {
-  if (!shared(axis)) return;
-  if (poisons_) poison(axis, first, size);
-  if (!layout_.block.own_neighbour(axis)) {
-    pass_messages(axis, first, size);
-    return;
+void HaloPlan<D>::exchange_together(int axis, std::span<const HaloArray<D>> arrays) {
+  exchange_axes(axis, axis + 1, arrays);
+}
+
+template <int D>
+void HaloPlan<D>::exchange_together(std::span<const HaloArray<D>> arrays) {
+  bool independent = true;
+  for (const HaloArray<D>& a : arrays)
+    independent = independent && !a.plan->layout_.corners && a.plan->layout_.on_side == std::array<int, D>{};
+  if (independent)
+    exchange_axes(0, D, arrays);
+  else
+    for (int d = 0; d < D; ++d) exchange_axes(d, d + 1, arrays);
+}
+
+/// Axes [begin, end), none of which carries what came along another one.
+template <int D>
+void HaloPlan<D>::exchange_axes(int begin, int end, std::span<const HaloArray<D>> arrays) {
+  if (arrays.empty()) return;
+  const HaloPlan& any = *arrays[0].plan;
+  std::array<PassedSide, 2 * D> sides;
+  std::size_t count = 0;
+  for (int axis = begin; axis < end; ++axis) {
+    if (!any.shared(axis)) continue;
+    for (const HaloArray<D>& a : arrays)
+      if (a.plan->poisons_) a.plan->poison(axis, a.first, a.size);
+    if (any.layout_.block.own_neighbour(axis)) {
+      for (const HaloArray<D>& a : arrays) {
+        const Lines& lines = a.plan->axes_[static_cast<std::size_t>(axis)].copy_lines;
+        parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
+                     [&](Index first, Index last) { a.plan->copy_lines(axis, a.first, a.size, first, last); });
+      }
+      continue;
+    }
+    for (const int upper : {0, 1})
+      if (any.shared(axis, upper)) sides[count++] = {axis, upper};
   }
-  const Lines& lines = axes_[static_cast<std::size_t>(axis)].copy_lines;
-  parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
-               [&](Index begin, Index end) { copy_lines(axis, first, size, begin, end); });
+  if (count > 0) pass_messages(std::span(sides).first(count), arrays);
 }
 
 /// The ghosts beyond the shared sides of an axis, and beside them those beyond other axes.
@@ -167,51 +207,76 @@ void HaloPlan<D>::copy_lines(int axis, std::byte* first, std::size_t size, Index
 }
 
 template <int D>
-void HaloPlan<D>::pass_messages(int axis, std::byte* first, std::size_t size) const {
-  const Axis& plan = axes_[static_cast<std::size_t>(axis)];
-  const Lines& lines = plan.message_lines;
+std::size_t HaloPlan<D>::message_bytes(int axis, Index layers, std::size_t size) const {
+  const Lines& lines = axes_[static_cast<std::size_t>(axis)].message_lines;
+  return static_cast<std::size_t>(layers * lines.count() * lines.run) * size;
+}
+
+/// Calls move(place in the array, place in the message, bytes) for the contiguous pieces of some layers. Returns the end of the
+/// message.
+template <int D>
+template <class Move>
+std::byte* HaloPlan<D>::move_layers(int axis, std::byte* first, std::size_t size, Index layer, Index layers, std::byte* message,
+                                    Move&& move) const {
+  const Lines& lines = axes_[static_cast<std::size_t>(axis)].message_lines;
   const Index stride = layout_.strides[static_cast<std::size_t>(axis)] * static_cast<Index>(size);
-  const std::size_t run = static_cast<std::size_t>(lines.run) * size;
-  const std::size_t layer = static_cast<std::size_t>(lines.count()) * run;
-  std::size_t total = 0;
-  for (int upper : {0, 1})
-    if (shared(axis, upper)) {
-      const Crossing& c = plan.sides[static_cast<std::size_t>(upper)];
-      total += static_cast<std::size_t>(c.sent + c.received) * layer;
-    }
-  std::byte* buffer = communicator_->buffer(total);
-  // Layers of the field one after the other in a message, or back.
-  const auto move = [&](Index from_layer, Index layers, std::byte* message, bool pack) {
-    for (Index k = 0; k < layers; ++k)
-      for_each_line(lines, 0, lines.count(), [&](Index offset) {
-        std::byte* at = first + offset * static_cast<Index>(size) + (from_layer + k) * stride;
-        if (pack)
-          copy_run(message, at, run);
-        else
-          copy_run(at, message, run);
-        message += run;
-      });
+  // Layers across the last axis follow each other in memory.
+  const Index together = axis == D - 1 ? layers : 1;
+  const std::size_t bytes = static_cast<std::size_t>(lines.run * together) * size;
+  for (Index k = 0; k < layers; k += together)
+    for_each_line(lines, 0, lines.count(), [&](Index offset) {
+      move(first + offset * static_cast<Index>(size) + (layer + k) * stride, message, bytes);
+      message += bytes;
+    });
+  return message;
+}
+
+template <int D>
+void HaloPlan<D>::pass_messages(std::span<const PassedSide> sides, std::span<const HaloArray<D>> arrays) {
+  const HaloPlan& any = *arrays[0].plan;
+  const auto crossing = [](const HaloArray<D>& a, const PassedSide& side) -> const Crossing& {
+    return a.plan->axes_[static_cast<std::size_t>(side.axis)].sides[static_cast<std::size_t>(side.upper)];
   };
-  std::array<Message, 2> outgoing{}, incoming{};
-  std::size_t count = 0;
-  for (int upper : {0, 1}) {
-    if (!shared(axis, upper)) continue;
-    const Crossing& c = plan.sides[static_cast<std::size_t>(upper)];
-    const int neighbour = layout_.block.neighbour[static_cast<std::size_t>(2 * axis + upper)];
-    const std::size_t sent = static_cast<std::size_t>(c.sent) * layer, received = static_cast<std::size_t>(c.received) * layer;
-    move(c.send, c.sent, buffer, true);
+  std::array<Message, 2 * D> outgoing{}, incoming{};
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const auto [axis, upper] = sides[i];
+    const int neighbour = any.layout_.block.neighbour[static_cast<std::size_t>(2 * axis + upper)];
     // Messages that go up and down between the same two blocks differ in their tag.
-    outgoing[count] = {neighbour, 2 * axis + upper, buffer, sent};
-    incoming[count] = {neighbour, 2 * axis + 1 - upper, buffer + sent, received};
-    buffer += sent + received;
-    ++count;
+    outgoing[i] = {neighbour, 2 * axis + upper, nullptr, 0};
+    incoming[i] = {neighbour, 2 * axis + 1 - upper, nullptr, 0};
+    for (const HaloArray<D>& a : arrays) {
+      outgoing[i].bytes += a.plan->message_bytes(axis, crossing(a, sides[i]).sent, a.size);
+      incoming[i].bytes += a.plan->message_bytes(axis, crossing(a, sides[i]).received, a.size);
+    }
+    total += outgoing[i].bytes + incoming[i].bytes;
   }
-  communicator_->exchange(std::span(outgoing).first(count), std::span(incoming).first(count));
-  count = 0;
-  for (int upper : {0, 1}) {
-    if (!shared(axis, upper)) continue;
-    const Crossing& c = plan.sides[static_cast<std::size_t>(upper)];
-    move(c.receive, c.received, incoming[count++].data, false);
+  std::byte* next = any.communicator_->buffer(total);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    outgoing[i].data = next;
+    incoming[i].data = next + outgoing[i].bytes;
+    next += outgoing[i].bytes + incoming[i].bytes;
+  }
+  {
+    const auto packing = any.communicator_->packing();
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      std::byte* message = outgoing[i].data;
+      for (const HaloArray<D>& a : arrays) {
+        const Crossing& c = crossing(a, sides[i]);
+        message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.send, c.sent, message,
+                                      [](const std::byte* at, std::byte* to, std::size_t n) { copy_run(to, at, n); });
+      }
+    }
+  }
+  any.communicator_->exchange(std::span(outgoing).first(sides.size()), std::span(incoming).first(sides.size()));
+  const auto packing = any.communicator_->packing();
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    std::byte* message = incoming[i].data;
+    for (const HaloArray<D>& a : arrays) {
+      const Crossing& c = crossing(a, sides[i]);
+      message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.receive, c.received, message,
+                                    [](std::byte* at, const std::byte* from, std::size_t n) { copy_run(at, from, n); });
+    }
   }
 }
 

@@ -26,6 +26,23 @@ struct HaloLayout {
 };
 
 template <int D>
+class HaloPlan;
+
+/// The memory of an array of the layout of a plan.
+template <int D>
+struct HaloArray {
+  const HaloPlan<D>* plan = nullptr;
+  std::byte* first = nullptr;
+  std::size_t size = 0;  ///< bytes of a sample
+
+  HaloArray() = default;
+  template <class T>
+  HaloArray(const HaloPlan<D>& p, T* f) : plan(&p), first(reinterpret_cast<std::byte*>(f)), size(sizeof(T)) {
+    static_assert(std::is_trivially_copyable_v<T>);
+  }
+};
+
+template <int D>
 class HaloPlan {
  public:
   static constexpr int max_ghost = 8;
@@ -48,14 +65,19 @@ class HaloPlan {
   /// edges and corners; along later axes only the samples of the block itself are sure to be up to date.
   template <class T>
   void exchange(int axis, T* first) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    exchange_bytes(axis, reinterpret_cast<std::byte*>(first), sizeof(T));
+    const HaloArray<D> array(*this, first);
+    exchange_together(axis, {&array, 1});
   }
-  /// All axes, in order.
+  /// All axes, in order; at once where no array has edges, corners or shared samples, which go from axis to axis.
   template <class T>
   void exchange(T* first) const {
-    for (int d = 0; d < D; ++d) exchange(d, first);
+    const HaloArray<D> array(*this, first);
+    exchange_together({&array, 1});
   }
+
+  /// The same for several arrays of one block, of any places and types, in one message for each side.
+  static void exchange_together(int axis, std::span<const HaloArray<D>> arrays);
+  static void exchange_together(std::span<const HaloArray<D>> arrays);
 
   /// The copies of an axis > 0 around which the block is its own neighbour, in one layer across axis 0.
   template <class T>
@@ -101,10 +123,18 @@ class HaloPlan {
   void plan_messages(int axis);
   template <class Body>
   void for_each_line(const Lines& lines, Index begin, Index end, Body&& body) const;
-  void exchange_bytes(int axis, std::byte* first, std::size_t size) const;
   void poison(int axis, std::byte* first, std::size_t size) const;
   void copy_lines(int axis, std::byte* first, std::size_t size, Index begin, Index end) const;
-  void pass_messages(int axis, std::byte* first, std::size_t size) const;
+  std::size_t message_bytes(int axis, Index layers, std::size_t size) const;
+  template <class Move>
+  std::byte* move_layers(int axis, std::byte* first, std::size_t size, Index layer, Index layers, std::byte* message,
+                         Move&& move) const;
+  /// One of the sides that are passed at once.
+  struct PassedSide {
+    int axis, upper;
+  };
+  static void exchange_axes(int begin, int end, std::span<const HaloArray<D>> arrays);
+  static void pass_messages(std::span<const PassedSide> sides, std::span<const HaloArray<D>> arrays);
 
   HaloLayout<D> layout_;
   bool poisons_ = false;

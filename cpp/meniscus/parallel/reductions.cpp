@@ -1,34 +1,45 @@
 #include "meniscus/parallel/reductions.hpp"
 
+#include "meniscus/parallel/recursive_doubling.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 namespace meniscus::parallel {
 namespace {
 
-/// Combines what all blocks hand in, in the order of their numbers.
-template <class T, class Combine>
-T combine(Communicator& communicator, const T& own, Combine&& join) {
-  if (communicator.size() == 1) return own;
-  const auto count = static_cast<std::size_t>(communicator.size());
-  std::vector<T> all(count);
-  communicator.gather(&own, sizeof(T), all.data());
-  T result = all[0];
-  for (std::size_t b = 1; b < count; ++b) result = join(result, all[b]);
-  return result;
+/// What all blocks hand in, combined.
+template <class T, class Join>
+T combine(Communicator& communicator, T value, Join&& join) {
+  reduce_over_blocks(communicator, &value, 1, join);
+  return value;
 }
+
+/// Blocks may not see zeros of different sign.
+double without_sign_of_zero(double x) { return x + 0.0; }
 
 }  // namespace
 
 double global_max(Communicator& communicator, double value) {
-  return combine(communicator, std::isnan(value) ? std::numeric_limits<double>::infinity() : value,
+  return combine(communicator, std::isnan(value) ? std::numeric_limits<double>::infinity() : without_sign_of_zero(value),
                  [](double a, double b) { return std::max(a, b); });
 }
 
 double global_min(Communicator& communicator, double value) {
-  return combine(communicator, std::isnan(value) ? -std::numeric_limits<double>::infinity() : value,
+  return combine(communicator, std::isnan(value) ? -std::numeric_limits<double>::infinity() : without_sign_of_zero(value),
                  [](double a, double b) { return std::min(a, b); });
+}
+
+std::pair<double, double> global_range(Communicator& communicator, double low, double high) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool numbers = !std::isnan(low) && !std::isnan(high);
+  const std::array own{numbers ? without_sign_of_zero(low) : nan, numbers ? without_sign_of_zero(high) : nan};
+  const auto range = combine(communicator, own, [](const auto& a, const auto& b) {
+    return std::isnan(a[0]) ? a : std::isnan(b[0]) ? b : std::array{std::min(a[0], b[0]), std::max(a[1], b[1])};
+  });
+  return {range[0], range[1]};
 }
 
 Index global_sum(Communicator& communicator, Index value) {

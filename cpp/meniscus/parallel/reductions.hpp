@@ -7,12 +7,16 @@
 #include "meniscus/numerics/sums/exact_sum.hpp"
 #include "meniscus/parallel/communicator.hpp"
 
+#include <utility>
+
 namespace meniscus::parallel {
 
 /// NaN counts as infinite: a maximum of magnitudes tells whether any is not finite.
 double global_max(Communicator& communicator, double value);
 /// NaN counts as minus infinity.
 double global_min(Communicator& communicator, double value);
+/// Both ends of a range at once; NaN on any block makes both NaN.
+std::pair<double, double> global_range(Communicator& communicator, double low, double high);
 Index global_sum(Communicator& communicator, Index value);
 bool global_any(Communicator& communicator, bool value);
 

@@ -36,11 +36,13 @@ class Declaration:
         changed_by: the stages that change it; None: any stage.
         resizable: an array that may be replaced by one of another length.
         optional: None when it was declared, so that it may be None or a plain value.
+        samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
     """
 
     changed_by: tuple[str, ...] | None = None
     resizable: bool = False
     optional: bool = False
+    samples_of: Any = None
 
 
 class BusyError(RuntimeError):
@@ -56,6 +58,9 @@ class Stateful(MemoryOwner, State):
 
     settings: ClassVar[tuple[str, ...]] = ()
     """Attributes that are not state but may be set after construction; copies and pickles have them too."""
+    rows_of_cells: ClassVar[str | None] = None
+    """The part, if there is one, whose array names the cells (C-ordered in the domain, ascending) of the rows of all other parts; on ranks
+    each has those of its block."""
     borrowed = ("_made_with",)
 
     _declared: dict[str, Declaration]
@@ -77,7 +82,14 @@ class Stateful(MemoryOwner, State):
         return self
 
     def declare(
-        self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False, optional: bool = True
+        self,
+        name: str,
+        part: _T,
+        *,
+        changed_by: Iterable[str] | None = None,
+        resizable: bool = False,
+        optional: bool = True,
+        samples_of: Any = None,
     ) -> _T:
         """Declare the attribute `name` as state, and return the part to assign to it.
 
@@ -87,6 +99,8 @@ class Stateful(MemoryOwner, State):
             changed_by: names of the stages that change it; a transaction around other stages keeps no copy. Default: all stages.
             resizable: whether an array may be replaced by one of another length.
             optional: whether what is None in it now may be a plain value later.
+            samples_of: the grid whose samples on the own block an array, or each array of a list, holds. Needed for arrays alone, where the
+                grid is cut among ranks: what else is declared knows its grid or is the same on all ranks.
 
         Raises:
             TypeError: the part cannot be restored.
@@ -94,8 +108,13 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable, optional and holds_none(part))
+        stages = None if changed_by is None else tuple(changed_by)
+        self._declared[name] = Declaration(stages, resizable, optional and holds_none(part), samples_of)
         return part
+
+    def declared(self, name: str) -> Declaration:
+        """Return how a part was declared; KeyError for what is no part."""
+        return self._declared[name]
 
     @property
     def state(self) -> dict[str, Any]:

@@ -149,6 +149,12 @@ class ProjectionStage:
         )
 
 
+def hand_out(vortices: VortexParticles | None, grid: Grid, workspace: Workspace) -> None:
+    """Give vortex particles, if there are any, to the ranks where they are; one rank keeps the order in which they were added."""
+    if vortices is not None and grid.comm.size > 1:
+        vortices.migrate(grid, workspace=workspace)
+
+
 def add_forces_of_vortices(
     velocity: MacField,
     vortices: VortexParticles | None,
@@ -159,7 +165,7 @@ def add_forces_of_vortices(
     workspace: Workspace,
 ) -> None:
     """Add the forces of vortex particles, if there are any, to a velocity for dt, in place; arguments as for `add_vortex_forces`."""
-    if vortices is not None and len(vortices) and strength:
+    if vortices is not None and strength and any(velocity.grid.comm.gather(len(vortices))):
         add_vortex_forces(velocity, vortices, dt, strength, kernel=kernel, time=time, workspace=workspace)
 
 

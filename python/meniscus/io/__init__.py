@@ -1,6 +1,7 @@
 """Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; contains no numerics."""
 
-from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, latest_checkpoint, read_checkpoint, save_checkpoint, write_checkpoint
+from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, write_checkpoint
+from meniscus.io.checkpoint_folder import latest_checkpoint, read_checkpoint, save_checkpoint
 from meniscus.io.frame_writer import FrameWriter
 from meniscus.io.frames import FrameData, FrameMesh, collect
 from meniscus.io.table import Table

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
 from meniscus.grid.conversion import cell_means
+from meniscus.grid.particles.global_order import in_global_order, sorted_cells
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.parallel import exchange
 from meniscus.surface import LevelSet
 
 _MESHES = (SegmentMesh, TriangleMesh, TetMesh, QuadraticTetMesh)
@@ -87,8 +89,9 @@ class FrameData:
 def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameData:
     """Return the arrays of the named state: a face velocity is averaged to the cells, all other arrays are not copied.
 
-    A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its vertices too. Meshes of trimesh, meshio and PyVista are
-    welcome.
+    Where the grid is cut among ranks it is collective, each rank gets the samples of its block, and of the particles a contiguous part of
+    those of all ranks in the order that they have on one. A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its
+    vertices too. Meshes of trimesh, meshio and PyVista are welcome.
 
     Raises:
         TypeError: an object that cannot be part of a frame.
@@ -109,9 +112,12 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
     meshes: dict[str, FrameMesh] = {}
     for name, item in items.items():
         samples = item.field if isinstance(item, LevelSet) else own_mesh(item)
+        if isinstance(samples, (NodeField, MacField)) and samples.grid.comm.size > 1:
+            exchange([samples], 1)  # what lies between two blocks is there twice
         if isinstance(samples, Particles):
-            columns = {c: samples[c] for c in samples.columns}
-            particles[name] = {"position": samples.positions, "id": samples.ids, **columns}
+            columns = {"position": samples.positions, "id": samples.ids, **{c: samples[c] for c in samples.columns}}
+            cut = grid is not None and grid.comm.size > 1 and grid.dimension == samples.dimension
+            particles[name] = in_global_order(columns, sorted_cells(samples), grid) if cut and grid else columns
         elif isinstance(samples, MacField):
             cells[name] = cell_means(samples)
         elif isinstance(samples, CellField):

@@ -28,6 +28,7 @@ from meniscus.io.frames import FrameData, FrameMesh
 from meniscus.io.names import frame_stem
 from meniscus.io.vtk_reader import VtkFile
 from meniscus.parallel import one_rank
+from meniscus.parallel.communicator import resolve
 
 # Corners of VTK's cells by their kind: lines, triangles, tetrahedra, quadratic tetrahedra.
 _CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
@@ -38,8 +39,8 @@ def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int
     """Write the files of one frame, each to a temporary file that is renamed, and return them; `frames` is the number of the last one, for
     the names.
 
-    With a grid that is cut among ranks it is collective: each rank writes the part of its block, then rank 0 the files that name the parts,
-    and the meshes, which all ranks have. All return the same files.
+    Within `parallel.ranks` it is collective: each rank writes the part of its block, then rank 0 the files that name the parts, and the
+    meshes, which all ranks have. Rank 0 writes all of a frame without a grid, or with one that is not cut. All return the same files.
 
     Raises:
         OSError: the folder is full or cannot be written.
@@ -52,6 +53,16 @@ def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int
     folder.mkdir(parents=True, exist_ok=True)
     if frame.grid is not None and frame.grid.comm.size > 1:
         return _write_parts(folder, stem, frame, frame.grid)
+    comm = resolve(None)
+    if comm.size == 1:
+        return _write_whole(folder, stem, frame)
+    with comm.agreement():
+        files = _write_whole(folder, stem, frame) if comm.rank == 0 else []
+    return list(comm.gather(files)[0])
+
+
+def _write_whole(folder: Path, stem: str, frame: FrameData) -> list[Path]:
+    """Write all files of a frame that is not cut."""
     written = []
     if frame.grid is not None:
         written.append(_write(folder / f"{stem}.vti", "vtkXMLImageDataWriter", _image(frame, frame.grid)))

@@ -14,6 +14,7 @@ from meniscus._options import CoreOption
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
+from meniscus.numerics.solve import order_free_sums
 
 __all__ = [
     "CompensationScheme",
@@ -26,6 +27,7 @@ __all__ = [
     "insphere",
     "mean_local_order",
     "observed_orders",
+    "order_free_sums",
     "orient2d",
     "orient3d",
     "polar_rotation",

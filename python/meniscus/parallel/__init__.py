@@ -1,6 +1,6 @@
 """Ranks: processes of MPI or threads of one process, between which the domain of a grid is cut into blocks."""
 
-from meniscus.parallel.communicator import Communicator, RankError, Traffic, one_rank, ranks, traffic
+from meniscus.parallel.communicator import Communicator, RankError, Seconds, Traffic, one_rank, ranks, seconds, traffic
 from meniscus.parallel.cuts import balanced_blocks
 from meniscus.parallel.exchange import Exchange, exchange, gather, start_exchange
 from meniscus.parallel.threads import run_threads
@@ -9,6 +9,7 @@ __all__ = [
     "Communicator",
     "Exchange",
     "RankError",
+    "Seconds",
     "Traffic",
     "balanced_blocks",
     "exchange",
@@ -16,6 +17,7 @@ __all__ = [
     "one_rank",
     "ranks",
     "run_threads",
+    "seconds",
     "start_exchange",
     "traffic",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from meniscus import _checks
 from meniscus._meniscus import parallel as _parallel
 from meniscus.parallel import mpi
 
@@ -24,12 +26,15 @@ class Traffic:
 
     Attributes:
         messages: numbers by kind: 'halo' (ghosts, axis by axis), 'fields' (`exchange`), 'boxes' (windows larger than ghosts, and `gather`
-            of fields), 'particles' (`migrate`), 'numbering' (ids of new particles), 'gather' (reductions and agreements on plans).
+            of fields), 'particles' (`migrate`), 'numbering' (ids of new particles), 'reductions' (sums, maxima,
+            agreements), 'gather' (what all ranks need to know of each other, as for plans), 'collection' (what goes to one rank).
         bytes: of these messages.
+        rounds: exchanges in which it waited for messages, any number at once: how often the latency of the network counts.
     """
 
     messages: dict[str, int]
     bytes: dict[str, int]
+    rounds: int
 
     @property
     def total_messages(self) -> int:
@@ -46,7 +51,27 @@ class Traffic:
         return Traffic(
             {kind: n - other.messages[kind] for kind, n in self.messages.items()},
             {kind: n - other.bytes[kind] for kind, n in self.bytes.items()},
+            self.rounds - other.rounds,
         )
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Seconds that a rank has spent on messages since its communicator was made; subtract to measure a part of a program.
+
+    What is left of the time of a program is computation.
+
+    Attributes:
+        pack: copying between fields or particles and messages.
+        wait: in the transport, sending and waiting for others.
+    """
+
+    pack: float
+    wait: float
+
+    def __sub__(self, other: Seconds) -> Seconds:
+        """Return what came since an earlier count."""
+        return Seconds(self.pack - other.pack, self.wait - other.wait)
 
 
 class Communicator:
@@ -79,13 +104,44 @@ class Communicator:
     def traffic(self) -> Traffic:
         """Return what this rank has sent since the communicator was made."""
         counts = self._core.traffic()
-        return Traffic({k: n for k, (n, _) in counts.items()}, {k: b for k, (_, b) in counts.items()})
+        return Traffic({k: n for k, (n, _) in counts.items()}, {k: b for k, (_, b) in counts.items()}, self._core.rounds)
+
+    def seconds(self) -> Seconds:
+        """Return the seconds that this rank has spent on messages since the communicator was made."""
+        return Seconds(*self._core.seconds())
+
+    def count_processor_seconds(self, on: bool = True) -> None:
+        """Count the seconds in which the thread of this rank has a processor, instead of those on the wall, from now on.
+
+        With more ranks than cores, a rank that packs or computes is interrupted by others. Costs about a microsecond per exchange.
+        """
+        self._core.count_processor_seconds(on)
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values that all ranks hand in, in the order of the ranks; collective. Values must be picklable."""
         if self.size == 1:
             return [value]
         return [pickle.loads(b) for b in self._core.gather_bytes(pickle.dumps(value))]
+
+    def exchange(self, values: Sequence[Any]) -> list[Any]:
+        """Hand value i to rank i, and return what the ranks have for this one, in their order; collective.
+
+        Values must be picklable; None is not sent. Raises ValueError if there is not one value for each rank.
+        """
+        if len(values) != self.size:
+            raise ValueError(f"values must hold one for each of {self.size} ranks, not {len(values)}")
+        if self.size == 1:
+            return list(values)
+        sent = [b"" if value is None else pickle.dumps(value, pickle.HIGHEST_PROTOCOL) for value in values]
+        return [pickle.loads(b) if b else None for b in self._core.exchange_bytes(sent)]
+
+    def total(self, count: int) -> int:
+        """Return the sum of the counts that all ranks hand in; collective."""
+        return int(self._core.total(count))
+
+    def exact_sum(self, values: Any) -> float:
+        """Return the sum of the numbers that all ranks hand in, rounded once, so that their order does not matter; collective."""
+        return math.fsum(v for part in self.gather(values) for v in part)
 
     def poison_ghosts(self, on: bool = True) -> None:
         """Overwrite ghosts with NaN before each exchange that fills them, for tests. Applies to plans that are made from now on."""
@@ -135,30 +191,50 @@ def default() -> Communicator:
     return _default.get() or _one
 
 
-def resolve(comm: Any) -> Communicator:
+def resolve(comm: Any, delay: Any = None) -> Communicator:
     """Return the communicator for `comm`: None (the default), a `Communicator`, or a communicator of mpi4py (duplicated; collective).
+
+    `delay` is what `link_delay` returns; with one, `comm` must be a communicator of mpi4py.
 
     Raises:
         TypeError: something else.
-        ValueError: a communicator that was freed, or an MPI that is not running.
+        ValueError: a communicator that was freed, an MPI that is not running, or a delay for a communicator that has been made.
         ImportError: there is no MPI module that fits to mpi4py's MPI.
     """
+    if delay is not None and (comm is None or isinstance(comm, Communicator)):
+        raise ValueError(
+            "latency and bandwidth can be added to a communicator of mpi4py or in `run_threads`, not to one that meniscus has made"
+        )
     if comm is None:
         return default()
     if isinstance(comm, Communicator):
         return comm
-    return mpi.communicator_of(comm, Communicator)
+    return mpi.communicator_of(comm, Communicator, delay)
+
+
+def link_delay(latency: float, bandwidth: float | None) -> Any:
+    """Return what is added to messages, None for nothing. Raises TypeError or ValueError for wrong numbers."""
+    late = _checks.number("latency", latency)
+    if late < 0:
+        raise ValueError(f"latency must not be negative, got {late}")
+    rate = None if bandwidth is None else _checks.positive("bandwidth", bandwidth)
+    if late == 0 and rate is None:
+        return None
+    return _parallel.LinkDelay(late, math.inf if rate is None else rate)
 
 
 @contextmanager
-def ranks(comm: Any) -> Iterator[Communicator]:
+def ranks(comm: Any, *, latency: float = 0.0, bandwidth: float | None = None) -> Iterator[Communicator]:
     """Return a context in which grids are cut among the ranks of a communicator of mpi4py; collective, as all that is done in it.
+
+    `latency` (s) and `bandwidth` (bytes/s) are added to those of the network, to see what a slower one does. Each rank then sends one
+    message after the other, and each arrives `latency` after it has left. All ranks must be on one machine, whose clock they share.
 
     Raises:
         RankError: when the context is left: on all ranks, if any of them leaves it by an error.
-        TypeError, ValueError, ImportError: as for the `comm` of a `Grid`.
+        TypeError, ValueError, ImportError: as for the `comm` of a `Grid`; wrong numbers.
     """
-    used = resolve(comm)
+    used = resolve(comm, link_delay(latency, bandwidth))
     token = _default.set(used)
     try:
         with used.agreement():
@@ -170,3 +246,8 @@ def ranks(comm: Any) -> Iterator[Communicator]:
 def traffic(comm: Any = None) -> Traffic:
     """Return the messages and bytes that this rank has sent over a communicator; default: the one in use."""
     return resolve(comm).traffic()
+
+
+def seconds(comm: Any = None) -> Seconds:
+    """Return the seconds that this rank has spent on messages over a communicator; default: the one in use."""
+    return resolve(comm).seconds()

@@ -25,8 +25,8 @@ def built_modules() -> list[str]:
     return sorted(path.stem.removeprefix("_mpi_") for path in FOLDER.glob("_mpi_*.so"))
 
 
-def communicator_of(comm: Any, make: Callable[[Any, object], _C]) -> _C:
-    """Return the communicator for one of mpi4py, which is duplicated once; collective.
+def communicator_of(comm: Any, make: Callable[[Any, object], _C], delay: Any = None) -> _C:
+    """Return the communicator for one of mpi4py, which is duplicated once, and again for each one with a delay; collective.
 
     `make` makes it of its core and what has to live as long.
 
@@ -48,14 +48,15 @@ def communicator_of(comm: Any, make: Callable[[Any, object], _C]) -> _C:
     if _keyval is None:
         _keyval = mpi4py.Comm.Create_keyval()
     known: _C | None = comm.Get_attr(_keyval)
-    if known is not None:
+    if known is not None and delay is None:
         return known
     table, library = _table(mpi4py)
     handle = comm.handle if hasattr(comm, "handle") else mpi4py._handleof(comm)
     # The C core takes it as a signed number.
-    core = _parallel.mpi_communicator(table, handle - 2**64 if handle >= 2**63 else handle)
+    core = _parallel.mpi_communicator(table, handle - 2**64 if handle >= 2**63 else handle, delay)
     made = make(core, library)
-    comm.Set_attr(_keyval, made)
+    if delay is None:
+        comm.Set_attr(_keyval, made)
     if core.size > 1:
         _abort_on_error(mpi4py)
     return made

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from meniscus import _checks
+from meniscus.parallel.communicator import resolve
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.creatures import Creature, Motion, creature, motion
 from meniscus.scenes.deformable import Deforming
@@ -71,7 +72,7 @@ def run(
         scene: a name, the path of a Python file that defines one scene, or a scene.
         out: folder for frames, pictures, checkpoints, `run.json` and `diagnostics.csv`; default: nothing is written.
         on_frame: called with each frame and the number of frames.
-        progress: whether a notebook, or a terminal, shows a bar; default: notebooks do.
+        progress: whether a notebook, or a terminal, shows a bar, of several ranks that of the first; default: notebooks do.
         **options_and_parameters: the attributes of `RunOptions` (`resume`, `checkpoint_every`, ...) and, with a name, the parameters of the
             scene.
 
@@ -92,7 +93,7 @@ def run(
     elif parameters:
         raise TypeError(f"parameters go with a scene's name, not with a scene; options of a run are {', '.join(_OPTIONS)}")
     wanted = in_notebook() if progress is None else _checks.one_of_type("progress", progress, bool)
-    if not wanted:
+    if not wanted or resolve(None).rank > 0:
         return _run_scene(scene, out, on_frame=on_frame, **options)
     given = options.pop("on_step", None)
     with (NotebookBar if in_notebook() else ProgressBar)(scene.name) as bar:

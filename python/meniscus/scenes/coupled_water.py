@@ -66,6 +66,7 @@ class CoupledWater(Scene):
     """A scene of water around a body, with one of three solvers, its attribute `model`, which `setup` makes by `use`."""
 
     frames_per_second: ClassVar[float] = 24.0
+    on_ranks: ClassVar[bool] = False
     up: ClassVar[UpAxis] = "z"
     aspect: ClassVar[float] = 1.2
     """Of pictures, width over height."""

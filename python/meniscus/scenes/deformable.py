@@ -28,6 +28,7 @@ class Deforming(Scene):
     eye: ClassVar[tuple[float, float, float]] = (1.0, 0.7, 2.0)
     box: ClassVar[tuple[tuple[float, float, float], tuple[float, float, float]]] = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
     frames_per_second: ClassVar[float] = 24.0
+    on_ranks: ClassVar[bool] = False
 
     end: float = parameter(4.0, "length of the run, s")
     frames: int = parameter(96, "frames to write")

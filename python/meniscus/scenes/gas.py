@@ -20,6 +20,7 @@ from meniscus.grid.transport.advection import max_speed
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
+from meniscus.scenes.global_measures import count
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Pose, SolidSample, Sphere
@@ -94,9 +95,9 @@ class BoxOfSmoke(GasScene):
         cell = s.grid.spacing**3
         return {
             **super().report(time),
-            "smoke": float(np.sum(s.density.array, dtype=np.float64)) * cell,
+            "smoke": s.density.sum() * cell,
             "transport change": 0.0 if s.report is None else s.report.transport_change,
-            "vortices": 0.0 if s.vortices is None else float(len(s.vortices)),
+            "vortices": 0.0 if s.vortices is None else float(count(s.vortices, s.grid)),
         }
 
     def frame_data(self) -> Mapping[str, FrameItem]:

@@ -6,12 +6,15 @@ import _thread
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
 GRACE = 0.5
 """Seconds that a running step has after Ctrl-C; then it is broken off."""
+ECHO = 1.0
+"""Seconds in which a rank takes further signals for the first one: a terminal and `mpirun` may both send it, and not to all at once."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -19,15 +22,33 @@ class Terminated(KeyboardInterrupt):
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed, or the process was told to end."""
+    """Whether Ctrl-C was pressed, or the process was told to end; with several `ranks`, on any of them once they have told each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: int = 1) -> None:
         self.cause: type[KeyboardInterrupt] | None = None
+        self._echo = ECHO if ranks > 1 else 0.0
+        self._known_at = 0.0
+        self._overdue = False
+        self._timers: list[threading.Timer] = []
 
     def raise_if_noted(self) -> None:
         """Raise KeyboardInterrupt or `Terminated` if there was such a signal."""
         if self.cause is not None:
             raise self.cause
+
+    def learn(self, causes: Sequence[type[KeyboardInterrupt] | None]) -> None:
+        """Take over what all ranks have noted."""
+        first = next((c for c in causes if c is not None), None)
+        if first is not None:
+            if self.cause is None:
+                self._known_at = time.monotonic()
+            self.cause = first
+
+    def settle(self) -> None:
+        """Let what is saved now take its time: only another signal breaks it off."""
+        self._overdue = False
+        for timer in self._timers:
+            timer.cancel()
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
@@ -39,17 +60,18 @@ class Interruption:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        timers: list[threading.Timer] = []
 
         def note(number: int, frame: FrameType | None) -> None:
-            if self.cause is not None:
+            if self.cause is None:
+                self.cause = Terminated if number == signal.SIGTERM else KeyboardInterrupt
+                self._known_at = time.monotonic()
+                # Not a timer of the system: the program may need the only one that it has.
+                timer = threading.Timer(GRACE, self._end_grace, (signal.Signals(number),))
+                timer.daemon = True
+                self._timers.append(timer)
+                timer.start()
+            elif self._overdue or time.monotonic() - self._known_at >= self._echo:
                 raise self.cause
-            self.cause = Terminated if number == signal.SIGTERM else KeyboardInterrupt
-            # Not a timer of the system: the program may need the only one that it has.
-            timer = threading.Timer(GRACE, _signal_main_thread, (signal.Signals(number),))
-            timer.daemon = True
-            timers.append(timer)
-            timer.start()
 
         before: dict[int, Any] = {}
         for number, ours in ((signal.SIGINT, None), (signal.SIGTERM, signal.SIG_DFL)):
@@ -59,10 +81,13 @@ class Interruption:
         try:
             yield
         finally:
-            for timer in timers:
-                timer.cancel()
+            self.settle()
             for which, handler in before.items():
                 signal.signal(which, handler)
+
+    def _end_grace(self, number: signal.Signals) -> None:
+        self._overdue = True
+        _signal_main_thread(number)
 
 
 def _signal_main_thread(number: signal.Signals) -> None:

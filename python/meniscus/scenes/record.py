@@ -15,6 +15,7 @@ from typing import Any
 from meniscus import core
 from meniscus._meniscus import __version__
 from meniscus.core.atomic_file import naming, write_text
+from meniscus.parallel import Communicator
 from meniscus.scenes.scene import Scene
 
 RUN_FILE = "run.json"
@@ -27,8 +28,10 @@ def parameters_of(scene: Scene) -> dict[str, Any]:
     return values
 
 
-def write_run_file(folder: Path, scene: Scene, options: Mapping[str, Any], source: str | None, resumed_at: int | None) -> None:
-    """Write `run.json`: scene, parameters, options, version, machine, and at which steps the run was resumed. Raises OSError."""
+def write_run_file(
+    folder: Path, scene: Scene, options: Mapping[str, Any], source: str | None, resumed_at: int | None, comm: Communicator | None = None
+) -> None:
+    """Write `run.json`: scene, parameters, options, version, machine, ranks, and at which steps the run was resumed. Raises OSError."""
     path = folder / RUN_FILE
     resumed: list[int] = []
     if resumed_at is not None:
@@ -44,6 +47,8 @@ def write_run_file(folder: Path, scene: Scene, options: Mapping[str, Any], sourc
         "version": __version__,
         "build": core.build_info(),
         "threads": core.num_threads(),
+        "ranks": 1 if comm is None else comm.size,
+        "transport": "one rank" if comm is None else comm.transport,
         "simd": core.simd_level(),
         "machine": platform.machine(),
         "processors": os.cpu_count(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -14,13 +15,20 @@ from typing import Any
 from meniscus import _checks
 from meniscus._meniscus import __version__
 from meniscus.io import checkpoint as checkpoints
-from meniscus.io import vtk
+from meniscus.io import checkpoint_folder, vtk
 from meniscus.io.checkpoint import Checkpoint, grids_of
+from meniscus.io.checkpoint_folder import StoredCheckpoint
 from meniscus.io.folder_lock import FolderLock
+from meniscus.io.frame_gathering import gathered
 from meniscus.io.frames import FrameData, collect
+from meniscus.io.spread import Spread, spread_of
+from meniscus.numerics.solve import order_free_sums
+from meniscus.parallel import RankError, one_rank, ranks
+from meniscus.parallel.communicator import resolve
 from meniscus.scenes.interrupts import Interruption
 from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
 from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
+from meniscus.scenes.run_ranks import meet, require_same_run
 from meniscus.scenes.scene import Scene, StageTimes
 
 CHECKPOINT_FOLDER = "checkpoints"
@@ -85,6 +93,9 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
     `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written immediately, so that an interrupted run keeps its finished
     frames. A resumed run yields the frames that are still to come, or the last one if there are none.
 
+    Within `parallel.ranks` all ranks call it, and go through its frames together. Rank 0 writes what is there once; it draws from gathered
+    data. Steps, saving, stopping and errors are decided by all ranks together, and each may have been told to stop.
+
     Args:
         scene: the scene; it is set up by this call.
         out: the folder; default: nothing is written.
@@ -92,7 +103,9 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
 
     Raises:
         OSError: the folder cannot be written, or another run writes to it.
-        ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from.
+        ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from; a scene that several ranks cannot
+            run, or that differs between them.
+        RankError: an error on any of several ranks.
         ImportError: a required library is missing.
     """
     run = _Run(_checks.one_of_type("scene", scene, Scene), None if out is None else Path(out), RunOptions(**options))
@@ -118,26 +131,41 @@ def run(
     return last
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """What a checkpoint is made of."""
+
+    progress: Mapping[str, Any]
+    state: Mapping[str, Any]
+    spread: Spread
+
+
 class _Run:
     """State of a running run."""
 
     def __init__(self, scene: Scene, folder: Path | None, options: RunOptions) -> None:
         self._scene, self._folder, self._options = scene, folder, options
+        self._comm = resolve(None)
+        self._first = self._comm.rank == 0
         self._log_file: Diagnostics | None = None
         self._lock: FolderLock | None = None
         if options.checkpoint_every is not None and _checks.number("checkpoint_every", options.checkpoint_every) < 0:
             raise ValueError(f"checkpoint_every must be at least 0 s, not {options.checkpoint_every:g}")
+        require_same_run(self._comm, scene, folder, options)
         found = self._find_checkpoint()
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FolderLock(folder)  # a folder that cannot be written is noticed before a long setup
         try:
+            if folder is not None:
+                with self._comm.agreement():
+                    folder.mkdir(parents=True, exist_ok=True)
+                    # A folder that cannot be written is noticed before a long setup.
+                    self._lock = FolderLock(folder) if self._first else None
             self._set_up(found)
         except BaseException:
             self.close()
             raise
 
-    def _set_up(self, found: Checkpoint | None) -> None:
+    @order_free_sums()  # a scene has the same bits on one rank and on many
+    def _set_up(self, found: StoredCheckpoint | None) -> None:
         """Make the scene's objects, or restore them from a checkpoint, and open the files."""
         scene, folder, options = self._scene, self._folder, self._options
         self._stepper = scene.setup()
@@ -150,14 +178,16 @@ class _Run:
         self._cells = max((math.prod(g.shape) for g in grids_of(scene).values()), default=0)
         # State to which a cancelled step returns: None while it is not known, or not needed because the live state is complete.
         self._whole = True
-        self._before: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+        self._before: _Saved | None = None
         self._seconds = math.inf
         if found is not None:
-            self._restore(found)
+            self._restore(found.read(scene))
         if folder is not None:
-            self._open(folder, None if found is None else self._stepper.step)
+            with self._comm.agreement():
+                if self._first:
+                    self._open(folder, None if found is None else self._stepper.step)
         if found is None:
-            self._diagnostics = scene.report(0.0)
+            self._diagnostics = self._report(0.0)
             self._row(0.0, 0.0)
         self._saved_at = clock.monotonic()
 
@@ -170,7 +200,9 @@ class _Run:
                 yield self._next_frame()
         if self._folder is not None and self._options.pictures:
             pictures = [picture_path(self._folder, i, self._stepper.frames) for i in range(self._frames_done)]
-            self._scene.finish(self._folder, [p for p in pictures if p.exists()])
+            with self._alone() as first:
+                if first:
+                    self._scene.finish(self._folder, [p for p in pictures if p.exists()])
 
     def close(self) -> None:
         if self._log_file is not None:
@@ -178,49 +210,82 @@ class _Run:
         if self._lock is not None:
             self._lock.release()
 
+    @order_free_sums()
     def _next_frame(self) -> Frame:
         """Step to the next frame, finish it and save the state. Ctrl-C and SIGTERM leave a checkpoint of the last completed step."""
-        interruption = Interruption()
-        try:
-            with interruption.deferred():
-                while self._stepper.frame < self._frames_done:
-                    self._step()
-                    interruption.raise_if_noted()
-                    every = self._options.checkpoint_every
-                    if every is not None and clock.monotonic() - self._saved_at >= every:
-                        self._save(self._progress(), self._scene.snapshot())
-                frame = self._finish_frame()
-                self._frames_done += 1
-                self._save(self._progress(), self._scene.snapshot())
+        interruption = Interruption(self._comm.size)
+        with interruption.deferred():
+            try:
+                with self._comm.agreement():
+                    return self._stepped_to_frame(interruption)
+            except BaseException as error:
+                cause = error.__class__ if isinstance(error, KeyboardInterrupt) else None
+                if cause is None and (self._comm.size == 1 or not isinstance(error, RankError)):
+                    raise
+                interruption.settle()
+                told = self._comm.gather((cause, self._whole, None if self._before is None else self._before.progress["step"]))
+                interruption.learn([c for c, _, _ in told])
+                if not any(c for c, _, _ in told):
+                    raise
+                # Of a step that some ranks have completed and others not, the state before it is left.
+                if all(whole for _, whole, _ in told):
+                    self._save(self._present())
+                elif self._before is not None and all(step == self._before.progress["step"] for _, _, step in told):
+                    self._save(self._before)
+                if cause is not None:
+                    raise
                 interruption.raise_if_noted()
-                return frame
-        except KeyboardInterrupt:
-            if self._whole:
-                self._save(self._progress(), self._scene.snapshot())
-            elif self._before is not None:
-                self._save(*self._before)
-            raise
+                raise
+
+    def _stepped_to_frame(self, interruption: Interruption) -> Frame:
+        every = self._options.checkpoint_every
+        while self._stepper.frame < self._frames_done:
+            self._step()
+            told = self._comm.gather((interruption.cause, clock.monotonic() - self._saved_at, self._seconds))
+            interruption.learn([cause for cause, _, _ in told])
+            interruption.raise_if_noted()
+            self._seconds = max(seconds for _, _, seconds in told)
+            if every is not None and told[0][1] >= every:
+                self._save(self._present())
+        frame = self._finish_frame()
+        self._frames_done += 1
+        self._save(self._present())
+        interruption.learn(self._comm.gather(interruption.cause))
+        interruption.raise_if_noted()
+        return frame
 
     def _step(self) -> None:
-        if self._checkpoints and self._seconds >= SLOW_STEP:
-            self._before = self._progress(), self._scene.snapshot()
-        else:
-            self._before = None
+        self._before = self._present() if self._checkpoints and self._seconds >= SLOW_STEP else None
         self._whole = False
-        dt = self._stepper.next_dt(self._scene.max_dt())
+        dt = self._stepper.next_dt(min(self._comm.gather(float(self._scene.max_dt()))))
         start = clock.perf_counter()
         self._stages.reset()
         self._scene.advance(self._stepper.time, dt)
         self._seconds = clock.perf_counter() - start
         complete = self._stepper.advance(dt)
-        if complete or self._log_file is not None:
-            self._diagnostics = self._scene.report(self._stepper.time)
+        if complete or self._folder is not None:
+            self._diagnostics = self._report(self._stepper.time)
         self._row(dt, self._seconds)
         self._whole = True
-        self._before = None
+        if self._comm.size == 1:
+            self._before = None
         if self._options.on_step is not None:
             s = self._stepper
             self._options.on_step(Step(s.step, s.frame, s.frames, s.time, s.end, dt, self._seconds, self._cells))
+
+    def _report(self, time: float) -> dict[str, float]:
+        """Return the diagnostics, which all ranks must have alike."""
+        report = self._scene.report(time)
+        told = self._comm.gather({name: repr(value) for name, value in report.items()})
+        for rank, theirs in enumerate(told):
+            for name in {**told[0], **theirs} if theirs != told[0] else ():
+                if theirs.get(name) != told[0].get(name):
+                    meet(self._comm)
+                    raise ValueError(
+                        f"report() must return the same on all ranks, but {name} is {told[0].get(name)} on rank 0 and {theirs.get(name)} "
+                        f"on rank {rank}; sum(), max() and min() of a field are those of all ranks, those of its array are not"
+                    )
+        return report
 
     def _finish_frame(self) -> Frame:
         """Write the files and the picture of the present frame."""
@@ -232,14 +297,26 @@ class _Run:
                 files = vtk.write_frame(self._folder, data, frames=s.frames)
                 if files:
                     self._series = [*self._series[: s.frame], (s.time, files)]
-                    vtk.write_series(self._folder / SERIES_FILE, self._series)
+                    if self._first:
+                        vtk.write_series(self._folder / SERIES_FILE, self._series)
             if self._options.pictures:
                 picture = self._draw(data)
         return Frame(s.frame, s.frames, s.time, self._diagnostics, picture, tuple(files))
 
     def _draw(self, data: FrameData) -> Path | None:
         assert self._folder is not None
-        return save_picture(self._scene, data, picture_path(self._folder, data.number, self._stepper.frames))
+        whole, path = gathered(data), None
+        with self._alone() as first:
+            if first and whole is not None:
+                path = save_picture(self._scene, whole, picture_path(self._folder, data.number, self._stepper.frames))
+        drawn: Path | None = self._comm.gather(path)[0]
+        return drawn
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Return a context in which rank 0, which is told so, makes grids and does other things without the others."""
+        with self._comm.agreement(), ranks(one_rank()):
+            yield self._first
 
     def _frame_again(self) -> Frame:
         """Return the last frame of a run that was already finished."""
@@ -257,41 +334,48 @@ class _Run:
             {"step": s.step, "frame": s.frame, "time": s.time, "dt": dt, **self._diagnostics, "seconds": seconds, **stages},
         )
 
-    def _progress(self) -> dict[str, Any]:
-        return {**self._stepper.snapshot(), "frames done": self._frames_done, "diagnostics": dict(self._diagnostics)}
+    def _present(self) -> _Saved:
+        """Return copies of the present state."""
+        progress = {**self._stepper.snapshot(), "frames done": self._frames_done, "diagnostics": dict(self._diagnostics)}
+        if not self._checkpoints:
+            return _Saved(progress, {}, {})
+        return _Saved(progress, self._scene.snapshot(), spread_of(self._scene))
 
-    def _save(self, progress: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    def _save(self, saved: _Saved) -> None:
         if not self._checkpoints:
             return
         assert self._folder is not None
         if self._log_file is not None:
             self._log_file.flush()
-        made = Checkpoint(self._scene.name, parameters_of(self._scene), __version__, progress, state, grids_of(self._scene))
-        checkpoints.save_checkpoint(self._folder / CHECKPOINT_FOLDER, made)
+        told = self._scene.name, parameters_of(self._scene), __version__
+        made = Checkpoint(*told, saved.progress, saved.state, grids_of(self._scene), saved.spread)
+        checkpoint_folder.save_checkpoint(self._folder / CHECKPOINT_FOLDER, made)
         self._saved_at = clock.monotonic()
 
-    def _find_checkpoint(self) -> Checkpoint | None:
+    def _find_checkpoint(self) -> StoredCheckpoint | None:
         """Return the checkpoint to resume from, if there is one and resuming is wanted."""
         if not self._options.resume:
             return None
         if self._folder is None:
             raise ValueError("a run can be resumed only in the folder (out) that holds its checkpoints")
         checkpoints.require()
-        found, passed_over = checkpoints.latest_checkpoint(self._folder / CHECKPOINT_FOLDER)
+        found, passed_over = checkpoint_folder.latest_stored(self._folder / CHECKPOINT_FOLDER)
+        meet(self._comm)
         for sentence in passed_over:
-            _log.warning("%s; it is passed over", sentence)
+            self._warn("%s; it is passed over", sentence)
         if found is None:
-            _log.warning("%s holds no checkpoint; the run starts from the beginning", self._folder)
+            self._warn("%s holds no checkpoint; the run starts from the beginning", self._folder)
             return None
-        if found.scene != self._scene.name:
-            raise ValueError(f"the checkpoint in {self._folder} is of the scene {found.scene!r}, not {self._scene.name!r}")
-        mine = parameters_of(self._scene)
-        if found.parameters != mine:
-            names = [n for n in {**mine, **found.parameters} if found.parameters.get(n) != mine.get(n)]
-            theirs, ours = (", ".join(f"{n}={p.get(n)!r}" for n in names) for p in (found.parameters, mine))
+        header = found.header
+        if header["scene"] != self._scene.name:
+            raise ValueError(f"the checkpoint in {self._folder} is of the scene {header['scene']!r}, not {self._scene.name!r}")
+        mine, parameters = parameters_of(self._scene), header["parameters"]
+        if parameters != mine:
+            names = [n for n in {**mine, **parameters} if parameters.get(n) != mine.get(n)]
+            theirs, ours = (", ".join(f"{n}={p.get(n)!r}" for n in names) for p in (parameters, mine))
             raise ValueError(f"the checkpoint in {self._folder} was made with {theirs}, not {ours}; use that or choose another folder")
-        if found.version != __version__:
-            _log.warning("the checkpoint is of meniscus %s, this is %s: results may differ in rounding", found.version, __version__)
+        if header["version"] != __version__:
+            self._warn("the checkpoint is of meniscus %s, this is %s: results may differ in rounding", header["version"], __version__)
         return found
 
     def _restore(self, found: Checkpoint) -> None:
@@ -306,14 +390,13 @@ class _Run:
     def _open(self, folder: Path, resumed_at: int | None) -> None:
         if resumed_at is None:
             # Those of an earlier run in this folder would be taken for ours.
-            for old in (folder / CHECKPOINT_FOLDER).glob("checkpoint-*.h5"):
-                old.unlink()
+            checkpoint_folder.remove_checkpoints(folder / CHECKPOINT_FOLDER)
             (folder / SERIES_FILE).unlink(missing_ok=True)
         for part in (*folder.glob(".*.part"), *(folder / CHECKPOINT_FOLDER).glob(".*.part")):
             part.unlink()
         o = self._options
         told = {"pictures": o.pictures, "files": self._files, "checkpoint_every": o.checkpoint_every}
-        write_run_file(folder, self._scene, told, self._scene.file, resumed_at)
+        write_run_file(folder, self._scene, told, self._scene.file, resumed_at, self._comm)
         self._log_file = Diagnostics(folder, resumed_at)
 
     def _wants_checkpoints(self, has_state: bool) -> bool:
@@ -324,7 +407,7 @@ class _Run:
                 raise ValueError(f"scene {self._scene.name!r} declares no state, so it cannot be resumed")
             return False
         if not checkpoints.available():
-            _log.warning("no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')")
+            self._warn("no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')")
             return False
         return True
 
@@ -332,6 +415,10 @@ class _Run:
         if self._folder is None or self._options.files is False or not self._scene.frame_data():
             return False
         if self._options.files is None and not vtk.available():
-            _log.warning("no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')")
+            self._warn("no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')")
             return False
         return True
+
+    def _warn(self, sentence: str, *values: object) -> None:
+        if self._first:
+            _log.warning(sentence, *values)

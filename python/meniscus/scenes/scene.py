@@ -33,6 +33,8 @@ class Scene(Stateful):
     """Names of the stages of `advance` that are timed, see `stage`."""
     frames_per_second: ClassVar[float] = 8.0
     """Of the animation."""
+    on_ranks: ClassVar[bool] = True
+    """Whether several ranks can run it: its grids are cut among them."""
     file: ClassVar[str | None] = None
     """The file that a scene of a user was loaded from."""
 

@@ -32,6 +32,7 @@ class TetWaterScene(Scene):
 
     stages: ClassVar[tuple[str, ...]] = ("fly", *TetVOF.stages)
     frames_per_second: ClassVar[float] = 24.0
+    on_ranks: ClassVar[bool] = False
 
     samples: WaterSampling = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
     count: int = parameter(10, "points per tetrahedron")

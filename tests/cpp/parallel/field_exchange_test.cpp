@@ -2,9 +2,9 @@
 #include "meniscus/parallel/field_exchange.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/random.hpp"
 #include "meniscus/parallel/thread_blocks.hpp"
 #include "meniscus/parallel/transport/transport_communicator.hpp"
+#include "parallel/random_cuts.hpp"
 #include "test_size.hpp"
 
 #include <doctest/doctest.h>
@@ -15,39 +15,10 @@
 
 using namespace meniscus;
 using namespace meniscus::parallel;
+using tests::Draw;
+using tests::random_cut;
 
 namespace {
-
-/// Integers that are the same on all blocks.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : seed_(seed) {}
-  Index operator()(Index n) {
-    const double u = CounterRandom(seed_, static_cast<std::uint64_t>(count_++), 0).uniform2(0)[0];
-    return std::min(n - 1, static_cast<Index>(u * static_cast<double>(n)));
-  }
-
- private:
-  std::uint64_t seed_;
-  Index count_ = 0;
-};
-
-/// A cut into so many blocks, as a random product of numbers per axis.
-template <int D>
-std::array<std::vector<Index>, D> random_cut(Draw& draw, int blocks) {
-  std::array<int, D> factors;
-  factors.fill(1);
-  int rest = blocks;
-  for (int p = 2; rest > 1; ++p)
-    while (rest % p == 0) {
-      factors[static_cast<std::size_t>(draw(D))] *= p;
-      rest /= p;
-    }
-  std::array<std::vector<Index>, D> cells;
-  for (std::size_t d = 0; d < D; ++d)
-    for (int k = 0; k < factors[d]; ++k) cells[d].push_back(1 + draw(6));
-  return cells;
-}
 
 Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
 

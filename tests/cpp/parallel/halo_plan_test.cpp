@@ -3,8 +3,10 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/core/random.hpp"
 #include "meniscus/parallel/thread_blocks.hpp"
+#include "meniscus/parallel/transport/transport_communicator.hpp"
+#include "parallel/random_cuts.hpp"
+#include "test_size.hpp"
 
 #include <doctest/doctest.h>
 
@@ -118,65 +120,96 @@ TEST_CASE("halo exchange is wrapped indexing in three dimensions, on any number 
 
 namespace {
 
-/// Labels of the samples of a random domain, exchanged between random blocks; the number of wrong ones.
-int wrong_labels(std::uint64_t trial) {
-  const auto draw = [&](std::uint32_t what, std::uint32_t below) {
-    return static_cast<Index>(CounterRandom(77, trial, 0).words(what)[0] % below);
-  };
-  constexpr int ghost = 3;
-  std::array<std::vector<Index>, 3> cells;
-  std::array<bool, 3> periodic;
-  parallel::HaloLayout<3> layout;
-  layout.ghost = ghost;
-  Coord<3> shape{};
-  for (std::uint32_t d = 0; d < 3; ++d) {
-    periodic[d] = draw(d, 2) == 0;
-    layout.on_side[d] = static_cast<int>(draw(3 + d, 2));
-    const auto count = static_cast<std::uint32_t>(draw(6 + d, 3) + 1);
-    for (std::uint32_t b = 0; b < count; ++b)
-      cells[d].push_back((count > 1 ? ghost + layout.on_side[d] : 1) + draw(9 + 3 * d + b, 4));
-    for (const Index n : cells[d]) shape[d] += n;
+/// An array of the samples of a random domain, exchanged between its blocks.
+template <int D, class T>
+struct LabelledArray {
+  parallel::HaloPlan<D> plan;
+  parallel::HaloLayout<D> layout;
+  Coord<D> padded{};
+  std::vector<T> labels;
+  const tests::RandomDomain<D>& domain;
+
+  LabelledArray(const tests::RandomDomain<D>& whole, const std::array<int, D>& on_side, int ghost, bool corners,
+                const std::shared_ptr<parallel::Communicator>& communicator)
+      : domain(whole) {
+    layout.block = whole.blocks[static_cast<std::size_t>(communicator->rank())];
+    layout.on_side = on_side;
+    layout.ghost = ghost;
+    layout.corners = corners;
+    for (std::size_t d = 0; d < D; ++d) padded[d] = layout.block.shape[d] + on_side[d] + 2 * ghost;
+    layout.strides = c_strides<D>(padded);
+    for (const Index s : layout.strides) layout.origin += ghost * s;
+    plan = parallel::HaloPlan<D>(layout, communicator);
+    labels.assign(static_cast<std::size_t>(product<D>(padded)), T(-1));
+    each([&](std::size_t i, Index label, bool owned, bool) { labels[i] = owned ? static_cast<T>(label) : T(-1); });
   }
-  const auto blocks = parallel::cut_domain<3>(shape, periodic, cells);
-  std::atomic<int> wrong{0};
-  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
-    parallel::HaloLayout<3> own = layout;
-    own.block = blocks[static_cast<std::size_t>(communicator->rank())];
-    Coord<3> padded;
-    for (std::size_t d = 0; d < 3; ++d) padded[d] = own.block.shape[d] + own.on_side[d] + 2 * ghost;
-    own.strides = c_strides<3>(padded);
-    for (const Index s : own.strides) own.origin += ghost * s;
-    const parallel::HaloPlan<3> plan(own, communicator);
-    std::vector<std::int32_t> labels(static_cast<std::size_t>(product<3>(padded)), -1);
-    // Visits all samples with the label that they should have, and whether they are owned or beyond the domain.
-    const auto each = [&](auto&& visit) {
-      for (std::size_t i = 0; i < labels.size(); ++i) {
-        Index label = 0;
-        bool owned = true, beyond = false;
-        for (int d = 0; d < 3; ++d) {
-          const auto a = static_cast<std::size_t>(d);
-          const Index c = static_cast<Index>(i) / own.strides[a] % padded[a] - ghost;
-          owned = owned && c >= plan.first_owned(d) && c < own.block.shape[a] + own.on_side[a];
-          beyond = beyond || (c < 0 && !plan.shared(d, 0)) || (c >= own.block.shape[a] + own.on_side[a] && !plan.shared(d, 1));
-          const Index global = c + own.block.first[a];
-          label = label * 100 + (periodic[a] ? (global % shape[a] + shape[a]) % shape[a] : global);
-        }
-        visit(i, static_cast<std::int32_t>(label), owned, beyond);
+
+  /// Visits all samples with the label that they should have, and whether they are owned or not filled by an exchange.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      Index label = 0;
+      int others = 0;  // axes along which another block owns the sample, or this one under another index
+      bool beyond = false;
+      for (int d = 0; d < D; ++d) {
+        const auto a = static_cast<std::size_t>(d);
+        const Index n = layout.block.shape[a] + layout.on_side[a];
+        const Index c = static_cast<Index>(i) / layout.strides[a] % padded[a] - layout.ghost;
+        others += c < plan.first_owned(d) || c >= n;
+        beyond = beyond || (c < 0 && !plan.shared(d, 0)) || (c >= n && !plan.shared(d, 1));
+        const Index global = c + layout.block.first[a];
+        label = label * 100 + (domain.periodic[a] ? (global % domain.shape[a] + domain.shape[a]) % domain.shape[a] : global);
       }
-    };
-    each([&](std::size_t i, std::int32_t label, bool owned, bool) { labels[i] = owned ? label : -1; });
-    plan.exchange(labels.data());
-    each([&](std::size_t i, std::int32_t label, bool, bool beyond) { wrong += !beyond && labels[i] != label; });
-  });
-  return wrong;
+      visit(i, label, others == 0, beyond || (!layout.corners && others > 1));
+    }
+  }
+
+  int wrong() const {
+    int count = 0;
+    each([&](std::size_t i, Index label, bool, bool skipped) { count += !skipped && labels[i] != static_cast<T>(label); });
+    return count;
+  }
+};
+
+/// Exchanges arrays of two places and types, together or one after the other; the number of wrong samples.
+template <int D>
+int wrong_labels(const std::shared_ptr<parallel::Communicator>& communicator, std::uint64_t seed) {
+  tests::Draw draw(seed);
+  const int ghost = static_cast<int>(1 + draw(3));
+  const bool corners = draw(4) != 0;
+  const tests::RandomDomain<D> domain(draw, communicator->size(), ghost + 1);
+  std::array<int, D> first = domain.on_side, other{};
+  // Arrays in cells without corners pass all axes at once.
+  if (draw(3) == 0)
+    first = {};
+  else
+    for (int& s : other) s = static_cast<int>(draw(2));
+  LabelledArray<D, std::int32_t> a(domain, first, ghost, corners, communicator);
+  LabelledArray<D, double> b(domain, other, ghost, corners, communicator);
+  if (draw(2)) {
+    const std::array arrays{parallel::HaloArray<D>(a.plan, a.labels.data()), parallel::HaloArray<D>(b.plan, b.labels.data())};
+    parallel::HaloPlan<D>::exchange_together(arrays);
+  } else {
+    a.plan.exchange(a.labels.data());
+    b.plan.exchange(b.labels.data());
+  }
+  return a.wrong() + b.wrong();
 }
 
 }  // namespace
 
-TEST_CASE("halo exchange between random blocks is wrapped indexing") {
-  for (std::uint64_t trial = 0; trial < 400; ++trial) {
-    CAPTURE(trial);
-    CHECK(wrong_labels(trial) == 0);
+TEST_CASE("halo exchange between random blocks, of one array or two, is wrapped indexing") {
+  const std::vector<int> counts{1, 2, 3, 4, 6, 8};
+  const auto plans = static_cast<std::uint64_t>(tests::choose(3'000, 100'000)) / counts.size() + 1;
+  for (const int count : counts) {
+    std::atomic<int> wrong{0};
+    parallel::run_thread_blocks(count, [&](const std::shared_ptr<parallel::Communicator>& communicator) {
+      dynamic_cast<parallel::TransportCommunicator&>(*communicator).poison_ghosts(true);
+      for (std::uint64_t seed = 0; seed < plans; ++seed)
+        wrong += seed % 2 ? wrong_labels<2>(communicator, seed) : wrong_labels<3>(communicator, seed);
+    });
+    CAPTURE(count);
+    CHECK(wrong == 0);
   }
 }
 

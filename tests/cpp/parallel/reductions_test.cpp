@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -80,4 +81,31 @@ TEST_CASE("an exact sum does not depend on the order of its terms or on where th
                        std::isinf(parallel::global_max(*communicator, number == 2 ? std::nan("") : 0.0));
     if (!right) throw std::runtime_error("a reduction is wrong in block " + std::to_string(number));
   });
+}
+
+TEST_CASE("reductions take log2 n rounds, two more where n is no power of two, and all blocks get the same bits") {
+  for (int n = 1; n <= 9; ++n) {
+    CAPTURE(n);
+    std::atomic<int> wrong = 0;
+    parallel::run_thread_blocks(n, [&](const std::shared_ptr<parallel::Communicator>& communicator) {
+      const int rank = communicator->rank(), power = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
+      const Index rounds = rank >= power ? 1 : std::bit_width(static_cast<unsigned>(power)) - 1 + (rank + power < n);
+      const parallel::Traffic before = communicator->traffic();
+      // Zeros of both signs.
+      const double zero = parallel::global_max(*communicator, rank % 2 ? 0.0 : -0.0);
+      const auto tag = static_cast<std::size_t>(parallel::tags::reduction);
+      const parallel::Traffic& after = communicator->traffic();
+      wrong += after.messages[tag] - before.messages[tag] != (n == 1 ? 0 : rounds);
+      wrong += after.bytes[tag] - before.bytes[tag] != (n == 1 ? 0 : 8 * rounds);
+      wrong += std::bit_cast<std::uint64_t>(zero) != 0;
+      wrong += std::bit_cast<std::uint64_t>(parallel::global_min(*communicator, rank % 3 ? 0.0 : -0.0)) != 0;
+      wrong += parallel::global_sum(*communicator, Index{1} << rank) != (Index{1} << n) - 1;
+      wrong += parallel::global_max(*communicator, static_cast<double>(rank)) != n - 1;
+      const auto range = parallel::global_range(*communicator, -rank, 2.0 * rank);
+      wrong += range.first != 1 - n || range.second != 2.0 * (n - 1);
+      const double bad = rank == n - 1 ? std::nan("") : 1.0;
+      wrong += !std::isnan(parallel::global_range(*communicator, 0.0, bad).first);
+    });
+    CHECK(wrong == 0);
+  }
 }

@@ -2,12 +2,15 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/fluids/liquid/label_sums.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -23,22 +26,14 @@ class Surroundings {
     known_.fill(0);
   }
 
-  /// Liquid around the face across `axis` at an offset from the lower face of the cell, in cells, and the face that stands for
-  /// it.
-  double around(int axis, const Coord<D>& offset, Coord<D>& face) {
+  /// Liquid around the face across `axis` at an offset from the lower face of the cell, in cells.
+  double around(int axis, const Coord<D>& offset) {
     const auto a = static_cast<std::size_t>(axis);
     double sum = 0.0;
     for (const Index upper : {0, 1}) {
       Coord<D> at = offset;
       at[a] += upper - 1;
       if (const auto* halves = find(at)) sum += 0.5 * (*halves)[a][upper ? 0 : 1];
-    }
-    if (sum == 0.0) return 0.0;
-    const grid::Grid<D>& grid = liquid_.grid();
-    for (int d = 0; d < D; ++d) {
-      const auto e = static_cast<std::size_t>(d);
-      const Index i = centre_[e] + offset[e];
-      face[e] = d == axis ? standing_face(grid, d, i) : grid::image_of_cell(grid, d, i);
     }
     return sum;
   }
@@ -52,8 +47,9 @@ class Surroundings {
       known_[slot] = 1;
       for (int d = 0; d < D; ++d) {
         const auto e = static_cast<std::size_t>(d);
-        cell[e] = grid::image_of_cell(liquid_.grid(), d, centre_[e] + offset[e]);
-        if (cell[e] < 0) known_[slot] = 2;
+        const auto image = liquid_.grid().block().image(d, centre_[e] + offset[e]);
+        cell[e] = image.value_or(0);
+        if (!image) known_[slot] = 2;
       }
       if (known_[slot] == 1) halves_[slot] = liquid_.halves(cell);
     }
@@ -67,36 +63,66 @@ class Surroundings {
   std::array<typename FaceLiquid<T, D>::Halves, cells> halves_{};
 };
 
-/// Faces up to one cell from a cell, across one axis, with the liquid around them.
-template <int D>
-struct WetFaces {
-  static constexpr int most = D == 2 ? 3 * 4 : 3 * 3 * 4;
-  std::array<Coord<D>, most> face;
-  std::array<double, most> wet;
-  int count = 0;
-  double sum = 0.0;
+/// Calls visit(offset from the lower face of a cell) for the faces across an axis up to one cell from the cell.
+template <int D, class Visit>
+void for_each_face_near(int axis, Visit&& visit) {
+  for (int k = 0; k < (D == 2 ? 3 * 4 : 3 * 3 * 4); ++k) {
+    Coord<D> offset;
+    int rest = k / 4;
+    for (int e = 0; e < D; ++e) {
+      if (e == axis) continue;
+      offset[static_cast<std::size_t>(e)] = rest % 3 - 1;
+      rest /= 3;
+    }
+    offset[static_cast<std::size_t>(axis)] = k % 4 - 1;
+    visit(offset);
+  }
+}
 
-  template <class T>
-  void find(Surroundings<T, D>& near, int axis) {
-    count = 0;
-    sum = 0.0;
-    for (int k = 0; k < most; ++k) {
-      Coord<D> offset;
-      int rest = k / 4;
-      for (int e = 0; e < D; ++e) {
-        if (e == axis) continue;
-        offset[static_cast<std::size_t>(e)] = rest % 3 - 1;
-        rest /= 3;
+/// A drop that is absorbed.
+template <int D>
+struct Drop {
+  Index cell;  ///< of the domain
+  Index id;
+  Coord<D> place;  ///< of its cell in the domain
+  double volume;
+  std::array<double, D> velocity;
+  std::array<double, D> wet;  ///< liquid around all faces near it, per axis of these, in cells
+
+  bool operator<(const Drop& o) const { return std::pair(cell, id) < std::pair(o.cell, o.id); }
+};
+
+/// Faces up to so many cells from that of a drop take of it.
+constexpr Index reach = 2;
+
+/// Collective: adds the drops of other blocks that give to faces of this one, and orders all by cell and id.
+template <int D>
+void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops) {
+  if (grid.block().cut()) {
+    std::vector<Drop<D>> shown;
+    for (const Drop<D>& drop : drops) {
+      bool near_side = false;
+      for (int d = 0; d < D; ++d) {
+        const auto e = static_cast<std::size_t>(d);
+        const Index at = drop.place[e] - grid.first_cell()[e];
+        near_side |= grid.block().cut(d) && (at < reach || at >= grid.local_shape()[e] - reach);
       }
-      offset[static_cast<std::size_t>(axis)] = k % 4 - 1;
-      const auto i = static_cast<std::size_t>(count);
-      wet[i] = near.around(axis, offset, face[i]);
-      if (wet[i] == 0.0) continue;
-      sum += wet[i];
-      ++count;
+      if (near_side) shown.push_back(drop);
+    }
+    shown = parallel::gather_lists(*grid.communicator(), shown);
+    for (const Drop<D>& drop : shown) {
+      bool own = true, near_block = true;
+      for (int d = 0; d < D; ++d) {
+        const auto e = static_cast<std::size_t>(d);
+        const Index at = grid::image_near_block<D>(grid, d, drop.place[e]), n = grid.local_shape()[e];
+        own &= at >= 0 && at < n;
+        near_block &= at >= -reach && at < n + reach;
+      }
+      if (near_block && !own) drops.push_back(drop);
     }
   }
-};
+  std::sort(drops.begin(), drops.end());
+}
 
 }  // namespace
 
@@ -104,42 +130,71 @@ template <class T, int D>
 Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, const std::uint8_t* outside,
                         grid::ParticleSet& drops, double time, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
-  grid::require_one_block(grid, "absorption of drops");
   require(phi.grid() == grid, "the level set must have the grid of the velocity");
   const surface::SprayColumns<T, D> s(drops);
+  const auto* const ids = reinterpret_cast<const std::int64_t*>(drops.ids().data.data());
   const Index n = drops.size();
   const auto flags = surface::flag_returned(phi, drops, -1, 0.0, time, workspace);
+  parallel::Communicator& communicator = *grid.communicator();
   Absorption result;
-  if (std::none_of(flags.data(), flags.data() + n, [](std::uint8_t f) { return f != 0; })) return result;
+  if (!parallel::global_any(communicator, std::any_of(flags.data(), flags.data() + n, [](std::uint8_t f) { return f != 0; })))
+    return result;
   phi.fill_ghosts(time);
   const double cell = std::pow(grid.spacing(), D);
-  const FaceLiquid<T, D> liquid(phi, outside);
+  const FaceLiquid<T, D> liquid(phi, outside, 2);
   Surroundings<T, D> near(liquid);
-  FaceGifts<D> gifts(phi.extents(), workspace);
-  std::array<WetFaces<D>, D> faces;
-  // In the order of the drops, for the sake of the same bits.
+  std::vector<Drop<D>> taken;
   for (Index i = 0; i < n; ++i) {
     if (!flags.data()[i]) continue;
-    near.move_to(grid::locate_in_domain(grid, s.position + i * D).cell);
-    bool taken = true;
-    for (int d = 0; d < D; ++d) {
-      faces[static_cast<std::size_t>(d)].find(near, d);
-      taken &= faces[static_cast<std::size_t>(d)].count > 0;
-    }
-    flags.data()[i] = taken;
-    if (!taken) continue;
-    const double volume = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
-    ++result.count;
-    result.volume += volume;
-    result.volumes.push_back(volume);
+    const Coord<D> place = grid::cell_in_block<T, D>(grid, s.position + i * D);
+    Drop<D> drop{grid::domain_index<D>(grid, place), ids[i], place, 0.0, {}, {}};
+    near.move_to(place);
+    bool can_give = true;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      const double v = static_cast<double>(s.velocity[i * D + d]);
-      result.momentum[axis] += volume * v;
-      result.positions.push_back(static_cast<double>(s.position[i * D + d]));
-      const WetFaces<D>& f = faces[axis];
-      for (int k = 0; k < f.count; ++k)
-        gifts.give(d, f.face[static_cast<std::size_t>(k)], volume / cell * (f.wet[static_cast<std::size_t>(k)] / f.sum), v);
+      for_each_face_near<D>(d, [&](const Coord<D>& offset) { drop.wet[axis] += near.around(d, offset); });
+      can_give &= drop.wet[axis] > 0.0;
+      drop.place[axis] += grid.first_cell()[axis];
+      drop.velocity[axis] = static_cast<double>(s.velocity[i * D + d]);
+    }
+    flags.data()[i] = can_give;
+    if (!can_give) continue;
+    drop.volume = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
+    taken.push_back(drop);
+    result.volumes.push_back(drop.volume);
+    for (int d = 0; d < D; ++d) result.positions.push_back(static_cast<double>(s.position[i * D + d]));
+  }
+  LabelSums sums(D + 1);
+  for (const Drop<D>& drop : taken) {
+    sums.add(D, drop.volume);
+    for (std::size_t d = 0; d < D; ++d) sums.add(d, drop.volume * drop.velocity[d]);
+  }
+  std::vector<double> totals;
+  sums.total(communicator, totals);
+  result.count = parallel::global_sum(communicator, static_cast<Index>(taken.size()));
+  result.volume = totals[D];
+  std::copy_n(totals.begin(), D, result.momentum.begin());
+  if (result.count == 0) return result;
+
+  add_drops_of_others<D>(grid, taken);
+  FaceGifts<D> gifts(grid, workspace);
+  for (const Drop<D>& drop : taken) {
+    Coord<D> place;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      place[axis] = grid::image_near_block<D>(grid, d, drop.place[axis]);
+    }
+    near.move_to(place);
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      for_each_face_near<D>(d, [&](const Coord<D>& offset) {
+        Coord<D> face = place;
+        for (std::size_t e = 0; e < D; ++e) face[e] += offset[e];
+        const auto own = gifts.own_face(d, face);
+        if (!own) return;
+        const double wet = near.around(d, offset);
+        if (wet > 0.0) gifts.give(d, *own, drop.volume / cell * (wet / drop.wet[axis]), drop.velocity[axis]);
+      });
     }
   }
   const NoInterrupts commit;

@@ -1,43 +1,48 @@
 /// Volume of liquid around the faces of a grid, and water from elsewhere that is given to them.
 ///
-/// The liquid around a face is the half of each cell beside it, as in the kinetic energy of a liquid. Every face belongs to one
-/// unknown: of the two copies on the sides of a periodic axis, the last stands for both.
+/// The liquid around a face is the half of each cell beside it, as in the kinetic energy of a liquid. Every face is one unknown
+/// of one block: of two copies on the sides of a block or a periodic axis, the last of the lower block stands for both.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
-#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/blocks/row_sums.hpp"
+
+#include <optional>
 
 namespace meniscus::fluids {
 
 using VectorSum = std::array<double, 3>;
-
-inline VectorSum add_vectors(const VectorSum& a, const VectorSum& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 
 template <class T, int D>
 class FaceLiquid {
  public:
   using Halves = std::array<std::array<double, 2>, D>;
 
-  /// `levelset`: on cells, <= 0 in the liquid, with filled ghosts. `outside`: zero for cells that hold none, or nullptr.
-  FaceLiquid(const grid::Field<T, D>& levelset, const std::uint8_t* outside)
-      : grid_(levelset.grid()), phi_(levelset.view()), outside_(outside), rows_(c_strides<D>(phi_.extents)) {}
+  /// Collective. `levelset`: on cells, <= 0 in the liquid, with filled ghosts. `outside`: zero for cells that hold none, or
+  /// nullptr. `beyond`: cells beyond the block that are asked for.
+  FaceLiquid(const grid::Field<T, D>& levelset, const std::uint8_t* outside, Index beyond)
+      : grid_(levelset.grid()), phi_(levelset.view()) {
+    if (outside) outside_.emplace(grid_, outside, beyond);
+  }
 
-  /// The parts of an owned cell that are liquid.
+  /// The parts of a cell, of the block or among its ghosts, that are liquid.
   Halves halves(const Coord<D>& cell) const {
-    if (outside_ && !outside_[dot<D>(cell, rows_)]) return Halves{};
+    if (outside_ && !outside_->at(cell)) return Halves{};
     return liquid_halves<T, D>(phi_.at(cell), phi_.strides);
   }
 
-  /// Liquid around a face across `axis`, in cells, 0 to 1.
+  /// Liquid around a face of the block across `axis`, in cells, 0 to 1.
   double around(int axis, const Coord<D>& face) const {
     const auto a = static_cast<std::size_t>(axis);
     double sum = 0.0;
     for (const Index upper : {0, 1}) {
+      const auto beside = grid_.block().image(axis, face[a] - 1 + upper);
+      if (!beside) continue;
       Coord<D> cell = face;
-      cell[a] = grid::image_of_cell(grid_, axis, face[a] - 1 + upper);
-      if (cell[a] >= 0) sum += 0.5 * halves(cell)[a][upper ? 0 : 1];
+      cell[a] = *beside;
+      sum += 0.5 * halves(cell)[a][upper ? 0 : 1];
     }
     return sum;
   }
@@ -47,25 +52,32 @@ class FaceLiquid {
  private:
   const grid::Grid<D>& grid_;
   grid::FieldView<const T, D> phi_;
-  const std::uint8_t* outside_;
-  Coord<D> rows_;
+  std::optional<grid::BlockWindow<std::uint8_t, D>> outside_;
 };
 
-/// The index along its axis of the face that stands for a face.
-template <int D>
-Index standing_face(const grid::Grid<D>& grid, int axis, Index i) {
-  return grid::image_of_sample(grid, grid::Stagger<D>::face(axis), axis, i);
+/// Collective: sum of visit(face, index of the face in C order among those of the block) over the faces across an axis of all
+/// blocks, each by the block that owns it.
+template <int D, class Visit>
+double sum_owned_faces(const grid::Grid<D>& grid, int axis, Visit&& visit) {
+  const auto a = static_cast<std::size_t>(axis);
+  const Coord<D> extents = grid::Stagger<D>::face(axis).extents(grid.local_shape());
+  const Coord<D> strides = c_strides<D>(extents);
+  const Index first = grid.shared(axis, 0) ? 1 : 0;
+  return grid::sum_of_rows<D>(grid, extents, [&](Coord<D> face, Index count, double* out) {
+    const Index index = dot<D>(face, strides);
+    for (Index k = 0; k < count; ++k, ++face[D - 1]) out[k] = face[a] < first ? 0.0 : visit(face, index + k);
+  });
 }
 
-/// Volumes with velocities that are given to faces, in any number and order, before they change the velocity of the liquid: it
-/// becomes the mean of all by volume.
+/// Volumes with velocities that are given to faces, in any number, before they change the velocity of the liquid: it becomes the
+/// mean of all by volume.
 template <int D>
 class FaceGifts {
  public:
-  FaceGifts(const Coord<D>& cells, Workspace& workspace) {
+  FaceGifts(const grid::Grid<D>& grid, Workspace& workspace) : grid_(grid) {
     for (int d = 0; d < D; ++d) {
       Axis& a = axes_[static_cast<std::size_t>(d)];
-      a.extents = grid::Stagger<D>::face(d).extents(cells);
+      a.extents = grid::Stagger<D>::face(d).extents(grid.local_shape());
       a.strides = c_strides<D>(a.extents);
       a.volume = workspace.take<double>(product<D>(a.extents));
       a.momentum = workspace.take<double>(product<D>(a.extents));
@@ -74,7 +86,23 @@ class FaceGifts {
     }
   }
 
-  /// Gives a volume, in cells, to a face that stands for itself.
+  /// The face of this block that stands for a face across `axis`, counted from the first cell; nothing where another block has
+  /// it.
+  std::optional<Coord<D>> own_face(int axis, Coord<D> face) const {
+    for (int d = 0; d < D; ++d) {
+      const auto e = static_cast<std::size_t>(d);
+      // A face counts with the cell below it, but for the first of the domain.
+      const Index first = d == axis && grid_.shared(d, 0) ? 1 : 0;
+      if (d == axis && !grid_.shared(d, 0) && face[e] == 0) continue;
+      const auto image = grid_.block().image(d, d == axis ? face[e] - 1 : face[e]);
+      if (!image) return std::nullopt;
+      face[e] = *image + (d == axis ? 1 : 0);
+      if (face[e] < first || face[e] > grid_.local_shape()[e] - (d == axis ? 0 : 1)) return std::nullopt;
+    }
+    return face;
+  }
+
+  /// Gives a volume, in cells, to a face that `own_face` has returned. All blocks give to a face in the same order.
   void give(int axis, const Coord<D>& face, double volume, double velocity) {
     Axis& a = axes_[static_cast<std::size_t>(axis)];
     const Index i = dot<D>(face, a.strides);
@@ -82,28 +110,26 @@ class FaceGifts {
     a.momentum.data()[i] += volume * velocity;
   }
 
-  /// Changes the velocity; returns the momentum per density that the liquid which is there gains, m^(D + 1)/s.
+  /// Collective: changes the velocity; returns the momentum per density that the liquid which is there gains, m^(D + 1)/s.
   template <class T>
   VectorSum apply(grid::MacField<T, D>& velocity, const FaceLiquid<T, D>& liquid) const {
-    const grid::Grid<D>& grid = velocity.grid();
-    const double cell = std::pow(grid.spacing(), D);
+    const double cell = std::pow(grid_.spacing(), D);
     VectorSum gained{};
     for (int d = 0; d < D; ++d) {
-      const Axis& a = axes_[static_cast<std::size_t>(d)];
-      const grid::FieldView<T, D> view = velocity.component(d).view();
-      const Index length = a.extents[D - 1];
-      const double sum = parallel_reduce(
-          Index{0}, product<D>(a.extents) / length, std::max<Index>(1, 4096 / length), 0.0,
-          [&](Index begin, Index end) {
-            double part = 0.0;
-            for (Index r = begin; r < end; ++r) {
-              Coord<D> face = grid::row_start<D>(a.extents, r);
-              for (Index& k = face[D - 1]; k < length; ++k) part += apply_to(face, d, view, liquid);
-            }
-            return part;
-          },
-          [](double x, double y) { return x + y; });
-      gained[static_cast<std::size_t>(d)] = cell * sum;
+      const auto axis = static_cast<std::size_t>(d);
+      const Axis& a = axes_[axis];
+      grid::Field<T, D>& component = velocity.component(d);
+      const grid::FieldView<T, D> view = component.view();
+      gained[axis] = cell * sum_owned_faces<D>(grid_, d, [&](const Coord<D>& face, Index i) {
+                       const double given = a.volume.data()[i];
+                       if (given == 0.0) return 0.0;
+                       const double wet = liquid.around(d, face);
+                       T& u = *view.at(face);
+                       const T before = u;
+                       u = static_cast<T>((wet * static_cast<double>(before) + a.momentum.data()[i]) / (wet + given));
+                       return wet * (static_cast<double>(u) - static_cast<double>(before));
+                     });
+      component.layout().halo.exchange(d, component.storage().data());
     }
     return gained;
   }
@@ -114,22 +140,7 @@ class FaceGifts {
     Workspace::Lease<double> volume, momentum;
   };
 
-  template <class T>
-  double apply_to(const Coord<D>& face, int d, const grid::FieldView<T, D>& view, const FaceLiquid<T, D>& liquid) const {
-    const Axis& a = axes_[static_cast<std::size_t>(d)];
-    const auto axis = static_cast<std::size_t>(d);
-    Coord<D> standing = face;
-    standing[axis] = standing_face(liquid.grid(), d, face[axis]);
-    const Index i = dot<D>(standing, a.strides);
-    const double given = a.volume.data()[i];
-    if (given == 0.0) return 0.0;
-    const double wet = liquid.around(d, face);
-    T& u = *view.at(face);
-    const T before = u;
-    u = static_cast<T>((wet * static_cast<double>(before) + a.momentum.data()[i]) / (wet + given));
-    return standing == face ? wet * (static_cast<double>(u) - static_cast<double>(before)) : 0.0;
-  }
-
+  const grid::Grid<D>& grid_;
   std::array<Axis, D> axes_;
 };
 

@@ -2,16 +2,16 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/radix_sort.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/corner_mean.hpp"
-#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -50,8 +50,10 @@ class SolidCells {
       for (const Index step : {-1, 1}) {
         Coord<D> beside = cell;
         Index& i = beside[static_cast<std::size_t>(d)];
-        i = grid::image_of_cell(grid_, d, i + step);
-        if (i < 0 || !(distance(beside) > farthest)) continue;
+        const auto image = grid_.block().image(d, i + step);
+        if (!image) continue;
+        i = *image;
+        if (!(distance(beside) > farthest)) continue;
         farthest = distance(beside);
         best = beside;
       }
@@ -63,7 +65,7 @@ class SolidCells {
   const grid::Field<double, D>* solid_;
 };
 
-/// Lowers a field around a cell to the distance from it.
+/// Lowers a field around a cell, of the block or near it, to the distance from it.
 template <class T, int D>
 void lower_around(const Coord<D>& cell, const grid::Grid<D>& grid, const grid::FieldView<T, D>& region) {
   for (int k = 0; k < (D == 2 ? 25 : 125); ++k) {
@@ -75,8 +77,9 @@ void lower_around(const Coord<D>& cell, const grid::Grid<D>& grid, const grid::F
       const int step = rest % 5 - 2;
       rest /= 5;
       Index& i = at[static_cast<std::size_t>(d)];
-      i = grid::image_of_cell(grid, d, i + step);
-      there &= i >= 0;
+      const auto image = grid.block().image(d, i + step);
+      i = image.value_or(-1);
+      there &= i >= 0 && i < region.extents[static_cast<std::size_t>(d)];
       most = std::max(most, std::abs(step));
       const double beyond = std::max(0.0, std::abs(step) - 0.5);
       square += beyond * beyond;
@@ -87,6 +90,52 @@ void lower_around(const Coord<D>& cell, const grid::Grid<D>& grid, const grid::F
   }
 }
 
+/// A drop in the cell that takes it, both by their numbers in the domain.
+template <int D>
+struct Drop {
+  Index cell, id;
+  double ball;
+  std::array<double, D> velocity;
+
+  bool operator<(const Drop& o) const { return std::pair(cell, id) < std::pair(o.cell, o.id); }
+};
+
+/// A cell of the domain that drops fill, and what they bring.
+template <int D>
+struct FilledCell {
+  Index cell;
+  double volume;
+  std::array<double, D> momentum;
+};
+
+/// The cell with a number in the domain, counted from the first of the block: its image that is nearest.
+template <int D>
+Coord<D> cell_near_block(const grid::Grid<D>& grid, Index number) {
+  Coord<D> cell = surface::index_of<D>(number, c_strides<D>(grid.shape()));
+  for (int d = 0; d < D; ++d) {
+    Index& i = cell[static_cast<std::size_t>(d)];
+    i = grid::image_near_block<D>(grid, d, i);
+  }
+  return cell;
+}
+
+/// Collective: the drops that cells of this block take, in the order of cells and ids.
+template <int D>
+std::vector<Drop<D>> drops_taken(const grid::Grid<D>& grid, const std::vector<Drop<D>>& drops) {
+  std::vector<Drop<D>> taken, passed;
+  const auto is_own = [&](const Drop<D>& drop) {
+    return grid::distance_from_block<D>(grid, cell_near_block<D>(grid, drop.cell)) == 0;
+  };
+  for (const Drop<D>& drop : drops) (is_own(drop) ? taken : passed).push_back(drop);
+  if (grid.block().cut()) {
+    passed = parallel::gather_lists(*grid.communicator(), passed);
+    for (const Drop<D>& drop : passed)
+      if (is_own(drop)) taken.push_back(drop);
+  }
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -94,67 +143,82 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
                            const std::uint8_t* outside, grid::ParticleSet& drops, double far, grid::Field<T, D>& region,
                            std::uint8_t* gathered, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
-  grid::require_one_block(grid, "gathering of drops");
   require(levelset.grid() == grid && region.grid() == grid, "the level sets must have the grid of the velocity");
   const surface::SprayColumns<T, D> s(drops);
+  const auto* const ids = reinterpret_cast<const std::int64_t*>(drops.ids().data.data());
   const Index n = drops.size();
   std::fill_n(gathered, n, std::uint8_t{0});
+  parallel::Communicator& communicator = *grid.communicator();
   GatheredDrops result;
-  if (n == 0) return result;
+  if (!parallel::global_any(communicator, n > 0)) return result;
   const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const double h = grid.spacing(), whole = std::pow(h, D);
   const SolidCells<D> cells(grid, solid);
-  const Coord<D> strides = c_strides<D>(phi.extents);
-  const auto keys = workspace.take<std::uint64_t>(n);
-  const auto order = workspace.take<Index>(n);
+  std::vector<Drop<D>> found(static_cast<std::size_t>(n));
   parallel_for(0, n, 1024, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i)
-      keys.data()[i] =
-          static_cast<std::uint64_t>(dot<D>(cells.taking(grid::locate_in_domain(grid, s.position + i * D).cell), strides));
-  });
-  radix_sort(keys.data(), order.data(), n, static_cast<std::uint64_t>(product<D>(phi.extents)), workspace);
-  std::optional<FaceGifts<D>> gifts;
-  std::vector<Coord<D>> filled;
-  for (Index first = 0, last; first < n; first = last) {
-    double volume = 0.0;
-    VectorSum momentum{};
-    for (last = first; last < n && keys.data()[last] == keys.data()[first]; ++last) {
-      const Index i = order.data()[last];
-      const double ball = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
-      volume += ball;
-      for (int d = 0; d < D; ++d) momentum[static_cast<std::size_t>(d)] += ball * static_cast<double>(s.velocity[i * D + d]);
+    for (Index i = begin; i < end; ++i) {
+      Drop<D>& drop = found[static_cast<std::size_t>(i)];
+      drop.cell = grid::domain_index<D>(grid, cells.taking(grid::cell_in_block<T, D>(grid, s.position + i * D)));
+      drop.id = ids[i];
+      drop.ball = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
+      for (Index d = 0; d < D; ++d) drop.velocity[static_cast<std::size_t>(d)] = static_cast<double>(s.velocity[i * D + d]);
     }
-    const Coord<D> cell = surface::index_of<D>(static_cast<Index>(keys.data()[first]), strides);
+  });
+  const std::vector<Drop<D>> taken = drops_taken<D>(grid, found);
+  std::vector<FilledCell<D>> filled;
+  for (auto first = taken.begin(), last = first; first != taken.end(); first = last) {
+    FilledCell<D> sum{first->cell, 0.0, {}};
+    for (; last != taken.end() && last->cell == first->cell; ++last) {
+      sum.volume += last->ball;
+      for (std::size_t d = 0; d < D; ++d) sum.momentum[d] += last->ball * last->velocity[d];
+    }
+    const Coord<D> cell = cell_near_block<D>(grid, sum.cell);
     if (is_liquid_value(*phi.at(cell), h) || (solid && !(cells.distance(cell) > 0.0))) continue;
-    if (volume < whole * cells.open(cell)) continue;
-    if (!gifts) gifts.emplace(phi.extents, workspace);
-    for (Index k = first; k < last; ++k) gathered[order.data()[k]] = 1;
-    result.count += last - first;
-    result.volume += volume;
-    result.volumes.push_back(volume);
-    filled.push_back(cell);
+    if (sum.volume < whole * cells.open(cell)) continue;
+    filled.push_back(sum);
+    result.volumes.push_back(sum.volume);
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      result.momentum[axis] += momentum[axis];
-      result.positions.push_back(grid.origin()[d] + (static_cast<double>(cell[axis]) + 0.5) * h);
-      for (const Index upper : {0, 1}) {
-        Coord<D> face = cell;
-        face[axis] = standing_face(grid, d, cell[axis] + upper);
-        gifts->give(d, face, 0.5 * volume / whole, momentum[axis] / volume);
-      }
+      const auto at = static_cast<double>(grid.first_cell()[axis] + cell[axis]);
+      result.positions.push_back(grid.origin()[d] + (at + 0.5) * h);
     }
   }
+  filled = parallel::gather_lists(communicator, filled);
   if (filled.empty()) return result;
+  std::sort(filled.begin(), filled.end(), [](const FilledCell<D>& a, const FilledCell<D>& b) { return a.cell < b.cell; });
+  Index count = 0;
+  for (Index i = 0; i < n; ++i) {
+    const Index cell = found[static_cast<std::size_t>(i)].cell;
+    const auto at =
+        std::lower_bound(filled.begin(), filled.end(), cell, [](const FilledCell<D>& f, Index c) { return f.cell < c; });
+    gathered[i] = at != filled.end() && at->cell == cell;
+    count += gathered[i];
+  }
+  result.count = parallel::global_sum(communicator, count);
+  for (const FilledCell<D>& f : filled) {
+    result.volume += f.volume;
+    for (std::size_t d = 0; d < D; ++d) result.momentum[d] += f.momentum[d];
+  }
+
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside);
+  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  FaceGifts<D> gifts(grid, workspace);
+  for (const FilledCell<D>& f : filled)
+    for (int d = 0; d < D; ++d)
+      for (const Index upper : {0, 1}) {
+        const auto axis = static_cast<std::size_t>(d);
+        Coord<D> face = cell_near_block<D>(grid, f.cell);
+        face[axis] += upper;
+        if (const auto own = gifts.own_face(d, face)) gifts.give(d, *own, 0.5 * f.volume / whole, f.momentum[axis] / f.volume);
+      }
   const NoInterrupts commit;
-  gifts->apply(velocity, liquid);
+  gifts.apply(velocity, liquid);
   const grid::FieldView<T, D> to = region.view();
   grid::parallel_rows<D>(to.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
       std::fill_n(to.at(grid::row_start<D>(to.extents, r)), to.extents[D - 1], static_cast<T>(far));
   });
-  for (const Coord<D>& cell : filled) lower_around<T, D>(cell, grid, to);
+  for (const FilledCell<D>& f : filled) lower_around<T, D>(cell_near_block<D>(grid, f.cell), grid, to);
   return result;
 }
 

@@ -20,7 +20,8 @@ struct LiquidPressure {
 };
 
 /// gradients (n, D), Pa/m = the gradient at points (n, D), m: multilinear between the faces around; of the faces up to one more
-/// cell away where there are none, by the inverse square of the distance; else zero.
+/// cell away where there are none, by the inverse square of the distance; else zero. Collective; the points of a block may lie
+/// anywhere.
 template <class T, int D>
 void sample_pressure_gradient(const LiquidPressure<T, D>& liquid, const T* points, Index n, T* gradients);
 

@@ -2,11 +2,11 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
-#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -24,12 +24,12 @@ bool any_corner_in_solid(const grid::FieldView<const double, D>& nodes, const Co
 }  // namespace
 
 template <class T, int D>
-Room find_room(const grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions,
-               const double* volumes, Index n) {
+Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions, const double* volumes,
+               Index n) {
   const grid::Grid<D>& grid = levelset.grid();
-  grid::require_one_block(grid, "the expansion of a liquid");
   require(!solid || solid->grid() == grid, "the solid must have the grid of the liquid");
-  const grid::FieldView<const T, D> phi = levelset.view();
+  if (grid.block().cut()) levelset.layout().halo.exchange(levelset.storage().data());
+  const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const double h = grid.spacing();
   // The farthest corner of a cell is no farther from its centre than this.
   const T filled = static_cast<T>(-0.5 * std::sqrt(static_cast<double>(D)) * h);
@@ -44,15 +44,16 @@ Room find_room(const grid::Field<T, D>& levelset, const grid::Field<double, D>* 
       bool there = true;
       for (int d = D - 1; d >= 0; --d) {
         Index& i = cell[static_cast<std::size_t>(d)];
-        i = grid::image_of_cell(grid, d, i + rest % width - reach);
-        there &= i >= 0;
+        const auto image = grid.block().image(d, i + rest % width - reach);
+        i = image.value_or(0);
+        there &= image.has_value();
         rest /= width;
       }
       if (!there) continue;
       const T value = *phi.at(cell);
       if (whole ? !(value <= filled) : !is_liquid_value(value, h)) continue;
       if (solid && any_corner_in_solid<D>(solid->view(), cell)) continue;
-      found.push_back(grid::cell_index<D>(grid, cell));
+      found.push_back(grid::domain_index<D>(grid, cell));
     }
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -60,9 +61,9 @@ Room find_room(const grid::Field<T, D>& levelset, const grid::Field<double, D>* 
   };
   Room room;
   for (Index i = 0; i < n; ++i) {
-    const Coord<D> centre = grid::locate_in_domain(grid, positions + i * D).cell;
+    const Coord<D> centre = grid::cell_in_block<double, D>(grid, positions + i * D);
     const bool any = find(centre, 1, true) || find(centre, 2, true) || find(centre, 1, false) || find(centre, 2, false);
-    if (!any) found.assign(1, grid::cell_index<D>(grid, centre));
+    if (!any) found.assign(1, grid::domain_index<D>(grid, centre));
     double rest = volumes[i];
     for (std::size_t k = 0; k < found.size(); ++k) {
       const double share = rest / static_cast<double>(found.size() - k);
@@ -76,7 +77,7 @@ Room find_room(const grid::Field<T, D>& levelset, const grid::Field<double, D>* 
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template Room find_room<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>*, const double*, const double*, Index);
+  template Room find_room<T, D>(grid::Field<T, D>&, const grid::Field<double, D>*, const double*, const double*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)

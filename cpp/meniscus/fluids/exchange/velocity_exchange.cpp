@@ -6,52 +6,33 @@
 #include <cmath>
 
 namespace meniscus::fluids {
-namespace {
-
-/// Sums visit(face, index of the face in C order) over all faces across an axis, always in the same order.
-template <int D, class Visit>
-double sum_faces(const Coord<D>& cells, int axis, Visit&& visit) {
-  const Coord<D> extents = grid::Stagger<D>::face(axis).extents(cells);
-  const Index length = extents[D - 1];
-  return parallel_reduce(
-      Index{0}, product<D>(extents) / length, std::max<Index>(1, 4096 / length), 0.0,
-      [&](Index begin, Index end) {
-        double sum = 0.0;
-        for (Index r = begin; r < end; ++r) {
-          Coord<D> face = grid::row_start<D>(extents, r);
-          for (Index& k = face[D - 1]; k < length; ++k) sum += visit(face, r * length + k);
-        }
-        return sum;
-      },
-      [](double a, double b) { return a + b; });
-}
-
-}  // namespace
 
 template <class T, int D>
 void face_volumes(grid::Field<T, D>& levelset, const std::uint8_t* outside, int axis, double* volumes) {
-  grid::require_one_block(levelset.grid(), "volumes around faces");
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside);
-  sum_faces<D>(levelset.extents(), axis, [&](const Coord<D>& face, Index i) { return volumes[i] = liquid.around(axis, face); });
+  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const Coord<D> extents = grid::Stagger<D>::face(axis).extents(levelset.extents());
+  grid::parallel_rows<D>(extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> face = grid::row_start<D>(extents, r);
+      for (Index& k = face[D - 1]; k < extents[D - 1]; ++k) volumes[r * extents[D - 1] + k] = liquid.around(axis, face);
+    }
+  });
 }
 
 template <class T, int D>
 VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
-  grid::require_one_block(velocity.grid(), "the momentum of a liquid");
   levelset.fill_ghosts(0.0);
   const grid::Grid<D>& grid = velocity.grid();
-  const FaceLiquid<T, D> liquid(levelset, outside);
+  const FaceLiquid<T, D> liquid(levelset, outside, 1);
   const double cell = std::pow(grid.spacing(), D);
   VectorSum total{};
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
     const grid::FieldView<const T, D> u = velocity.component(d).view();
-    total[axis] = cell * sum_faces<D>(levelset.extents(), d, [&](const Coord<D>& face, Index) {
-                    if (standing_face(grid, d, face[axis]) != face[axis]) return 0.0;
-                    return liquid.around(d, face) * static_cast<double>(*u.at(face));
-                  });
+    total[static_cast<std::size_t>(d)] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index) {
+                                           return liquid.around(d, face) * static_cast<double>(*u.at(face));
+                                         });
   }
   return total;
 }
@@ -60,12 +41,10 @@ template <class T, int D>
 VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
                          const std::array<const T*, D>& values, const std::array<const T*, D>& weights) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
-  grid::require_one_block(velocity.grid(), "blending of velocities");
   const grid::Grid<D>& grid = velocity.grid();
-  const Coord<D> cells = levelset.extents();
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const double wrong = sum_faces<D>(cells, d, [&](const Coord<D>&, Index i) {
+    const double wrong = sum_owned_faces<D>(grid, d, [&](const Coord<D>&, Index i) {
       const T w = weights[axis][i];
       return w == T(0) || (w > T(0) && w <= T(1) && std::isfinite(values[axis][i])) ? 0.0 : 1.0;
     });
@@ -73,41 +52,37 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
             " are not");
   }
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside);
+  const FaceLiquid<T, D> liquid(levelset, outside, 1);
   const double cell = std::pow(grid.spacing(), D);
   VectorSum gained{};
   const NoInterrupts whole;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const Coord<D> strides = c_strides<D>(grid::Stagger<D>::face(d).extents(cells));
-    const grid::FieldView<T, D> u = velocity.component(d).view();
-    gained[axis] = cell * sum_faces<D>(cells, d, [&](const Coord<D>& face, Index) {
-                     Coord<D> standing = face;
-                     standing[axis] = standing_face(grid, d, face[axis]);
-                     const Index i = dot<D>(standing, strides);
+    grid::Field<T, D>& component = velocity.component(d);
+    const grid::FieldView<T, D> u = component.view();
+    gained[axis] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index i) {
                      const T w = weights[axis][i];
                      if (w == T(0)) return 0.0;
                      T& to = *u.at(face);
                      const T before = to;
                      to = w == T(1) ? values[axis][i] : before + w * (values[axis][i] - before);
-                     if (standing != face) return 0.0;
                      return liquid.around(d, face) * (static_cast<double>(to) - static_cast<double>(before));
                    });
+    component.layout().halo.exchange(d, component.storage().data());
   }
   return gained;
 }
 
 template <class T, int D>
 void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
-                    const grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
+                    grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
                     const Vec<double, D>& given) {
   const grid::Grid<D>& grid = velocity.grid();
   require(grid == levelset.grid() && grid == region.grid(), "the level set and the region must have the grid of the velocity");
-  grid::require_one_block(grid, "water for a region");
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside);
-  const grid::FieldView<const T, D> inside = region.view();
-  const Coord<D> cells = levelset.extents();
+  if (grid.block().cut()) region.layout().halo.exchange(region.storage().data());
+  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const grid::FieldView<const T, D> inside = std::as_const(region).view();
   const double whole = volume / std::pow(grid.spacing(), D);
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
@@ -117,36 +92,38 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
     };
     const auto liquid_in_region = [&](const Coord<D>& face, Index) {
       for (const Index upper : {0, 1}) {
+        const auto beside = grid.block().image(d, face[axis] - 1 + upper);
+        if (!beside) continue;
         Coord<D> cell = face;
-        cell[axis] = grid::image_of_cell(grid, d, face[axis] - 1 + upper);
-        if (cell[axis] >= 0 && *inside.at(cell) <= 0) return liquid.around(d, face);
+        cell[axis] = *beside;
+        if (*inside.at(cell) <= 0) return liquid.around(d, face);
       }
       return 0.0;
     };
     const auto give = [&](auto&& weight) {
-      const double sum = sum_faces<D>(cells, d, [&](const Coord<D>& face, Index i) {
-        return standing_face(grid, d, face[axis]) == face[axis] ? weight(face, i) : 0.0;
-      });
+      const double sum = sum_owned_faces<D>(grid, d, weight);
       if (sum == 0.0) return false;
-      const grid::FieldView<T, D> u = velocity.component(d).view();
-      sum_faces<D>(cells, d, [&](const Coord<D>& face, Index i) {
+      grid::Field<T, D>& component = velocity.component(d);
+      const grid::FieldView<T, D> u = component.view();
+      sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index i) {
         const double share = whole * (weight(face, i) / sum), old = before[axis][i];
         T& to = *u.at(face);
         if (share > 0.0) to = static_cast<T>((old * static_cast<double>(to) + share * given[d]) / (old + share));
         return 0.0;
       });
+      component.layout().halo.exchange(d, component.storage().data());
       return true;
     };
     if (!give(new_liquid)) give(liquid_in_region);
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
-  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                                     \
-  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);              \
-  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                      \
-                                          const std::array<const T*, D>&, const std::array<const T*, D>&);                     \
-  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, const grid::Field<T, D>&, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
+  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                               \
+  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);        \
+  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                \
+                                          const std::array<const T*, D>&, const std::array<const T*, D>&);               \
+  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::Field<T, D>&, \
                                      const std::array<const double*, D>&, double, const Vec<double, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)

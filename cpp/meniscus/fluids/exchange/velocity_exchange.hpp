@@ -1,4 +1,5 @@
-/// Momentum of a liquid, and face velocities that are drawn towards others.
+/// Momentum of a liquid, and face velocities that are drawn towards others. All of this is collective; arrays are those of the
+/// block, momenta of the whole domain.
 #pragma once
 
 #include "meniscus/fluids/exchange/face_liquid.hpp"
@@ -25,10 +26,10 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
 /// Gives a volume (m^D) with a velocity to the faces of a region (on cells, <= 0) that was filled: shares in proportion to the
 /// liquid that has come to them since `before` (per axis as of `face_volumes`), or where none has come to any, to the liquid
 /// around the faces of the region's cells. Each face takes the mean velocity by volume of the liquid before and of its share.
-/// Fills the ghosts of the level set.
+/// Fills the ghosts of the level set and the region.
 template <class T, int D>
 void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
-                    const grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
+                    grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
                     const Vec<double, D>& given);
 
 }  // namespace meniscus::fluids

@@ -1,13 +1,14 @@
 #include "meniscus/fluids/liquid/air_gaps.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/masked_samples.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -19,14 +20,30 @@ constexpr Index reach = 2;
 /// faster.
 constexpr double fastest_air = 1.5;
 
+/// Masks of faces, per axis, in a block and up to some cells beyond it; without a mask no face is set.
+template <int D>
+class FaceMasks {
+ public:
+  FaceMasks(const grid::Grid<D>& grid, const std::array<const std::uint8_t*, D>& masks, Index width) {
+    for (int d = 0; d < D; ++d) {
+      const auto stagger = grid::Stagger<D>::face(d);
+      const std::uint8_t* mask = masks[static_cast<std::size_t>(d)];
+      if (mask)
+        masks_[static_cast<std::size_t>(d)].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())),
+                                                    width);
+    }
+  }
+  bool at(const Coord<D>& face, std::size_t axis) const { return masks_[axis] && masks_[axis]->at(face); }
+
+ private:
+  std::array<std::optional<grid::BlockWindow<std::uint8_t, D>>, D> masks_;
+};
+
 /// Whether air leads away from the surface.
 template <class T, int D>
 class AirCells {
  public:
-  AirCells(const grid::Field<T, D>& levelset, const std::array<const std::uint8_t*, D>& closed)
-      : phi_(levelset.view()), closed_(closed) {
-    for (int d = 0; d < D; ++d)
-      faces_[static_cast<std::size_t>(d)] = c_strides<D>(grid::Stagger<D>::face(d).extents(phi_.extents));
+  AirCells(const grid::Field<T, D>& levelset, const FaceMasks<D>& closed) : phi_(levelset.view()), closed_(closed) {
     // Along the axis nearest to its normal, the distance from a plane grows by at least 1 / sqrt(3) = 0.58 cells a cell.
     gain_ = static_cast<T>(0.3 * levelset.grid().spacing());
   }
@@ -41,15 +58,15 @@ class AirCells {
     }
     return false;
   }
-  bool is_closed(const Coord<D>& c, int axis, int upper) const {
+  bool is_closed(Coord<D> c, int axis, int upper) const {
     const auto d = static_cast<std::size_t>(axis);
-    return closed_[d] && closed_[d][dot<D>(c, faces_[d]) + (upper ? faces_[d][d] : 0)];
+    c[d] += upper;
+    return closed_.at(c, d);
   }
 
  private:
   grid::FieldView<const T, D> phi_;
-  std::array<const std::uint8_t*, D> closed_;
-  std::array<Coord<D>, D> faces_;
+  const FaceMasks<D>& closed_;
   T gain_;
 };
 
@@ -57,17 +74,14 @@ class AirCells {
 template <class T, int D>
 class SpeedBounds {
  public:
+  /// The ghosts of the velocity that other blocks own are filled.
   SpeedBounds(const grid::MacField<T, D>& velocity, const AirCells<T, D>& cells, const std::uint8_t* air,
-              const std::array<const std::uint8_t*, D>& given)
-      : grid_(velocity.grid()), strides_(c_strides<D>(grid_.local_shape())), cells_(cells), air_(air), given_(given) {
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      u_[axis] = velocity.component(d).view();
-      faces_[axis] = c_strides<D>(u_[axis].extents);
-    }
+              const FaceMasks<D>& given)
+      : grid_(velocity.grid()), cells_(cells), air_(grid_, air, reach), given_(given) {
+    for (int d = 0; d < D; ++d) u_[static_cast<std::size_t>(d)] = velocity.component(d).view();
   }
 
-  bool is_air(const Coord<D>& c) const { return air_[dot<D>(c, strides_)] != 0; }
+  bool is_air(const Coord<D>& c) const { return air_.at(c) != 0; }
   /// The largest magnitude on given faces around a cell near a gap, else zero.
   T operator()(const Coord<D>& c) const {
     bool near_gap = false;
@@ -81,35 +95,35 @@ class SpeedBounds {
   T fastest(const Coord<D>& c) const {
     T most{0};
     for (std::size_t d = 0; d < D; ++d) {
-      const Index face = dot<D>(c, faces_[d]);
       const T* u = u_[d].at(c);
-      if (given_[d][face]) most = std::max(most, std::abs(u[0]));
-      if (given_[d][face + faces_[d][d]]) most = std::max(most, std::abs(u[u_[d].strides[d]]));
+      Coord<D> face = c;
+      if (given_.at(face, d)) most = std::max(most, std::abs(u[0]));
+      ++face[d];
+      if (given_.at(face, d)) most = std::max(most, std::abs(u[u_[d].strides[d]]));
     }
     return most;
   }
 
-  /// Calls visit(coordinate) for the cells of the domain within reach, or their images.
+  /// Calls visit(coordinate) for the cells of the domain within reach: of the block, or among its ghosts.
   template <int axis, class Visit>
   void for_each_around(const Coord<D>& centre, Coord<D> c, const Visit& visit) const {
     if constexpr (axis == D) {
       visit(c);
     } else {
       for (Index k = -reach; k <= reach; ++k) {
-        c[axis] = grid::image_of_cell(grid_, axis, centre[axis] + k);
-        if (c[axis] < 0) continue;
+        const auto image = grid_.block().image(axis, centre[axis] + k);
+        if (!image) continue;
+        c[axis] = *image;
         for_each_around<axis + 1>(centre, c, visit);
       }
     }
   }
 
   const grid::Grid<D>& grid_;
-  Coord<D> strides_;
   const AirCells<T, D>& cells_;
-  const std::uint8_t* air_;
-  std::array<const std::uint8_t*, D> given_;
+  grid::BlockWindow<std::uint8_t, D> air_;
+  const FaceMasks<D>& given_;
   std::array<grid::FieldView<const T, D>, D> u_;
-  std::array<Coord<D>, D> faces_;
 };
 
 /// Sets a field on cells to value(coordinate), in parallel.
@@ -129,13 +143,15 @@ void set_cells(grid::Field<T, D>& field, const Value& value) {
 template <class T, int D>
 void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* air,
                      const std::array<const std::uint8_t*, D>& given, double factor, grid::Field<T, D>& bounds) {
-  grid::require_one_block(velocity.grid(), "the bound on the speed of air");
   require(levelset.grid() == velocity.grid() && bounds.grid() == velocity.grid(),
           "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
   // Faces of the liquid are given too; what lies beyond them is never farther from the surface.
-  const AirCells<T, D> cells(levelset, given);
-  const SpeedBounds<T, D> bound_of(velocity, cells, air, given);
+  const FaceMasks<D> given_faces(velocity.grid(), given, reach);
+  const AirCells<T, D> cells(levelset, given_faces);
+  if (velocity.grid().block().cut())
+    for (int d = 0; d < D; ++d) velocity.component(d).layout().halo.exchange(velocity.component(d).storage().data());
+  const SpeedBounds<T, D> bound_of(velocity, cells, air, given_faces);
   set_cells(bounds, [&](const Coord<D>& c) { return bound_of.is_air(c) ? static_cast<T>(factor) * bound_of(c) : T{0}; });
   bounds.fill_ghosts(0.0);
 
@@ -167,7 +183,8 @@ void mark_gaps_at_walls(const grid::MacField<T, D>& velocity, grid::Field<T, D>&
   const grid::Grid<D>& grid = velocity.grid();
   require(levelset.grid() == grid && region.grid() == grid, "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
-  const AirCells<T, D> cells(levelset, closed);
+  const FaceMasks<D> closed_faces(grid, closed, 0);
+  const AirCells<T, D> cells(levelset, closed_faces);
   const Coord<D> n = grid.local_shape();
   const auto at_wall = [&](const Coord<D>& c) {
     for (int d = 0; d < D; ++d)

@@ -16,7 +16,7 @@ namespace meniscus::fluids {
 /// Limits the components of a velocity on faces of the cells `air` within two cells of a gap to `factor` times the largest
 /// magnitude on `given` faces, whatever their axis, within two cells of the face, and all others to half as much again as the
 /// largest of all: before a gap is one, the air that leaves it may be faster than any liquid. Given faces keep their velocity.
-/// `bounds`, on cells, is scratch memory. Throws InvalidArgument for a grid of several blocks or fields of others.
+/// `bounds`, on cells, is scratch memory. Collective. Throws InvalidArgument for fields of different grids.
 template <class T, int D>
 void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* air,
                      const std::array<const std::uint8_t*, D>& given, double factor, grid::Field<T, D>& bounds);

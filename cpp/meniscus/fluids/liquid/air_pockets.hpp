@@ -17,8 +17,8 @@ inline constexpr double open_neck = 0.75;
 /// entry the pockets found before (zero: none), on return those found now. A pocket stays one while only necks of less than about
 /// two cells lead out of it, so that a neck that opens and closes does not let its pressure go up and down.
 ///
-/// `outside`: nonzero in cells outside of solids; null: everywhere. `scratch` is overwritten. Returns the number of cells in
-/// pockets. Throws InvalidArgument for a grid of several blocks, fields on different grids, or a level set that is not finite.
+/// `outside`: nonzero in cells outside of solids; null: everywhere. `scratch` is overwritten. Collective; returns the number of
+/// cells in pockets of all blocks. Throws InvalidArgument for fields on different grids, or a level set that is not finite.
 template <class T, int D>
 Index find_air_pockets(const grid::Field<T, D>& levelset, const std::uint8_t* outside, const std::array<bool, 2 * D>& open_sides,
                        grid::Field<T, D>& scratch, std::uint8_t* pockets, Workspace& workspace);

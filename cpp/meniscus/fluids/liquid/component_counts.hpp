@@ -4,18 +4,20 @@
 #include "meniscus/grid/grid.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-#include <span>
+#include <vector>
 
 namespace meniscus::fluids {
 
-/// cells[label] = number of the cells with a label, first[label] = index of the first of them (n, where there is none), of n
-/// cells.
-void count_component_cells(const std::int32_t* labels, Index n, std::span<Index> cells, std::span<Index> first);
+/// Collective: cells[label] = number of the cells with a label, first[label] = C-ordered index of the first of them in the domain
+/// (that of its last cell and one, where there is none). `labels`: of the cells of the block.
+template <int D>
+void count_component_cells(const grid::Grid<D>& grid, const std::int32_t* labels, std::vector<Index>& cells,
+                           std::vector<Index>& first);
 
-/// counts[label] = number of the particles in the cells with a label; those outside of the domain belong to the nearest cell, on
-/// periodic axes to that of their image.
+/// Collective: counts[label] = number of the particles in the cells with a label; those outside of the domain belong to the
+/// nearest cell, on periodic axes to that of their image. Particles lie in their blocks.
 template <class T, int D>
 void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,
-                               std::span<Index> counts);
+                               std::vector<Index>& counts);
 
 }  // namespace meniscus::fluids

@@ -4,8 +4,10 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/corner_mean.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,15 +35,17 @@ void for_each_row(const Coord<D>& extents, Body&& body) {
 
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
-std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
+std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const grid::BlockWindow<std::int32_t, D>& labels) {
   constexpr int neighbours = D == 2 ? 9 : 27;
   std::array<std::int32_t, neighbours> found;
   int count = 0;
-  const Coord<D> strides = c_strides<D>(grid.local_shape());
   for (int q = 0; q < neighbours; ++q) {
     Coord<D> at = c;
-    for (int d = 0, rest = q; d < D; ++d, rest /= 3) at[static_cast<std::size_t>(d)] += rest % 3 - 1;
-    const std::int32_t label = labels[dot<D>(grid::nearest_cell<D>(grid, at), strides)];
+    for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
+      Index& i = at[static_cast<std::size_t>(d)];
+      i = grid::nearest_in_domain<D>(grid, d, i + rest % 3 - 1);
+    }
+    const std::int32_t label = labels.at(at);
     if (label) found[static_cast<std::size_t>(count++)] = label;
   }
   std::sort(found.begin(), found.begin() + count);
@@ -62,16 +66,19 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const st
 }  // namespace
 
 template <class T, int D>
-void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* mask) {
+void liquid_faces(grid::Field<T, D>& liquid, int axis, std::uint8_t* mask) {
   const auto a = static_cast<std::size_t>(axis);
-  const grid::FieldView<const T, D> phi = liquid.view();
+  const parallel::DomainBlock<D>& block = liquid.grid().block();
+  if (block.cut(axis)) liquid.layout().halo.exchange(axis, liquid.storage().data());
+  const grid::FieldView<const T, D> phi = std::as_const(liquid).view();
   const double spacing = liquid.grid().spacing();
   Coord<D> faces = phi.extents;
   ++faces[a];
   // The cell beside a face, or nothing.
   const auto cell = [&](Coord<D> c, Index away) -> const T* {
-    c[a] = grid::image_of_cell(liquid.grid(), axis, c[a] + away);
-    return c[a] < 0 ? nullptr : phi.at(c);
+    const auto image = block.image(axis, c[a] + away);
+    c[a] = image.value_or(0);
+    return image ? phi.at(c) : nullptr;
   };
   const auto either = [&](const T* lower, const T* upper) {
     return (lower && is_liquid_value(*lower, spacing)) || (upper && is_liquid_value(*upper, spacing));
@@ -104,16 +111,12 @@ template <class T, int D>
 void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
                        std::int32_t* origin) {
   const grid::Grid<D>& grid = velocity.grid();
-  grid::require_one_block(grid, "tracking of liquid components");
   const Coord<D> cells = grid.local_shape();
-  const Coord<D> strides = c_strides<D>(cells);
   const double scale = -0.5 * dt / grid.spacing();
-  for_each_row<D>(cells, [&](Coord<D> c, Index first) {
+  // Calls visit(index, cell of the domain in which the trace of a cell ends) for the cells of a row with a label.
+  const auto trace_row = [&](Coord<D> c, Index first, auto&& visit) {
     for (Index k = 0; k < cells[D - 1]; ++k) {
-      if (!now[first + k]) {
-        origin[first + k] = 0;
-        continue;
-      }
+      if (!now[first + k]) continue;
       c[D - 1] = k;
       Coord<D> from = c;
       for (int d = 0; d < D; ++d) {
@@ -122,11 +125,33 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
         const T* lower = u.at(c);
         const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
         from[axis] += static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
+        from[axis] = grid::nearest_in_domain<D>(grid, d, from[axis]);
       }
-      from = grid::nearest_cell<D>(grid, from);
-      const std::int32_t label = before[dot<D>(from, strides)];
-      origin[first + k] = label ? label : label_around<D>(grid, from, before);
+      visit(first + k, from);
     }
+  };
+  Index width = 0;
+  if (grid.block().cut()) {
+    const Index length = cells[D - 1];
+    const Index own = parallel_reduce(
+        Index{0}, product<D>(cells) / length, std::max<Index>(1, 16384 / length), Index{0},
+        [&](Index begin, Index end) {
+          Index most = 0;
+          for (Index r = begin; r < end; ++r)
+            trace_row(grid::row_start<D>(cells, r), r * length,
+                      [&](Index, const Coord<D>& from) { most = std::max(most, grid::distance_from_block<D>(grid, from)); });
+          return most;
+        },
+        [](Index a, Index b) { return std::max(a, b); });
+    width = 1 + static_cast<Index>(parallel::global_max(*grid.communicator(), static_cast<double>(own)));
+  }
+  const grid::BlockWindow<std::int32_t, D> labels(grid, before, width);
+  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+    std::fill_n(origin + first, cells[D - 1], 0);
+    trace_row(c, first, [&](Index i, const Coord<D>& from) {
+      const std::int32_t label = labels.at(from);
+      origin[i] = label ? label : label_around<D>(grid, from, labels);
+    });
   });
 }
 
@@ -136,50 +161,72 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
   require(layers >= 0, "layers must not be negative, got ", layers);
   require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
-  grid::require_one_block(grid, "spreading labels");
   constexpr std::int32_t wall = -1;
   const Coord<D> cells = grid.local_shape();
-  const Coord<D> strides = c_strides<D>(cells);
-  auto fresh = workspace.take<std::int32_t>(product<D>(cells));
-  if (solid) {
-    const grid::FieldView<const double, D> nodes = solid->view();
-    for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
-      const double* lowest = nodes.at(c);
-      for (Index k = 0; k < cells[D - 1]; ++k)
-        if (!labels[first + k] && grid::corner_mean<D>(lowest + k, nodes.strides) <= 0.0) labels[first + k] = wall;
+  Coord<D> padded = cells;
+  for (Index& n : padded) n += 2;
+  parallel::HaloLayout<D> layout;
+  layout.block = grid.block();
+  layout.ghost = 1;
+  layout.strides = c_strides<D>(padded);
+  for (const Index s : layout.strides) layout.origin += s;
+  layout.corners = false;
+  const parallel::HaloPlan<D> halo(layout, grid.communicator());
+  // Cells beyond the sides of the domain have no label.
+  std::array<Workspace::Lease<std::int32_t>, 2> layer_labels;
+  for (auto& lease : layer_labels) {
+    lease = workspace.take<std::int32_t>(product<D>(padded));
+    for_each_row<D>(padded, [&](const Coord<D>& c, Index first) {
+      bool inside = true;
+      for (std::size_t d = 0; d + 1 < D; ++d) inside &= c[d] > 0 && c[d] < padded[d] - 1;
+      std::int32_t* const row = lease.data() + first;
+      if (inside)
+        row[0] = row[padded[D - 1] - 1] = 0;
+      else
+        std::fill_n(row, padded[D - 1], 0);
     });
   }
-  const auto open_walls = [&] {
-    for_each_row<D>(cells, [&](const Coord<D>&, Index first) {
-      std::replace(labels + first, labels + first + cells[D - 1], wall, std::int32_t{0});
-    });
-  };
+  std::int32_t *from = layer_labels[0].data(), *to = layer_labels[1].data();
+  const auto row_of = [&](std::int32_t* first, const Coord<D>& c) { return first + layout.origin + dot<D>(c, layout.strides); };
+  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+    std::int32_t* row = row_of(from, c);
+    std::copy_n(labels + first, cells[D - 1], row);
+    if (!solid) return;
+    const grid::FieldView<const double, D> nodes = solid->view();
+    const double* lowest = nodes.at(c);
+    for (Index k = 0; k < cells[D - 1]; ++k)
+      if (!row[k] && grid::corner_mean<D>(lowest + k, nodes.strides) <= 0.0) row[k] = wall;
+  });
   for (int layer = 0; layer < layers; ++layer) {
     check_interrupt();
-    if (solid && layer == layers - 1) open_walls();
-    for_each_row<D>(cells, [&](Coord<D> c, Index first) {
+    halo.exchange(from);
+    const bool open_walls = solid && layer == layers - 1;
+    for_each_row<D>(cells, [&](const Coord<D>& c, Index) {
+      const std::int32_t* row = row_of(from, c);
+      std::int32_t* out = row_of(to, c);
       for (Index k = 0; k < cells[D - 1]; ++k) {
-        std::int32_t label = labels[first + k];
-        c[D - 1] = k;
-        for (std::size_t d = 0; !labels[first + k] && d < D; ++d)
-          for (const Index step : {Index(-1), Index(1)}) {
-            Coord<D> beside = c;
-            beside[d] += step;
-            const std::int32_t other = labels[dot<D>(grid::nearest_cell<D>(grid, beside), strides)];
-            if (other > 0 && (!label || other < label)) label = other;
-          }
-        fresh.data()[first + k] = label;
+        std::int32_t label = row[k];
+        if (open_walls && label == wall) label = 0;
+        if (label == 0) {
+          for (const Index stride : layout.strides)
+            for (const std::int32_t other : {row[k - stride], row[k + stride]})
+              if (other > 0 && (!label || other < label)) label = other;
+        }
+        out[k] = label;
       }
     });
-    for_each_row<D>(cells,
-                    [&](const Coord<D>&, Index first) { std::copy_n(fresh.data() + first, cells[D - 1], labels + first); });
+    std::swap(from, to);
   }
+  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+    const std::int32_t* row = row_of(from, c);
+    std::copy_n(row, cells[D - 1], labels + first);
+  });
 }
 
 template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
-  template void liquid_faces<T, D>(const grid::Field<T, D>&, int, std::uint8_t*);                                      \
+  template void liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);                                            \
   template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \
                                         std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)

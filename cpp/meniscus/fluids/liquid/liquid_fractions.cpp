@@ -1,8 +1,8 @@
 #include "meniscus/fluids/liquid/liquid_fractions.hpp"
 
-#include "meniscus/core/error.hpp"
-#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
+#include "meniscus/grid/rows.hpp"
 
 #include <cmath>
 
@@ -13,55 +13,69 @@ template <class T>
 void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid) {
   if (!(cells_ == cells) || part_.size() == 0) {
     cells_ = cells;
-    part_ = Block<float>(cells.count() * parts);
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const auto& block = cells.halo.block();
+      first_[a] = block.shared(d, 0) && !block.own_neighbour(d) ? -1 : 0;
+      extents_[a] = cells.cells[a] - first_[a];
+    }
+    part_ = Block<float>(product<D>(extents_) * parts);
   }
   const grid::FieldView<const T, D> phi = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
-  for_each_cell_row<D>(cells, [&](Coord<D> c, Index, Index count) {
-    Index number = 0;
-    for (std::size_t d = 0; d + 1 < D; ++d) number = (number + c[d]) * cells.cells[d + 1];
-    float* to = part_.data() + number * parts;
-    if (!liquid) {
-      std::fill_n(to, count * parts, 1.0f);
-      return;
-    }
-    for (Index k = 0; k < count; ++k, to += parts) {
-      c[D - 1] = k;
-      std::array<std::array<Index, 2>, D> step;
-      for (std::size_t d = 0; d < D; ++d) {
-        const Index i = c[d];
-        const auto& block = cells.halo.block();
-        const Index below = block.nearest(static_cast<int>(d), i - 1), above = block.nearest(static_cast<int>(d), i + 1);
-        step[d] = {(below - i) * phi.strides[d], (above - i) * phi.strides[d]};
-      }
-      const T* here = phi.at(c);
-      for (int part = 0; part < parts; ++part) {
-        std::array<double, parts> v;
-        bool all = true, any = false;
-        for (int s = 0; s < parts; ++s) {
-          const T* p = here;
-          for (std::size_t d = 0; d < D; ++d)
-            if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
-          v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
-          const bool inside = *p <= 0;
-          all &= inside;
-          any |= inside;
-        }
-        if (all || !any) {
-          to[part] = all ? 1.0f : 0.0f;
-          continue;
-        }
-        double middle = 0;
-        std::array<double, D> gradient{};
-        for (int s = 0; s < parts; ++s) {
-          double weight = v[static_cast<std::size_t>(s)];
-          for (int d = 0; d < D; ++d) weight *= s >> d & 1 ? 0.25 : 0.75;
-          middle += weight;
-          for (int d = 0; d < D; ++d) gradient[static_cast<std::size_t>(d)] += s >> d & 1 ? 2 * weight : -weight / 1.5;
-        }
-        to[part] = std::isfinite(middle) ? static_cast<float>(grid::cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
-      }
+  const Index count = extents_[D - 1];
+  parallel_for(0, product<D>(extents_) / count, std::max<Index>(1, 8192 / count), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      Coord<D> c = grid::row_start<D>(extents_, row);
+      for (std::size_t d = 0; d < D; ++d) c[d] += first_[d];
+      float* to = part_.data() + row * count * parts;
+      if (liquid)
+        cut_row(phi, c, to);
+      else
+        std::fill_n(to, count * parts, 1.0f);
     }
   });
+}
+
+/// Fractions of the parts of a row of cells that begins at `c`.
+template <int D>
+template <class T>
+void LiquidFractions<D>::cut_row(const grid::FieldView<const T, D>& phi, Coord<D> c, float* to) const {
+  const auto& block = cells_.halo.block();
+  for (; c[D - 1] < cells_.cells[D - 1]; ++c[D - 1], to += parts) {
+    std::array<std::array<Index, 2>, D> step;
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index i = c[d];
+      const Index below = block.nearest(static_cast<int>(d), i - 1), above = block.nearest(static_cast<int>(d), i + 1);
+      step[d] = {(below - i) * phi.strides[d], (above - i) * phi.strides[d]};
+    }
+    const T* here = phi.at(c);
+    for (int part = 0; part < parts; ++part) {
+      std::array<double, parts> v;
+      bool all = true, any = false;
+      for (int s = 0; s < parts; ++s) {
+        const T* p = here;
+        for (std::size_t d = 0; d < D; ++d)
+          if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
+        v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
+        const bool inside = *p <= 0;
+        all &= inside;
+        any |= inside;
+      }
+      if (all || !any) {
+        to[part] = all ? 1.0f : 0.0f;
+        continue;
+      }
+      double middle = 0;
+      std::array<double, D> gradient{};
+      for (int s = 0; s < parts; ++s) {
+        double weight = v[static_cast<std::size_t>(s)];
+        for (int d = 0; d < D; ++d) weight *= s >> d & 1 ? 0.25 : 0.75;
+        middle += weight;
+        for (int d = 0; d < D; ++d) gradient[static_cast<std::size_t>(d)] += s >> d & 1 ? 2 * weight : -weight / 1.5;
+      }
+      to[part] = std::isfinite(middle) ? static_cast<float>(grid::cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
+    }
+  }
 }
 
 template <int D>
@@ -78,8 +92,8 @@ double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
       cell[d] = image.value_or(0);
     }
     if (!inside) continue;
-    Index number = cell[0];
-    for (std::size_t d = 1; d < D; ++d) number = number * cells_.cells[d] + cell[d];
+    Index number = 0;
+    for (std::size_t d = 0; d < D; ++d) number = number * extents_[d] + cell[d] - first_[d];
     const float* part = part_.data() + number * parts;
     for (int p = 0; p < parts; ++p)
       if ((p & axes) == beside) sum += static_cast<double>(part[p]);

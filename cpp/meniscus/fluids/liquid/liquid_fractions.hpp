@@ -17,7 +17,7 @@ class LiquidFractions {
 
   Index bytes() const { return 4 * part_.size(); }
 
-  /// `cells`: of the grid. `liquid`: on cells, liquid where <= 0; null: liquid everywhere.
+  /// `cells`: of the block. `liquid`: on cells, liquid where <= 0, with ghosts up to date; null: liquid everywhere.
   template <class T>
   void set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid);
 
@@ -26,7 +26,12 @@ class LiquidFractions {
   double around(const Coord<D>& c, int axes) const;
 
  private:
+  template <class T>
+  void cut_row(const grid::FieldView<const T, D>& phi, Coord<D> c, float* to) const;
+
   grid::CellLayout<D> cells_;
+  /// Cells whose parts are known: the own ones, and a layer before them that other blocks own.
+  Coord<D> first_{}, extents_{};
   Block<float> part_;
 };
 

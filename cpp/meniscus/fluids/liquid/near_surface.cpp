@@ -2,8 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
+#include "meniscus/grid/blocks/row_sums.hpp"
 #include "meniscus/grid/corner_mean.hpp"
-#include "meniscus/grid/rows.hpp"
 
 #include <cmath>
 
@@ -44,32 +44,24 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
-  grid::require_one_block(velocity.grid(), "the energy of a liquid");
   levelset.fill_ghosts(0.0);
   const FieldView<const T, D> phi = std::as_const(levelset).view();
-  const Index length = phi.extents[D - 1];
   std::array<FieldView<const T, D>, D> u;
   for (int d = 0; d < D; ++d) u[static_cast<std::size_t>(d)] = velocity.component(d).view();
-  const double total = parallel_reduce(
-      Index{0}, product<D>(phi.extents) / length, std::max<Index>(1, 8192 / length), 0.0,
-      [&](Index begin, Index end) {
-        double sum = 0.0;
-        for (Index r = begin; r < end; ++r) {
-          const Coord<D> c = row_start<D>(phi.extents, r);
-          const T* at = phi.at(c);
-          for (Index k = 0; k < length; ++k) {
-            if (outside && !outside[r * length + k]) continue;
-            const auto halves = liquid_halves<T, D>(at + k, phi.strides);
-            for (std::size_t d = 0; d < D; ++d) {
-              const T* lower = u[d].at(c) + k;
-              const auto a = static_cast<double>(*lower), b = static_cast<double>(lower[u[d].strides[d]]);
-              sum += halves[d][0] * a * a + halves[d][1] * b * b;
-            }
-          }
-        }
-        return sum;
-      },
-      [](double a, double b) { return a + b; });
+  const double total = grid::sum_of_rows<D>(levelset.grid(), phi.extents, [&](const Coord<D>& c, Index count, double* out) {
+    const T* at = phi.at(c);
+    const std::uint8_t* seen = outside ? outside + dot<D>(c, c_strides<D>(phi.extents)) : nullptr;
+    for (Index k = 0; k < count; ++k) {
+      out[k] = 0.0;
+      if (seen && !seen[k]) continue;
+      const auto halves = liquid_halves<T, D>(at + k, phi.strides);
+      for (std::size_t d = 0; d < D; ++d) {
+        const T* lower = u[d].at(c) + k;
+        const auto a = static_cast<double>(*lower), b = static_cast<double>(lower[u[d].strides[d]]);
+        out[k] += halves[d][0] * a * a + halves[d][1] * b * b;
+      }
+    }
+  });
   return 0.25 * total * std::pow(velocity.grid().spacing(), D);
 }
 

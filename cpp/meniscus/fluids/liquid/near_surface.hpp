@@ -18,7 +18,7 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 
 /// Kinetic energy of the liquid per density, m^(D + 2)/s^2: a face represents the liquid in half of each cell next to it.
 /// `outside`: zero for cells in a solid, which hold none although the level set goes on there; or nullptr. Fills the ghosts of
-/// the level set.
+/// the level set. Collective; of all blocks.
 template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside);
 

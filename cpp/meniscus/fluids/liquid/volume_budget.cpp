@@ -5,8 +5,10 @@
 #include "meniscus/core/radix_sort.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
-#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +52,6 @@ VolumeBudget<D>::VolumeBudget(const grid::Grid<D>& grid)
       cell_(std::pow(grid.spacing(), D)),
       labels_(product<D>(grid.local_shape())),
       next_(product<D>(grid.local_shape())) {
-  grid::require_one_block(grid, "the volume budget of a liquid");
   std::fill(labels_.begin(), labels_.end(), 0);
 }
 
@@ -97,6 +98,35 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
   has_origin_.assign(count, 0);
   goes_on_.assign(amounts.size(), 0);
   std::vector<std::uint8_t> leaving(leaving_.empty() ? 0 : count, 0);
+  list_transfers(static_cast<std::uint64_t>(amounts.size()), count, origin, workspace);
+  // A cell counts with the mean volume per cell of its new part: cells that the surface cuts hold less, and a thin part has no
+  // others.
+  volume_per_cell_.assign(count, 0.0);
+  for (const Transfer& t : transfers_) volume_per_cell_[t.key % count] += static_cast<double>(t.cells);
+  for (std::size_t i = 1; i < count; ++i)
+    volume_per_cell_[i] = volume_per_cell_[i] > 0.0 ? std::max(next_volumes_[i] / volume_per_cell_[i], 1e-12 * cell_) : 0.0;
+  const auto volume_of = [&](const Transfer& t) { return volume_per_cell_[t.key % count] * static_cast<double>(t.cells); };
+  for (auto first = transfers_.begin(); first != transfers_.end();) {
+    const std::size_t from = first->key / count;
+    const auto last = std::find_if(first, transfers_.end(), [&](const Transfer& t) { return t.key / count != from; });
+    double all = 0.0;
+    for (auto t = first; t != last; ++t) all += volume_of(*t);
+    goes_on_[from] = 1;
+    for (; first != last; ++first) {
+      const std::size_t label = first->key % count;
+      transferred_[label] += amounts[from] * (volume_of(*first) / all);
+      has_origin_[label] = 1;
+      if (is_leaving(from)) leaving[label] = 1;
+      families_.join(label, from);
+    }
+  }
+  leaving_.swap(leaving);
+}
+
+/// Collective: lists how many cells of all blocks come from one part and belong to another, in the order of both.
+template <int D>
+void VolumeBudget<D>::list_transfers(std::uint64_t origins, std::uint64_t count, const std::int32_t* origin,
+                                     Workspace& workspace) {
   const Index length = grid_.local_shape()[D - 1];
   const Index rows = cells() / length;
   const auto starts = workspace.take<Index>(rows + 1);
@@ -125,43 +155,19 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
       });
     }
   });
-  radix_sort(keys.data(), order.data(), runs, static_cast<std::uint64_t>(amounts.size()) * count, workspace);
-  // A cell counts with the mean volume per cell of its new part: cells that the surface cuts hold less, and a thin part has no
-  // others.
-  volume_per_cell_.assign(count, 0.0);
-  for (Index i = 0; i < runs; ++i)
-    volume_per_cell_[keys.data()[i] % count] += static_cast<double>(lengths.data()[order.data()[i]]);
-  for (std::size_t i = 1; i < count; ++i)
-    volume_per_cell_[i] = volume_per_cell_[i] > 0.0 ? std::max(next_volumes_[i] / volume_per_cell_[i], 1e-12 * cell_) : 0.0;
-  const auto volume_of = [&](Index begin, Index end) {
-    double sum = 0.0;
-    for (Index i = begin; i < end; ++i)
-      sum += volume_per_cell_[keys.data()[i] % count] * static_cast<double>(lengths.data()[order.data()[i]]);
-    return sum;
+  radix_sort(keys.data(), order.data(), runs, origins * count, workspace);
+  const auto add = [&](std::uint64_t key, Index n) {
+    if (transfers_.empty() || transfers_.back().key != key) transfers_.push_back({key, 0});
+    transfers_.back().cells += n;
   };
-  const auto end_of = [&](Index begin, std::uint64_t divisor) {
-    Index end = begin;
-    while (end < runs && keys.data()[end] / divisor == keys.data()[begin] / divisor) ++end;
-    return end;
-  };
-  for (Index first = 0; first < runs;) {
-    const Index last = end_of(first, count);
-    const double all = volume_of(first, last);
-    const std::size_t from = keys.data()[first] / count;
-    const double amount = amounts[from];
-    goes_on_[from] = 1;
-    for (Index begin = first; begin < last;) {
-      const Index end = end_of(begin, 1);
-      const std::size_t label = keys.data()[begin] % count;
-      transferred_[label] += amount * (volume_of(begin, end) / all);
-      has_origin_[label] = 1;
-      if (is_leaving(from)) leaving[label] = 1;
-      families_.join(label, from);
-      begin = end;
-    }
-    first = last;
-  }
-  leaving_.swap(leaving);
+  transfers_.clear();
+  for (Index i = 0; i < runs; ++i) add(keys.data()[i], lengths.data()[order.data()[i]]);
+  parallel::Communicator& communicator = *grid_.communicator();
+  if (communicator.size() == 1) return;
+  std::vector<Transfer> all = parallel::gather_lists(communicator, transfers_);
+  std::sort(all.begin(), all.end(), [](const Transfer& a, const Transfer& b) { return a.key < b.key; });
+  transfers_.clear();
+  for (const Transfer& t : all) add(t.key, t.cells);
 }
 
 template <int D>
@@ -202,13 +208,27 @@ double VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, 
   return left + commit_motion(heirs);
 }
 
-/// Liquid without origin belongs to the family of a part nearby, if there is one.
+/// Collective: liquid without origin belongs to the family of a part nearby, if there is one: beside its first cell that has one.
 template <int D>
 void VolumeBudget<D>::find_relatives(const std::int32_t* around) {
+  struct Relative {
+    Index cell;
+    std::int32_t next, beside;
+  };
+  std::vector<Relative> found;
+  std::vector<std::uint8_t> known(next_volumes_.size(), 0);
+  const Coord<D> strides = c_strides<D>(grid_.local_shape());
   for (Index i = 0; i < cells(); ++i) {
     const auto next = static_cast<std::size_t>(next_[i]);
-    const auto beside = static_cast<std::size_t>(around[i]);
-    if (next != 0 && beside != 0 && !families_.knows_next(next)) families_.join(next, beside);
+    if (next == 0 || around[i] == 0 || known[next] || families_.knows_next(next)) continue;
+    known[next] = 1;
+    found.push_back({grid::domain_index<D>(grid_, surface::index_of<D>(i, strides)), next_[i], around[i]});
+  }
+  found = parallel::gather_lists(*grid_.communicator(), found);
+  std::sort(found.begin(), found.end(), [](const Relative& a, const Relative& b) { return a.cell < b.cell; });
+  for (const Relative& r : found) {
+    const auto next = static_cast<std::size_t>(r.next);
+    if (!families_.knows_next(next)) families_.join(next, static_cast<std::size_t>(r.beside));
   }
 }
 

@@ -38,7 +38,8 @@ struct Side {
   bool upper;
 };
 
-/// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
+/// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0. Collective: labels
+/// and volumes are those of the whole domain.
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace);
@@ -65,6 +66,8 @@ class DistanceSearch {
   bool started_ = false;
 };
 
+/// Labels are those of the cells of the block; volumes, expected ones and families are of the whole domain, the same on all
+/// blocks. Whatever measures, moves or shares volumes is collective.
 template <int D>
 class VolumeBudget {
  public:
@@ -124,13 +127,13 @@ class VolumeBudget {
   double subtract_drops(grid::ParticleSet& drops, Index first, const Solid* solid, Workspace& workspace);
 
   /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
-  /// parts around them. Returns the outflow that this adds, as above, positive.
+  /// parts around them. Returns the outflow that this adds, as above, positive. Drops lie in their blocks.
   template <class T>
   double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, const Solid* solid,
                            Workspace& workspace);
 
-  /// Adds n volumes (m^D, of any sign) at positions (n, D), m, to the parts around them, as those of drops that join. Returns the
-  /// outflow that this adds, as above.
+  /// Adds n volumes (m^D, of any sign) at positions (n, D), m, in this block to the parts around them, as those of drops that
+  /// join; every block adds its own. Returns the outflow that all of them add, as above.
   double add_volumes(const double* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace);
 
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
@@ -147,6 +150,7 @@ class VolumeBudget {
   /// Transfers amounts of the present parts to those with the labels in `next_`: into `transferred_`, with `has_origin_`. Starts
   /// the transfer of their families.
   void transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
+  void list_transfers(std::uint64_t origins, std::uint64_t count, const std::int32_t* origin, Workspace& workspace);
   void commit_measured();
   bool match_components();
   void commit_matched();
@@ -158,6 +162,7 @@ class VolumeBudget {
   double find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid, std::span<const Side> open_sides,
                     std::vector<std::int32_t>& heirs, Workspace& workspace);
   std::int32_t family_of_vanished(const Coord<D>& cell) const;
+  std::array<std::int32_t, 2> label_and_family(const Coord<D>& cell, const std::int32_t* around) const;
   bool is_leaving(std::size_t label) const { return label < leaving_.size() && leaving_[label] != 0; }
   template <class T>
   double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, const Solid* solid,
@@ -188,8 +193,15 @@ class VolumeBudget {
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;
   std::vector<std::int32_t> origin_of_;
-  /// Where parts have vanished in the last motion, and the family that goes on expecting their volume, or `has_left`. Drops that
-  /// come from there take from that.
+  /// Cells that come from one part and belong to another: the number of the first times the number of parts, plus that of the
+  /// other.
+  struct Transfer {
+    std::uint64_t key;
+    Index cells;
+  };
+  std::vector<Transfer> transfers_;
+  /// Where parts of all blocks have vanished in the last motion, by cells of the domain, and the family that goes on expecting
+  /// their volume, or `has_left`. Drops that come from there take from that.
   struct Vanished {
     Coord<D> cell;
     std::int32_t family;

@@ -3,6 +3,9 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/reductions.hpp"
+#include "meniscus/parallel/vector_reductions.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,7 +25,45 @@ constexpr double accuracy = 1e-9;
 /// differently from step to step, is left alone; what is missing adds up until it counts.
 constexpr double slack = 1e-4;
 
-/// areas[label] = area of the surface in the cells of a label, by a smoothed delta function of the distance.
+/// Adds terms to sums by label. Terms of one label that follow each other are cheap.
+class RunSums {
+ public:
+  explicit RunSums(numerics::BinnedSum* sums) : sums_(sums) {}
+
+  void add(std::int32_t label, double term) {
+    if (label != label_) {
+      flush();
+      label_ = label;
+    }
+    terms_[static_cast<std::size_t>(count_)] = term;
+    if (++count_ == length) flush_terms();
+  }
+  void flush() {
+    flush_terms();
+    if (any_) sums_[label_].add(lanes_.total());
+    if (any_) lanes_ = {};
+    any_ = false;
+  }
+
+ private:
+  static constexpr int length = 32;
+
+  void flush_terms() {
+    if (count_ == 0) return;
+    lanes_.add(terms_.data(), count_);
+    count_ = 0;
+    any_ = true;
+  }
+
+  numerics::BinnedSum* sums_;
+  numerics::BinnedLanes<length> lanes_;
+  std::array<double, length> terms_{};
+  int count_ = 0;
+  bool any_ = false;
+  std::int32_t label_ = 0;
+};
+
+/// areas[label] = area of the surface in the cells of a label in all blocks, by a smoothed delta function of the distance.
 template <class T, int D>
 void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels, std::vector<double>& areas,
                    Workspace& workspace) {
@@ -33,25 +74,28 @@ void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels
   const Index length = phi.extents[D - 1];
   const Index rows = product<D>(phi.extents) / length;
   const auto parts = static_cast<Index>(areas.size());
-  // Each piece of the loop has its own sums; how many there are depends on the level set alone.
-  const Index pieces = std::clamp<Index>((Index{1} << 20) / parts, 1, 64);
+  // Each piece of the loop has its own sums, whose order does not matter.
+  const Index pieces = std::clamp<Index>((Index{1} << 18) / parts, 1, 64);
   const Index chunk = std::max<Index>(1, (rows + pieces - 1) / pieces);
-  const auto sums = workspace.take<double>(pieces * parts);
-  std::fill_n(sums.data(), pieces * parts, 0.0);
+  const auto sums = workspace.take<numerics::BinnedSum>(pieces * parts);
+  std::fill_n(sums.data(), pieces * parts, numerics::BinnedSum());
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
-    double* const sum = sums.data() + begin / chunk * parts;
+    numerics::BinnedSum* const sum = sums.data() + begin / chunk * parts;
+    RunSums run(sum);
     for (Index r = begin; r < end; ++r) {
       const T* row = phi.at(grid::row_start<D>(phi.extents, r));
       for (Index k = 0; k < length; ++k) {
         const auto distance = static_cast<double>(row[k]);
         if (!(std::abs(distance) < width)) continue;
-        sum[labels[r * length + k]] += (1.0 + std::cos(std::numbers::pi / width * distance)) / (3.0 * h) * cell;
+        run.add(labels[r * length + k], (1.0 + std::cos(std::numbers::pi / width * distance)) / (3.0 * h) * cell);
       }
     }
+    run.flush();
   });
-  std::fill(areas.begin(), areas.end(), 0.0);
-  for (Index p = 0; p < pieces; ++p)
-    for (Index i = 0; i < parts; ++i) areas[static_cast<std::size_t>(i)] += sums.data()[p * parts + i];
+  for (Index p = 1; p < pieces; ++p)
+    for (Index i = 0; i < parts; ++i) sums.data()[i].add(sums.data()[p * parts + i]);
+  parallel::global_sums(*levelset.grid().communicator(), sums.data(), parts);
+  for (Index i = 0; i < parts; ++i) areas[static_cast<std::size_t>(i)] = sums.data()[i].value();
 }
 
 /// phi = before - distance[label].
@@ -112,8 +156,8 @@ void DistanceSearch::advance(double volume, double expected, double area) {
     distance = next;
 }
 
-/// Whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may differ, as parts
-/// are numbered by their first cells.
+/// Collective: whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may
+/// differ, as parts are numbered by their first cells.
 template <int D>
 bool VolumeBudget<D>::match_components() {
   if (next_volumes_.size() != volumes_.size()) return false;
@@ -137,7 +181,15 @@ bool VolumeBudget<D>::match_components() {
         matched = false;
     }
   });
-  if (!matched || std::find(next_of_.begin() + 1, next_of_.end(), 0) != next_of_.end()) return false;
+  const auto join = [&](std::int32_t a, std::int32_t b) {
+    if (a != 0 && b != 0 && a != b) matched = false;
+    return a != 0 ? a : b;
+  };
+  parallel::Communicator& communicator = *grid_.communicator();
+  parallel::combine_values(communicator, next_of_, join);
+  parallel::combine_values(communicator, origin_of_, join);
+  if (parallel::global_any(communicator, !matched) || std::find(next_of_.begin() + 1, next_of_.end(), 0) != next_of_.end())
+    return false;
   for (std::size_t i = 1; i < volumes_.size(); ++i) volumes_[i] = next_volumes_[static_cast<std::size_t>(next_of_[i])];
   return true;
 }
@@ -208,6 +260,9 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
         least = std::min(least, before_it[0]);
         most = std::max(most, before_it[1]);
       }
+      parallel::combine_values(*grid_.communicator(), next_moved, [](const auto& a, const auto& b) {
+        return std::array<double, 2>{std::min(a[0], b[0]), std::max(a[1], b[1])};
+      });
       next_moved[0] = {0.0, 0.0};
       moved.swap(next_moved);
       transfer_to_components(expected_, labels_.data(), workspace);

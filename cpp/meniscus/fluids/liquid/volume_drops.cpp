@@ -1,6 +1,9 @@
 // The part of a `VolumeBudget` that concerns drops: they take their volume from the liquid and bring it back.
 #include "meniscus/core/cancellation.hpp"
+#include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"
 
@@ -13,33 +16,41 @@ namespace meniscus::fluids {
 template <int D>
 template <class T>
 double VolumeBudget<D>::transfer(const T* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace) {
-  if (std::none_of(volumes, volumes + n, [](double v) { return v != 0.0; })) return 0.0;
+  parallel::Communicator& communicator = *grid_.communicator();
+  const bool any = std::any_of(volumes, volumes + n, [](double v) { return v != 0.0; });
+  if (!parallel::global_any(communicator, any)) return 0.0;
   const auto around = labels_around(labels_, spread, solid, workspace);
-  const Coord<D> strides = c_strides<D>(grid_.local_shape());
-  const NoInterrupts whole;
-  amounts_.assign(expected_.size(), 0.0);
-  double left = 0.0;
-  // In their order, for the sake of the same bits.
+  LabelSums to_parts(expected_.size()), to_families(families_.count() + 1), unassigned(families_.count());
+  const std::size_t leaves = families_.count();
   for (Index i = 0; i < n; ++i) {
-    const double volume = volumes[i];
-    if (volume == 0.0) continue;
-    Coord<D> c;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const double at = std::floor((static_cast<double>(positions[i * D + d]) - grid_.origin()[d]) / grid_.spacing());
-      c[axis] = static_cast<Index>(std::clamp(at, 0.0, static_cast<double>(grid_.local_shape()[axis] - 1)));
-    }
-    const std::int32_t label = around.data()[dot<D>(c, strides)];
-    const std::int32_t family = label ? families_.of_parts()[static_cast<std::size_t>(label)] : family_of_vanished(c);
-    if (family == VolumeFamilies::has_left) {
-      left += volume;
-      continue;
-    }
-    families_.count_drop(static_cast<std::size_t>(family), volume);
-    (label ? amounts_[static_cast<std::size_t>(label)] : families_.unassigned_of(static_cast<std::size_t>(family))) += volume;
+    if (volumes[i] == 0.0) continue;
+    const auto [label, family] = label_and_family(grid::cell_in_block<T, D>(grid_, positions + i * D), around.data());
+    const auto f = family == VolumeFamilies::has_left ? leaves : static_cast<std::size_t>(family);
+    to_families.add(f, volumes[i]);
+    if (f == leaves) continue;
+    (label ? to_parts : unassigned).add(label ? static_cast<std::size_t>(label) : f, volumes[i]);
+  }
+  const NoInterrupts whole;
+  std::vector<double> by_family, vanished;
+  to_parts.total(communicator, amounts_);
+  to_families.total(communicator, by_family);
+  unassigned.total(communicator, vanished);
+  for (std::size_t f = 0; f < leaves; ++f) {
+    families_.count_drop(f, by_family[f]);
+    families_.unassigned_of(f) += vanished[f];
   }
   add_to_expected();
-  return left;
+  return by_family[leaves];
+}
+
+/// The part that a cell of the block counts to, or zero, and its family.
+template <int D>
+std::array<std::int32_t, 2> VolumeBudget<D>::label_and_family(const Coord<D>& cell, const std::int32_t* around) const {
+  const std::int32_t label = around[dot<D>(cell, c_strides<D>(grid_.local_shape()))];
+  if (label) return {label, families_.of_parts()[static_cast<std::size_t>(label)]};
+  Coord<D> in_domain = cell;
+  for (std::size_t d = 0; d < D; ++d) in_domain[d] += grid_.first_cell()[d];
+  return {0, family_of_vanished(in_domain)};
 }
 
 /// Moves the volumes of flagged drops, times `sign`, to the parts around them. Returns what goes to those that have left.
@@ -61,7 +72,7 @@ double VolumeBudget<D>::add_volumes(const double* positions, const double* volum
   return transfer(positions, volumes, n, solid, workspace);
 }
 
-/// The family of parts that have vanished near a cell; 0 for none.
+/// The family of parts that have vanished near a cell of the domain; 0 for none.
 template <int D>
 std::int32_t VolumeBudget<D>::family_of_vanished(const Coord<D>& cell) const {
   const auto is_near = [&](const Vanished& v) {

@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/grid/particles/ghost_particles.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <Eigen/Eigenvalues>
@@ -70,14 +71,8 @@ template <class T, int D>
 double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
   using Stencil = grid::MultilinearStencil<double, D>;
   const grid::Grid<D>& grid = levelset.grid();
-  Stencil stencil(grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
-  for (std::size_t d = 0; d < D; ++d) {
-    const Index last = grid.shape()[d] - 1;
-    if (last == 0 || grid::image_of_cell(grid, static_cast<int>(d), -1) >= 0) continue;
-    const Index inner = std::clamp(stencil.lower[d], Index{0}, last - 1);
-    stencil.upper[d] += static_cast<double>(stencil.lower[d] - inner);
-    stencil.lower[d] = inner;
-  }
+  Stencil stencil = Stencil::extrapolating(grid, grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
+  for (std::size_t d = 0; d < D; ++d) stencil.lower[d] -= grid.first_cell()[d];
   const auto view = levelset.view();
   const T* const p = view.at(stencil.lower);
   double value = 0.0;
@@ -153,6 +148,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
 template <class T, int D>
 void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid::Field<T, D>* before) {
   require_cells(region);
+  require_in_window<D>(particles, region.grid(), grid::CellWindow<D>(region.grid(), 0));
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
   region.fill_ghosts(0.0);
@@ -172,6 +168,7 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
                       grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time) {
   require_cells(positions_levelset);
   const grid::Grid<D>& grid = positions_levelset.grid();
+  require_in_window<D>(particles, grid, grid::CellWindow<D>(grid, 0));
   require(velocity.grid() == grid, "the velocity must have the grid of the level set");
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
@@ -206,6 +203,7 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
 template <class T, int D>
 void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor) {
   require_cells(levelset);
+  require_in_window<D>(particles, levelset.grid(), grid::CellWindow<D>(levelset.grid(), 0));
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
   levelset.fill_ghosts(0.0);

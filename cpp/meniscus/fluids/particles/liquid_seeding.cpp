@@ -5,8 +5,11 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/cell_order.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
@@ -21,18 +24,21 @@ using grid::Field;
 /// Names of cells repeat after this many, a power of two.
 constexpr Index named_cells = Index{1} << 18;
 
-/// The cells of a grid, moved by a part of a cell. Index i + 1 of the padded extents is the cell that has moved from i.
+/// The cells of a grid, moved by a part of a cell, of which the block fills those that have moved from its own ones. Below a side
+/// of the domain a cell moves in.
 template <int D>
 class MovedCells {
  public:
   MovedCells(const grid::Grid<D>& grid, const LiquidSeeding<D>& seeding)
       : grid_(grid), per_cell_(seeding.per_cell), jitter_(seeding.jitter), seed_(seeding.seed) {
-    for (std::size_t d = 0; d < D; ++d) {
-      const double shift = seeding.offset[static_cast<Index>(d)] / grid.spacing();
+    for (int axis = 0; axis < D; ++axis) {
+      const auto d = static_cast<std::size_t>(axis);
+      const double shift = seeding.offset[axis] / grid.spacing();
       const double whole = std::floor(shift);
       whole_[d] = static_cast<Index>(whole);
       fraction_[d] = shift - whole;
-      padded_[d] = grid.shape()[d] + 2;
+      begin_[d] = grid.first_cell()[d] - (grid.shared(axis, 0) ? 0 : 1);
+      shape_[d] = grid.first_cell()[d] + grid.local_shape()[d] - begin_[d];
     }
     const auto side = static_cast<Index>(std::lround(std::pow(static_cast<double>(per_cell_), 1.0 / D)));
     Index even = 1;
@@ -41,27 +47,30 @@ class MovedCells {
     if (even != per_cell_) jitter_ = 1.0;
   }
 
-  Index count() const { return product<D>(padded_); }
-  bool has_parts() const { return parts_ > 1; }
+  Index count() const { return product<D>(shape_); }
   Coord<D> cell(Index i) const {
-    Coord<D> c = surface::index_of<D>(i, c_strides<D>(padded_));
-    for (Index& x : c) --x;
+    Coord<D> c = surface::index_of<D>(i, c_strides<D>(shape_));
+    for (std::size_t d = 0; d < D; ++d) c[d] += begin_[d];
     return c;
   }
+  /// Number of the row of a cell along the last axis, among those of the domain.
+  Index row(const Coord<D>& c) const {
+    Index n = 0;
+    for (std::size_t d = 0; d + 1 < D; ++d) n = n * (grid_.shape()[d] + 1) + c[d] + 1;
+    return n;
+  }
+  bool has_parts() const { return parts_ > 1; }
 
-  /// Whether a moved cell overlaps one with phi <= reach; images of cells of the domain do not count.
+  /// Whether a moved cell overlaps one with phi <= reach.
   template <class T>
   bool touches(const grid::FieldView<const T, D>& phi, T reach, const Coord<D>& c) const {
-    for (std::size_t d = 0; d < D; ++d) {
-      const Index image = grid::image_of_cell(grid_, static_cast<int>(d), c[d]);
-      if (image >= 0 && image != c[d]) return false;
-    }
     for (unsigned q = 0; q < 1U << D; ++q) {
-      Coord<D> at = c;
+      Coord<D> at;
       bool there = true;
       for (unsigned d = 0; d < D; ++d) {
-        at[d] += q >> d & 1;
-        there = there && !((q >> d & 1) && fraction_[d] == 0.0) && grid::image_of_cell(grid_, static_cast<int>(d), at[d]) >= 0;
+        const auto axis = static_cast<int>(d);
+        at[d] = c[d] - grid_.first_cell()[d] + (q >> d & 1);
+        there = there && !((q >> d & 1) && fraction_[d] == 0.0) && grid_.block().image(axis, at[d]).has_value();
       }
       if (there && *phi.at(at) <= reach) return true;
     }
@@ -91,7 +100,7 @@ class MovedCells {
     return inside;
   }
 
-  /// The moved cell that holds a point, and the part of it.
+  /// The moved cell of the block that holds a point, and the part of it; -1 for points in cells of other blocks.
   template <class T>
   std::array<Index, 2> locate(const T* x) const {
     Index cell = 0, part = 0;
@@ -99,8 +108,9 @@ class MovedCells {
       const double at = (static_cast<double>(x[d]) - grid_.origin()[static_cast<Index>(d)]) / grid_.spacing() - fraction_[d];
       const double whole = std::floor(at);
       const auto i = static_cast<Index>(std::clamp(whole, -1e15, 1e15));
-      const Index image = grid::lattice_cell(grid_, static_cast<int>(d), i);
-      cell = cell * padded_[d] + 1 + std::clamp<Index>(image, -1, grid_.shape()[d]);
+      const Index place = grid::lattice_cell(grid_, static_cast<int>(d), i) - begin_[d];
+      if (place < 0 || place >= shape_[d]) return {-1, 0};
+      cell = cell * shape_[d] + place;
       part = part * parts_ + std::min(static_cast<Index>(static_cast<double>(parts_) * (at - whole)), parts_ - 1);
     }
     return {cell, part};
@@ -114,7 +124,7 @@ class MovedCells {
   Index parts_ = 1;
   Coord<D> whole_{};
   std::array<double, D> fraction_{};
-  Coord<D> padded_{};
+  Coord<D> begin_{}, shape_{};
 };
 
 /// Candidates of the touched cells, by cell and part: which of them are wanted.
@@ -123,7 +133,6 @@ class Candidates {
  public:
   Candidates(const MovedCells<D>& cells, Field<T, D>& phi, const PointTest& inside, Index per_cell, Workspace& workspace)
       : cells_(cells), inside_(inside), per_cell_(per_cell), workspace_(workspace) {
-    phi.fill_ghosts(0.0);
     const double h = phi.grid().spacing();
     const T reach = static_cast<T>(0.5 * std::sqrt(static_cast<double>(D)) * h * (1 + 1e-9));
     const auto view = std::as_const(phi).view();
@@ -138,17 +147,22 @@ class Candidates {
     mark_inside();
   }
 
-  /// Of the candidates in each cell, keeps as many as the cell lacks: in empty parts first.
+  /// Of the candidates in each cell, keeps as many as the cell lacks: in empty parts first. `positions`: of all particles that
+  /// may lie in the cells.
   void keep_missing(const T* positions, Index particles) {
     if (particles == 0 || touched_.size == 0) return;
     const auto slot = workspace_.take<std::int32_t>(cells_.count());
     std::fill_n(slot.data(), cells_.count(), -1);
     for (Index k = 0; k < touched_.size; ++k) slot.data()[touched_.index[k]] = static_cast<std::int32_t>(k);
+    const auto slot_of = [&](const T* x) {
+      const Index cell = cells_.locate(x)[0];
+      return cell < 0 ? -1 : slot.data()[cell];
+    };
     const auto near = surface::list_indices(
         particles,
         [&](Index begin, Index end, auto&& take) {
           for (Index i = begin; i < end; ++i)
-            if (slot.data()[cells_.locate(positions + i * D)[0]] >= 0) take(i);
+            if (slot_of(positions + i * D) >= 0) take(i);
         },
         workspace_);
     const auto points = workspace_.template take<double>(near.size * D);
@@ -185,7 +199,7 @@ class Candidates {
     });
   }
 
-  /// Calls take(position) for all that are wanted, in the order of the cells and their parts.
+  /// Calls take(cell, position) for all that are wanted, in the order of the cells and their parts.
   template <class Take>
   void for_wanted(Take&& take) const {
     std::array<double, D> x;
@@ -194,7 +208,7 @@ class Candidates {
       for (Index part = 0; part < per_cell_; ++part) {
         if (!wanted_.data()[s * per_cell_ + part]) continue;
         cells_.place(c, part, x.data());
-        take(x);
+        take(c, x);
       }
     }
   }
@@ -231,6 +245,57 @@ class Candidates {
   Workspace::Lease<std::uint8_t> wanted_;
 };
 
+/// New particles of a block in a row of cells along the last axis.
+struct RowCount {
+  Index row, first_cell, count;
+};
+
+/// Collective: gives new particles, which are in the order of their cells, ids in that order among those of all blocks. Returns
+/// the number of all.
+template <int D>
+Index number_by_rows(grid::ParticleSet& particles, Index first, const std::vector<RowCount>& own, const grid::Grid<D>& grid) {
+  std::vector<RowCount> all = parallel::gather_lists(*grid.communicator(), own);
+  std::sort(all.begin(), all.end(),
+            [](const RowCount& a, const RowCount& b) { return a.row != b.row ? a.row < b.row : a.first_cell < b.first_cell; });
+  auto* ids = reinterpret_cast<Index*>(particles.ids().data.data()) + first;
+  const Index base = particles.next_id() - (particles.size() - first);
+  Index next = base;
+  std::size_t k = 0;
+  for (const RowCount& r : all) {
+    // A row of one block is a part of the list of that block, in the same order.
+    if (k < own.size() && own[k].row == r.row && own[k].first_cell == r.first_cell) {
+      for (Index i = 0; i < r.count; ++i) *ids++ = next + i;
+      ++k;
+    }
+    next += r.count;
+  }
+  particles.set_next_id(next);
+  return next - base;
+}
+
+/// Positions of all particles that may lie in the moved cells of a block: its own, and those of the layer around it.
+template <class T, int D>
+struct Present {
+  Workspace::Lease<T> together;
+  const T* positions;
+  Index count;
+
+  Present(grid::ParticleSet& particles, const grid::Grid<D>& grid, Workspace& workspace)
+      : positions(grid::particle_positions<T, D>(particles)), count(particles.size()) {
+    if (!grid.block().cut()) return;
+    const grid::CellWindow<D> block(grid, 0);
+    const auto starts = workspace.take<Index>(product<D>(block.shape) + 1);
+    grid::order_by_cell<T, D>(particles, grid, block, starts.data(), workspace);
+    grid::ParticleSet ghosts =
+        grid::ghost_particles<D>(particles, starts.data(), grid, 1, grid::GhostsAround::periodic_axes_go_on, {}, workspace);
+    together = workspace.take<T>((count + ghosts.size()) * D);
+    std::copy_n(positions, count * D, together.data());
+    std::copy_n(grid::particle_positions<T, D>(ghosts), ghosts.size() * D, together.data() + count * D);
+    positions = together.data();
+    count += ghosts.size();
+  }
+};
+
 }  // namespace
 
 template <class T, int D>
@@ -238,27 +303,41 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
                   Field<double, D>* solid, Workspace& workspace) {
   require(seeding.per_cell >= 1 && seeding.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", seeding.per_cell);
   require(phi.stagger() == grid::Stagger<D>::cell(), "the region must be on cells");
-  grid::require_one_block(phi.grid(), "seeding of liquid particles");
   require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the region");
-  const T* const present = grid::particle_positions<T, D>(particles);
+  const grid::Grid<D>& grid = phi.grid();
   static_cast<void>(grid::particle_values<T>(particles, "velocity", D));
-  const MovedCells<D> cells(phi.grid(), seeding);
+  phi.fill_ghosts(0.0);
+  if (solid) solid->fill_ghosts(0.0);
+  const Present<T, D> present(particles, grid, workspace);
+  const MovedCells<D> cells(grid, seeding);
   Candidates<T, D> candidates(cells, phi, inside, seeding.per_cell, workspace);
-  candidates.keep_missing(present, particles.size());
+  candidates.keep_missing(present.positions, present.count);
   const Index most = candidates.wanted();
-  if (most == 0) return 0;
   const auto points = workspace.take<double>(most * D);
+  const auto distance = workspace.take<double>(solid ? most : 0);
   double* to = points.data();
-  candidates.for_wanted([&](const std::array<double, D>& x) { to = std::copy(x.begin(), x.end(), to); });
+  std::vector<RowCount> rows;
+  candidates.for_wanted([&](const Coord<D>& c, const std::array<double, D>& x) {
+    to = std::copy(x.begin(), x.end(), to);
+    if (const Index row = cells.row(c); rows.empty() || rows.back().row != row) rows.push_back({row, c[D - 1], 0});
+    ++rows.back().count;
+  });
   Index added = most;
   if (solid) {
-    const auto distance = workspace.take<double>(most);
-    grid::sample_points(*solid, points.data(), most, grid::Interpolation::linear, 0.0, distance.data());
+    grid::sample_points(solid->layout(), static_cast<const double*>(solid->storage().data()), points.data(), most,
+                        grid::Interpolation::linear, 0.0, distance.data());
     added = 0;
-    for (Index i = 0; i < most; ++i)
-      if (distance.data()[i] > 0.0) std::copy_n(points.data() + i * D, D, points.data() + added++ * D);
-    if (added == 0) return 0;
+    Index i = 0;
+    for (RowCount& row : rows) {
+      const Index end = i + row.count;
+      for (row.count = 0; i < end; ++i) {
+        if (!(distance.data()[i] > 0.0)) continue;
+        std::copy_n(points.data() + i * D, D, points.data() + added++ * D);
+        ++row.count;
+      }
+    }
   }
+  if (!grid.block().cut() && added == 0) return 0;
   check_interrupt();
   const NoInterrupts commit;
   const Index first = particles.append(added);
@@ -271,17 +350,22 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
         v[(first + i) * D + d] = static_cast<T>(seeding.velocity[d]);
       }
   });
-  return added;
+  if (!grid.block().cut()) return added;
+  const Index of_all = number_by_rows<D>(particles, first, rows, grid);
+  if (of_all > 0) grid::migrate_particles<D>(particles, grid, workspace);
+  return of_all;
 }
 
 template <class T, int D>
 Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& levelset, const LiquidSeeding<D>& seeding, Field<double, D>* solid,
                   Workspace& workspace) {
+  // Its ghosts are filled before it is asked for points, which all lie near the block.
   const PointTest inside = [&](const double* points, Index n, std::uint8_t* flags) {
     const auto x = workspace.take<T>(n * D);
     const auto values = workspace.take<T>(n);
     for (Index i = 0; i < n * D; ++i) x.data()[i] = static_cast<T>(points[i]);
-    grid::sample_points(levelset, x.data(), n, grid::Interpolation::linear, 0.0, values.data());
+    grid::sample_points(levelset.layout(), static_cast<const T*>(levelset.storage().data()), x.data(), n,
+                        grid::Interpolation::linear, 0.0, values.data());
     for (Index i = 0; i < n; ++i) flags[i] = values.data()[i] <= 0;
   };
   return seed_liquid<T, D>(particles, levelset, inside, seeding, solid, workspace);

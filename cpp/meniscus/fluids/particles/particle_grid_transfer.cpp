@@ -46,20 +46,40 @@ struct Columns {
       : position(grid::particle_positions<T, D>(particles)),
         velocity(grid::particle_values<T>(particles, "velocity", D)),
         affine(grid::optional_particle_values<T>(particles, "affine", D * D)),
-        mass(grid::optional_particle_values<T>(particles, "mass", 1)) {
-    require_finite_values(velocity, particles.size(), D, "velocities");
-    if (affine) require_finite_values(affine, particles.size(), D * D, "affine velocities");
-    if (mass) require_masses(mass, particles.size());
+        mass(grid::optional_particle_values<T>(particles, "mass", 1)) {}
+
+  void require_good(Index n) const {
+    require_finite_values(velocity, n, D, "velocities");
+    if (affine) require_finite_values(affine, n, D * D, "affine velocities");
+    if (mass) require_masses(mass, n);
   }
 };
 
-/// If the grid is cut, sums also include the particles of the blocks around.
-template <int D>
-std::optional<grid::ParticleSet> ghosts_of_cut(grid::ParticleSet& particles, const grid::Grid<D>& grid, Workspace& workspace) {
-  if (!grid.block().cut()) return std::nullopt;
-  particles.sort_by_cell(grid, workspace);
-  return grid::with_ghost_particles<D>(particles, grid, workspace);
-}
+/// The particles whose sums reach a block, by cell.
+template <class T, int D>
+class AroundBlock {
+ public:
+  /// Collective. Sorts the particles.
+  AroundBlock(grid::ParticleSet& particles, const grid::Grid<D>& grid, std::initializer_list<const char*> columns,
+              Workspace& workspace)
+      : own_(grid, 0), window_(grid, 1), starts_(workspace.take<Index>(product<D>(own_.shape) + 1)) {
+    grid::order_by_cell<T, D>(particles, grid, own_, starts_.data(), workspace);
+    if (!grid.block().cut()) return;
+    ghosts_.emplace(grid::ghost_particles<D>(particles, starts_.data(), grid, 1, grid::GhostsAround::sides_of_domain_end, columns,
+                                             workspace));
+    ghost_starts_ = workspace.take<Index>(product<D>(window_.shape) + 1);
+    grid::order_by_cell<T, D>(*ghosts_, grid, window_, ghost_starts_.data(), workspace);
+  }
+
+  /// The ghosts, or the particles themselves where there are none.
+  grid::ParticleSet& ghosts(grid::ParticleSet& particles) { return ghosts_ ? *ghosts_ : particles; }
+  grid::ScatteredCells<D> cells() const { return {own_, window_, starts_.data(), ghost_starts_.data()}; }
+
+ private:
+  grid::CellWindow<D> own_, window_;
+  Workspace::Lease<Index> starts_, ghost_starts_;
+  std::optional<grid::ParticleSet> ghosts_;
+};
 
 /// Weight and momentum at two samples that follow each other, as one vector.
 template <class T>
@@ -119,8 +139,9 @@ MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, in
 }
 
 template <bool affine, class T, int D>
-void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const Index* starts,
-                 const std::array<const grid::FieldLayout<D>*, D>& layouts, const std::array<T*, D>& pairs) {
+void scatter_all(const Columns<T, D>& own, const Columns<T, D>& ghosts, const grid::Grid<D>& grid,
+                 const grid::ScatteredCells<D>& cells, const std::array<const grid::FieldLayout<D>*, D>& layouts,
+                 const std::array<T*, D>& pairs) {
   std::array<Coord<D>, D> strides;
   for (std::size_t d = 0; d < D; ++d) strides[d] = c_strides<D>(layouts[d]->padded());
   std::array<T*, D> origins;
@@ -130,7 +151,8 @@ void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const 
     for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * (grid::ghost_width - grid.first_cell()[a]) * strides[d][a];
   }
   const auto h = static_cast<T>(grid.spacing());
-  grid::for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts, [&](Index begin, Index end) {
+  grid::for_each_run_of_tiles<D>(cells, [&](bool of_ghosts, Index begin, Index end) {
+    const Columns<T, D>& columns = of_ghosts ? ghosts : own;
     for (Index i = begin; i < end; ++i) {
       const auto place = grid::locate_in_domain(grid, columns.position + i * D);
       const T mass = columns.mass ? columns.mass[i] : T(1);
@@ -216,11 +238,10 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
                        grid::MacField<T, D>* mass, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
-  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
-  grid::ParticleSet& around = with_ghosts ? *with_ghosts : particles;
-  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
-  grid::order_by_cell<T, D>(around, grid, starts.data(), workspace);
-  const Columns<T, D> columns(around);
+  const Columns<T, D> columns(particles);
+  columns.require_good(particles.size());
+  AroundBlock<T, D> around(particles, grid, {"velocity", "affine", "mass"}, workspace);
+  const Columns<T, D> ghosts(around.ghosts(particles));
 
   std::array<Workspace::Lease<T>, D> pairs;
   std::array<T*, D> data;
@@ -234,9 +255,9 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
     grid::set_zero(data[axis], size);
   }
   if (columns.affine)
-    scatter_all<true, T, D>(columns, grid, starts.data(), layouts, data);
+    scatter_all<true, T, D>(columns, ghosts, grid, around.cells(), layouts, data);
   else
-    scatter_all<false, T, D>(columns, grid, starts.data(), layouts, data);
+    scatter_all<false, T, D>(columns, ghosts, grid, around.cells(), layouts, data);
   for (std::size_t d = 0; d < D; ++d) grid::fold_periodic<2, T, D>(*layouts[d], data[d]);
 
   const NoInterrupts commit;
@@ -273,7 +294,9 @@ void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* bef
   require(!before || before->grid() == grid, "the velocity from before must have the grid of the velocity");
   const Columns<T, D> columns(particles);
   const Index n = particles.size();
+  columns.require_good(n);
   require_finite_values(columns.position, n, D, "positions");
+  require_in_window<D>(particles, grid, grid::CellWindow<D>(grid, 0));
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const bool blend = before && ratio > 0.0;
@@ -325,22 +348,21 @@ template <class T, int D>
 void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace) {
   const grid::Grid<D>& grid = density.grid();
   require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
-  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
-  grid::ParticleSet& all = with_ghosts ? *with_ghosts : particles;
-  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
-  grid::order_by_cell<T, D>(all, grid, starts.data(), workspace);
-  const T* x = grid::particle_positions<T, D>(all);
+  AroundBlock<T, D> around(particles, grid, {}, workspace);
+  const T* own = grid::particle_positions<T, D>(particles);
+  const T* ghosts = grid::particle_positions<T, D>(around.ghosts(particles));
   const grid::FieldLayout<D>& layout = density.layout();
   const Coord<D> strides = c_strides<D>(layout.padded());
   const auto weights = workspace.take<T>(layout.storage_size());
   grid::set_zero(weights.data(), layout.storage_size());
   T* origin = layout.view(weights.data()).origin - dot<D>(grid.first_cell(), strides);
-  grid::for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts.data(), [&](Index begin, Index end) {
+  grid::for_each_run_of_tiles<D>(around.cells(), [&](bool of_ghosts, Index begin, Index end) {
+    const T* x = of_ghosts ? ghosts : own;
     for (Index i = begin; i < end; ++i) {
       using Stencil = grid::MultilinearStencil<T, D>;
-      const auto around = Stencil::inside(grid, grid::locate_in_domain(grid, x + i * D), grid::Stagger<D>::cell());
-      T* const lowest = origin + dot<D>(around.lower, strides);
-      for (int q = 0; q < Stencil::corners; ++q) lowest[Stencil::offset(q, strides)] += around.weight(q);
+      const auto samples = Stencil::inside(grid, grid::locate_in_domain(grid, x + i * D), grid::Stagger<D>::cell());
+      T* const lowest = origin + dot<D>(samples.lower, strides);
+      for (int q = 0; q < Stencil::corners; ++q) lowest[Stencil::offset(q, strides)] += samples.weight(q);
     }
   });
   grid::fold_periodic<1, T, D>(layout, weights.data());

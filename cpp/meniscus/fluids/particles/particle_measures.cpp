@@ -2,6 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +36,8 @@ bool all_outside(const double* lowest, const Coord<D>& strides) {
 
 }  // namespace
 
-double largest_value(grid::ParticleSet& particles, std::string_view column) {
-  return with_values(particles, column, [](const auto* v, Index n) {
+double largest_value(parallel::Communicator& communicator, grid::ParticleSet& particles, std::string_view column) {
+  const double of_own = with_values(particles, column, [](const auto* v, Index n) {
     return parallel_reduce(
         Index{0}, n, piece, 0.0,
         [&](Index begin, Index end) {
@@ -50,18 +52,33 @@ double largest_value(grid::ParticleSet& particles, std::string_view column) {
         },
         [](double a, double b) { return std::max(a, b); });
   });
+  return parallel::global_max(communicator, of_own);
 }
 
-double sum_of_squares(grid::ParticleSet& particles, std::string_view column) {
-  return with_values(particles, column, [](const auto* v, Index n) {
-    return parallel_reduce(
-        Index{0}, n, piece, 0.0,
-        [&](Index begin, Index end) {
-          double sum = 0.0;
-          for (Index i = begin; i < end; ++i) sum += static_cast<double>(v[i]) * static_cast<double>(v[i]);
-          return sum;
+double sum_of_squares(parallel::Communicator& communicator, grid::ParticleSet& particles, std::string_view column) {
+  constexpr Index row = 128;
+  return with_values(particles, column, [&](const auto* v, Index n) {
+    using numerics::BinnedSum;
+    const BinnedSum sum = parallel_reduce(
+        Index{0}, n, piece, BinnedSum(),
+        [&](Index begin, Index end) -> BinnedSum {
+          numerics::BinnedLanes<static_cast<int>(row)> lanes;
+          simd_dispatch([&] {
+            double squares[row];
+            for (Index first = begin; first < end; first += row) {
+              const Index count = std::min(row, end - first);
+              for (Index k = 0; k < count; ++k)
+                squares[k] = static_cast<double>(v[first + k]) * static_cast<double>(v[first + k]);
+              lanes.add(squares, static_cast<int>(count));
+            }
+          });
+          return lanes.total();
         },
-        [](double a, double b) { return a + b; });
+        [](BinnedSum a, const BinnedSum& b) {
+          a.add(b);
+          return a;
+        });
+    return parallel::global_sum(communicator, sum);
   });
 }
 

@@ -6,11 +6,13 @@
 
 namespace meniscus::fluids {
 
-/// Largest magnitude of any value in a column of float32 or float64; zero of none, infinite where one is not finite.
-double largest_value(grid::ParticleSet& particles, std::string_view column);
+/// Collective: largest magnitude of any value in a column of float32 or float64, of the particles of all blocks; zero of none,
+/// infinite where one is not finite.
+double largest_value(parallel::Communicator& communicator, grid::ParticleSet& particles, std::string_view column);
 
-/// Sum of the squares of all values in such a column, in double precision and a fixed order.
-double sum_of_squares(grid::ParticleSet& particles, std::string_view column);
+/// Collective: sum of the squares of all values in such a column, in double precision, whatever the order and the blocks of the
+/// particles.
+double sum_of_squares(parallel::Communicator& communicator, grid::ParticleSet& particles, std::string_view column);
 
 /// Largest relative change of the density of a cell in one correction.
 inline constexpr double largest_density_change = 0.5;

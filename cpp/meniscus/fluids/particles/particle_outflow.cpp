@@ -1,5 +1,8 @@
 #include "meniscus/fluids/particles/particle_outflow.hpp"
 
+#include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/parallel/reductions.hpp"
+
 namespace meniscus::fluids {
 
 template <class T, int D>
@@ -8,7 +11,11 @@ grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid
   const auto left = workspace.take<std::uint8_t>(particles.size());
   const grid::FateCounts counts = grid::apply_particle_boundary<T, D>(grid, boundary, particles, left.data(), workspace);
   if (counts.left > 0) particles.remove(left.data(), workspace);
-  return counts;
+  if (!grid.block().cut()) return counts;
+  grid::migrate_particles<D>(particles, grid, workspace);
+  parallel::Communicator& communicator = *grid.communicator();
+  return {parallel::global_sum(communicator, counts.pushed), parallel::global_sum(communicator, counts.in_solid),
+          parallel::global_sum(communicator, counts.left)};
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                  \

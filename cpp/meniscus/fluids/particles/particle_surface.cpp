@@ -3,11 +3,11 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/particles/anisotropic_kernels.hpp"
+#include "meniscus/fluids/particles/block_cells.hpp"
 #include "meniscus/fluids/particles/carried_distance.hpp"
-#include "meniscus/grid/particles/cell_location.hpp"
-#include "meniscus/grid/particles/cell_order.hpp"
-#include "meniscus/grid/particles/particle_columns.hpp"
+#include "meniscus/fluids/particles/window_particles.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <cmath>
 
@@ -35,12 +35,17 @@ constexpr Index continued_layers = 3;
 /// edges of liquid beside solids.
 constexpr std::array carried_supports = {2.5, 3.5};
 
-/// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
+/// Supports of carried distances reach so many cells.
+constexpr Index carried_reach = 4;
+
+/// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours. Cells
+/// beyond the window count as having what changes nothing.
 template <int D>
-void spread(const grid::Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, bool all) {
-  const Coord<D>& n = grid.shape();
+void spread(const grid::Grid<D>& grid, const grid::SearchWindow<D>& window, Flag* flags, Flag* scratch, Index reach, bool all) {
+  const Coord<D>& n = window.shape();
   const Coord<D> strides = c_strides<D>(n);
-  for (std::size_t d = 0; d < D; ++d) {
+  for (int axis = 0; axis < D; ++axis) {
+    const auto d = static_cast<std::size_t>(axis);
     const Index inner = strides[d];
     const Index lines = product<D>(n) / n[d];
     parallel_for(0, lines, std::max<Index>(1, 8192 / n[d]), [&](Index begin, Index end) {
@@ -49,7 +54,8 @@ void spread(const grid::Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, 
         for (Index c = 0; c < n[d]; ++c) {
           bool value = all;
           for (Index o = -reach; o <= reach; ++o) {
-            const bool flag = flags[first + grid::mirrored_cell(grid, static_cast<int>(d), c + o).cell * inner] != 0;
+            const Index at = window.place(axis, grid::mirrored_cell(grid, axis, window.cell(axis, c) + o).cell);
+            const bool flag = at < 0 ? all : flags[first + at * inner] != 0;
             value = all ? value && flag : value || flag;
           }
           scratch[first + c * inner] = value;
@@ -61,17 +67,6 @@ void spread(const grid::Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, 
   }
 }
 
-template <int D>
-Coord<D> cell_at(const Coord<D>& n, Index i) {
-  Coord<D> c;
-  for (int d = D - 1; d >= 0; --d) {
-    const auto a = static_cast<std::size_t>(d);
-    c[a] = i % n[a];
-    i /= n[a];
-  }
-  return c;
-}
-
 /// One evaluation of the level set, in cells.
 template <int D>
 struct Evaluation {
@@ -79,6 +74,7 @@ struct Evaluation {
   grid::CellParticles<D> particles;
   double radius, support, band;
   const double* distances;  ///< carried by the particles, in cells; or nullptr
+  const BlockCells<D>& cells;
 
   Vec<double, D> center(const Coord<D>& cell) const {
     Vec<double, D> y;
@@ -140,28 +136,21 @@ struct Evaluation {
 
 /// Cells that hold a particle but neither are nor touch liquid, become liquid as if the particle was a sphere around the cell.
 template <int D>
-void cover_drops(const Evaluation<D>& evaluation, const double* before, double* phi) {
-  const grid::Grid<D>& grid = evaluation.grid;
-  const Coord<D>& n = grid.shape();
-  const Coord<D> strides = c_strides<D>(n);
+void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
+  const BlockCells<D>& cells = evaluation.cells;
   const Index* starts = evaluation.particles.starts;
   const double radius = 0.5 * std::sqrt(static_cast<double>(D)) * (1.0 + 1e-6);
-  parallel_for(0, product<D>(n), 2048, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      phi[i] = before[i];
-      if (before[i] <= 0.0 || starts[i] == starts[i + 1]) continue;
-      const Coord<D> c = cell_at<D>(n, i);
-      bool touches = false;
-      for (std::size_t d = 0; d < D; ++d)
-        for (Index o = -1; o <= 1; o += 2)
-          touches =
-              touches || before[i + (grid::mirrored_cell(grid, static_cast<int>(d), c[d] + o).cell - c[d]) * strides[d]] <= 0.0;
-      if (touches) continue;
-      const Vec<double, D> y = evaluation.center(c);
-      for (Index p = starts[i]; p < starts[i + 1]; ++p) {
-        const double r = (Eigen::Map<const Vec<double, D>>(evaluation.particles.positions + p * D) - y).norm();
-        phi[i] = std::min(phi[i], r - radius);
-      }
+  cells.exchange(before);
+  cells.for_each(*evaluation.particles.window, 2048, [&](const Coord<D>& c, Index at, Index w) {
+    phi[at] = before[at];
+    if (before[at] <= 0.0 || starts[w] == starts[w + 1]) return;
+    for (int d = 0; d < D; ++d)
+      for (const Index o : {-1, 1})
+        if (const Index near = cells.neighbour(c, at, d, o); near >= 0 && before[near] <= 0.0) return;
+    const Vec<double, D> y = evaluation.center(cells.in_domain(c));
+    for (Index p = starts[w]; p < starts[w + 1]; ++p) {
+      const double r = (Eigen::Map<const Vec<double, D>>(evaluation.particles.positions + p * D) - y).norm();
+      phi[at] = std::min(phi[at], r - radius);
     }
   });
 }
@@ -172,35 +161,28 @@ enum Fit : Flag { settled, fitted, beyond };
 /// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
 /// it. It stays air, but for cells that the surface just covers.
 template <int D>
-void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double* phi) {
-  const Coord<D>& n = grid.shape();
-  const Coord<D> strides = c_strides<D>(n);
-  const Index cells = product<D>(n);
+void continue_fits(const BlockCells<D>& cells, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch, double* phi) {
   for (Index layer = 0; layer < continued_layers; ++layer) {
-    parallel_for(0, cells, 4096, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        scratch[i] = fits[i];
-        if (fits[i] != beyond) continue;
-        const Coord<D> c = cell_at<D>(n, i);
-        double sum = 0.0;
-        int found = 0;
-        for (std::size_t d = 0; d < D; ++d)
-          for (const Index side : {-1, 1}) {
-            const auto image = [&](Index steps) {
-              const Index at = grid::image_of_cell(grid, static_cast<int>(d), c[d] + side * steps);
-              return at < 0 ? at : i + (at - c[d]) * strides[d];
-            };
-            const Index near = image(1), far = image(2);
-            if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
-            sum += 2.0 * phi[near] - phi[far];
-            ++found;
-          }
-        if (!found || !(sum > -found * thinnest_liquid)) continue;
-        phi[i] = sum / found;
-        scratch[i] = fitted;
-      }
+    cells.exchange(fits);
+    cells.exchange(phi);
+    cells.for_each(window, 4096, [&](const Coord<D>& c, Index at, Index) {
+      scratch[at] = fits[at];
+      if (fits[at] != beyond) return;
+      double sum = 0.0;
+      int found = 0;
+      for (int d = 0; d < D; ++d)
+        for (const Index side : {-1, 1}) {
+          const Index near = cells.neighbour(c, at, d, side), far = cells.neighbour(c, at, d, 2 * side);
+          if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
+          sum += 2.0 * phi[near] - phi[far];
+          ++found;
+        }
+      if (!found || !(sum > -found * thinnest_liquid)) return;
+      phi[at] = sum / found;
+      scratch[at] = fitted;
     });
-    parallel_for(0, cells, 1 << 16, [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, fits + begin); });
+    parallel_for(0, cells.size(), 1 << 16,
+                 [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, fits + begin); });
   }
 }
 
@@ -222,31 +204,87 @@ void require_options(const ParticleSurfaceOptions& options, double h) {
 /// Cells that a search around a centre of a cell goes to find what is closer than a distance (cells).
 Index reach_of(double distance) { return static_cast<Index>(std::floor(distance + 0.5)); }
 
+/// How far an evaluation looks, in cells.
+template <int D>
+struct Reaches {
+  Index reach;    ///< a cell without particles within this is air
+  Index deep;     ///< a cell with full cells all around as far as this is deep liquid
+  bool gaps;      ///< spheres that leave gaps: there is no deep liquid
+  Index kernel;   ///< around a particle, for its kernel
+  Index carried;  ///< for the fit of distances
+
+  explicit Reaches(const ParticleSurfaceOptions& options, double h) {
+    const double radius = options.radius / h, support = options.support / h;
+    const bool spheres = options.method == ParticleSurface::spheres, anisotropic = options.method == ParticleSurface::anisotropic;
+    const double longest = spheres ? radius + options.band / h : anisotropic ? 2.0 * support : support;
+    reach = std::min(reach_of(longest), grid::max_reach);
+    gaps = spheres && radius < 0.5 * std::sqrt(static_cast<double>(D));
+    deep = options.carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
+    kernel = anisotropic ? static_cast<Index>(std::ceil(support)) : 0;
+    carried = options.carried ? carried_reach : 0;
+  }
+
+  /// Cells around one whose kernels are needed where that is not deep in the liquid.
+  Index around_kernels() const { return std::min(deep + reach, grid::max_reach + deep_layers); }
+  /// Layers of cells around a block whose particles take part.
+  Index layers() const { return std::max({reach + kernel, kernel > 0 ? around_kernels() : deep, carried}); }
+};
+
+/// The kernels of all particles that are not deep in the liquid; returns how far those of the own particles of any block reach.
+template <int D>
+double find_kernels(const Evaluation<D>& evaluation, const Reaches<D>& reaches, const Flag* full, AnisotropicKernel<D>* kernels) {
+  const grid::Grid<D>& grid = evaluation.grid;
+  const grid::SearchWindow<D>& window = *evaluation.particles.window;
+  const Index* starts = evaluation.particles.starts;
+  const double farthest = parallel_reduce(
+      Index{0}, product<D>(window.shape()), Index{256}, 0.0,
+      [&](Index begin, Index end) {
+        double most = 0.0;
+        for (Index w = begin; w < end; ++w) {
+          if (full[w] || starts[w] == starts[w + 1]) continue;
+          Coord<D> cell;
+          Index beyond = 0, rest = w;
+          for (int d = D - 1; d >= 0; --d) {
+            const auto a = static_cast<std::size_t>(d);
+            const Index place = rest % window.shape()[a];
+            rest /= window.shape()[a];
+            cell[a] = grid::lattice_cell(grid, d, window.cell(d, place));
+            beyond = std::max(beyond, window.layers_beyond(d, place));
+          }
+          // No own cell looks at those farther out, whose neighbours are not all there.
+          if (beyond > reaches.reach) continue;
+          for (Index i = starts[w]; i < starts[w + 1]; ++i) {
+            kernels[i] =
+                anisotropic_kernel<D>(evaluation.particles, cell, evaluation.particles.positions + i * D, evaluation.support);
+            if (beyond == 0) most = std::max(most, kernels[i].reach);
+          }
+        }
+        return most;
+      },
+      [](double a, double b) { return std::max(a, b); });
+  return parallel::global_max(*grid.communicator(), farthest);
+}
+
 /// The level set of all cells, in cells.
 template <int D>
-void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index particles, double* phi, Workspace& workspace) {
+void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D> reaches, Index particles, double* phi,
+              Workspace& workspace) {
   const grid::Grid<D>& grid = evaluation.grid;
-  const Index cells = product<D>(grid.shape());
+  const grid::SearchWindow<D>& window = *evaluation.particles.window;
+  const BlockCells<D>& cells = evaluation.cells;
+  const Index searched = product<D>(window.shape());
   const Index* starts = evaluation.particles.starts;
   const bool spheres = method == ParticleSurface::spheres;
   const bool anisotropic = method == ParticleSurface::anisotropic;
-  const double longest = spheres       ? evaluation.radius + evaluation.band
-                         : anisotropic ? 2.0 * evaluation.support
-                                       : evaluation.support;
-  Index reach = std::min(reach_of(longest), grid::max_reach);
-  // A cell without particles within reach is air; a cell with full cells all around is deep
-  // liquid, except with spheres that leave gaps.
-  const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
   const bool carried = evaluation.distances != nullptr;
-  const Index deep = carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
   const double deepest = anisotropic || carried ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
-  const auto flags = workspace.take<Flag>((carried ? 4 : 3) * cells);
+  const auto flags = workspace.take<Flag>(3 * searched);
   Flag* some = flags.data();
-  Flag* full = some + cells;
-  Flag* scratch = full + cells;
-  Flag* fits = carried ? scratch + cells : nullptr;
+  Flag* full = some + searched;
+  Flag* scratch = full + searched;
+  const auto fits = workspace.take<Flag>(carried ? 2 * cells.size() : 0);
   const auto occupy = [&](Flag* to) {
-    parallel_for(0, cells, 1 << 15, [&](Index begin, Index end) {
+    parallel_for(0, searched, 1 << 15, [&](Index begin, Index end) {
       for (Index c = begin; c < end; ++c) to[c] = starts[c] != starts[c + 1];
     });
   };
@@ -255,60 +293,44 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   if (anisotropic) {
     kernels = workspace.take<AnisotropicKernel<D>>(particles);
     occupy(full);
-    spread(grid, full, scratch, std::min(deep + reach, grid::max_reach + deep_layers), true);
-    const double farthest = parallel_reduce(
-        Index{0}, cells, Index{256}, 0.0,
-        [&](Index begin, Index end) {
-          double most = 0.0;
-          for (Index c = begin; c < end; ++c) {
-            if (full[c]) continue;
-            const Coord<D> cell = cell_at<D>(grid.shape(), c);
-            for (Index i = starts[c]; i < starts[c + 1]; ++i) {
-              kernels.data()[i] =
-                  anisotropic_kernel<D>(evaluation.particles, cell, evaluation.particles.positions + i * D, evaluation.support);
-              most = std::max(most, kernels.data()[i].reach);
-            }
-          }
-          return most;
-        },
-        [](double a, double b) { return std::max(a, b); });
-    reach = std::min(reach, reach_of(farthest));
+    spread(grid, window, full, scratch, reaches.around_kernels(), true);
+    reaches.reach = std::min(reaches.reach, reach_of(find_kernels(evaluation, reaches, full, kernels.data())));
   }
+  const Index reach = reaches.reach;
 
   occupy(some);
-  spread(grid, some, scratch, reach, false);
-  if (gaps) {
-    std::fill_n(full, cells, Flag{0});
+  spread(grid, window, some, scratch, reach, false);
+  if (reaches.gaps) {
+    std::fill_n(full, searched, Flag{0});
   } else {
     occupy(full);
-    spread(grid, full, scratch, deep, true);
+    spread(grid, window, full, scratch, reaches.deep, true);
   }
-  parallel_for(0, cells, 512, [&](Index begin, Index end) {
-    for (Index c = begin; c < end; ++c) {
-      if (fits) fits[c] = settled;
-      if (!some[c]) {
-        phi[c] = evaluation.band;
-        if (fits) fits[c] = beyond;
-      } else if (full[c]) {
-        phi[c] = deepest;
-      } else {
-        const Coord<D> cell = cell_at<D>(grid.shape(), c);
-        DistanceFit<D> fit;
-        for (const double support : carried_supports)
-          if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
-        double value = fit.value;
-        if (fit.trust < 1.0) {
-          value = spheres       ? evaluation.spheres(cell, reach)
-                  : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
-                                : evaluation.average(cell, reach);
-          if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
-        }
-        phi[c] = std::clamp(value, -evaluation.band, evaluation.band);
-        if (carried) fits[c] = fit.trust == 1.0 ? fitted : value > 0.0 && starts[c] == starts[c + 1] ? beyond : settled;
+  cells.for_each(window, 512, [&](const Coord<D>& c, Index at, Index w) {
+    Flag kind = settled;
+    if (!some[w]) {
+      phi[at] = evaluation.band;
+      kind = beyond;
+    } else if (full[w]) {
+      phi[at] = deepest;
+    } else {
+      const Coord<D> cell = cells.in_domain(c);
+      DistanceFit<D> fit;
+      for (const double support : carried_supports)
+        if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
+      double value = fit.value;
+      if (fit.trust < 1.0) {
+        value = spheres       ? evaluation.spheres(cell, reach)
+                : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
+                              : evaluation.average(cell, reach);
+        if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
       }
+      phi[at] = std::clamp(value, -evaluation.band, evaluation.band);
+      kind = fit.trust == 1.0 ? fitted : value > 0.0 && starts[w] == starts[w + 1] ? beyond : settled;
     }
+    if (carried) fits.data()[at] = kind;
   });
-  if (carried) continue_fits(grid, fits, scratch, phi);
+  if (carried) continue_fits(cells, window, fits.data(), fits.data() + cells.size(), phi);
 }
 
 }  // namespace
@@ -320,46 +342,26 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   const double h = grid.spacing();
   require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
   require_options<D>(options, h);
-  grid::require_one_block(grid, "the surface of particles");
-  const Coord<D>& shape = grid.shape();
-  const Index cells = product<D>(shape);
-  const Index n = particles.size();
-  const auto starts = workspace.take<Index>(cells + 1);
-  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const T* x = grid::particle_positions<T, D>(particles);
-  const auto positions = workspace.take<double>(n * D);
-  parallel_for(0, n, 4096, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const auto place = grid::locate_in_domain(grid, x + i * D);
-      for (std::size_t d = 0; d < D; ++d)
-        positions.data()[i * D + static_cast<Index>(d)] = static_cast<double>(place.cell[d]) + place.offset[d];
-    }
-  });
-  Workspace::Lease<double> distances;
-  if (options.carried) {
-    distances = workspace.take<double>(n);
-    const T* carried = grid::particle_values<T>(particles, "distance", 1);
-    for (Index i = 0; i < n; ++i) distances.data()[i] = static_cast<double>(carried[i]) / h;
-  }
-  const Evaluation<D> evaluation{grid,
-                                 {&grid, starts.data(), positions.data()},
-                                 options.radius / h,
-                                 options.support / h,
-                                 options.band / h,
-                                 options.carried ? distances.data() : nullptr};
+  const Reaches<D> reaches(options, h);
+  WindowParticles<D> around(grid, reaches.layers());
+  around.template gather<T>(particles, options.carried, workspace);
+  const BlockCells<D> cells(grid);
+  const Evaluation<D> evaluation{
+      grid, around.cells(), options.radius / h, options.support / h, options.band / h, around.distances(), cells};
 
-  const auto values = workspace.take<double>(cells);
-  evaluate(evaluation, options.method, n, values.data(), workspace);
-  const auto covered = workspace.take<double>(options.cover ? cells : 0);
+  const auto values = workspace.take<double>(cells.size());
+  evaluate(evaluation, options.method, reaches, around.count(), values.data(), workspace);
+  const auto covered = workspace.take<double>(options.cover ? cells.size() : 0);
   if (options.cover) cover_drops(evaluation, values.data(), covered.data());
   const double* result = options.cover ? covered.data() : values.data();
   const NoInterrupts commit;
   const grid::FieldView<T, D> out = phi.view();
-  grid::parallel_rows<D>(shape, [&](Index begin, Index end) {
+  grid::parallel_rows<D>(out.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      T* to = out.at(grid::row_start<D>(shape, r));
-      const double* from = result + r * shape[D - 1];
-      for (Index k = 0; k < shape[D - 1]; ++k) to[k] = static_cast<T>(h * from[k]);
+      const Coord<D> first = grid::row_start<D>(out.extents, r);
+      T* to = out.at(first);
+      const double* from = result + cells.place(first);
+      for (Index k = 0; k < out.extents[D - 1]; ++k) to[k] = static_cast<T>(h * from[k]);
     }
   });
 }

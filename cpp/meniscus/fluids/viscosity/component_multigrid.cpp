@@ -24,6 +24,7 @@ Index ComponentMultigrid<D>::bytes() const {
 template <int D>
 void ComponentMultigrid<D>::prepare(const grid::CellLayout<D>& layout, const double* weight, const double* mass,
                                     const double* inverse_diagonal, double strength) {
+  scale_ = 1 / strength;
   for (int axis = 0; axis < D; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const Index offset = axis * layout.size;
@@ -33,21 +34,21 @@ void ComponentMultigrid<D>::prepare(const grid::CellLayout<D>& layout, const dou
       matrix.masses = Block<double>(layout.size);
       std::fill(matrix.masses.begin(), matrix.masses.end(), 0.0);
     }
-    matrix.open_coupling.fill(strength);
-    matrix.open_coupling[a] = 2 * strength;
+    matrix.open_coupling.fill(1.0);
+    matrix.open_coupling[a] = 2.0;
     for (int d = 0; d < D; ++d) {
       // Along its own axis a face has the stresses of cells beside it; across, those of edges.
       const double* from = weight + (d == axis ? offset - layout.strides[a] : (D + pair_of(axis, d)) * layout.size);
       double* to = matrix.faces[static_cast<std::size_t>(d)].data();
       grid::for_each_face_row<D>(layout, d, [&](const Coord<D>& c, Index count, int, int) {
         const Index first = layout.index(c);
-        std::copy_n(from + first, count, to + first);
+        for (Index i = first; i < first + count; ++i) to[i] = from[i] / strength;
       });
     }
     for_each_cell_row<D>(layout, [&](const Coord<D>&, Index first, Index count) {
       for (Index i = first; i < first + count; ++i) {
-        const double inverse = inverse_diagonal[offset + i], diagonal = inverse > 0 ? 1 / inverse : 0.0;
-        matrix.masses[i] = mass[offset + i] + visible * diagonal;
+        const double inverse = strength * inverse_diagonal[offset + i], diagonal = inverse > 0 ? 1 / inverse : 0.0;
+        matrix.masses[i] = mass[offset + i] / strength + visible * diagonal;
         matrix.diagonal[i] = (1 + visible) * diagonal;
       }
     });
@@ -61,14 +62,14 @@ void ComponentMultigrid<D>::apply(const double* r, double* z) {
   for (Component& c : components_) {
     const grid::CellLayout<D>& layout = c.matrix.layout;
     const std::uint8_t* active = c.matrix.active.data();
-    float* b = c.hierarchy.finest().b.data();
+    float* b = c.hierarchy.right_hand_side().data();
     for_each_cell_row<D>(layout, [=](const Coord<D>&, Index first, Index count) {
       for (Index i = first; i < first + count; ++i) b[i] = active[i] ? static_cast<float>(r[i]) : 0.0f;
     });
     c.hierarchy.cycle();
-    const float* x = c.hierarchy.finest().x.data();
-    for_each_cell_row<D>(layout, [=](const Coord<D>&, Index first, Index count) {
-      for (Index i = first; i < first + count; ++i) z[i] = active[i] ? static_cast<double>(x[i]) : 0.0;
+    const float* x = c.hierarchy.correction().data();
+    for_each_cell_row<D>(layout, [=, scale = scale_](const Coord<D>&, Index first, Index count) {
+      for (Index i = first; i < first + count; ++i) z[i] = active[i] ? scale * static_cast<double>(x[i]) : 0.0;
     });
     r += layout.size;
     z += layout.size;

@@ -27,7 +27,9 @@ class ComponentMultigrid {
     grid::FaceMatrix<double, D> matrix;
     grid::PoissonHierarchy<D> hierarchy;
   };
+  /// The matrices are those of the components divided by the strength, as couplings have to be powers of two.
   std::array<Component, D> components_;
+  double scale_ = 1.0;
 };
 
 }  // namespace meniscus::fluids

@@ -6,8 +6,9 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <chrono>
 
@@ -34,6 +35,16 @@ constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
 double shear_factor(const grid::GhostRule& rule) {
   if (rule.kind == grid::GhostRule::Kind::value) return 2;
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
+}
+
+using parallel::HaloArray;
+
+/// Exchanges arrays that follow each other in memory, with one message for each side.
+template <class T, int D>
+void exchange_all(const grid::CellLayout<D>& layout, T* first, int count) {
+  std::array<HaloArray<D>, D*(D + 1) / 2> arrays;
+  for (int k = 0; k < count; ++k) arrays[static_cast<std::size_t>(k)] = {layout.halo, first + k * layout.size};
+  layout.halo.exchange_together(std::span(arrays).first(static_cast<std::size_t>(count)));
 }
 
 }  // namespace
@@ -69,7 +80,7 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   double strongest = problem.air_density > 0 ? std::max(problem.viscosity, problem.air_viscosity) : problem.viscosity;
   if (problem.viscosity_field) {
     require_finite(*problem.viscosity_field, "viscosity");
-    const grid::FieldView<const T, D> nu = problem.viscosity_field->view();
+    const grid::FieldView<const T, D> nu = std::as_const(*problem.viscosity_field).view();
     const auto range = parallel_reduce(
         0, cells_.rows(), std::max<Index>(1, 8192 / cells_.cells[D - 1]), std::array<T, 2>{nu.origin[0], nu.origin[0]},
         [&](Index begin, Index end) {
@@ -83,8 +94,11 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
         [](const std::array<T, 2>& x, const std::array<T, 2>& y) {
           return std::array<T, 2>{std::min(x[0], y[0]), std::max(x[1], y[1])};
         });
-    require(range[0] >= 0, "viscosity must not be negative, not ", range[0]);
-    strongest = static_cast<double>(range[1]);
+    parallel::Communicator& communicator = *grid_.communicator();
+    const double least = parallel::global_min(communicator, static_cast<double>(range[0]));
+    require(least >= 0, "viscosity must not be negative, not ", least);
+    strongest = parallel::global_max(communicator, static_cast<double>(range[1]));
+    problem.viscosity_field->fill_ghosts(problem.time);
   }
   if (mass_.size() == 0) {
     const Index n = D * layout_.size;
@@ -102,13 +116,15 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
     }
   }
   velocity.fill_ghosts(problem.time);
+  if (problem.liquid) problem.liquid->fill_ghosts(problem.time);
   fractions_.set(cells_, problem.liquid);
   describe_faces(velocity, problem);
   describe_stresses(velocity, dt, problem);
   describe_rows();
-  const double strength = dt * strongest / (grid_.spacing() * grid_.spacing());
+  const double strength = dt / (grid_.spacing() * grid_.spacing()) * strongest;
   multigrid_ = strength > worth_multigrid;
   if (multigrid_) components_.prepare(layout_, weight_.data(), mass_.data(), inverse_diagonal_.data(), strength);
+  order_free_ = options.order_free || grid_.block().cut();
   numerics::conjugate_gradients(*this, numerics::ConjugateGradientVectors<LiquidViscositySolver>{x_, b_, r_, p_, q_, z_}, options,
                                 false, info);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -117,10 +133,7 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   for (std::size_t a = 0; a < D; ++a) {
     const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
     const Index offset = static_cast<Index>(a) * layout_.size;
-    const grid::Stagger<D> faces = velocity.component(static_cast<int>(a)).stagger();
-    const Index twin = grid::twin_of_sample(grid_, faces, static_cast<int>(a), 0);
-    const Index copy = twin > 0 ? twin * view.strides[a] : 0;
-    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    const auto take = [&](const Coord<D>& c, Index first, Index count) {
       for (std::size_t d = 0; d + 1 < D; ++d)
         if (d != a && c[d] >= cells_.cells[d]) return;
       T* to = view.at(c);
@@ -128,9 +141,18 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
         const Index i = offset + first + k;
         if (!unknown_[i] && !(given_[i] == given_by_solid && problem.solid->sticks())) continue;
         to[k] = static_cast<T>(unknown_[i] ? x_[i] : fixed_[i]);
-        if (copy && (a + 1 == D ? k == 0 : c[a] == 0)) to[k + copy] = to[k];
       }
-    });
+    };
+    const int axis = static_cast<int>(a);
+    const std::array arrays{HaloArray<D>(layout_.halo, unknown_.data() + offset), HaloArray<D>(layout_.halo, x_.data() + offset)};
+    layout_.halo.exchange_together(axis, arrays);
+    if (grid_.shared(axis, 1)) {
+      // The last face is an unknown of the block above.
+      grid::for_each_face_row<D>(layout_, axis,
+                                 [&](const Coord<D>& c, Index count, int, int) { take(c, layout_.index(c), count); });
+    } else {
+      for_each_cell_row<D>(layout_, take);
+    }
   }
   velocity.fill_ghosts(problem.time);
   return true;
@@ -175,9 +197,9 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
         }
       }
     });
-    layout_.halo.exchange(given_.data() + offset);
-    layout_.halo.exchange(fixed_.data() + offset);
   }
+  exchange_all(layout_, given_.data(), D);
+  exchange_all(layout_, fixed_.data(), D);
 }
 
 /// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
@@ -187,7 +209,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
                                                  const ViscosityProblem<T, D>& problem) {
   const double scale = dt / (grid_.spacing() * grid_.spacing());
   const grid::FieldView<const T, D> nu =
-      problem.viscosity_field ? problem.viscosity_field->view() : grid::FieldView<const T, D>{};
+      problem.viscosity_field ? std::as_const(*problem.viscosity_field).view() : grid::FieldView<const T, D>{};
   const auto viscosity_at = [&](const Coord<D>& c, int axes) -> double {
     if (!problem.viscosity_field) return problem.viscosity;
     double sum = 0;
@@ -198,8 +220,9 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       bool inside = true;
       for (std::size_t d = 0; d < D; ++d) {
         if (beside >> d & 1) --cell[d];
-        cell[d] = grid::image_of_cell(grid_, static_cast<int>(d), cell[d]);
-        inside &= cell[d] >= 0;
+        const auto image = grid_.block().image(static_cast<int>(d), cell[d]);
+        inside &= image.has_value();
+        cell[d] = image.value_or(0);
       }
       if (!inside) continue;
       sum += static_cast<double>(*nu.at(cell));
@@ -239,7 +262,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       }
     }
   });
-  for (int s = 0; s < stresses; ++s) layout_.halo.exchange(weight_.data() + s * layout_.size);
+  exchange_all(layout_, weight_.data(), stresses);
 }
 
 template <int D>
@@ -334,7 +357,7 @@ void LiquidViscositySolver<D>::describe_rows() {
 
 template <int D>
 void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
-  for (int a = 0; a < D; ++a) layout_.halo.exchange(faces.data() + a * layout_.size);
+  exchange_all(layout_, faces.data(), D);
   const double *u = faces.data(), *w = weight_.data();
   double* tau = stress_.data();
   const Index size = layout_.size;
@@ -355,7 +378,7 @@ void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
       }
     });
   });
-  for (int t = 0; t < stresses; ++t) layout_.halo.exchange(stress_.data() + t * layout_.size);
+  exchange_all(layout_, stress_.data(), stresses);
 }
 
 template <int D>
@@ -382,6 +405,13 @@ void LiquidViscositySolver<D>::gather(const double* faces, double* to) const {
       }
     });
   });
+}
+
+template <int D>
+double LiquidViscositySolver<D>::inner_product(const Vector& u, const Vector& v) const {
+  // Of one of the two, only unknowns are not zero.
+  if (!order_free_) return numerics::inner_product(u, v);
+  return parallel::global_sum(*grid_.communicator(), numerics::order_free_product(u, v));
 }
 
 template <int D>

@@ -41,7 +41,7 @@ class LiquidViscositySolver {
   void multiply(Vector& p, Vector& q);
   void precondition(const Vector& r, Correction& z);
   void project(Vector&) const {}
-  double inner_product(const Vector& u, const Vector& v) const { return meniscus::numerics::inner_product(u, v); }
+  double inner_product(const Vector& u, const Vector& v) const;
   void combine(double alpha, const Vector& p, double beta, Vector& y) const { meniscus::numerics::combine(alpha, p, beta, y); }
 
  private:
@@ -70,8 +70,8 @@ class LiquidViscositySolver {
 
   grid::Grid<D> grid_;
   grid::CellLayout<D> cells_;
-  /// Layout of faces, cells and edges: one more than cells along axes that are not periodic. A face, edge or node has the index
-  /// of the cell above it. The ghosts and the last layer take samples beyond the sides.
+  /// Layout of faces, cells and edges: one more than cells along axes that have a side where the block ends. A face, edge or node
+  /// has the index of the cell above it. The ghosts and the last layer take samples beyond the sides.
   grid::CellLayout<D> layout_;
   LiquidFractions<D> fractions_;
   /// By component.
@@ -80,7 +80,7 @@ class LiquidViscositySolver {
   /// By stress.
   Block<double> weight_, stress_;
   ComponentMultigrid<D> components_;
-  bool multigrid_ = false;
+  bool multigrid_ = false, order_free_ = false;
 };
 
 }  // namespace meniscus::fluids

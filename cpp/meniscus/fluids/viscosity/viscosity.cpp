@@ -6,7 +6,7 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 namespace meniscus::fluids {
 namespace {
@@ -19,6 +19,9 @@ Shear shear_of(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
+/// Bound of the sum of the coefficients around a cell, in units of the strength.
+constexpr double largest_diagonal = 16;
+
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
@@ -28,8 +31,9 @@ bool air_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid,
   const auto a = static_cast<std::size_t>(axis);
   const Index face = c[a];
   for (const Index cell : {face - 1, face}) {
-    c[a] = grid::image_of_cell(grid, axis, cell);
-    if (c[a] < 0) continue;
+    const auto image = grid.block().image(axis, cell);
+    if (!image) continue;
+    c[a] = *image;
     if (is_liquid_value(*liquid.at(c), grid.spacing())) return false;
   }
   return true;
@@ -56,7 +60,8 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
   require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
   require_finite(velocity);
-  if (viscosity == 0) {
+  const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
+  if (!std::isfinite(1 / strength)) {
     for (numerics::SolveInfo& info : infos) {
       info = {};
       info.converged = true;
@@ -65,7 +70,7 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
     return true;
   }
   velocity.fill_ghosts(problem.time);
-  const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
+  if (problem.liquid) problem.liquid->fill_ghosts(problem.time);
   bool converged = true;
   for (int d = 0; d < D; ++d) {
     describe(d, velocity, problem);
@@ -75,29 +80,20 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   if (!converged) return false;
   const NoInterrupts whole;
   for (int d = 0; d < D; ++d) {
-    const Component& own = components_[static_cast<std::size_t>(d)];
+    Component& own = components_[static_cast<std::size_t>(d)];
     const grid::FieldView<T, D> view = velocity.component(d).view();
-    for_each_cell_row<D>(own.layout, [&](const Coord<D>& c, Index first, Index count) {
+    const auto take = [&](const Coord<D>& c, Index first, Index count) {
       T* to = view.at(c);
       for (Index k = 0; k < count; ++k)
         to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k] : own.poisson.x[first + k]);
-    });
-    // On a periodic axis, the last face gets the value of the first, which was solved for.
-    const auto axis = static_cast<std::size_t>(d);
-    if (own.layout.cells[axis] < view.extents[axis]) {
-      Coord<D> faces = view.extents;
-      faces[axis] = 1;
-      const Index last = (view.extents[axis] - 1) * view.strides[axis];
-      for (Index n = 0; n < product<D>(faces); ++n) {
-        Coord<D> c;
-        Index rest = n;
-        for (int k = D - 1; k >= 0; --k) {
-          c[static_cast<std::size_t>(k)] = rest % faces[static_cast<std::size_t>(k)];
-          rest /= faces[static_cast<std::size_t>(k)];
-        }
-        T* p = view.at(c);
-        p[last] = p[0];
-      }
+    };
+    own.layout.halo.exchange(d, own.poisson.x.data());
+    if (grid_.shared(d, 1)) {
+      // The last face is an unknown of the block above.
+      grid::for_each_face_row<D>(own.layout, d,
+                                 [&](const Coord<D>& c, Index count, int, int) { take(c, own.layout.index(c), count); });
+    } else {
+      for_each_cell_row<D>(own.layout, take);
     }
   }
   velocity.fill_ghosts(problem.time);
@@ -114,7 +110,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
   const grid::FieldView<const T, D> view = velocity.component(axis).view();
-  const grid::CellLayout<D> layout = grid::unknowns_of<D>(velocity.component(axis).layout());
+  const grid::CellLayout<D> layout = grid::unknowns_of<D>(grid_, velocity.component(axis).stagger());
   const Coord<D>& extents = layout.cells;
   if (!(own.layout == layout) || own.fixed.size() != layout.size) {
     own.layout = layout;
@@ -142,8 +138,9 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
-  layout.halo.exchange(own.fixed.data());
-  layout.halo.exchange(own.value.data());
+  const std::array arrays{parallel::HaloArray<D>(layout.halo, own.fixed.data()),
+                          parallel::HaloArray<D>(layout.halo, own.value.data())};
+  layout.halo.exchange_together(arrays);
 }
 
 template <int D>
@@ -159,14 +156,17 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
       shear[s] = d == axis || layout.shared(d, upper) ? Shear::none : shear_of(field.rules[s]);
     }
+  // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
+  // diagonal, or a uniform flow would have shear.
+  const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[static_cast<std::size_t>(side)];
-    return kind == Shear::wall ? 2 * strength : kind == Shear::sample ? strength : 0.0;
+    return kind == Shear::wall ? 2.0 : kind == Shear::sample ? 1.0 : 0.0;
   };
   grid::FaceMatrix<double, D>& matrix = own.poisson.matrix;
   const bool fresh = grid::fit(matrix, layout, true) || !own.prepared;
   own.prepared = false;
-  matrix.open_coupling.fill(strength);
+  matrix.open_coupling.fill(1.0);
   const bool changed = grid::assemble<D>(
       matrix,
       [&](int d, Index lower, Index upper, int side) -> double {
@@ -174,11 +174,11 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
         if (layout.single_cell_ring(static_cast<std::size_t>(d))) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
-        return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
+        return own.fixed[lower] && own.fixed[upper] ? 0.0 : 1.0;
       },
-      [&](Index i) { return own.fixed[i] == 0; }, 1.0, &own.changes);
+      [&](Index i) { return own.fixed[i] == 0; }, mass, &own.changes);
   if (fresh) own.changes.mark_all(layout);
-  if (changed || fresh) own.poisson.prepare(own.changes);
+  if (parallel::global_any(*grid_.communicator(), changed || fresh)) own.poisson.prepare(own.changes);
   own.prepared = true;
 
   const grid::FieldView<const T, D> view = velocity.component(axis).view();
@@ -192,7 +192,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         continue;
       }
       const T* u = view.at(c);
-      double b = own.value[i];
+      double b = mass * own.value[i];
       for (std::size_t d = 0; d < D; ++d)
         for (int upper : {0, 1}) {
           const Index s = layout.strides[d];

@@ -7,16 +7,17 @@
 
 namespace meniscus::fluids {
 
-/// Fields are referenced and on the grid of the velocity. Null pointers: the number alone, no solid, liquid everywhere.
+/// Fields are referenced and on the grid of the velocity; the solvers fill the ghosts of those on cells. Null pointers: the
+/// number alone, no solid, liquid everywhere.
 template <class T, int D>
 struct ViscosityProblem {
   /// Kinematic, m^2/s: the number, or where given the field on cells.
   double viscosity = 0.0;
-  const grid::Field<T, D>* viscosity_field = nullptr;
+  grid::Field<T, D>* viscosity_field = nullptr;
   /// Without free slip the fluid has its velocity.
   const grid::SolidBoundary<T, D>* solid = nullptr;
   /// On cells, liquid where <= 0.
-  const grid::Field<T, D>* liquid = nullptr;
+  grid::Field<T, D>* liquid = nullptr;
   /// Kinematic viscosity, m^2/s, and density of the air, that of the liquid being 1. Zero density: air exerts no stress. Needs
   /// `liquid` and a viscosity that is a number.
   double air_viscosity = 0.0, air_density = 0.0;

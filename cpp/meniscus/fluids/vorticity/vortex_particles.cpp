@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
+#include "meniscus/grid/blocks/owner_answers.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
@@ -37,7 +38,8 @@ Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& g
 /// The vorticity after dt in a flow of the given gradient. Sizes are in double, so that what is kept is kept to the last bits of
 /// T.
 template <class T>
-void stretch(const T* w, const Matrix<3>& gradient, double dt, bool second_order, Stretching stretching, T* out) {
+void stretch(const T* w, const Eigen::Ref<const Matrix<3>>& gradient, double dt, bool second_order, Stretching stretching,
+             T* out) {
   const Vec<double, 3> before = Eigen::Map<const Vec<T, 3>>(w).template cast<double>();
   const Vec<double, 3> middle = second_order ? Vec<double, 3>(before + 0.5 * dt * (gradient * before)) : before;
   Vec<double, 3> after = before + dt * (gradient * middle);
@@ -82,9 +84,21 @@ grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::Ma
       for (Index i = 0; i < n * D; ++i) middle.data()[i] += static_cast<T>(0.5 * dt) * u.data()[i];
     }
     const CellGradient<T, D> gradient(velocity);
+    using Place = std::array<T, D>;
+    using Entries = std::array<double, std::size_t{D} * D>;
+    const auto found = workspace.take<Entries>(n);
+    grid::ask_owners<D>(
+        grid, reinterpret_cast<const Place*>(middle.data()), n, found.data(),
+        [&](const Place& x) { return grid::locate_in_domain(grid, x.data()).cell; },
+        [&](const Place* places, Index count, Entries* answers) {
+          parallel_for(0, count, 256, [&](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i)
+              Eigen::Map<Matrix<D>>(answers[i].data()) = gradient_at(gradient, grid, places[i].data());
+          });
+        });
     parallel_for(0, n, 256, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        stretch(columns.vorticity + i * width, gradient_at(gradient, grid, middle.data() + i * D), dt, second_order,
+        stretch(columns.vorticity + i * width, Eigen::Map<const Matrix<D>>(found.data()[i].data()), dt, second_order,
                 options.stretching, vorticities.data() + i * width);
     });
   } else {

@@ -65,7 +65,7 @@ double enstrophy(grid::MacField<T, D>& velocity, double time) {
 template <class T, int D>
 double kinetic_energy(const grid::MacField<T, D>& velocity) {
   const grid::Grid<D>& grid = velocity.grid();
-  double total = 0.0;
+  std::array<numerics::BinnedSum, D> squares;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     const grid::FieldView<const T, D> u = velocity.component(d).view();
@@ -73,7 +73,7 @@ double kinetic_energy(const grid::MacField<T, D>& velocity) {
     // The block below owns a shared face; half the volume of a face on a side of the domain lies outside.
     const double at_first = grid.shared(d, 0) ? 0.0 : 0.5;
     const double at_last = grid.shared(d, 1) ? 1.0 : 0.5;
-    total += grid::sum_of_rows<D>(grid, u.extents, [&](const Coord<D>& c, Index count, double* out) {
+    squares[axis] = grid::sum_of_own_rows<D>(u.extents, [&](const Coord<D>& c, Index count, double* out) {
       const T* row = u.at(c);
       for (Index k = 0; k < count; ++k) {
         const auto v = static_cast<double>(row[k]);
@@ -82,6 +82,9 @@ double kinetic_energy(const grid::MacField<T, D>& velocity) {
       }
     });
   }
+  parallel::global_sums(*grid.communicator(), squares.data(), D);
+  double total = 0.0;
+  for (const numerics::BinnedSum& s : squares) total += s.value();
   return 0.5 * cell_volume(grid) * total;
 }
 

@@ -1,6 +1,7 @@
 #include "meniscus/grid/blocks/far_samples.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace meniscus::grid {
 
@@ -16,17 +17,32 @@ void FarSamples<D>::plan(const FieldLayout<D>& layout, Index width) {
     window_.begin[d] = own_.begin[d];
     window_.end[d] = own_.end[d];
     if (!block.cut(axis)) continue;
+    // The block computes its copy of a sample on a shared side too.
+    const Index first = block.first[d];
     if (!block.periodic[d]) {
-      window_.begin[d] = std::max<Index>(own_.begin[d] - width, 0);
+      window_.begin[d] = std::max<Index>(first - width, 0);
       window_.end[d] = std::min(own_.end[d] + width, samples[d]);
-    } else if (own_.end[d] - own_.begin[d] + 2 * width < period_[d]) {
-      window_.begin[d] -= width;
+    } else if (own_.end[d] - first + 2 * width < period_[d]) {
+      window_.begin[d] = first - width;
       window_.end[d] += width;
     } else {
       window_.end[d] = window_.begin[d] + period_[d];
     }
   }
-  strides_ = c_strides<D>(window_.extents());
+  Index size = 0;
+  for (std::size_t s = 0; s < slabs_.size(); ++s) {
+    const std::size_t axis = s / 2;
+    parallel::IndexBox<D> box = own_;
+    for (std::size_t d = 0; d < axis; ++d) {
+      box.begin[d] = window_.begin[d];
+      box.end[d] = window_.end[d];
+    }
+    box.begin[axis] = s % 2 ? own_.end[axis] : window_.begin[axis];
+    box.end[axis] = s % 2 ? window_.end[axis] : own_.begin[axis];
+    slabs_[s] = {box.begin, c_strides<D>(box.extents()), size};
+    size += product<D>(box.extents());
+  }
+  values_.resize(static_cast<std::size_t>(size));
   exchange_.emplace(*layout.grid.communicator(), own_, window_, period_, true);
   width_ = width;
 }
@@ -36,26 +52,22 @@ template <class T>
 void FarSamples<D>::fetch(const FieldLayout<D>& layout, const T* first, Index width) {
   if (!layout.grid.block().cut() || width <= ghost_width) {
     values_.clear();
+    width_ = 0;
     return;
   }
   if (!exchange_ || width != width_) plan(layout, width);
-  values_.assign(static_cast<std::size_t>(product<D>(window_.extents())), 0.0);
   const FieldView<const T, D> view = layout.view(first);
-  const Coord<D> n = own_.extents();
-  Index to_first = 0;
-  for (std::size_t d = 0; d < D; ++d) to_first += (own_.begin[d] - window_.begin[d]) * strides_[d];
-  for (Index r = 0; r < product<D>(n) / n[D - 1]; ++r) {
-    Coord<D> c{};
-    Index rest = r, to = to_first;
-    for (std::size_t d = D - 1; d-- > 0; rest /= n[d]) c[d] = rest % n[d];
-    for (std::size_t d = 0; d < D; ++d) {
-      to += c[d] * strides_[d];
-      c[d] += own_.begin[d] - layout.grid.first_cell()[d];
+  Coord<D> begin = own_.begin;
+  for (std::size_t d = 0; d < D; ++d) begin[d] -= layout.grid.first_cell()[d];
+  // Blocks are cut by planes through the domain, so that what one of them owns lies in one slab.
+  exchange_->fetch_rows(view.at(begin), view.strides, [&](const Coord<D>& c, Index count, const std::byte* samples) {
+    double* to = values_.data() + place_of(c);
+    for (Index k = 0; k < count; ++k) {
+      T value;
+      std::memcpy(&value, samples + k * static_cast<Index>(sizeof(T)), sizeof(T));
+      to[k] = static_cast<double>(value);
     }
-    const T* from = view.at(c);
-    for (Index k = 0; k < n[D - 1]; ++k) values_[static_cast<std::size_t>(to + k)] = static_cast<double>(from[k]);
-  }
-  exchange_->fetch(values_.data() + to_first, strides_, values_.data(), strides_);
+  });
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                          \

@@ -6,13 +6,13 @@
 
 namespace meniscus::grid {
 
-/// Collective: the sum of what terms(first sample, count, out) writes for pieces of the rows of `extents`, of all blocks.
+/// The sum of what terms(first sample, count, out) writes for pieces of the rows of `extents`, of the own block.
 template <int D, class Terms>
-double sum_of_rows(const Grid<D>& grid, const Coord<D>& extents, Terms&& terms) {
+numerics::BinnedSum sum_of_own_rows(const Coord<D>& extents, Terms&& terms) {
   constexpr Index piece = 128;
   using numerics::BinnedSum;
   const Index length = extents[D - 1];
-  const BinnedSum sum = parallel_reduce(
+  return parallel_reduce(
       Index{0}, product<D>(extents) / length, std::max<Index>(1, 8192 / length), BinnedSum(),
       [&](Index begin, Index end) -> BinnedSum {
         numerics::BinnedLanes<static_cast<int>(piece)> lanes;
@@ -34,7 +34,12 @@ double sum_of_rows(const Grid<D>& grid, const Coord<D>& extents, Terms&& terms) 
         a.add(b);
         return a;
       });
-  return parallel::global_sum(*grid.communicator(), sum);
+}
+
+/// Collective: the same of all blocks.
+template <int D, class Terms>
+double sum_of_rows(const Grid<D>& grid, const Coord<D>& extents, Terms&& terms) {
+  return parallel::global_sum(*grid.communicator(), sum_of_own_rows<D>(extents, terms));
 }
 
 }  // namespace meniscus::grid

@@ -4,6 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/particles/ghost_particles.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <algorithm>
@@ -15,8 +16,7 @@ constexpr Index particles_per_piece = 8192;
 
 /// Sets the cells of particles (linear indices in the window), and returns whether cells, and in each the ids, ascend.
 template <class T, int D>
-bool find_cells(const Grid<D>& grid, const T* positions, const Index* ids, Index n, Index* cells) {
-  const CellWindow<D> window(grid);
+bool find_cells(const Grid<D>& grid, const CellWindow<D>& window, const T* positions, const Index* ids, Index n, Index* cells) {
   parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
     simd_dispatch([&] {
       for (Index i = begin; i < end; ++i) cells[i] = window.index(locate_in_domain(grid, positions + i * D).cell);
@@ -50,21 +50,24 @@ void set_starts(const Index* cells, Index n, Index count, Index* starts) {
 }  // namespace
 
 template <class T, int D>
-void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace) {
+void order_by_cell(ParticleSet& particles, const Grid<D>& grid, const CellWindow<D>& window, Index* starts,
+                   Workspace& workspace) {
   const T* const x = particle_positions<T, D>(particles);
   const Index n = particles.size();
   const Index bad = first_not_finite(x, n * D);
   require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is not");
+  require_in_window<D>(particles, grid, window);
   const auto cells = workspace.take<Index>(n);
   const auto* ids = reinterpret_cast<const Index*>(particles.ids().data.data());
-  if (!find_cells<T, D>(grid, x, ids, n, cells.data())) {
+  if (!find_cells<T, D>(grid, window, x, ids, n, cells.data())) {
     particles.sort_by_cell(grid, workspace);
-    find_cells<T, D>(grid, x, ids, n, cells.data());
+    find_cells<T, D>(grid, window, x, ids, n, cells.data());
   }
-  set_starts(cells.data(), n, product<D>(CellWindow<D>(grid).shape), starts);
+  set_starts(cells.data(), n, product<D>(window.shape), starts);
 }
 
-#define MENISCUS_INSTANTIATE(T, D) template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D) \
+  template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, const CellWindow<D>&, Index*, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -3,6 +3,8 @@
 
 #include "meniscus/grid/particles/cell_location.hpp"
 
+#include <algorithm>
+
 namespace meniscus::grid {
 
 /// Corner q of the stencil is the upper one along axis d where bit d of q is set. Weights have the scalar type T.
@@ -40,6 +42,20 @@ struct MultilinearStencil {
       } else if (last == 0) {
         s.upper[d] = T(0);
       }
+    }
+    return s;
+  }
+
+  /// The same without ghosts, where a field on centres goes on beyond the outermost ones with its slope.
+  static MENISCUS_INLINE MultilinearStencil extrapolating(const Grid<D>& grid, const CellLocation<D>& at,
+                                                          const Stagger<D>& stagger) {
+    MultilinearStencil s(at, stagger);
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index last = grid.shape()[d] - 1;
+      if (last == 0 || grid.periodic()[d]) continue;
+      const Index inner = std::clamp(s.lower[d], Index{0}, last - 1);
+      s.upper[d] += static_cast<T>(s.lower[d] - inner);
+      s.lower[d] = inner;
     }
     return s;
   }

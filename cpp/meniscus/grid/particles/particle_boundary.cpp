@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/owner_answers.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <limits>
@@ -13,6 +14,9 @@ namespace {
 
 /// Most steps out of a solid.
 constexpr int max_steps = 10;
+
+/// Another block has the solid around the particle.
+constexpr auto elsewhere = static_cast<ParticleFate>(255);
 
 /// The number of type T next to a side that is not outside of it, so that what is put onto the side is in the domain.
 template <class T>
@@ -36,7 +40,8 @@ class Rule {
     if (boundary.solid) solid_.emplace(*boundary.solid);
   }
 
-  ParticleFate operator()(T* x) const {
+  /// The fate of a particle, or nothing if another block has to find out.
+  std::optional<ParticleFate> operator()(T* x) const {
     for (int d = 0; d < D; ++d)
       if ((below(d, x) && sides_.leads_out(d, 0)) || (above(d, x) && sides_.leads_out(d, 1))) return ParticleFate::left;
     for (int d = 0; d < D; ++d) {
@@ -45,9 +50,27 @@ class Rule {
       if (above(d, x) && sides_.stops(d, 1)) x[d] = high_[axis];
     }
     if (!solid_) return ParticleFate::stays;
-    const Vec<double, D> at = Eigen::Map<const Vec<T, D>>(x).template cast<double>();
-    if (solid_->value(at) > 0.0) return ParticleFate::stays;
-    return in_solid_ == InSolid::push_out ? push_out<T, D>(*solid_, x) : ParticleFate::in_solid;
+    PushedPoint<T, D> point;
+    std::copy_n(x, D, point.x);
+    bool begun = false;
+    if (!meet_solid(point, begun)) return std::nullopt;
+    std::copy_n(point.x, D, x);
+    return point.fate;
+  }
+
+  /// Finds out how a point fares with the solid; false where another block has to go on. `begun`: whether it is in the solid.
+  bool meet_solid(PushedPoint<T, D>& point, bool& begun) const {
+    if (!begun) {
+      const Vec<double, D> at = point.position();
+      if (!solid_->holds(at)) return false;
+      if (solid_->value(at) > 0.0) return true;
+      if (in_solid_ == InSolid::remove) {
+        point.fate = ParticleFate::in_solid;
+        return true;
+      }
+      begun = true;
+    }
+    return push_on(*solid_, point);
   }
 
  private:
@@ -61,27 +84,82 @@ class Rule {
   std::optional<FieldProbe<double, D>> solid_;
 };
 
+/// A particle that other blocks have to go on with.
+template <class T, int D>
+struct Unfinished {
+  PushedPoint<T, D> point;
+  bool begun = false, done = false;
+};
+
+/// Collective: the blocks that have the solid around a particle go on with it, one after the other.
+template <class T, int D>
+void finish_elsewhere(const Grid<D>& grid, const Rule<T, D>& rule, T* positions, Index n, ParticleFate* fates,
+                      FateCounts& counts) {
+  std::vector<Index> left;
+  std::vector<Unfinished<T, D>> states;
+  for (Index i = 0; i < n; ++i) {
+    if (fates[i] != elsewhere) continue;
+    left.push_back(i);
+    std::copy_n(positions + i * D, D, states.emplace_back().point.x);
+  }
+  while (parallel::global_any(*grid.communicator(), !left.empty())) {
+    std::vector<Unfinished<T, D>> after(states.size());
+    ask_owners<D>(
+        grid, states.data(), static_cast<Index>(states.size()), after.data(),
+        [&](const Unfinished<T, D>& s) { return locate_in_domain(grid, s.point.position().data()).cell; },
+        [&](const Unfinished<T, D>* asked, Index count, Unfinished<T, D>* answers) {
+          for (Index i = 0; i < count; ++i) {
+            answers[i] = asked[i];
+            answers[i].done = rule.meet_solid(answers[i].point, answers[i].begun);
+          }
+        });
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (after[k].done) {
+        std::copy_n(after[k].point.x, D, positions + left[k] * D);
+        fates[left[k]] = after[k].point.fate;
+        counts.count(after[k].point.fate);
+      } else {
+        left[kept] = left[k];
+        states[kept++] = after[k];
+      }
+    }
+    left.resize(kept);
+    states.resize(kept);
+  }
+}
+
 }  // namespace
 
 template <class T, int D>
-ParticleFate push_out(const FieldProbe<double, D>& solid, T* x, Vec<double, D>* normal) {
+bool push_on(const FieldProbe<double, D>& solid, PushedPoint<T, D>& point, Vec<double, D>* normal) {
   const DomainSides<D> sides(solid.grid());
   const double gap = solid_gap * solid.grid().spacing();
-  Eigen::Map<Vec<T, D>> position(x);
-  ParticleFate fate = ParticleFate::stays;
-  for (int i = 0; i <= max_steps; ++i) {
-    const Vec<double, D> at = position.template cast<double>();
+  Eigen::Map<Vec<T, D>> position(point.x);
+  for (;; ++point.steps) {
+    const Vec<double, D> at = point.position();
+    if (!solid.holds(at)) return false;
     const ProbedValue<D> s = solid(at);
     const double slope = s.gradient.norm();
     if (normal && slope > 0.0) *normal = s.gradient / slope;
-    if (s.value > 0.0) return fate;
-    if (slope == 0.0 || i == max_steps) break;
+    if (s.value > 0.0) return true;
+    if (slope == 0.0 || point.steps == max_steps) break;
     // The level set is flatter than a distance in the middle of a solid only, between several nearest points.
     const Vec<double, D> moved = at + (gap - s.value) / std::max(1.0, slope) / slope * s.gradient;
     position = sides.nearest(moved).template cast<T>();
-    fate = ParticleFate::pushed;
+    point.fate = ParticleFate::pushed;
   }
-  return ParticleFate::in_solid;
+  point.fate = ParticleFate::in_solid;
+  return true;
+}
+
+template <class T, int D>
+ParticleFate push_out(const FieldProbe<double, D>& solid, T* x, Vec<double, D>* normal) {
+  PushedPoint<T, D> point;
+  std::copy_n(x, D, point.x);
+  push_on(solid, point, normal);
+  std::copy_n(point.x, D, x);
+  return point.fate;
 }
 
 template <class T, int D>
@@ -90,22 +168,22 @@ FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D
   require(!boundary.solid || (boundary.solid->grid() == grid && boundary.solid->stagger() == Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
   const Rule<T, D> rule(grid, boundary);
-  return parallel_reduce(
+  FateCounts counts = parallel_reduce(
       Index{0}, n, Index{1024}, FateCounts{},
       [&](Index begin, Index end) {
-        FateCounts counts;
+        FateCounts sum;
         for (Index i = begin; i < end; ++i) {
-          const ParticleFate fate = rule(positions + i * D);
-          fates[i] = fate;
-          counts.pushed += fate == ParticleFate::pushed;
-          counts.in_solid += fate == ParticleFate::in_solid;
-          counts.left += fate == ParticleFate::left;
+          const std::optional<ParticleFate> fate = rule(positions + i * D);
+          fates[i] = fate.value_or(elsewhere);
+          sum.count(fates[i]);
         }
-        return counts;
+        return sum;
       },
       [](const FateCounts& a, const FateCounts& b) {
         return FateCounts{a.pushed + b.pushed, a.in_solid + b.in_solid, a.left + b.left};
       });
+  if (boundary.solid && grid.block().cut()) finish_elsewhere(grid, rule, positions, n, fates, counts);
+  return counts;
 }
 
 template <class T, int D>
@@ -127,6 +205,7 @@ void flag_lost(const ParticleFate* fates, Index n, bool in_solid, std::uint8_t* 
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template bool push_on<T, D>(const FieldProbe<double, D>&, PushedPoint<T, D>&, Vec<double, D>*);                            \
   template ParticleFate push_out<T, D>(const FieldProbe<double, D>&, T*, Vec<double, D>*);                                   \
   template FateCounts apply_particle_boundary<T, D>(const Grid<D>&, const ParticleBoundary<D>&, T*, Index, ParticleFate*);   \
   template FateCounts apply_particle_boundary<T, D>(const Grid<D>&, const ParticleBoundary<D>&, ParticleSet&, std::uint8_t*, \

@@ -6,13 +6,18 @@
 namespace meniscus::grid {
 
 /// Collective: hands every particle to the block in which it lies, with its id and all columns, and orders those of each block by
-/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. The next id becomes the largest
-/// of all blocks. Returns how many particles this block has given away.
+/// (global cell, id), so that nothing depends on the blocks or on the ways that particles took. Particles that blocks have added
+/// on their own get ids that no other particle has, in the order of the blocks. Returns how many particles this block has given
+/// away.
 ///
-/// One gather of the pairs (receiver, number), and one message for each pair.
+/// Two gathers, and one message for each pair of blocks between which particles move.
 ///
 /// Throws InvalidArgument, on all blocks, where columns differ between blocks or a position is not finite.
 template <int D>
 Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& workspace);
+
+/// Which of n points (n, D), m, lie in cells of the block.
+template <class T, int D>
+std::vector<Index> points_in_block(const Grid<D>& grid, const T* points, Index n);
 
 }  // namespace meniscus::grid

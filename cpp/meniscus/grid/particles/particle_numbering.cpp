@@ -2,7 +2,6 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
-#include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,7 +9,7 @@
 namespace meniscus::grid {
 namespace {
 
-/// The keys of every other block.
+/// The keys of every other block that has some.
 std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communicator, std::vector<Index>& own) {
   constexpr int tag = parallel::tags::numbering;
   const auto blocks = static_cast<std::size_t>(communicator.size());
@@ -23,8 +22,9 @@ std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communica
     const auto block = static_cast<int>(b);
     if (block == communicator.rank()) continue;
     keys[b].resize(static_cast<std::size_t>(sizes[b]));
-    outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
-    incoming.push_back({block, tag, reinterpret_cast<std::byte*>(keys[b].data()), keys[b].size() * sizeof(Index)});
+    if (!own.empty()) outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
+    if (!keys[b].empty())
+      incoming.push_back({block, tag, reinterpret_cast<std::byte*>(keys[b].data()), keys[b].size() * sizeof(Index)});
   }
   communicator.exchange(outgoing, incoming);
   return keys;
@@ -61,7 +61,9 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
     for (const auto& theirs : others) rank += std::lower_bound(theirs.begin(), theirs.end(), keys[k]) - theirs.begin();
     ids[order[k]] = base + rank;
   }
-  particles.set_next_id(base + parallel::global_sum(communicator, n));
+  Index all = n;
+  for (const auto& theirs : others) all += static_cast<Index>(theirs.size());
+  particles.set_next_id(base + all);
 }
 
 template void number_new_particles<2>(ParticleSet&, Index, const Grid<2>&);

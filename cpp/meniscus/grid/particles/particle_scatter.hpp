@@ -10,13 +10,42 @@ namespace meniscus::grid {
 /// Width of a tile, whose particles one task adds: rows of cells along each axis but the last.
 inline constexpr Index tile_rows = 4;
 
-/// Calls body(begin, end) for the runs of particles in all rows of cells of a window. Particles reach one sample beyond their
-/// cells, so tiles of the same colour (every other one along each axis) share no sample and are done in parallel, colour after
-/// colour. Tiles are those of the domain, so the order of additions at a sample depends on the domain alone.
+/// The particles of a block, and ghost particles in one layer of cells around it: the first in each cell, and their number.
+template <int D>
+struct ScatteredCells {
+  CellWindow<D> own, window;
+  const Index* starts;
+  const Index* ghost_starts;
+
+  /// Calls body(whether they are ghosts, begin, end) for the runs of particles in a row of the window, in the order of the cells.
+  template <class Body>
+  void in_row(Index i, Index j, Body&& body) const {
+    const Index length = window.shape[D - 1];
+    const auto row_of = [&](const CellWindow<D>& w) {
+      return (D == 3 ? (i - w.begin[0]) * w.shape[1] + j - w.begin[1] : i - w.begin[0]) * w.shape[D - 1];
+    };
+    const Index row = row_of(window);
+    const bool has_own = i >= own.begin[0] && i < own.begin[0] + own.shape[0] &&
+                         (D == 2 || (j >= own.begin[1] && j < own.begin[1] + own.shape[1]));
+    if (!has_own) {
+      body(true, ghost_starts[row], ghost_starts[row + length]);
+      return;
+    }
+    const Index before = own.begin[D - 1] - window.begin[D - 1], own_row = row_of(own);
+    if (before > 0) body(true, ghost_starts[row], ghost_starts[row + before]);
+    body(false, starts[own_row], starts[own_row + own.shape[D - 1]]);
+    const Index after = before + own.shape[D - 1];
+    if (after < length) body(true, ghost_starts[row + after], ghost_starts[row + length]);
+  }
+};
+
+/// Calls body(whether they are ghosts, begin, end) for the runs of particles in all rows of cells. Particles reach one sample
+/// beyond their cells, so tiles of the same colour (every other one along each axis) share no sample and are done in parallel,
+/// colour after colour. Tiles are those of the domain, so the order of additions at a sample depends on the domain alone.
 template <int D, class Body>
-void for_each_run_of_tiles(const CellWindow<D>& window, const Index* starts, Body&& body) {
+void for_each_run_of_tiles(const ScatteredCells<D>& cells, Body&& body) {
   static_assert(D == 2 || D == 3);
-  const Index length = window.shape[D - 1];
+  const CellWindow<D>& window = cells.window;
   const Index begin0 = window.begin[0], end0 = begin0 + window.shape[0];
   const Index begin1 = D == 3 ? window.begin[1] : 0, end1 = D == 3 ? begin1 + window.shape[1] : 1;
   for (Index color = 0; color < 4; ++color) {
@@ -33,10 +62,7 @@ void for_each_run_of_tiles(const CellWindow<D>& window, const Index* starts, Bod
           const Index i0 = (first0 + 2 * (t / count1)) * tile_rows;
           const Index j0 = (first1 + 2 * (t % count1)) * tile_rows;
           for (Index i = std::max(i0, begin0); i < std::min(i0 + tile_rows, end0); ++i)
-            for (Index j = std::max(j0, begin1); j < std::min(j0 + tile_rows, end1); ++j) {
-              const Index row = ((i - begin0) * (end1 - begin1) + j - begin1) * length;
-              body(starts[row], starts[row + length]);
-            }
+            for (Index j = std::max(j0, begin1); j < std::min(j0 + tile_rows, end1); ++j) cells.in_row(i, j, body);
         }
       });
     });

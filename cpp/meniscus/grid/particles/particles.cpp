@@ -126,6 +126,19 @@ Index ParticleSet::append(Index n) {
   return first;
 }
 
+Index ParticleSet::append_shared(const Index* numbers, Index n, Index total) {
+  for (Index i = 0; i < n; ++i)
+    require(numbers[i] >= 0 && numbers[i] < total, "there is no particle ", numbers[i], " among ", total);
+  const bool common = common_ids_ == next_id_;
+  const Index base = next_id_;
+  const Index first = append(n);
+  auto* id = reinterpret_cast<Index*>(ids().data.data());
+  for (Index i = 0; i < n; ++i) id[first + i] = base + numbers[i];
+  next_id_ = base + total;
+  if (common) common_ids_ = next_id_;
+  return first;
+}
+
 void ParticleSet::assign(const ParticleSet& other) {
   const auto same = [](const ParticleColumn& a, const ParticleColumn& b) {
     return a.name == b.name && a.type == b.type && a.width == b.width;
@@ -138,6 +151,7 @@ void ParticleSet::assign(const ParticleSet& other) {
     std::memcpy(columns_[c].data.data(), other.columns_[c].data.data(), bytes_of(other.size_ * columns_[c].row_bytes()));
   size_ = other.size_;
   next_id_ = other.next_id_;
+  common_ids_ = other.common_ids_;
   runs_ = other.runs_;
 }
 

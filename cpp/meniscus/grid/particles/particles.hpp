@@ -59,6 +59,9 @@ class ParticleSet {
 
   /// n new particles with fresh ids and zeros elsewhere; returns the index of the first.
   Index append(Index n);
+  /// The same for n of `total` new particles that all blocks add alike and of which each keeps some; `numbers`: which ones. Ids
+  /// follow from the numbers.
+  Index append_shared(const Index* numbers, Index n, Index total);
   void reserve(Index capacity);
 
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.
@@ -77,9 +80,11 @@ class ParticleSet {
   /// The cells of the last sort; empty once particles were added or removed since.
   const CellRuns& cell_runs() const { return runs_; }
 
-  /// Sets the id that the next particle gets (for restarts).
-  void set_next_id(Index id) { next_id_ = id; }
+  /// Sets the id that the next particle gets, on all blocks alike.
+  void set_next_id(Index id) { next_id_ = common_ids_ = id; }
   Index next_id() const { return next_id_; }
+  /// Ids below this are those of all blocks together. From here on this block has given them on its own, until particles migrate.
+  Index common_ids() const { return common_ids_; }
 
  private:
   void permute(const Index* source, Workspace& workspace);
@@ -89,6 +94,7 @@ class ParticleSet {
   Index capacity_ = 0;
   Index generation_ = 0;
   Index next_id_ = 0;
+  Index common_ids_ = 0;
   std::vector<ParticleColumn> columns_;
   CellRuns runs_;
 };

@@ -94,24 +94,25 @@ struct CellLayout {
   bool operator==(const CellLayout& o) const { return halo.block() == o.halo.block(); }
 };
 
-/// The samples of a field as unknowns of a Poisson problem. Where the domain closes, the first and the last are one unknown.
-/// Throws InvalidArgument for a grid of several blocks.
+/// The samples of a block as unknowns of a Poisson problem; unknown c is sample c. Where two blocks share a side, or the domain
+/// closes, the samples on it are unknowns of the upper block, and the lower one has them among its ghosts.
 template <int D>
-CellLayout<D> unknowns_of(const FieldLayout<D>& field) {
-  require_one_block(field.grid, "viscosity");
-  Coord<D> n = field.extents();
-  for (int d = 0; d < D; ++d) n[static_cast<std::size_t>(d)] -= field.halo.first_owned(d);
-  return CellLayout<D>(n, field.grid.periodic());
+CellLayout<D> unknowns_of(const Grid<D>& grid, const Stagger<D>& stagger) {
+  parallel::DomainBlock<D> block = grid.block();
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    if (!stagger.on_side[a] || grid.periodic()[a]) continue;
+    ++block.domain[a];
+    if (!grid.shared(d, 1)) ++block.shape[a];
+  }
+  return CellLayout<D>(block, grid.communicator());
 }
 
-/// The cells of a grid, with one more along axes that have sides: every face, edge and node has the index of the cell above it.
-/// Throws InvalidArgument for a grid of several blocks.
+/// The cells of a block, with one more along axes that have sides, where the domain ends: every face, edge and node has the index
+/// of the cell above it.
 template <int D>
 CellLayout<D> cells_and_last_faces(const Grid<D>& grid) {
-  require_one_block(grid, "viscosity at a free surface");
-  Coord<D> n = grid.shape();
-  for (std::size_t d = 0; d < D; ++d) n[d] += grid.periodic()[d] ? 0 : 1;
-  return CellLayout<D>(n, grid.periodic());
+  return unknowns_of<D>(grid, Stagger<D>::node());
 }
 
 }  // namespace meniscus::grid

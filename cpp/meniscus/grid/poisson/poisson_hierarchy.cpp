@@ -5,6 +5,9 @@
 
 #include <Eigen/Cholesky>
 
+#include <cmath>
+#include <limits>
+
 namespace meniscus::grid {
 namespace {
 
@@ -17,6 +20,25 @@ bool fit(Block<C>& block, Index n) {
   block = n > 0 ? Block<C>(n) : Block<C>();
   return true;
 }
+
+/// Rounds a coefficient to single precision. What equals that of the open medium still does, and what differs from it still
+/// differs, so that rows have the same kind (and bits) whether it is derived from the one or the other.
+class ToSingle {
+ public:
+  ToSingle(double open, float single) : open_(open), single_(single) {
+    lower_ = std::nextafter(single, 0.0f);
+    upper_ = std::nextafter(single, std::numeric_limits<float>::max());
+  }
+  float operator()(double x) const {
+    const auto y = static_cast<float>(x);
+    const float other = x < open_ ? lower_ : upper_;
+    return x == open_ ? single_ : y == single_ ? other : y;
+  }
+
+ private:
+  double open_;
+  float single_, lower_, upper_;
+};
 
 template <int D>
 void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, const RowChanges<D>& changed) {
@@ -31,15 +53,15 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, co
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
   to.mass = static_cast<float>(a.mass);
   const auto copy = [&](Index b, Index e) {
-    const auto part = [&](const Block<double>& from, Block<float>& single) {
+    const auto part = [&](const Block<double>& from, Block<float>& single, const auto& convert) {
       const double* x = from.data();
       float* y = single.data();
-      for (Index i = b; i < e; ++i) y[i] = static_cast<float>(x[i]);
+      for (Index i = b; i < e; ++i) y[i] = convert(x[i]);
     };
     if (a.has_faces)
-      for (std::size_t d = 0; d < D; ++d) part(a.faces[d], to.faces[d]);
-    part(a.diagonal, to.diagonal);
-    if (a.masses.size() > 0) part(a.masses, to.masses);
+      for (std::size_t d = 0; d < D; ++d) part(a.faces[d], to.faces[d], ToSingle(a.open_coupling[d], to.open_coupling[d]));
+    part(a.diagonal, to.diagonal, ToSingle(a.open_diagonal(), to.open_diagonal()));
+    if (a.masses.size() > 0) part(a.masses, to.masses, [](double x) { return static_cast<float>(x); });
   };
   if (fresh || changed.all()) {
     parallel_for(0, layout.size, 1 << 16, copy);
@@ -157,8 +179,8 @@ template <int D>
 void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
   LevelWindow<D>& window = windows_.front();
   FaceMatrix<float, D>& to = levels_.front().matrix;
-  const auto take = [&](const parallel::IndexBox<D>& box, const Block<double>& from, Block<float>& single) {
-    copy_box<D>(box, a.layout, a.layout.first, from.data(), window.layout(), window.first(), single.data());
+  const auto take = [&](const parallel::IndexBox<D>& box, const Block<double>& from, Block<float>& single, const auto& convert) {
+    copy_box<D>(box, a.layout, a.layout.first, from.data(), window.layout(), window.first(), single.data(), convert);
   };
   to.reset(window.layout(), a.has_faces);
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
@@ -166,14 +188,14 @@ void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
   if (a.has_faces)
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      take(window.own_faces(d), a.faces[axis], to.faces[axis]);
+      take(window.own_faces(d), a.faces[axis], to.faces[axis], ToSingle(a.open_coupling[axis], to.open_coupling[axis]));
       window.fill_faces(d, to.faces[axis].data());
     }
-  take(window.own(), a.diagonal, to.diagonal);
+  take(window.own(), a.diagonal, to.diagonal, ToSingle(a.open_diagonal(), to.open_diagonal()));
   window.fill(to.diagonal.data());
   fit(to.masses, a.masses.size() > 0 ? window.layout().size : 0);
   if (a.masses.size() > 0) {
-    take(window.own(), a.masses, to.masses);
+    take(window.own(), a.masses, to.masses, [](double x) { return static_cast<float>(x); });
     window.fill(to.masses.data());
   }
 }

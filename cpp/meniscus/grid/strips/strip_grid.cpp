@@ -4,15 +4,15 @@ namespace meniscus::grid {
 
 template <int D>
 StripGrid<D>::StripGrid(const FieldLayout<D>& layout) {
-  const parallel::DomainBlock<D>& block = layout.grid.block();
-  cut = block.cut();
+  const parallel::DomainBlock<D>& part = layout.grid.block();
+  cut = part.cut();
   for (std::size_t d = 0; d < D; ++d) {
     const int on_side = layout.stagger.on_side[d];
     const Index first_owned = layout.halo.first_owned(static_cast<int>(d));
-    closed_[d] = block.periodic[d];
-    count[d] = block.domain[d] + (closed_[d] ? 0 : on_side);
-    block_.begin[d] = block.first[d] + first_owned - (closed_[d] ? on_side : 0);
-    block_.end[d] = block_.begin[d] + layout.extents()[d] - first_owned;
+    closed_[d] = part.periodic[d];
+    count[d] = part.domain[d] + (closed_[d] ? 0 : on_side);
+    block.begin[d] = part.first[d] + first_owned - (closed_[d] ? on_side : 0);
+    block.end[d] = block.begin[d] + layout.extents()[d] - first_owned;
     first[d] = first_owned;
     extents[d] = layout.extents()[d];
     ring_[d] = closed_[d];
@@ -33,7 +33,7 @@ StripGrid<D>::StripGrid(const FieldLayout<D>& layout) {
 template <int D>
 void StripGrid<D>::take_part() {
   const auto strip_after = [](Index i) { return (i + strip_lanes - 1) / strip_lanes; };
-  own = block_;
+  own = block;
   Index begin = strip_after(own.begin[D - 1]), end = strip_after(own.end[D - 1]);
   own.begin[D - 1] = begin * strip_lanes;
   own.end[D - 1] = std::min(end * strip_lanes, count[D - 1]);
@@ -51,9 +51,9 @@ void StripGrid<D>::take_part() {
     }
     ring_[d] = false;
     const Index periods = closed_[d] ? 1 + (strip_lanes + window_margin) / count[d] : 0;
-    shift_[d] = periods * count[d];
-    own.begin[d] += shift_[d];
-    own.end[d] += shift_[d];
+    shift[d] = periods * count[d];
+    own.begin[d] += shift[d];
+    own.end[d] += shift[d];
     const auto widened = [&](Index i, Index n) { return closed_[d] ? i : std::clamp<Index>(i, 0, n); };
     window.begin[d] = widened(own.begin[d] - window_margin, count[d]);
     window.end[d] = widened(own.end[d] + window_margin, count[d]);

@@ -39,6 +39,8 @@ struct StripGrid {
   Index domain_strips;           ///< strips per row of the domain
   int colours = 2;
   bool cut;
+  Coord<D> shift{};             ///< coordinates in the block minus those in the domain
+  parallel::IndexBox<D> block;  ///< samples of the domain that the block owns
 
   explicit StripGrid(const FieldLayout<D>& layout);
 
@@ -54,6 +56,12 @@ struct StripGrid {
       row /= row_extent[d];
     }
     return c;
+  }
+  /// Samples around periodic axes, 0 for others.
+  Coord<D> periods() const {
+    Coord<D> n{};
+    for (std::size_t d = 0; d < D; ++d) n[d] = closed_[d] ? count[d] : 0;
+    return n;
   }
   /// Whether this block updates the strips of a row, and a strip.
   bool own_row(const Coord<D>& row_start) const {
@@ -158,16 +166,8 @@ struct StripGrid {
 
  private:
   template <int>
-  friend class StripWindow;
-  template <int>
   friend class StripExchange;
 
-  /// Samples around periodic axes, 0 for others.
-  Coord<D> periods() const {
-    Coord<D> n{};
-    for (std::size_t d = 0; d < D; ++d) n[d] = closed_[d] ? count[d] : 0;
-    return n;
-  }
   /// Number of a strip in the rows of the domain.
   Index number(Index s) const { return numbered_ ? (s + strip_begin) % domain_strips : s; }
   static int axis_colour(Index i, Index n, bool closed) {
@@ -175,12 +175,10 @@ struct StripGrid {
   }
   void take_part();
 
-  std::array<bool, D> closed_;   ///< periodic axes
-  std::array<bool, D> ring_;     ///< periodic axes around which the block has all strips
-  bool numbered_ = false;        ///< a part of every row is stored
-  Coord<D> shift_{};             ///< coordinates in the block minus those in the domain
-  Index strip_shift_ = 0;        ///< the same for numbers of strips
-  parallel::IndexBox<D> block_;  ///< samples of the domain that the block owns
+  std::array<bool, D> closed_;  ///< periodic axes
+  std::array<bool, D> ring_;    ///< periodic axes around which the block has all strips
+  bool numbered_ = false;       ///< a part of every row is stored
+  Index strip_shift_ = 0;       ///< coordinates in the block minus those in the domain, of strips along the last axis
 };
 
 /// A strip with its neighbours: -1 where there is none.

@@ -25,8 +25,8 @@ Coord<D> negative(Coord<D> c) {
 template <int D>
 StripWindow<D>::StripWindow(const FieldLayout<D>& layout, const StripGrid<D>& grid)
     : grid_(grid),
-      to_windows_(*layout.grid.communicator(), grid.block_, moved<D>(grid.window, negative<D>(grid.shift_)), grid.periods()),
-      to_blocks_(*layout.grid.communicator(), moved<D>(grid.own, negative<D>(grid.shift_)), grid.block_, {}) {
+      to_windows_(*layout.grid.communicator(), grid.block, moved<D>(grid.window, negative<D>(grid.shift)), grid.periods()),
+      to_blocks_(*layout.grid.communicator(), moved<D>(grid.own, negative<D>(grid.shift)), grid.block, {}) {
   for (int d = 0; d < D; ++d) {
     first_owned_[d] = layout.halo.first_owned(d);
     own_in_window_[d] = grid.own.begin[d] - grid.window.begin[d];
@@ -37,7 +37,7 @@ template <int D>
 StripExchange<D>::StripExchange(const Grid<D>& domain, const StripGrid<D>& grid) : communicator_(*domain.communicator()) {
   if (!grid.cut) return;
   // Boxes of strips: rows along the first axes, numbers of strips along the last.
-  Coord<D> shift = grid.shift_, period = grid.periods();
+  Coord<D> shift = grid.shift, period = grid.periods();
   shift[D - 1] = grid.strip_shift_;
   if (period[D - 1] > 0) period[D - 1] = grid.domain_strips;
   parallel::IndexBox<D> own = grid.own, stored;

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 #include <limits>
@@ -18,17 +19,29 @@ AdvectOptions resolved(const AdvectOptions& options) {
   return o;
 }
 
-/// Checks shared by scalars and vectors. Returns the CFL number.
+/// Largest ways of a step, in cells.
+struct Reach {
+  double cfl;     ///< with the velocity of the faces
+  double traced;  ///< with that beyond the sides of the domain too
+};
+
+/// Checks shared by scalars and vectors, after which the ghosts of the velocity are filled.
 template <class T, int D>
-double check_arguments(const Grid<D>& grid, const MacField<T, D>& velocity, double dt) {
+Reach check_arguments(const Grid<D>& grid, MacField<T, D>& velocity, double dt, double time) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(grid == velocity.grid(), "the field and the velocity must have the same grid");
-  const double speed = max_component_speed(velocity);
-  if (!std::isfinite(speed)) {
+  velocity.fill_ghosts(time);
+  const SpeedRange speed = max_component_speeds(velocity);
+  if (!std::isfinite(speed.faces)) {
     require_finite(velocity);
     require(false, "velocity must be finite, but a sample of another block is not");
   }
-  return speed * dt / grid.spacing();
+  return {speed.faces * dt / grid.spacing(), trace_reach(velocity, speed.with_ghosts, dt / grid.spacing(), 0.0, time)};
+}
+
+/// How far from a sample the velocity is asked for; upwind blocks do not trace.
+double velocity_reach(const PassOptions& options, double traced) {
+  return options.block == TransportBlock::upwind ? 0.0 : farthest_stage(options.trace) * traced;
 }
 
 /// Substeps that keep upwind blocks stable: dt sum |V_d| <= h (SEL-01 in the method index).
@@ -45,10 +58,10 @@ int upwind_substeps(const MacField<T, D>& velocity, const Stagger<D>& stagger, d
 /// Result of all substeps of one scalar, ready to be committed.
 template <class T, int D>
 Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const VelocitySource<T, D>& velocity, double dt,
-                                int substeps, double cfl, const AdvectOptions& options, const AdvectMasks& masks,
+                                int substeps, const Reach& reach, const AdvectOptions& options, const AdvectMasks& masks,
                                 Workspace& workspace) {
-  const TransportMasks<T, D> prepared(layout, masks, options, cfl / substeps, workspace);
-  AdvectionStep<T, D> step(layout, velocity, cfl / substeps, options, prepared, workspace);
+  const TransportMasks<T, D> prepared(layout, masks, options, reach.cfl / substeps, workspace);
+  AdvectionStep<T, D> step(layout, velocity, reach.traced / substeps, options, prepared, workspace);
   const auto advance = [&](T* from, T* to, double time, double duration) {
     step.begin(from, to, time, duration);
     options.scheme->advance(step);
@@ -80,14 +93,14 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
                   const AdvectMasks& masks, Workspace& workspace) {
   const AdvectOptions options = resolved(requested);
   AdvectInfo info;
-  info.cfl = check_arguments(field.grid(), velocity, dt);
+  const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
+  info.cfl = reach.cfl;
   require_finite(field, "field");
-  velocity.fill_ghosts(options.time);
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
-  const auto far = far_values(velocity, info.cfl, options.time);
+  const auto far = far_values(velocity, velocity_reach(options.pass, reach.traced), options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
   const auto result =
-      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks, workspace);
+      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, reach, options, masks, workspace);
   check_interrupt();
   const NoInterrupts commit;
   copy_owned(field.layout(), result.data(), field.storage().data());
@@ -99,19 +112,18 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
                   const std::array<AdvectMasks, D>& masks, Workspace& workspace) {
   const AdvectOptions options = resolved(requested);
   AdvectInfo info;
-  info.cfl = check_arguments(field.grid(), velocity, dt);
+  const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
+  info.cfl = reach.cfl;
   if (&field != &velocity) require_finite(field);
-  velocity.fill_ghosts(options.time);
   for (int d = 0; d < D; ++d)
     info.substeps = std::max(info.substeps, upwind_substeps(velocity, Stagger<D>::face(d), dt, options));
-  const auto far = far_values(velocity, info.cfl, options.time);
+  const auto far = far_values(velocity, velocity_reach(options.pass, reach.traced), options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
   std::array<Workspace::Lease<T>, D> result;
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
-    result[i] =
-        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, options, masks[i], workspace);
+    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i], workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
@@ -139,8 +151,8 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
             sum);
   }
   field.fill_ghosts(time);
-  const double cfl = max_component_speed(velocity) * std::abs(k);
-  const auto velocity_far = far_values(velocity, cfl, time);
+  const double cfl = trace_reach(velocity, max_component_speeds(velocity).with_ghosts, std::abs(k), 0.0, time);
+  const auto velocity_far = far_values(velocity, velocity_reach(options, cfl), time);
   FarValues<D> far;
   far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);
   far.samples.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(cfl, stencil_margin(options.interpolation)));

@@ -23,12 +23,13 @@ struct SampleBlock {
 template <class T, int D>
 class AdvectionStep {
  public:
-  AdvectionStep(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double cfl, const AdvectOptions& options,
+  /// `reach`: cells that traces of a pass lead away.
+  AdvectionStep(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double reach, const AdvectOptions& options,
                 const TransportMasks<T, D>& masks, Workspace& workspace)
       : layout_(layout),
         velocity_(velocity),
-        far_width_(far_width(cfl, stencil_margin(options.pass.interpolation))),
-        far_reach_(far_reach(cfl, stencil_margin(options.pass.interpolation))),
+        far_width_(far_width(reach, stencil_margin(options.pass.interpolation))),
+        far_reach_(far_reach(reach, stencil_margin(options.pass.interpolation))),
         options_(options),
         masks_(masks),
         workspace_(workspace) {}

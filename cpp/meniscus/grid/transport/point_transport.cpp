@@ -3,9 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/owner_answers.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
+#include "meniscus/grid/transport/trace_reach.hpp"
 
 #include <cmath>
 
@@ -121,41 +124,121 @@ MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const L
   }
 }
 
-}  // namespace
+/// One of n points, row-major.
+template <class T, int D>
+struct Point {
+  T x[D];
+};
 
 template <class T, int D>
-void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values) {
-  field.fill_ghosts(time);
-  sample_points(field.layout(), field.storage().data(), points, n, interpolation, time, values);
+const Point<T, D>* as_points(const T* points) {
+  return reinterpret_cast<const Point<T, D>*>(points);
+}
+
+/// Collective: calls answer(points, n, answers) for the points of all blocks, where their cells are.
+template <int D, class T, class Answer, class Body>
+void ask_at_points(const Grid<D>& grid, const T* points, Index n, Answer* answers, Body&& answer) {
+  ask_owners<D>(
+      grid, as_points<T, D>(points), n, answers, [&](const Point<T, D>& p) { return locate_in_domain(grid, p.x).cell; },
+      [&](const Point<T, D>* p, Index count, Answer* to) { answer(reinterpret_cast<const T*>(p), count, to); });
+}
+
+/// Collective: cells by which a point of any block lies beyond a side of the domain, at most. Continuation looks as far inside.
+template <class T, int D>
+double farthest_outside(const Grid<D>& grid, const T* points, Index n) {
+  const DomainSides<D> sides(grid);
+  double most = 0.0;
+  for (Index i = 0; i < n; ++i)
+    for (int d = 0; d < D; ++d) {
+      if (!sides.stops(d, 0)) continue;
+      const auto x = static_cast<double>(points[i * D + d]);
+      most = std::max({most, sides.at(d, 0) - x, x - sides.at(d, 1)});
+    }
+  return parallel::global_max(*grid.communicator(), most / grid.spacing());
 }
 
 template <class T, int D>
-void sample_points(const FieldLayout<D>& layout, const T* block, const T* points, Index n, Interpolation interpolation,
-                   double time, T* values) {
-  require_finite_points<T, D>(points, n);
-  const SampleSource<T, D> source{&layout, layout.view(block), time};
+void sample_in_block(const SampleSource<T, D>& source, const T* points, Index n, Interpolation interpolation, T* values) {
   for_each_point_block<D>(n, [&](Index first, int count) {
     LanePoints<D> x;
-    load(layout.grid, points + first * D, count, x);
+    load(source.layout->grid, points + first * D, count, x);
     LaneSamples<T> s;
     sample_lanes(source, x, count, interpolation, s);
     for (int l = 0; l < count; ++l) values[first + l] = s.value[l];
   });
 }
 
+/// How points move in one step.
+struct Motion {
+  double dt;
+  RungeKutta method;
+  OutsidePoints outside;
+};
+
+template <class T, int D>
+void move_in_block(const VelocitySource<T, D>& source, const Grid<D>& grid, const T* points, Index n, const Motion& motion,
+                   T* result) {
+  const DomainSides<D> sides(grid);
+  const double k = motion.dt / grid.spacing();
+  for_each_point_block<D>(n, [&](Index first, int count) {
+    LanePoints<D> x;
+    load(grid, points + first * D, count, x);
+    LaneVectors<T, D> v;
+    step_velocity(source, x, k, motion.method, count, v);
+    for (int d = 0; d < D; ++d) {
+      for (int l = 0; l < count; ++l) {
+        const Index i = (first + l) * D + d;
+        // Moving in metres keeps a point that does not move exactly where it was.
+        const double moved = static_cast<double>(points[i]) + motion.dt * static_cast<double>(v[d][l]);
+        result[i] = static_cast<T>(motion.outside == OutsidePoints::clamp ? sides.nearest(d, moved) : sides.image(d, moved));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class T, int D>
+void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values) {
+  require_finite_points<T, D>(points, n);
+  field.fill_ghosts(time);
+  const FieldLayout<D>& layout = field.layout();
+  ask_at_points<D>(layout.grid, points, n, values, [&](const T* x, Index count, T* to) {
+    FarValues<D> far;
+    if (layout.grid.block().cut())
+      far.samples.fetch(layout, field.storage().data(),
+                        far_reach(farthest_outside<T, D>(layout.grid, x, count), 1 + stencil_margin(interpolation)));
+    sample_in_block<T, D>({&layout, layout.view(static_cast<const T*>(field.storage().data())), time, &far}, x, count,
+                          interpolation, to);
+  });
+}
+
+template <class T, int D>
+void sample_points(const FieldLayout<D>& layout, const T* block, const T* points, Index n, Interpolation interpolation,
+                   double time, T* values) {
+  require_finite_points<T, D>(points, n);
+  sample_in_block<T, D>({&layout, layout.view(block), time}, points, n, interpolation, values);
+}
+
 template <class T, int D>
 void sample_points(MacField<T, D>& velocity, const T* points, Index n, double time, T* velocities) {
   require_finite_points<T, D>(points, n);
   velocity.fill_ghosts(time);
-  const VelocitySource<T, D> source(velocity, time);
-  for_each_point_block<D>(n, [&](Index first, int count) {
-    LanePoints<D> x;
-    load(velocity.grid(), points + first * D, count, x);
-    LaneVectors<T, D> v;
-    velocity_lanes(source, x, count, v);
-    for (int l = 0; l < count; ++l)
-      for (int d = 0; d < D; ++d) velocities[(first + l) * D + d] = v[d][l];
-  });
+  const Grid<D>& grid = velocity.grid();
+  ask_at_points<D>(grid, points, n, reinterpret_cast<Point<T, D>*>(velocities),
+                   [&](const T* points_here, Index here, Point<T, D>* to) {
+                     const bool cut = grid.block().cut();
+                     const auto far = far_values(velocity, cut ? farthest_outside<T, D>(grid, points_here, here) : 0.0, time);
+                     const VelocitySource<T, D> source(velocity, time, far.data());
+                     for_each_point_block<D>(here, [&](Index first, int count) {
+                       LanePoints<D> x;
+                       load(grid, points_here + first * D, count, x);
+                       LaneVectors<T, D> v;
+                       velocity_lanes(source, x, count, v);
+                       for (int l = 0; l < count; ++l)
+                         for (int d = 0; d < D; ++d) to[first + l].x[d] = v[d][l];
+                     });
+                   });
 }
 
 template <class T, int D>
@@ -165,27 +248,18 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite_points<T, D>(points, n);
   require_finite(velocity);
   velocity.fill_ghosts(time);
-  const auto far = far_values(velocity, max_component_speed(velocity) * std::abs(dt) / velocity.grid().spacing(), time);
-  const VelocitySource<T, D> source(velocity, time, far.data());
   const Grid<D>& grid = velocity.grid();
-  const DomainSides<D> sides(grid);
-  const double k = dt / grid.spacing();
-  const RungeKutta method = runge_kutta(trace);
+  const Motion motion{dt, runge_kutta(trace), outside};
+  const double speed = max_component_speeds(velocity).with_ghosts;
+  const double asked = farthest_stage(trace) * std::abs(dt) / grid.spacing();
   const auto result = workspace.take<T>(n * D);
-  for_each_point_block<D>(n, [&](Index first, int count) {
-    LanePoints<D> x;
-    load(grid, points + first * D, count, x);
-    LaneVectors<T, D> v;
-    step_velocity(source, x, k, method, count, v);
-    for (int d = 0; d < D; ++d) {
-      for (int l = 0; l < count; ++l) {
-        const Index i = (first + l) * D + d;
-        // Moving in metres keeps a point that does not move exactly where it was.
-        const double moved = static_cast<double>(points[i]) + dt * static_cast<double>(v[d][l]);
-        result.data()[i] = static_cast<T>(outside == OutsidePoints::clamp ? sides.nearest(d, moved) : sides.image(d, moved));
-      }
-    }
-  });
+  ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
+                   [&](const T* x, Index count, Point<T, D>* to) {
+                     const double outside_by = grid.block().cut() ? farthest_outside<T, D>(grid, x, count) : 0.0;
+                     const auto far = far_values(velocity, trace_reach(velocity, speed, asked, outside_by, time), time);
+                     move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion,
+                                   reinterpret_cast<T*>(to));
+                   });
   const NoInterrupts commit;
   std::copy_n(result.data(), n * D, points);
 }

@@ -1,4 +1,7 @@
 /// Interpolation of fields at scattered points, and advection of points by a velocity.
+///
+/// Where a grid is cut into blocks, the points of a block may lie anywhere: the blocks that have their cells answer. All blocks
+/// call the functions together, also those that have no points.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -12,7 +15,8 @@ namespace meniscus::grid {
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
 
-/// The same for a padded block with filled ghosts that has the layout of a field, and begins at `first`.
+/// The same for a padded block with filled ghosts that has the layout of a field, and begins at `first`. Not collective: the
+/// points lie in the block, or as near to it as the ghosts.
 template <class T, int D>
 void sample_points(const FieldLayout<D>& layout, const T* first, const T* points, Index n, Interpolation interpolation,
                    double time, T* values);

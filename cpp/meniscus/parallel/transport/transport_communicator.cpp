@@ -51,6 +51,7 @@ void TransportCommunicator::post(void* channel, std::span<const Message> outgoin
     check(table_.receive(channel, m.data, m.bytes, m.block, m.tag, &r.handle));
     requests.push_back(r);
   }
+  if (channel == data_ && !incoming.empty()) ++traffic_.rounds;
   for (const Message& m : outgoing) {
     Request r{0, false, m.block, m.bytes};
     check(table_.send(channel, m.data, m.bytes, m.block, m.tag, &r.handle));
@@ -135,6 +136,7 @@ void TransportCommunicator::exchange(std::span<const Message> outgoing, std::spa
 void TransportCommunicator::start(PendingExchange& pending, std::span<const Message> outgoing,
                                   std::span<const Message> incoming) {
   require(pending.requests.empty(), "an exchange must be waited for before it is started again");
+  const Stopwatch time = waiting();
   try {
     post(data_, outgoing, incoming, pending.requests);
   } catch (...) {
@@ -145,6 +147,7 @@ void TransportCommunicator::start(PendingExchange& pending, std::span<const Mess
 }
 
 void TransportCommunicator::wait(PendingExchange& pending) {
+  const Stopwatch time = waiting();
   std::erase(open_, &pending);
   finish(data_, pending.requests);
 }
@@ -250,6 +253,7 @@ void TransportCommunicator::take_messages_sent_before(const std::vector<Index>& 
 
 std::optional<Failure> TransportCommunicator::agree(const char* text) {
   const NoInterrupts whole;
+  const Stopwatch time = waiting();
   read_notes();
   if (text) tell_all(text);
   const auto n = static_cast<std::size_t>(size_);

@@ -4,6 +4,7 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/box_exchange.hpp"
 #include "meniscus/surface/redistancing/zero_crossings.hpp"
 
 #include <cmath>
@@ -99,7 +100,18 @@ ColumnWeights column_weights(double x) {
 template <class T, int D>
 class Columns {
  public:
-  explicit Columns(const grid::FieldView<const T, D>& phi) : phi_(phi) {}
+  explicit Columns(const grid::FieldView<const T, D>& phi) : phi_(phi) {
+    for (std::size_t d = 0; d < D; ++d) {
+      begin_[d] = -grid::ghost_width;
+      end_[d] = phi.extents[d] + grid::ghost_width;
+    }
+  }
+  /// Samples begin to end - 1 are stored, counted from the first of the block.
+  Columns(const T* first, const Coord<D>& begin, const Coord<D>& end) : begin_(begin), end_(end) {
+    for (std::size_t d = 0; d < D; ++d) phi_.extents[d] = end[d] - begin[d];
+    phi_.strides = c_strides<D>(phi_.extents);
+    phi_.origin = first - dot<D>(begin, phi_.strides);
+  }
 
   /// Curvature times the spacing at the point of the surface closest to sample `at`, if the heights around it are known.
   std::optional<double> curvature(const Coord<D>& at) const {
@@ -209,8 +221,8 @@ class Columns {
     const T* const p = phi_.at(at);
     const Index stride = phi_.strides[a];
     // Stored samples, with their ghosts.
-    const Index low = -grid::ghost_width - at[a];
-    const Index high = phi_.extents[a] + grid::ghost_width - 1 - at[a];
+    const Index low = begin_[a] - at[a];
+    const Index high = end_[a] - 1 - at[a];
     const auto middle = static_cast<Index>(std::floor(guess));
     std::optional<double> best;
     for (Index away = 0; away <= reach && !best; ++away)
@@ -229,20 +241,59 @@ class Columns {
   }
 
   grid::FieldView<const T, D> phi_;
+  Coord<D> begin_, end_;
+};
+
+/// Samples beyond a block, of others, that columns look at: each of three columns along a slope begins up to `reach` away from where
+/// the one before it leads, which doubles the way, and the interpolant takes two samples more.
+constexpr Index farthest_column = 25;
+
+/// Samples of a block and of others around it, with the ghosts of the domain.
+template <class T, int D>
+struct ColumnWindow {
+  Coord<D> begin, end;  ///< counted from the first sample of the block
+  std::vector<T> samples;
+
+  /// Collective.
+  explicit ColumnWindow(const grid::Field<T, D>& phi) {
+    const grid::Grid<D>& grid = phi.grid();
+    parallel::IndexBox<D> own, window;
+    Coord<D> first;
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const Index low = grid.first_cell()[a], n = phi.extents()[a];
+      const Index domain = grid.shape()[a] + phi.stagger().on_side[a];
+      const bool lowest = low == 0, highest = low + n == domain;
+      first[a] = lowest ? -grid::ghost_width : phi.layout().halo.first_owned(d);
+      own.begin[a] = low + first[a];
+      own.end[a] = low + n + (highest ? grid::ghost_width : 0);
+      window.begin[a] = std::max<Index>(low - farthest_column, -grid::ghost_width);
+      window.end[a] = std::min(low + n + farthest_column, domain + grid::ghost_width);
+      begin[a] = window.begin[a] - low;
+      end[a] = window.end[a] - low;
+    }
+    const Coord<D> extents = window.extents();
+    samples.resize(static_cast<std::size_t>(product<D>(extents)));
+    const grid::FieldView<const T, D> view = phi.view();
+    parallel::BoxExchange<D>(*grid.communicator(), own, window, {})
+        .template fetch<T>(view.at(first), view.strides, samples.data(), c_strides<D>(extents));
+  }
 };
 
 }  // namespace
 
 template <class T, int D>
 void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, double limit, grid::Field<T, D>& out) {
-  if (kind == CurvatureKind::columns) grid::require_one_block(phi.grid(), "the curvature from columns of heights");
   require(out.layout().same_place(phi.layout()), "out must have the samples of phi");
   require_finite(phi, "phi");
   const grid::FieldView<const T, D> from = phi.view();
   const grid::FieldView<T, D> to = out.view();
   const double scale = 1.0 / phi.grid().spacing();
   const bool at_surface = kind != CurvatureKind::level;
-  const Columns<T, D> columns(from);
+  std::optional<ColumnWindow<T, D>> window;
+  if (kind == CurvatureKind::columns && phi.grid().block().cut()) window.emplace(phi);
+  const Columns<T, D> columns =
+      window ? Columns<T, D>(window->samples.data(), window->begin, window->end) : Columns<T, D>(from);
   grid::parallel_rows<D>(from.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const Coord<D> c = grid::row_start<D>(from.extents, r);

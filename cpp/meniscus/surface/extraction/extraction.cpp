@@ -2,7 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/surface/extraction/cut_cases.hpp"
+#include "meniscus/surface/extraction/element_writers.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace meniscus::surface {
 namespace {
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
+using extraction_detail::z;
 
 /// Runs a kernel that counts bits: the copy for AVX2 has the instruction for that, and wider registers add nothing.
 template <class F>
@@ -39,12 +39,21 @@ struct SurfaceExtraction<T, D>::Counter {
 
 template <class T, int D>
 SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
-    : lattice_(phi), options_(options), signs_(phi, lattice_, workspace) {
+    : lattice_(phi, workspace), options_(options), signs_(phi, lattice_, workspace) {
   for (std::size_t d = 0; d < D; ++d)
     capped_[d] = lattice_.closes(static_cast<int>(d)) ? options.close_periods : options.close_sides;
+  if (phi.grid().block().cut()) {
+    weld_blocks(*phi.grid().communicator());
+  } else {
+    row_start_ = workspace.take<Index>(2 * (signs_.rows() + 1));
+    first_ = workspace.take<std::int32_t>(signs_.rows() * signs_.words());
+    count();
+  }
+}
+
+template <class T, int D>
+void SurfaceExtraction<T, D>::count() {
   const Index rows = signs_.rows();
-  row_start_ = workspace.take<Index>(2 * (rows + 1));
-  first_ = workspace.take<std::int32_t>(rows * signs_.words());
   Index* const v = row_start_.data();
   Index* const e = v + rows + 1;
   parallel_for(0, rows, rows_per_piece(signs_), [&](Index begin, Index end) {
@@ -73,11 +82,33 @@ SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const E
 template <class T, int D>
 auto SurfaceExtraction<T, D>::row(Index number, const Coord<D>& at) const -> Row {
   Row result{number, at, false};
-  for (std::size_t d = 0; d < D - 1; ++d) {
-    const bool on_side = at[d] == 0 || at[d] == signs_.extents()[d] - 1;
-    result.on_capped_side = result.on_capped_side || (on_side && capped_[d]);
+  for (int d = 0; d < D - 1; ++d) {
+    const bool on_side = lattice_.at_lower(d, at[z(d)]) || lattice_.at_upper(d, at[z(d)]);
+    result.on_capped_side = result.on_capped_side || (on_side && capped_[z(d)]);
   }
   return result;
+}
+
+template <class T, int D>
+bool SurfaceExtraction<T, D>::owns(const Row& row) const {
+  for (int d = 0; d < D - 1; ++d) {
+    const Index i = row.at[z(d)];
+    if (i < lattice_.first_cell(d) || (i == signs_.extents()[z(d)] - 1 && !lattice_.at_upper(d, i))) return false;
+  }
+  return true;
+}
+
+template <class T, int D>
+MENISCUS_INLINE std::uint64_t SurfaceExtraction<T, D>::own_cells(Index w) const {
+  const std::uint64_t all = signs_.has_next(w);
+  return w == 0 && lattice_.first_cell(D - 1) == 1 ? all & ~std::uint64_t{1} : all;
+}
+
+template <class T, int D>
+MENISCUS_INLINE std::uint64_t SurfaceExtraction<T, D>::own_starts(Index w) const {
+  const Index last = signs_.extents()[D - 1] - 1;
+  const bool ends = last >> 6 == w && lattice_.at_upper(D - 1, last);
+  return own_cells(w) | (ends ? std::uint64_t{1} << (last & 63) : 0);
 }
 
 template <class T, int D>
@@ -97,9 +128,9 @@ MENISCUS_INLINE std::uint64_t SurfaceExtraction<T, D>::starts(const Row& row, In
   }
   if (row.on_capped_side) return own;
   if (!capped_[D - 1]) return 0;
-  std::uint64_t ends = w == 0 ? 1 : 0;
+  std::uint64_t ends = w == 0 && lattice_.at_lower(D - 1, 0) ? 1 : 0;
   const Index last = signs_.extents()[D - 1] - 1;
-  if (last >> 6 == w) ends |= std::uint64_t{1} << (last & 63);
+  if (last >> 6 == w && lattice_.at_upper(D - 1, last)) ends |= std::uint64_t{1} << (last & 63);
   return own & ends;
 }
 
@@ -125,20 +156,22 @@ template <class Visitor>
 MENISCUS_INLINE void SurfaceExtraction<T, D>::visit(const Row& here, Visitor&& visitor) const {
   const Coord<D>& n = signs_.extents();
   const Coord<D>& at = here.at;
-  const auto at_side = [&](std::size_t d) { return capped_[d] && (at[d] == 0 || at[d] == n[d] - 1); };
+  const auto at_lower = [&](int d) { return lattice_.at_lower(d, at[z(d)]); };
+  const auto at_side = [&](int d) { return capped_[z(d)] && (at_lower(d) || lattice_.at_upper(d, at[z(d)])); };
   if constexpr (D == 3) {
     if (at[0] + 1 < n[0] && at[1] + 1 < n[1]) visit_cubes(here, visitor);
-    if (at_side(0) && at[1] + 1 < n[1]) visit_squares(here, neighbour(here, 1), 1, 2, at[0] == 0, visitor);
-    if (at_side(1) && at[0] + 1 < n[0]) visit_squares(here, neighbour(here, 0), 0, 2, at[1] != 0, visitor);
+    if (at_side(0) && at[1] + 1 < n[1]) visit_squares(here, neighbour(here, 1), 1, 2, at_lower(0), visitor);
+    if (at_side(1) && at[0] + 1 < n[0]) visit_squares(here, neighbour(here, 0), 0, 2, !at_lower(1), visitor);
   } else {
     if (at[0] + 1 < n[0]) {
       const Row next = neighbour(here, 0);
       visit_squares(here, next, 0, 1, false, visitor);
       if (capped_[1])
-        for (const Index k : {Index{0}, n[1] - 1}) visitor.side(here, k, next, k, 0, k != 0);
+        for (const Index k : {Index{0}, n[1] - 1})
+          if (lattice_.at_lower(1, k) || lattice_.at_upper(1, k)) visitor.side(here, k, next, k, 0, k != 0);
     }
     if (at_side(0))
-      for (Index k = 0; k + 1 < n[1]; ++k) visitor.side(here, k, here, k + 1, 1, at[0] == 0);
+      for (Index k = lattice_.first_cell(1); k + 1 < n[1]; ++k) visitor.side(here, k, here, k + 1, 1, at_lower(0));
   }
 }
 
@@ -158,7 +191,7 @@ MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_cubes(const Row& here, Visit
       some |= s[i] | s[i + 4];
       all &= s[i] & s[i + 4];
     }
-    for_each_bit(some & ~all & signs_.has_next(w), [&](int bit) {
+    for_each_bit(some & ~all & own_cells(w), [&](int bit) {
       unsigned mask = 0;
       for (std::size_t i = 0; i < 8; ++i) mask |= static_cast<unsigned>(s[i] >> bit & 1) << i;
       visitor.cube(rows, 64 * w + bit, mask);
@@ -166,6 +199,7 @@ MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_cubes(const Row& here, Visit
   }
   if (!capped_[2]) return;
   for (const Index k : {Index{0}, signs_.extents()[2] - 1}) {
+    if (!lattice_.at_lower(2, k) && !lattice_.at_upper(2, k)) continue;
     unsigned mask = 0;
     for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(signs_.inside(rows[i].number, k)) << i;
     if (mask) visitor.square({&rows[0], &rows[1], &rows[2], &rows[3]}, {k, k, k, k}, 0, 1, mask, k == 0);
@@ -182,7 +216,7 @@ MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_squares(const Row& low, cons
                                          signs_.next(high.number, w)};
     std::uint64_t shown = s[0] | s[1] | s[2] | s[3];
     if (D == 2) shown &= ~(s[0] & s[1] & s[2] & s[3]);
-    for_each_bit(shown & signs_.has_next(w), [&](int bit) {
+    for_each_bit(shown & own_cells(w), [&](int bit) {
       unsigned mask = 0;
       for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(s[i] >> bit & 1) << i;
       const Index k = 64 * w + bit;
@@ -192,58 +226,6 @@ MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_squares(const Row& low, cons
 }
 
 template <class T, int D>
-struct SurfaceExtraction<T, D>::Writer {
-  const SurfaceExtraction* self;
-  std::int32_t* out;
-
-  void cube(const std::array<Row, 4>& rows, Index k, unsigned mask) {
-    const CubeCase& c = cube_cases()[mask];
-    std::array<std::int32_t, 12> v;
-    for (int i = 0; i < c.edge_count; ++i) {
-      const CubeEdge& e = cube_edges[z(c.edges[z(i)])];
-      v[z(i)] = self->vertex(rows[z(e.corner & 3)], e.axis, k + (e.corner >> 2));
-    }
-    for (int t = 0; t < c.triangle_count; ++t)
-      for (const std::int8_t p : c.triangles[z(t)]) *out++ = v[z(p)];
-  }
-
-  void square(const std::array<const Row*, 4>& rows, const std::array<Index, 4>& k, int u, int v, unsigned mask, bool reversed) {
-    const SquareCase& c = square_cases()[mask];
-    const auto crossing_on = [&](int edge) {
-      constexpr std::array<int, 4> lower{0, 1, 2, 0};
-      const std::size_t corner = z(lower[z(edge)]);
-      return self->vertex(*rows[corner], edge % 2 == 0 ? u : v, k[corner]);
-    };
-    if constexpr (D == 2) {
-      for (int i = 0; i < c.segment_count; ++i)
-        for (const std::int8_t edge : c.segments[z(i)]) *out++ = crossing_on(edge);
-    } else {
-      for (int i = 0; i < c.triangle_count; ++i) {
-        std::array<std::int32_t, 3> t;
-        for (std::size_t a = 0; a < 3; ++a) {
-          const int code = c.triangles[z(i)][a];
-          t[a] = code < 4 ? self->vertex(*rows[z(code)], D, k[z(code)]) : crossing_on(code - 4);
-        }
-        if (reversed) std::swap(t[1], t[2]);
-        out = std::copy(t.begin(), t.end(), out);
-      }
-    }
-  }
-
-  /// The inside of one edge on a side of a 2-D domain; `backward` says whether the domain's boundary is followed from the upper
-  /// end to the lower one.
-  void side(const Row& low, Index k, const Row& high, Index l, int axis, bool backward) {
-    const bool a = self->signs_.inside(low.number, k);
-    const bool b = self->signs_.inside(high.number, l);
-    if (!a && !b) return;
-    const std::int32_t first = a ? self->vertex(low, D, k) : self->vertex(low, axis, k);
-    const std::int32_t second = b ? self->vertex(high, D, l) : self->vertex(low, axis, k);
-    *out++ = backward ? second : first;
-    *out++ = backward ? first : second;
-  }
-};
-
-template <class T, int D>
 double SurfaceExtraction<T, D>::fraction(const Coord<D>& at, int axis) const {
   Coord<D> c = at;
   const double a = lattice_.value(c);
@@ -251,8 +233,8 @@ double SurfaceExtraction<T, D>::fraction(const Coord<D>& at, int axis) const {
   const double b = lattice_.value(c);
   // Four samples at equal distances; those on the sides of a cell lattice are nearer.
   const Index from = lattice_.on_nodes() ? 0 : 1;
-  const Index end = signs_.extents()[z(axis)] - from;
-  if (!options_.cubic || at[z(axis)] - 1 < from || at[z(axis)] + 2 >= end) return crossing(a, b);
+  const Index end = lattice_.last(axis) + 1 - from, start = lattice_.global(axis, at[z(axis)]);
+  if (!options_.cubic || start - 1 < from || start + 2 >= end) return crossing(a, b);
   std::array<double, 4> v{0.0, a, b, 0.0};
   ++c[z(axis)];
   v[3] = lattice_.value(c);
@@ -268,8 +250,8 @@ Vec<double, D> SurfaceExtraction<T, D>::gradient(const Coord<D>& at) const {
   for (int d = 0; d < D; ++d) {
     Coord<D> low = at;
     Coord<D> high = at;
-    low[z(d)] = std::max<Index>(at[z(d)] - 1, 0);
-    high[z(d)] = std::min(at[z(d)] + 1, signs_.extents()[z(d)] - 1);
+    low[z(d)] -= lattice_.at_lower(d, at[z(d)]) ? 0 : 1;
+    high[z(d)] += lattice_.at_upper(d, at[z(d)]) ? 0 : 1;
     g[d] =
         (lattice_.value(high) - lattice_.value(low)) / (lattice_.coordinate(d, high[z(d)]) - lattice_.coordinate(d, low[z(d)]));
   }
@@ -277,15 +259,12 @@ Vec<double, D> SurfaceExtraction<T, D>::gradient(const Coord<D>& at) const {
 }
 
 template <class T, int D>
-void SurfaceExtraction<T, D>::write_vertices(const Row& row, Index start, double* positions, double* normals) const {
+template <class Put>
+void SurfaceExtraction<T, D>::for_each_vertex(const Row& row, bool with_normals, Put&& put) const {
   Coord<D> at = row.at;
-  const auto put = [](double* to, Index n, const Vec<double, D>& x) {
-    for (int d = 0; d < D; ++d) to[n * D + d] = x[d];
-  };
-  for (Index w = 0; w < signs_.words(); ++w) {
-    first_.data()[row.number * signs_.words() + w] = static_cast<std::int32_t>(start);
+  for (Index w = 0; w < signs_.words(); ++w)
     for (int group = 0; group <= D; ++group)
-      for_each_bit(starts(row, w, group), [&](int bit) {
+      for_each_bit(starts(row, w, group) & own_starts(w), [&](int bit) {
         at[D - 1] = 64 * w + bit;
         Vec<double, D> x;
         Vec<double, D> normal = Vec<double, D>::Zero();
@@ -293,7 +272,7 @@ void SurfaceExtraction<T, D>::write_vertices(const Row& row, Index start, double
         if (group < D) {
           const double t = fraction(at, group);
           x[group] += t * lattice_.step(group, at[z(group)]);
-          if (normals) {
+          if (with_normals) {
             Coord<D> next = at;
             ++next[z(group)];
             normal = (1.0 - t) * gradient(at) + t * gradient(next);
@@ -303,23 +282,65 @@ void SurfaceExtraction<T, D>::write_vertices(const Row& row, Index start, double
             else
               normal = Vec<double, D>::Unit(group) * (signs_.inside(row.number, at[D - 1]) ? 1.0 : -1.0);
           }
-        } else if (normals) {
+        } else if (with_normals) {
           for (int d = 0; d < D; ++d)
             if (capped_[z(d)]) {
-              if (at[z(d)] == 0) normal[d] = -1.0;
-              if (at[z(d)] == signs_.extents()[z(d)] - 1) normal[d] = 1.0;
+              if (lattice_.at_lower(d, at[z(d)])) normal[d] = -1.0;
+              if (lattice_.at_upper(d, at[z(d)])) normal[d] = 1.0;
             }
           normal.normalize();
         }
-        put(positions, start, x);
-        if (normals) put(normals, start, normal);
-        ++start;
+        put(w, group, at[D - 1], x, normal);
       });
+}
+
+/// Number of a row in the lattice of the domain.
+template <class T, int D>
+std::uint64_t SurfaceExtraction<T, D>::row_key(const Row& row) const {
+  std::uint64_t n = 0;
+  for (int d = 0; d < D - 1; ++d)
+    n = n * static_cast<std::uint64_t>(lattice_.last(d) + 1) + static_cast<std::uint64_t>(lattice_.global(d, row.at[z(d)]));
+  return n;
+}
+
+/// The order in which the vertices of one block are numbered: by row, word of 64 samples, group and sample.
+template <class T, int D>
+std::uint64_t SurfaceExtraction<T, D>::vertex_key(const Row& row, int group, Index k) const {
+  const auto words = static_cast<std::uint64_t>(lattice_.last(D - 1) / 64 + 1);
+  const auto at = static_cast<std::uint64_t>(lattice_.global(D - 1, k));
+  return ((row_key(row) * words + at / 64) * (D + 1) + static_cast<std::uint64_t>(group)) * 64 + at % 64;
+}
+
+template <class T, int D>
+void SurfaceExtraction<T, D>::weld_blocks(parallel::Communicator& communicator) {
+  std::vector<WeldedVertex<D>> vertices;
+  std::vector<WeldedElement<D>> elements;
+  for (Index r = 0; r < signs_.rows(); ++r) {
+    const Row here = row(r, lattice_row<D>(signs_.extents(), r));
+    if (!owns(here)) continue;
+    for_each_vertex(here, true, [&](Index, int group, Index k, const Vec<double, D>& x, const Vec<double, D>& normal) {
+      WeldedVertex<D>& v = vertices.emplace_back();
+      v.key = vertex_key(here, group, k);
+      std::copy_n(x.data(), D, v.position.begin());
+      std::copy_n(normal.data(), D, v.normal.begin());
+    });
+    visit(here, Writer<Keys>{this, Keys{this, &elements}});
   }
+  welded_ = weld<D>(communicator, vertices, elements);
+  vertices_ = static_cast<Index>(welded_->vertices.size());
+  elements_ = static_cast<Index>(welded_->elements.size());
 }
 
 template <class T, int D>
 void SurfaceExtraction<T, D>::fill(double* positions, std::int32_t* elements, double* normals) const {
+  if (welded_) {
+    for (const WeldedVertex<D>& v : welded_->vertices) {
+      positions = std::copy(v.position.begin(), v.position.end(), positions);
+      if (normals) normals = std::copy(v.normal.begin(), v.normal.end(), normals);
+    }
+    for (const auto& e : welded_->elements) elements = std::copy(e.begin(), e.end(), elements);
+    return;
+  }
   const Index rows = signs_.rows();
   const Index* const v = row_start_.data();
   const Index* const e = v + rows + 1;
@@ -331,10 +352,20 @@ void SurfaceExtraction<T, D>::fill(double* positions, std::int32_t* elements, do
     });
   };
   for_rows([&](Index r, const Row& here) {
-    if (v[r + 1] > v[r]) write_vertices(here, v[r], positions, normals);
+    std::int32_t* const first = first_.data() + r * signs_.words();
+    Index start = v[r];
+    Index word = 0;
+    if (v[r + 1] > start)
+      for_each_vertex(here, normals != nullptr, [&](Index w, int, Index, const Vec<double, D>& x, const Vec<double, D>& normal) {
+        for (; word <= w; ++word) first[word] = static_cast<std::int32_t>(start);
+        std::copy_n(x.data(), D, positions + start * D);
+        if (normals) std::copy_n(normal.data(), D, normals + start * D);
+        ++start;
+      });
+    for (; word < signs_.words(); ++word) first[word] = static_cast<std::int32_t>(start);
   });
   for_rows([&](Index r, const Row& here) {
-    if (e[r + 1] > e[r]) visit(here, Writer{this, elements + D * e[r]});
+    if (e[r + 1] > e[r]) visit(here, Writer<Numbers>{this, Numbers{this, elements + D * e[r]}});
   });
 }
 

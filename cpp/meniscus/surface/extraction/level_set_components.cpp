@@ -3,9 +3,13 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
+#include "meniscus/surface/extraction/cell_sums.hpp"
+#include "meniscus/surface/extraction/component_joining.hpp"
 #include "meniscus/surface/extraction/cut_cell.hpp"
+#include "meniscus/surface/extraction/lattice_labels.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -150,13 +154,13 @@ class Runs {
       Index q = r;
       if (at[z(d)] > lattice_.first(d))
         q = r - signs_.stride(d);
-      else if (lattice_.closes(d))
+      else if (lattice_.closes_in_block(d))
         q = r + (lattice_.end(d) - 1 - at[z(d)]) * signs_.stride(d);
       if (q != r && chosen(q)) join_rows(r, q, unite_runs);
     }
     const Index begin = start_.data()[r];
     const Index end = start_.data()[r + 1];
-    if (lattice_.closes(D - 1) && chosen(r) && end - begin > 1 && has(r, lattice_.first(D - 1)) &&
+    if (lattice_.closes_in_block(D - 1) && chosen(r) && end - begin > 1 && has(r, lattice_.first(D - 1)) &&
         has(r, lattice_.end(D - 1) - 1))
       unite_runs(begin, end - 1);
   }
@@ -234,35 +238,20 @@ class Runs {
   Workspace::Lease<std::int32_t> parent_;
 };
 
-/// The label of a sample of the lattice: of the first sample of the field that it is made of and that is on the same side.
-template <class T, int D>
-class LatticeLabels {
- public:
-  LatticeLabels(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, const std::int32_t* labels)
-      : lattice_(lattice), labels_(labels), strides_(c_strides<D>(phi.extents())) {}
-
-  std::int32_t at(const Coord<D>& c, bool inside) const {
-    std::array<std::array<Index, 2>, D> from;
-    for (int d = 0; d < D; ++d) from[z(d)] = lattice_.sources(d, c[z(d)]);
-    for (unsigned i = 0; i < 1U << D; ++i) {
-      Index k = 0;
-      for (unsigned d = 0; d < D; ++d) k += from[d][i >> d & 1] * strides_[d];
-      if ((labels_[k] > 0) == inside) return labels_[k];
-    }
-    return 0;
-  }
-
- private:
-  const LevelSetLattice<T, D>& lattice_;
-  const std::int32_t* labels_;
-  Coord<D> strides_;
-};
+/// Collective: adds the sums of the other blocks.
+void add_of_all_blocks(parallel::Communicator& communicator, CellSum* sums, Index count) {
+  if (communicator.size() == 1 || count == 0) return;
+  std::vector<CellSum> all(static_cast<std::size_t>(count * communicator.size()));
+  communicator.gather(sums, static_cast<std::size_t>(count) * sizeof(CellSum), all.data());
+  std::fill_n(sums, count, CellSum());
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % static_cast<std::size_t>(count)].add(all[i]);
+}
 
 }  // namespace
 
 template <class T, int D>
 ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace) {
-  const LevelSetLattice<T, D> lattice(phi);
+  const LevelSetLattice<T, D> lattice(phi, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
   const Coord<D> strides = c_strides<D>(phi.extents());
   ComponentCounts counts;
@@ -270,11 +259,13 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
     Runs<T, D> runs(lattice, signs, true, workspace);
     counts.inside = runs.number();
     runs.template write<false>(labels, strides, 1);
+    counts.inside = join_components<D>(phi.layout(), labels, counts.inside, 1, workspace);
   }
   if (both) {
     Runs<T, D> runs(lattice, signs, false, workspace);
     counts.outside = runs.number();
     runs.template write<true>(labels, strides, -1);
+    counts.outside = join_components<D>(phi.layout(), labels, counts.outside, -1, workspace);
   }
   // Copies of nodes on shared sides follow their owners.
   phi.layout().copies().exchange(labels);
@@ -284,31 +275,29 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
 template <class T, int D>
 void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
                        double* outside, Workspace& workspace) {
-  const LevelSetLattice<T, D> lattice(phi);
+  const LevelSetLattice<T, D> lattice(phi, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
-  const LatticeLabels<T, D> label(phi, lattice, labels);
+  const LatticeLabels<T, D> label(phi.layout(), lattice, labels, workspace);
   const Index parts = counts.inside + counts.outside;
   const bool both = counts.outside > 0;
-  std::fill_n(inside, counts.inside, 0.0);
-  if (both) std::fill_n(outside, counts.outside, 0.0);
-  // Each piece of the loop has its own sums; their number depends on the level set alone.
-  const Index pieces = std::clamp<Index>((Index{1} << 20) / std::max<Index>(parts, 1), 1, 64);
+  // Each piece of the loop has its own sums.
+  const Index pieces = std::clamp<Index>((Index{1} << 19) / std::max<Index>(parts, 1), 1, 64);
   const Index chunk = std::max<Index>(1, (signs.rows() + pieces - 1) / pieces);
-  const Workspace::Lease<double> sums = workspace.take<double>(pieces * parts);
-  std::fill_n(sums.data(), pieces * parts, 0.0);
+  const Workspace::Lease<CellSum> sums = workspace.take<CellSum>(pieces * parts);
+  std::fill_n(sums.data(), pieces * parts, CellSum());
   parallel_for(0, signs.rows(), chunk, [&](Index begin, Index end) {
-    double* const sum = sums.data() + begin / chunk * parts;
+    CellSum* const sum = sums.data() + begin / chunk * parts;
     const auto add = [&](std::int32_t l, double volume) {
-      if (l > 0) sum[l - 1] += volume;
-      if (l < 0) sum[counts.inside - l - 1] += volume;
+      if (l > 0) sum[l - 1].add(volume);
+      if (l < 0) sum[counts.inside - l - 1].add(volume);
     };
     for (Index r = begin; r < end; ++r) {
       Coord<D> c = lattice_row<D>(signs.extents(), r);
       bool cells = true;
       double across = 1;
       for (int d = 0; d < D - 1; ++d) {
-        cells = cells && c[z(d)] + 1 < signs.extents()[z(d)];
-        if (cells) across *= lattice.step(d, c[z(d)]);
+        cells = cells && c[z(d)] >= lattice.first_cell(d) && c[z(d)] + 1 < signs.extents()[z(d)];
+        if (cells) across *= lattice.step_in_cells(d, c[z(d)]);
       }
       if (!cells) continue;
       const auto corner = [&](unsigned i) {
@@ -323,7 +312,7 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
           if (!belongs(i)) continue;
           const Coord<D> at = corner(i);
           bool own = true;
-          for (int d = 0; d < D; ++d) own = own && at[z(d)] >= lattice.first(d) && at[z(d)] < lattice.end(d);
+          for (int d = 0; d < D; ++d) own = own && lattice.is_sample(d, at[z(d)]);
           if (own) return label.at(at, in);
           if (found == 0) found = label.at(at, in);
         }
@@ -341,13 +330,14 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
           some |= a | b;
           all &= a & b;
         }
-        const std::uint64_t cubes = signs.has_next(w);
+        std::uint64_t cubes = signs.has_next(w);
+        if (w == 0 && lattice.first_cell(D - 1) == 1) cubes &= ~std::uint64_t{1};
         const auto whole = [&](std::uint64_t bits, bool in) {
           while (bits) {
             const int first = std::countr_zero(bits);
             const int count = std::countr_one(bits >> first);
             double length = 0;
-            for (int k = first; k < first + count; ++k) length += lattice.step(D - 1, 64 * w + k);
+            for (int k = first; k < first + count; ++k) length += lattice.step_in_cells(D - 1, 64 * w + k);
             c[D - 1] = 64 * w + first;
             add(label_of([](unsigned) { return true; }, in), across * length);
             if (first + count == 64) break;
@@ -359,7 +349,7 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
         for_each_bit(some & ~all & cubes, [&](int bit) {
           c[D - 1] = 64 * w + bit;
           const CutCell<D> cut = cut_cell_at<T, D>(lattice, c);
-          const double volume = across * lattice.step(D - 1, c[D - 1]);
+          const double volume = across * lattice.step_in_cells(D - 1, c[D - 1]);
           for (int p = 0; p < cut.pieces; ++p)
             add(label_of([&](unsigned i) { return cut.corner_piece[i] == p; }, true), volume * cut.fraction[z(p)]);
           if (!both) return;
@@ -372,11 +362,12 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
       }
     }
   });
-  for (Index p = 0; p < pieces; ++p) {
-    const double* const sum = sums.data() + p * parts;
-    for (Index i = 0; i < counts.inside; ++i) inside[i] += sum[i];
-    for (Index i = 0; i < counts.outside; ++i) outside[i] += sum[counts.inside + i];
-  }
+  for (Index p = 1; p < pieces; ++p)
+    for (Index i = 0; i < parts; ++i) sums.data()[i].add(sums.data()[p * parts + i]);
+  add_of_all_blocks(*phi.grid().communicator(), sums.data(), parts);
+  const double cell = std::pow(phi.grid().spacing(), D);
+  for (Index i = 0; i < counts.inside; ++i) inside[i] = cell * sums.data()[i].value();
+  for (Index i = 0; i < counts.outside; ++i) outside[i] = cell * sums.data()[counts.inside + i].value();
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \

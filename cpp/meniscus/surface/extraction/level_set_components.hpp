@@ -1,7 +1,8 @@
 /// Connected components of the inside of a level set (and of its outside), with their volumes.
 ///
 /// Samples with a common face are connected; so are the two ends of a period. Rows are cut into runs of equal sign, and runs that
-/// touch are united in parallel. In any order of unions, the root of a part is its first run.
+/// touch are united in parallel. In any order of unions, the root of a part is its first run. Parts that go through several
+/// blocks of a domain are joined then (join_components), and volumes are added in fixed point, so that blocks do not matter.
 ///
 /// Source: He, Chao and Suzuki 2008, "A run-based two-scan labeling algorithm"; union by compare-and-swap as in Anderson and Woll
 /// 1991.
@@ -16,8 +17,8 @@ struct ComponentCounts {
   Index outside = 0;  ///< 0 unless asked for
 };
 
-/// Writes a label for every sample (in the order of the field, without ghosts): 1, 2, ... inside, numbered by their first sample;
-/// outside 0, or -1, -2, ... with `both`. Throws InvalidArgument for samples that are not finite.
+/// Collective, as all of this. Writes a label for every sample (in the order of the field, without ghosts): 1, 2, ... inside,
+/// numbered by their first sample; outside 0, or -1, -2, ... with `both`. Throws InvalidArgument for samples that are not finite.
 template <class T, int D>
 ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
 

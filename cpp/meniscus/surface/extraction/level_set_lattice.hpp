@@ -3,10 +3,15 @@
 /// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
 /// that of the nearest sample, as for a scalar beyond a wall; where an axis closes it is the mean of the first and the last, so
 /// that both ends agree in every bit.
+///
+/// In a domain cut into blocks a lattice has the samples of the own block and, where those are on cells, the nearest ones of the
+/// blocks beside it in the place of the sides.
 #pragma once
 
+#include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/rows.hpp"
 #include "meniscus/surface/redistancing/zero_crossings.hpp"
 
 #include <algorithm>
@@ -16,9 +21,13 @@ namespace meniscus::surface {
 template <class T, int D>
 class LevelSetLattice {
  public:
-  explicit LevelSetLattice(const grid::Field<T, D>& phi)
-      : view_(phi.view()), grid_(&phi.grid()), stagger_(phi.stagger()), spacing_(phi.grid().spacing()) {
-    grid::require_one_block(phi.grid(), "extraction and measures of level sets");
+  /// Collective where the grid is cut: takes a copy of the samples, with those of other blocks around them.
+  LevelSetLattice(const grid::Field<T, D>& phi, Workspace& workspace)
+      : view_(phi.view()),
+        grid_(&phi.grid()),
+        stagger_(phi.stagger()),
+        spacing_(phi.grid().spacing()),
+        cut_(phi.grid().block().cut()) {
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       on_nodes_ = phi.stagger().on_side[a] == 1;
@@ -26,26 +35,50 @@ class LevelSetLattice {
       origin_[a] = phi.grid().origin()[d];
       first_[a] = on_nodes_ ? phi.layout().halo.first_owned(d) : 1;
       end_[a] = on_nodes_ ? extents_[a] : extents_[a] - 1;
+      last_[a] = phi.grid().shape()[a] + (on_nodes_ ? 0 : 1);
     }
+    if (!cut_) return;
+    samples_ = workspace.take<T>(phi.layout().storage_size());
+    grid::copy_owned(phi.layout(), phi.storage().data(), samples_.data());
+    phi.layout().halo.exchange(samples_.data());
+    view_ = phi.layout().template view<const T>(samples_.data());
   }
 
   /// Samples per axis; at least 2.
   const Coord<D>& extents() const { return extents_; }
-  /// Whether the first sample of an axis follows the last.
-  bool closes(int d) const { return grid_->shared(d, 0); }
+  /// Whether the first sample of an axis follows the last, in the domain and in the block.
+  bool closes(int d) const { return grid_->periodic()[static_cast<std::size_t>(d)]; }
+  bool closes_in_block(int d) const { return closes(d) && !grid_->block().cut(d); }
   bool on_nodes() const { return on_nodes_; }
+
+  /// Index in the lattice of the whole domain, and the last one there.
+  Index global(int d, Index i) const { return grid_->first_cell()[static_cast<std::size_t>(d)] + i; }
+  Index last(int d) const { return last_[static_cast<std::size_t>(d)]; }
+  /// Whether sample i lies on a side of the domain (or where an axis closes).
+  bool at_lower(int d, Index i) const { return global(d, i) == 0; }
+  bool at_upper(int d, Index i) const { return global(d, i) == last(d); }
+  /// The first sample from which cells of the lattice are the block's own.
+  Index first_cell(int d) const { return on_nodes_ || at_lower(d, 0) ? 0 : 1; }
+  /// Whether sample i is one of the field, of any block, and not made of others.
+  bool is_sample(int d, Index i) const { return on_nodes_ || !(at_lower(d, i) || at_upper(d, i)); }
 
   /// m.
   double coordinate(int d, Index i) const {
     const auto a = static_cast<std::size_t>(d);
-    if (on_nodes_) return origin_[a] + spacing_ * static_cast<double>(i);
-    const double half = i == 0 ? 0.5 : i == extents_[a] - 1 ? -0.5 : 0.0;
-    return origin_[a] + spacing_ * (static_cast<double>(i) - 0.5 + half);
+    const Index at = global(d, i);
+    if (on_nodes_) return origin_[a] + spacing_ * static_cast<double>(at);
+    const double half = at == 0 ? 0.5 : at == last_[a] ? -0.5 : 0.0;
+    return origin_[a] + spacing_ * (static_cast<double>(at) - 0.5 + half);
   }
-  /// From sample i to the next one, m.
-  double step(int d, Index i) const {
-    return !on_nodes_ && (i == 0 || i == extents_[static_cast<std::size_t>(d)] - 2) ? 0.5 * spacing_ : spacing_;
+  /// The lower and the upper side of the domain, m.
+  double bottom(int d) const { return origin_[static_cast<std::size_t>(d)]; }
+  double top(int d) const {
+    const double n = static_cast<double>(last_[static_cast<std::size_t>(d)]);
+    return bottom(d) + spacing_ * (on_nodes_ ? n : (n - 0.5) - 0.5);
   }
+  /// From sample i to the next one, m, and in cells.
+  double step(int d, Index i) const { return step_in_cells(d, i) * spacing_; }
+  double step_in_cells(int d, Index i) const { return !on_nodes_ && (at_lower(d, i) || at_upper(d, i + 1)) ? 0.5 : 1.0; }
 
   /// Samples first(d) to end(d) - 1 are the field's own, in its order.
   Index first(int d) const { return first_[static_cast<std::size_t>(d)]; }
@@ -99,12 +132,12 @@ class LevelSetLattice {
   /// The two samples of the field along axis d whose mean is sample i (often the same one).
   std::array<Index, 2> sources(int d, Index i) const {
     if (on_nodes_) {
-      const Index j = grid::image_of_sample(*grid_, stagger_, d, i);
+      const Index j = cut_ ? i : grid::image_of_sample(*grid_, stagger_, d, i);
       return {j, j};
     }
     const Index n = view_.extents[static_cast<std::size_t>(d)];
-    if (i == 0) return {0, grid::nearest_cell(*grid_, d, -1)};
-    if (i == n + 1) return {grid::nearest_cell(*grid_, d, n), n - 1};
+    if (at_lower(d, i)) return {0, grid::nearest_cell(*grid_, d, -1)};
+    if (at_upper(d, i)) return {grid::nearest_cell(*grid_, d, n), n - 1};
     return {i - 1, i - 1};
   }
 
@@ -129,8 +162,11 @@ class LevelSetLattice {
   const grid::Grid<D>* grid_;
   grid::Stagger<D> stagger_;
   double spacing_;
+  bool cut_;
   bool on_nodes_ = true;
+  Workspace::Lease<T> samples_;  ///< of a block, with ghosts
   Coord<D> extents_{};
+  Coord<D> last_{};
   Coord<D> first_{};
   Coord<D> end_{};
   std::array<double, D> origin_{};

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/surface/extraction/cut_cell.hpp"
 #include "meniscus/surface/extraction/sign_bits.hpp"
 
@@ -32,11 +33,48 @@ MENISCUS_INLINE Corners corners_of(const SignBits<D>& signs, Index r, Index w) {
   return c;
 }
 
-template <int D>
-bool starts_cells(const SignBits<D>& signs, const Coord<D>& at) {
-  for (std::size_t d = 0; d < D - 1; ++d)
-    if (at[d] + 1 == signs.extents()[d]) return false;
+/// Whether cells of the block begin in a row.
+template <class T, int D>
+bool starts_cells(const LevelSetLattice<T, D>& lattice, const Coord<D>& at) {
+  for (int d = 0; d < D - 1; ++d)
+    if (at[z(d)] < lattice.first_cell(d) || at[z(d)] + 1 == lattice.extents()[z(d)]) return false;
   return true;
+}
+
+/// Terms of a volume and of an area, which are added in any order.
+class MeasureTerms {
+ public:
+  void add(double volume, double area) {
+    volume_[z(count_)] = volume;
+    area_[z(count_)] = area;
+    if (++count_ == lanes) flush();
+  }
+  struct Sums {
+    numerics::BinnedSum volume, area;
+  };
+  Sums total() {
+    flush();
+    return {volumes_.total(), areas_.total()};
+  }
+
+ private:
+  static constexpr int lanes = 16;
+  void flush() {
+    volumes_.add(volume_.data(), count_);
+    areas_.add(area_.data(), count_);
+    count_ = 0;
+  }
+
+  std::array<double, lanes> volume_{}, area_{};
+  int count_ = 0;
+  numerics::BinnedLanes<lanes> volumes_, areas_;
+};
+
+/// The samples of word w from which cells of the block begin along the last axis.
+template <class T, int D>
+MENISCUS_INLINE std::uint64_t starts_of_cells(const LevelSetLattice<T, D>& lattice, const SignBits<D>& signs, Index w) {
+  const std::uint64_t all = signs.has_next(w);
+  return w == 0 && lattice.first_cell(D - 1) == 1 ? all & ~std::uint64_t{1} : all;
 }
 
 /// Corners of a cell of the grid by means of the samples on cells around them.
@@ -47,8 +85,9 @@ double corner_mean(const LevelSetLattice<T, D>& lattice, const Coord<D>& node) {
     Coord<D> c = node;
     for (unsigned d = 0; d < D; ++d) {
       // A corner on a side has its own sample there.
-      const Index last = lattice.extents()[d] - 2;
-      c[d] = node[d] == 0 ? 0 : node[d] == last ? last + 1 : node[d] + (i >> d & 1);
+      const auto axis = static_cast<int>(d);
+      const Index low = node[d], high = low + 1;
+      c[d] = lattice.at_lower(axis, low) ? low : lattice.at_upper(axis, high) || i >> d & 1 ? high : low;
     }
     sum += lattice.value(c);
   }
@@ -143,44 +182,53 @@ double inside_of_side(const LevelSetLattice<T, D>& lattice, const SignBits<D>& s
 
 template <class T, int D>
 LevelSetMeasure measure_level_set(const grid::Field<T, D>& phi, Workspace& workspace) {
-  const LevelSetLattice<T, D> lattice(phi);
+  const LevelSetLattice<T, D> lattice(phi, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
   const Index last = signs.extents()[D - 1] - 1;
-  const double height = lattice.coordinate(D - 1, last) - lattice.coordinate(D - 1, 0);
-  const auto add = [](LevelSetMeasure a, LevelSetMeasure b) { return LevelSetMeasure{a.volume + b.volume, a.area + b.area}; };
-  return parallel_reduce<LevelSetMeasure>(
+  const bool at_upper_side = lattice.at_upper(D - 1, last);
+  const double bottom = lattice.bottom(D - 1), height = lattice.top(D - 1) - bottom;
+  using Sums = MeasureTerms::Sums;
+  const Sums sums = parallel_reduce<Sums>(
       0, signs.rows(), rows_per_piece(signs), {},
       [&](Index begin, Index end) {
-        LevelSetMeasure sum;
+        MeasureTerms terms;
         simd_dispatch([&] {
           for (Index r = begin; r < end; ++r) {
             Coord<D> c = lattice_row<D>(signs.extents(), r);
-            if (!starts_cells<D>(signs, c)) continue;
+            if (!starts_cells<T, D>(lattice, c)) continue;
             std::array<double, D> step;
             for (int d = 0; d < D; ++d) step[z(d)] = lattice.step(d, c[z(d)]);
-            double flux = 0;
             for (Index w = 0; w < signs.words(); ++w) {
               const Corners corners = corners_of<D>(signs, r, w);
-              for_each_bit(corners.some & ~corners.all & signs.has_next(w), [&](int bit) {
+              for_each_bit(corners.some & ~corners.all & starts_of_cells(lattice, signs, w), [&](int bit) {
                 c[D - 1] = 64 * w + bit;
                 step[D - 1] = lattice.step(D - 1, c[D - 1]);
-                const double base = lattice.coordinate(D - 1, c[D - 1]) - lattice.coordinate(D - 1, 0);
-                add_surface(lattice.corners(c), step, base, flux, sum.area);
+                double flux = 0, area = 0;
+                add_surface(lattice.corners(c), step, lattice.coordinate(D - 1, c[D - 1]) - bottom, flux, area);
+                terms.add(flux, area);
               });
             }
+            if (!at_upper_side) continue;
             c[D - 1] = last;
-            sum.volume += flux + height * inside_of_side<T, D>(lattice, signs, r, c);
+            terms.add(height * inside_of_side<T, D>(lattice, signs, r, c), 0.0);
           }
         });
-        return sum;
+        return terms.total();
       },
-      add);
+      [](Sums a, const Sums& b) {
+        a.volume.add(b.volume);
+        a.area.add(b.area);
+        return a;
+      });
+  std::array<numerics::BinnedSum, 2> all{sums.volume, sums.area};
+  parallel::global_sums(*phi.grid().communicator(), all.data(), 2);
+  return {all[0].value(), all[1].value()};
 }
 
 template <class T, int D>
 void volume_fractions(const grid::Field<T, D>& phi, grid::Field<T, D>& out, Workspace& workspace) {
   require(phi.grid() == out.grid() && out.stagger() == grid::Stagger<D>::cell(), "out must be on the cells of the grid of phi");
-  const LevelSetLattice<T, D> lattice(phi);
+  const LevelSetLattice<T, D> lattice(phi, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
   const bool on_nodes = lattice.on_nodes();
   const grid::FieldView<T, D> to = out.view();

@@ -11,7 +11,7 @@ struct LevelSetMeasure {
   double area = 0;    ///< of the surface without the sides of the domain, m^(D - 1)
 };
 
-/// Throws InvalidArgument for samples that are not finite.
+/// Collective; sums do not depend on the blocks of the domain. Throws InvalidArgument for samples that are not finite.
 template <class T, int D>
 LevelSetMeasure measure_level_set(const grid::Field<T, D>& phi, Workspace& workspace);
 

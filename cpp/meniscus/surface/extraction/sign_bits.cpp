@@ -1,7 +1,9 @@
 #include "meniscus/surface/extraction/sign_bits.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -89,7 +91,10 @@ SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>&
     }
     if (!fine) finite.store(false, std::memory_order_relaxed);
   });
-  if (!finite) require_finite(phi, "phi");
+  if (parallel::global_any(*phi.grid().communicator(), !finite)) {
+    require_finite(phi, "phi");
+    require(false, "phi must be finite, but a sample of another block is not");
+  }
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                               \

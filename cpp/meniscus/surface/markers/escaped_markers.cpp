@@ -3,9 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/particle_numbering.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
+#include "meniscus/surface/markers/particle_order.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +26,12 @@ struct Leaving {
   Workspace::Lease<T> position, velocity, radius;
   Transfer transfer;
 
-  Leaving(const MarkerColumns<T, D>& m, const std::uint8_t* reasons, Reason reason, Index n, double fixed_radius,
+  /// Collective. In the order of cells and ids, so that new ids do not depend on how markers came.
+  Leaving(grid::ParticleSet& markers, const std::uint8_t* reasons, Reason reason, double fixed_radius,
           grid::MacField<T, D>& flow, double time, Workspace& workspace) {
+    const MarkerColumns<T, D> m(markers);
     const auto list = list_indices(
-        n,
+        markers.size(),
         [&](Index begin, Index end, auto&& take) {
           for (Index i = begin; i < end; ++i)
             if (reasons[i] == reason) take(i);
@@ -36,22 +41,26 @@ struct Leaving {
     position = workspace.take<T>(size * D);
     velocity = workspace.take<T>(size * D);
     radius = workspace.take<T>(size);
-    for (Index k = 0; k < size; ++k) {
-      std::copy_n(m.position + list.index[k] * D, D, position.data() + k * D);
-      radius.data()[k] = fixed_radius > 0.0 ? static_cast<T>(fixed_radius) : m.radius[list.index[k]];
-      transfer.volume += ball_volume<D>(static_cast<double>(radius.data()[k]));
+    numerics::BinnedSum volume;
+    Index k = 0;
+    for (const PlacedParticle& p : ordered_by_cell<T, D>(flow.grid(), markers, list.index, size)) {
+      std::copy_n(m.position + p.index * D, D, position.data() + k * D);
+      radius.data()[k] = fixed_radius > 0.0 ? static_cast<T>(fixed_radius) : m.radius[p.index];
+      volume.add(ball_volume<D>(static_cast<double>(radius.data()[k++])));
     }
-    transfer.count = size;
+    transfer = transfer_of_all(*flow.grid().communicator(), size, volume);
     grid::sample_points(flow, position.data(), size, time, velocity.data());
   }
 
-  void append_to(grid::ParticleSet* target) const {
-    if (!target || size == 0) return;
+  /// Collective.
+  void append_to(grid::ParticleSet* target, const grid::Grid<D>& grid) const {
+    if (!target || transfer.count == 0) return;
     const Index first = target->append(size);
     const SprayColumns<T, D> s(*target);
     std::copy_n(position.data(), size * D, s.position + first * D);
     std::copy_n(velocity.data(), size * D, s.velocity + first * D);
     std::copy_n(radius.data(), size, s.radius + first);
+    if (grid.block().cut()) grid::number_new_particles<D>(*target, first, grid);
   }
 };
 
@@ -61,7 +70,6 @@ template <class T, int D>
 Removal remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, const EscapeRules& rules,
                        grid::MacField<T, D>& velocity, grid::ParticleSet* spray, grid::ParticleSet* bubbles, double time,
                        Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "removal of escaped marker particles");
   require(std::isfinite(rules.distance) && rules.distance > 0.0, "distance must be positive and finite, got ", rules.distance);
   require(std::isfinite(rules.removed_radius) && rules.removed_radius >= 0.0, "radius must not be negative, got ",
           rules.removed_radius);
@@ -97,9 +105,10 @@ Removal remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, const
       [](Index a, Index b) { return a + b; });
 
   Removal info;
-  if (going > 0) {
+  const bool any_going = parallel::global_any(*phi.grid().communicator(), going > 0);
+  if (any_going) {
     const auto leaving = [&](Reason reason, double radius) {
-      return Leaving<T, D>(m, reasons.data(), reason, n, radius, velocity, time, workspace);
+      return Leaving<T, D>(markers, reasons.data(), reason, radius, velocity, time, workspace);
     };
     const auto drops = leaving(escaped_inside, rules.removed_radius);
     const auto air = leaving(escaped_outside, rules.removed_radius);
@@ -107,8 +116,8 @@ Removal remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, const
     info.inside = drops.transfer;
     info.outside = {air.transfer.count + deep.count, air.transfer.volume + deep.volume};
     const NoInterrupts commit;
-    drops.append_to(spray);
-    air.append_to(bubbles);
+    drops.append_to(spray, phi.grid());
+    air.append_to(bubbles, phi.grid());
   }
   const NoInterrupts commit;
   if (rules.far_radii) set_radii<T, D>(values.data(), markers, phi.grid().spacing(), *rules.far_radii, RadiusOf::far);

@@ -4,7 +4,9 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/particle_boundary.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
@@ -34,7 +36,17 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
   parallel_for(0, band.size, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) *view.at(index_of<D>(band.index[i], strides)) = values.data()[i];
   });
-  return band.size;
+  if (!phi.grid().block().cut()) return band.size;
+  // Samples on the side between two blocks count once.
+  Index carried = 0;
+  for (Index i = 0; i < band.size; ++i) {
+    const Coord<D> c = index_of<D>(band.index[i], strides);
+    bool copy = false;
+    for (std::size_t d = 0; d < D; ++d)
+      copy |= c[d] == 0 && phi.stagger().on_side[d] == 1 && phi.grid().first_cell()[d] > 0;
+    carried += !copy;
+  }
+  return parallel::global_sum(*phi.grid().communicator(), carried);
 }
 
 template <class T, int D>
@@ -56,7 +68,7 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
     solid->levelset().fill_ghosts(time);
     boundary.solid = &solid->levelset();
   }
-  const grid::FateCounts counts = grid::apply_particle_boundary(velocity.grid(), boundary, moved.data(), n, fates.data());
+  grid::FateCounts counts = grid::apply_particle_boundary(velocity.grid(), boundary, moved.data(), n, fates.data());
   const auto removed = workspace.take<std::uint8_t>(n);
   grid::flag_lost(fates.data(), n, true, removed.data());
   const NoInterrupts commit;
@@ -65,6 +77,10 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
     for (Index i = 0; i < n; ++i)
       if (fates.data()[i] == grid::ParticleFate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
   if (counts.left + counts.in_solid > 0) particles.remove(removed.data(), workspace);
+  if (!velocity.grid().block().cut()) return counts;
+  grid::migrate_particles<D>(particles, velocity.grid(), workspace);
+  for (Index* count : {&counts.pushed, &counts.in_solid, &counts.left})
+    *count = parallel::global_sum(*velocity.grid().communicator(), *count);
   return counts;
 }
 

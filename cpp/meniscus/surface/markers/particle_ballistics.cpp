@@ -2,7 +2,10 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/within_reach.hpp"
 #include "meniscus/grid/particles/particle_boundary.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 
 #include <cmath>
@@ -23,11 +26,24 @@ class Flight {
  public:
   using V = Vec<double, D>;
 
-  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::SolidBoundary<T, D>* solid)
-      : grid_(grid), sides_(grid, options.open), options_(options) {
-    if (solid) solid_.emplace(solid->levelset());
+  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::SolidBoundary<T, D>* solid, double time)
+      : grid_(grid), sides_(grid, options.open), options_(options), boundary_(solid) {
+    if (solid) solid_.emplace(solid->levelset(), &far_, time);
     if (solid && solid->velocity())
-      for (int d = 0; d < D; ++d) solid_velocity_[static_cast<std::size_t>(d)].emplace(solid->velocity()->component(d));
+      for (int d = 0; d < D; ++d) {
+        const auto a = static_cast<std::size_t>(d);
+        solid_velocity_[a].emplace(solid->velocity()->component(d), &far_velocity_[a], time);
+      }
+  }
+
+  /// Collective: obtains what other blocks know of the solid, up to `width` samples beyond this one.
+  void look_farther(Index width) {
+    far_.samples.fetch(boundary_->levelset().layout(), boundary_->levelset().storage().data(), width);
+    if (!boundary_->velocity()) return;
+    for (int d = 0; d < D; ++d) {
+      const grid::Field<T, D>& c = boundary_->velocity()->component(d);
+      far_velocity_[static_cast<std::size_t>(d)].samples.fetch(c.layout(), c.storage().data(), width);
+    }
   }
 
   Fate run(V& x, V& v, double dt) const {
@@ -173,6 +189,9 @@ class Flight {
   const grid::Grid<D>& grid_;
   grid::DomainSides<D> sides_;
   const FlightOptions<D>& options_;
+  const grid::SolidBoundary<T, D>* boundary_;
+  grid::FarValues<D> far_;
+  std::array<grid::FarValues<D>, D> far_velocity_;
   std::optional<grid::FieldProbe<double, D>> solid_;
   std::array<std::optional<grid::FieldProbe<T, D>>, D> solid_velocity_;
 };
@@ -182,7 +201,6 @@ class Flight {
 template <class T, int D>
 SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
                           grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
-  grid::require_one_block(grid, "ballistic motion of spray");
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
@@ -193,40 +211,48 @@ SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particle
   const Index n = particles.size();
   if (solid) solid->levelset().fill_ghosts(time);
   if (solid && solid->velocity()) solid->velocity()->fill_ghosts(time);
-  const Flight<T, D> flight(grid, options, solid);
+  Flight<T, D> flight(grid, options, solid, time);
   const auto positions = workspace.take<T>(n * D);
   const auto velocities = workspace.take<T>(n * D);
   const auto fates = workspace.take<std::uint8_t>(n);
-  parallel_for(0, n, 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      Vec<double, D> x = Eigen::Map<const Vec<T, D>>(s.position + i * D).template cast<double>();
-      Vec<double, D> v = Eigen::Map<const Vec<T, D>>(s.velocity + i * D).template cast<double>();
-      std::uint8_t fate = flight.run(x, v, dt);
-      Eigen::Map<Vec<T, D>> to(positions.data() + i * D);
-      to = x.template cast<T>();
-      if (fate <= touched && flight.inside(to.template cast<double>())) {
-        // Rounding has put it in, by less than the gap.
-        fate = flight.push_out(to) ? touched : in_solid;
-      }
-      fates.data()[i] = fate;
-      Eigen::Map<Vec<T, D>>(velocities.data() + i * D) = v.template cast<T>();
-    }
-  });
-  SprayFlight info;
+  grid::within_reach<D>(
+      grid, n, 256, workspace,
+      [&](Index i) {
+        Vec<double, D> x = Eigen::Map<const Vec<T, D>>(s.position + i * D).template cast<double>();
+        Vec<double, D> v = Eigen::Map<const Vec<T, D>>(s.velocity + i * D).template cast<double>();
+        std::uint8_t fate = flight.run(x, v, dt);
+        Eigen::Map<Vec<T, D>> to(positions.data() + i * D);
+        to = x.template cast<T>();
+        if (fate <= touched && flight.inside(to.template cast<double>())) {
+          // Rounding has put it in, by less than the gap.
+          fate = flight.push_out(to) ? touched : in_solid;
+        }
+        fates.data()[i] = fate;
+        Eigen::Map<Vec<T, D>>(velocities.data() + i * D) = v.template cast<T>();
+      },
+      [&](Index width) { flight.look_farther(width); });
+  std::array<Index, 3> counts{};
+  std::array<numerics::BinnedSum, 2> volumes;
   const auto removed = workspace.take<std::uint8_t>(n);
   for (Index i = 0; i < n; ++i) {
     const std::uint8_t fate = fates.data()[i];
     removed.data()[i] = fate >= left;
-    info.hits += fate == touched;
+    counts[2] += fate == touched;
     if (fate < left) continue;
-    const double volume = ball_volume<D>(static_cast<double>(s.radius[i]));
-    (fate == left ? info.left : info.in_solid) += 1;
-    (fate == left ? info.left_volume : info.in_solid_volume) += volume;
+    const auto which = static_cast<std::size_t>(fate == left ? 0 : 1);
+    ++counts[which];
+    volumes[which].add(ball_volume<D>(static_cast<double>(s.radius[i])));
   }
+  const Index gone = counts[0] + counts[1];
+  parallel::Communicator& communicator = *grid.communicator();
+  for (Index& count : counts) count = parallel::global_sum(communicator, count);
+  parallel::global_sums(communicator, volumes.data(), 2);
+  const SprayFlight info{counts[0], volumes[0].value(), counts[1], volumes[1].value(), counts[2]};
   const NoInterrupts commit;
   std::copy_n(positions.data(), n * D, s.position);
   std::copy_n(velocities.data(), n * D, s.velocity);
-  if (info.left + info.in_solid > 0) particles.remove(removed.data(), workspace);
+  if (gone > 0) particles.remove(removed.data(), workspace);
+  if (grid.block().cut()) grid::migrate_particles<D>(particles, grid, workspace);
   return info;
 }
 

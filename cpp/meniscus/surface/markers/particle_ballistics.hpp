@@ -27,7 +27,7 @@ struct SprayFlight {
 /// to contact, in steps bounded by the distance to the solid, so that nothing is missed however fast they are; at a contact the
 /// velocity across the surface, relative to it, stops (or is reflected) and the rest of the step slides along it without
 /// friction. Particles that the solid has moved over are pushed out of it. `solid` may be null. Nothing is changed if anything is
-/// thrown.
+/// thrown. Collective: particles end in the block in which they lie, however far they have flown, and the report is that of all.
 template <class T, int D>
 SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
                           grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace);

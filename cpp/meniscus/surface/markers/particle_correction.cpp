@@ -4,12 +4,16 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
+#include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/box_exchange.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <atomic>
 #include <cmath>
+#include <optional>
 
 namespace meniscus::surface {
 namespace {
@@ -25,7 +29,8 @@ void improve(T& target, T value, Better&& better) {
   }
 }
 
-/// Calls body(offset of the sample from the owned origin, distance to it) for the owned samples around x.
+/// Calls body(offset of the sample from the owned origin, distance to it) for the samples of the domain around x, those of other
+/// blocks in ghosts.
 template <class T, int D, class Body>
 MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, const Coord<D>& strides, const T* x, Body&& body) {
   using Stencil = grid::MultilinearStencil<double, D>;
@@ -38,12 +43,58 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
       const auto axis = static_cast<std::size_t>(d);
       const double away = around.upper[axis] - ((q >> d) & 1);
       square += away * away;
+      if (layout.grid.block().cut(d) && layout.grid.periodic()[axis]) {
+        sample[axis] -= layout.grid.first_cell()[axis];
+        continue;
+      }
       sample[axis] = grid::image_of_sample(layout.grid, layout.stagger, d, sample[axis]);
       owned = owned && sample[axis] >= 0;
+      sample[axis] -= layout.grid.first_cell()[axis];
     }
     if (owned) body(dot<D>(sample, strides), layout.grid.spacing() * std::sqrt(square));
   }
 }
+
+/// Extremes at the samples of a block and at those of other blocks that its particles reach.
+template <class T, int D>
+class SharedExtremes {
+ public:
+  explicit SharedExtremes(const grid::FieldLayout<D>& layout) : layout_(layout) {
+    const Coord<D> samples = layout.stagger.extents(layout.grid.shape());
+    parallel::IndexBox<D> window;
+    Coord<D> period{};
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const Index first = layout.grid.first_cell()[a];
+      const bool periodic = layout.grid.periodic()[a];
+      own_.begin[a] = window.begin[a] = first + layout.halo.first_owned(d);
+      own_.end[a] = window.end[a] = first + layout.extents()[a];
+      if (periodic) period[a] = layout.grid.shape()[a];
+      if (!layout.grid.block().cut(d)) continue;
+      window.begin[a] = periodic ? own_.begin[a] - 1 : std::max<Index>(own_.begin[a] - 1, 0);
+      window.end[a] = periodic ? own_.end[a] + 1 : std::min(own_.end[a] + 1, samples[a]);
+    }
+    for (std::size_t d = 0; d < D; ++d) begin_[d] = window.begin[d] - layout.grid.first_cell()[d];
+    exchange_.emplace(*layout.grid.communicator(), own_, window, period, true);
+  }
+
+  /// Collective: what better(theirs, own) prefers of the values of other blocks becomes the own value.
+  template <class Better>
+  void take_best(T* origin, const Coord<D>& strides, Better&& better) {
+    Coord<D> own = begin_;
+    for (int d = 0; d < D; ++d) own[static_cast<std::size_t>(d)] = layout_.halo.first_owned(d);
+    T* const first = origin + dot<D>(own, strides);
+    exchange_->template give_back<T>(origin + dot<D>(begin_, strides), strides, strides, [&](Index sample, T value) {
+      if (better(value, first[sample])) first[sample] = value;
+    });
+  }
+
+ private:
+  const grid::FieldLayout<D>& layout_;
+  parallel::IndexBox<D> own_;
+  Coord<D> begin_;  ///< of the window, in the block
+  std::optional<parallel::BoxExchange<D>> exchange_;
+};
 
 }  // namespace
 
@@ -52,7 +103,6 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
                                 Workspace& workspace) {
   require(std::isfinite(escape_distance) && escape_distance >= -1.0, "escape_distance must be a number from -1, got ",
           escape_distance);
-  grid::require_one_block(phi.grid(), "correction by marker particles");
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
@@ -84,17 +134,28 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
       }
     });
   };
+  const bool cut = phi.grid().block().cut();
+  if (cut)
+    for (const auto* block : {&upper_block, &lower_block})
+      std::copy_n(phi.storage().data(), layout.storage_size(), block->data());
   each([&](Index, Index offset, double) {
     std::atomic_ref<T>(upper[offset]).store(view.origin[offset], Shared::relaxed);
     std::atomic_ref<T>(lower[offset]).store(view.origin[offset], Shared::relaxed);
   });
+  const auto higher = [](T a, T b) { return a > b; };
+  const auto deeper = [](T a, T b) { return a < b; };
   each([&](Index i, Index offset, double distance) {
     const T inside = static_cast<T>(static_cast<double>(markers.radius[i]) - distance);
     if (markers.sign[i] > 0)
-      improve(upper[offset], inside, [](T a, T b) { return a > b; });
+      improve(upper[offset], inside, higher);
     else
-      improve(lower[offset], -inside, [](T a, T b) { return a < b; });
+      improve(lower[offset], -inside, deeper);
   });
+  if (cut) {
+    SharedExtremes<T, D> shared(layout);
+    shared.take_best(upper, view.strides, higher);
+    shared.take_best(lower, view.strides, deeper);
+  }
   info.inside = parallel_reduce(
       0, escaped.size, 16384, Index{0},
       [&](Index begin, Index end) {
@@ -104,8 +165,20 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
       },
       [](Index a, Index b) { return a + b; });
   info.outside = escaped.size - info.inside;
+  for (Index* count : {&info.inside, &info.outside}) *count = parallel::global_sum(*phi.grid().communicator(), *count);
 
   const NoInterrupts commit;
+  if (cut) {
+    grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const Index row = dot<D>(grid::row_start<D>(view.extents, r), view.strides);
+        for (Index i = row; i < row + view.extents[D - 1]; ++i)
+          view.origin[i] = std::abs(upper[i]) <= std::abs(lower[i]) ? upper[i] : lower[i];
+      }
+    });
+    layout.halo.exchange(phi.storage().data());
+    return info;
+  }
   // Several particles may write to a sample, all of them the same.
   each([&](Index, Index offset, double) {
     const T high = upper[offset];

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 
 #include <cmath>
@@ -11,12 +12,12 @@
 namespace meniscus::surface {
 namespace {
 
-/// Removes the particles for which wanted(i, phi at their place) holds. Calls before(flags, phi at their places) before they go.
+/// Collective. Removes the particles for which wanted(i, phi at their place) holds; returns how many in all blocks. Calls
+/// before(flags, phi at their places) before they go.
 template <class T, int D, class Wanted, class Before>
 Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double time, Workspace& workspace, Wanted&& wanted,
                    Before&& before) {
   const Index n = particles.size();
-  if (n == 0) return 0;
   const auto values = workspace.take<T>(n);
   grid::sample_points(phi, grid::particle_positions<T, D>(particles), n, grid::Interpolation::linear, time, values.data());
   const auto flags = workspace.take<std::uint8_t>(n);
@@ -25,20 +26,11 @@ Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double 
   });
   const NoInterrupts commit;
   before(flags.data(), std::as_const(values).data());
-  return particles.remove(flags.data(), workspace);
+  const Index removed = n > 0 ? particles.remove(flags.data(), workspace) : 0;
+  return parallel::global_sum(*phi.grid().communicator(), removed);
 }
 
 constexpr auto nothing = [](const std::uint8_t*, const auto*) {};
-
-/// The volume of the balls of flagged particles, as if no others were there.
-template <class T, int D>
-double flagged_volume(const T* radius, const std::uint8_t* flags, Index n, Workspace& workspace) {
-  const auto radii = workspace.take<T>(n);
-  Index count = 0;
-  for (Index i = 0; i < n; ++i)
-    if (flags[i]) radii.data()[count++] = radius[i];
-  return total_volume<T, D>(radii.data(), count);
-}
 
 }  // namespace
 
@@ -66,13 +58,18 @@ Index remove_markers_in(grid::Field<T, D>& region, grid::ParticleSet& markers, i
 template <class T, int D>
 Transfer remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
   const SprayColumns<T, D> s(spray);
-  Transfer result;
-  result.count = remove_where(
+  Index count = 0;
+  numerics::BinnedSum volume;
+  remove_where(
       region, spray, 0.0, workspace, [](Index, T value) { return value <= 0; },
       [&](const std::uint8_t* flags, const T*) {
-        result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace);
+        for (Index i = 0; i < spray.size(); ++i) {
+          if (!flags[i]) continue;
+          ++count;
+          volume.add(ball_volume<D>(static_cast<double>(s.radius[i])));
+        }
       });
-  return result;
+  return transfer_of_all(*region.grid().communicator(), count, volume);
 }
 
 template <class T, int D>

@@ -4,9 +4,12 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/blocks/within_reach.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/cell_numbering.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -25,8 +28,8 @@ constexpr int attraction_steps = 15;
 template <class T, int D>
 class Seeder {
  public:
-  Seeder(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
-         const SeedingOptions& options, double time, Workspace& workspace)
+  Seeder(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid, const SeedingOptions& options,
+         double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
         solid_(solid),
@@ -35,12 +38,15 @@ class Seeder {
         workspace_(workspace),
         grid_(phi.grid()),
         sides_(grid_),
-        strides_(c_strides<D>(grid_.shape())),
-        cells_(product<D>(grid_.shape())),
-        probe_(phi) {}
+        strides_(c_strides<D>(grid_.local_shape())),
+        cells_(product<D>(grid_.local_shape())),
+        probe_(phi, &far_, time) {
+    if (solid) solid_probe_.emplace(solid->levelset(), &far_solid_, time);
+  }
 
   Seeding run() {
     particles_.sort_by_cell(grid_, workspace_);
+    require_own_particles();
     values_ = workspace_.take<T>(particles_.size());
     grid::sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), grid::Interpolation::linear, time_,
                         values_.data());
@@ -52,10 +58,35 @@ class Seeder {
     const NoInterrupts whole;
     remove_useless();
     add_missing();
+    // New ones may have been attracted into cells of other blocks.
+    if (grid_.block().cut()) grid::migrate_particles<D>(particles_, grid_, workspace_);
+    parallel::Communicator& communicator = *grid_.communicator();
+    for (Index* count : {&info_.added, &info_.surplus, &info_.out_of_band, &info_.failed})
+      *count = parallel::global_sum(communicator, *count);
     return info_;
   }
 
  private:
+  void require_own_particles() const {
+    if (!grid_.block().cut()) return;
+    bool own = true;
+    for (const Index key : particles_.cell_runs().keys)
+      own = own && grid::in_block<D>(grid_, index_of<D>(key, c_strides<D>(grid_.shape())));
+    require(!parallel::global_any(*grid_.communicator(), !own), "a marker lies outside of the block that has it");
+  }
+
+  /// Cell of the block from its linear index in the domain, and back.
+  Coord<D> local_cell(Index key) const {
+    Coord<D> c = index_of<D>(key, c_strides<D>(grid_.shape()));
+    for (std::size_t d = 0; d < D; ++d) c[d] -= grid_.first_cell()[d];
+    return c;
+  }
+  Index domain_index(Index cell) const {
+    Coord<D> c = index_of<D>(cell, strides_);
+    for (std::size_t d = 0; d < D; ++d) c[d] += grid_.first_cell()[d];
+    return grid::cell_index<D>(grid_, c);
+  }
+
   bool escaped(const MarkerColumns<T, D>& m, Index i) const {
     return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape_distance) * m.radius[i];
   }
@@ -63,13 +94,42 @@ class Seeder {
   void exclude_cells_of_escaped() {
     const MarkerColumns<T, D> m(particles_);
     const grid::CellRuns& runs = particles_.cell_runs();
+    const bool cut = grid_.block().cut();
+    // With ghosts, to tell other blocks.
+    std::optional<grid::FieldLayout<D>> layout;
+    Workspace::Lease<std::uint8_t> shared;
+    grid::FieldView<std::uint8_t, D> told;
+    if (cut) {
+      layout.emplace(grid_, grid::Stagger<D>::cell(), std::array<grid::GhostRule, 2 * D>{});
+      shared = workspace_.take<std::uint8_t>(layout->storage_size());
+      std::fill_n(shared.data(), layout->storage_size(), std::uint8_t{0});
+      told = layout->view(shared.data());
+    }
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
       for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
         bool any = false;
         for (Index i = runs.starts[r]; i < runs.starts[r + 1] && !any; ++i) any = escaped(m, i);
-        if (any) spare_around(index_of<D>(runs.keys[r], strides_));
+        if (!any) continue;
+        const Coord<D> cell = local_cell(runs.keys[r]);
+        spare_around(cell);
+        if (cut) *told.at(cell) = 1;
       }
     });
+    if (!cut) return;
+    layout->halo.exchange(shared.data());
+    Coord<D> begin{}, extents = grid_.local_shape();
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      if (!grid_.block().cut(d)) continue;
+      begin[axis] = grid_.shared(d, 0) ? -1 : 0;
+      extents[axis] += (grid_.shared(d, 1) ? 1 : 0) - begin[axis];
+    }
+    const Coord<D> strides = c_strides<D>(extents);
+    for (Index i = 0; i < product<D>(extents); ++i) {
+      Coord<D> cell = index_of<D>(i, strides);
+      for (std::size_t d = 0; d < D; ++d) cell[d] += begin[d];
+      if (*told.at(cell)) spare_around(cell);
+    }
   }
 
   void spare_around(const Coord<D>& cell) {
@@ -80,8 +140,8 @@ class Seeder {
       bool inside = true;
       for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
         const auto axis = static_cast<std::size_t>(d);
-        const Index i = grid::image_of_cell(grid_, d, cell[axis] + rest % 3 - 1);
-        inside = inside && i >= 0;
+        const Index i = grid_.block().image(d, cell[axis] + rest % 3 - 1).value_or(-1);
+        inside = inside && i >= 0 && i < grid_.local_shape()[axis];
         offset += i * strides_[axis];
       }
       if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[offset]).store(1, std::memory_order::relaxed);
@@ -133,9 +193,11 @@ class Seeder {
     parallel_for(0, 2 * cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(counts_.data() + begin, counts_.data() + end, 0); });
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
-      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r)
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
+        const Index cell = dot<D>(local_cell(runs.keys[r]), strides_);
         for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
-          if (flags.data()[i] == keep) ++counts_.data()[2 * runs.keys[r] + (m.sign[i] > 0)];
+          if (flags.data()[i] == keep) ++counts_.data()[2 * cell + (m.sign[i] > 0)];
+      }
     });
     particles_.remove(flags.data(), workspace_);
   }
@@ -187,21 +249,31 @@ class Seeder {
     });
     for (Index k = 0; k < cells.size; ++k) starts.data()[k + 1] += starts.data()[k];
     const Index added = starts.data()[cells.size];
-    if (added == 0) return;
+    parallel::Communicator& communicator = *grid_.communicator();
+    if (parallel::global_sum(communicator, added) == 0) return;
     const Index first = particles_.append(added);
+    if (grid_.block().cut()) {
+      std::vector<Index> keys(static_cast<std::size_t>(cells.size));
+      for (Index k = 0; k < cells.size; ++k) keys[static_cast<std::size_t>(k)] = domain_index(cells.index[k]);
+      grid::number_by_cells(particles_, first, keys, {starts.data(), keys.size() + 1}, communicator);
+    }
     const MarkerColumns<T, D> m(particles_);
     const auto flags = workspace_.take<std::uint8_t>(first + added);
     std::fill_n(flags.data(), first, std::uint8_t{0});
-    parallel_for(0, cells.size, 16, [&](Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) {
-        const Index cell = cells.index[k];
-        const auto lacks = missing(cell);
-        Index i = first + starts.data()[k];
-        for (std::size_t side = 0; side < 2; ++side)
-          for (Index j = 0; j < lacks[side]; ++j, ++i)
-            flags.data()[i] = !place(cell, side == 1, static_cast<std::uint32_t>(j), m, i);
-      }
-    });
+    grid::within_reach<D>(
+        grid_, cells.size, 16, workspace_,
+        [&](Index k) {
+          const Index cell = cells.index[k];
+          const auto lacks = missing(cell);
+          Index i = first + starts.data()[k];
+          for (std::size_t side = 0; side < 2; ++side)
+            for (Index j = 0; j < lacks[side]; ++j, ++i)
+              flags.data()[i] = !place(cell, side == 1, static_cast<std::uint32_t>(j), m, i);
+        },
+        [&](Index width) {
+          far_.samples.fetch(phi_.layout(), phi_.storage().data(), width);
+          if (solid_) far_solid_.samples.fetch(solid_->levelset().layout(), solid_->levelset().storage().data(), width);
+        });
     info_.failed = particles_.remove(flags.data(), workspace_);
     info_.added = added - info_.failed;
   }
@@ -210,10 +282,10 @@ class Seeder {
 
   /// Number of a cell that its random numbers are made from.
   Index key_of(Index cell) const {
-    if (!windowed()) return cell;
+    if (!windowed()) return domain_index(cell);
     const Coord<D> c = index_of<D>(cell, strides_);
     Index key = 0;
-    for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + c[d] + options_.window_low[d];
+    for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + grid_.first_cell()[d] + c[d] + options_.window_low[d];
     return key;
   }
 
@@ -230,8 +302,8 @@ class Seeder {
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       // In a window the corner of the cell comes first: where it is exact, the place does not depend on where the window begins.
-      x[d] = windowed() ? grid_.origin()[d] + h * static_cast<double>(c[axis]) + h * u[axis]
-                        : grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
+      const auto corner = static_cast<double>(grid_.first_cell()[axis] + c[axis]);
+      x[d] = windowed() ? grid_.origin()[d] + h * corner + h * u[axis] : grid_.origin()[d] + h * (corner + u[axis]);
     }
     // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
     const double least = options_.radii.smallest * h;
@@ -261,12 +333,12 @@ class Seeder {
     for (int d = 0; d < D; ++d) m.position[i * D + d] = static_cast<T>(x[d]);
     m.sign[i] = outside ? 1 : -1;
     m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.smallest * h, options_.radii.largest * h));
-    return placed && !(solid_ && solid_->value(x) <= 0.0);
+    return placed && !(solid_probe_ && solid_probe_->value(x) <= 0.0);
   }
 
   grid::Field<T, D>& phi_;
   grid::ParticleSet& particles_;
-  const grid::FieldProbe<double, D>* solid_;
+  grid::SolidBoundary<T, D>* solid_;
   const SeedingOptions& options_;
   double time_;
   Workspace& workspace_;
@@ -274,7 +346,9 @@ class Seeder {
   grid::DomainSides<D> sides_;
   Coord<D> strides_;
   Index cells_;
+  grid::FarValues<D> far_, far_solid_;
   grid::FieldProbe<T, D> probe_;
+  std::optional<grid::FieldProbe<double, D>> solid_probe_;
   Seeding info_;
   Workspace::Lease<T> values_;
   Workspace::Lease<std::uint8_t> spared_;
@@ -286,7 +360,6 @@ class Seeder {
 template <class T, int D>
 Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                        const SeedingOptions& options, double time, Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "seeding of marker particles");
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.smallest > 0.0 && options.radii.smallest <= options.radii.largest &&
               options.band > options.radii.smallest,
@@ -298,12 +371,8 @@ Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, gri
   static_cast<void>(MarkerColumns<T, D>(particles));
   require_finite(phi, "the level set");
   phi.fill_ghosts(time);
-  std::optional<grid::FieldProbe<double, D>> probe;
-  if (solid) {
-    solid->levelset().fill_ghosts(time);
-    probe.emplace(solid->levelset());
-  }
-  return Seeder<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
+  if (solid) solid->levelset().fill_ghosts(time);
+  return Seeder<T, D>(phi, particles, solid, options, time, workspace).run();
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                          \

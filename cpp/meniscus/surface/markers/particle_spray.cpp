@@ -5,34 +5,64 @@
 #include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/particles/particle_numbering.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
+#include "meniscus/surface/markers/particle_order.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace meniscus::surface {
 namespace {
 
-/// Gives half of a part of a cell that has the velocity v to both faces per axis of the cell that holds x.
+/// A particle that becomes a marker again, with what the liquid around it takes.
 template <class T, int D>
-void deposit_at(grid::MacField<T, D>& velocity, const T* x, const T* v, double part, Deposit deposit) {
-  const Coord<D> cell = grid::locate_in_domain(velocity.grid(), x).cell;
+struct Returned {
+  Index key, id;             ///< cell in the domain, by which particles are ordered
+  Coord<D> cell;             ///< counted from the first of the block
+  std::array<T, D> velocity;
+  double part;               ///< of a cell, that has the velocity
+  std::array<T, D> share{};  ///< of the difference in velocity that the liquid takes, along each axis
+};
+
+/// Whether index i of an axis is stored, with ghosts.
+template <class T, int D>
+bool stored(const grid::FieldView<T, D>& view, const Coord<D>& c) {
+  for (std::size_t d = 0; d < D; ++d)
+    if (c[d] < -grid::ghost_width || c[d] >= view.extents[d] + grid::ghost_width) return false;
+  return true;
+}
+
+/// Calls receive(value) for a face, where it is stored, and for its copy around a periodic axis that is not cut.
+template <class T, int D, class Receive>
+void for_copies(grid::MacField<T, D>& velocity, int axis, Coord<D> face, Receive&& receive) {
+  const grid::FieldView<T, D> view = velocity.component(axis).view();
+  if (!stored<T, D>(view, face)) return;
+  receive(*view.at(face));
+  const auto a = static_cast<std::size_t>(axis);
+  if (velocity.grid().block().cut(axis)) return;
+  const Index twin = grid::twin_of_sample(velocity.grid(), grid::Stagger<D>::face(axis), axis, face[a]);
+  if (twin < 0) return;
+  face[a] = twin;
+  receive(*view.at(face));
+}
+
+/// Gives half of a part of a cell that has a velocity to both faces per axis of the cell.
+template <class T, int D>
+void deposit_at(grid::MacField<T, D>& velocity, const Returned<T, D>& p, Deposit deposit) {
   for (int d = 0; d < D; ++d) {
-    const grid::FieldView<T, D> view = velocity.component(d).view();
-    const T add = static_cast<T>(0.5 * part * static_cast<double>(v[d]));
-    const T whole = deposit == Deposit::mean ? static_cast<T>(1 + 0.5 * part) : T{1};
-    const auto receive = [&](T& u) { u = (u + add) / whole; };
+    const T add = static_cast<T>(0.5 * p.part * static_cast<double>(p.velocity[static_cast<std::size_t>(d)]));
+    const T whole = deposit == Deposit::mean ? static_cast<T>(1 + 0.5 * p.part) : T{1};
     for (Index upper = 0; upper < 2; ++upper) {
-      Coord<D> face = cell;
+      Coord<D> face = p.cell;
       face[static_cast<std::size_t>(d)] += upper;
-      receive(*view.at(face));
-      // A face on a periodic side is stored on both.
-      const Index twin = grid::twin_of_sample(velocity.grid(), grid::Stagger<D>::face(d), d, face[static_cast<std::size_t>(d)]);
-      if (twin < 0) continue;
-      face[static_cast<std::size_t>(d)] = twin;
-      receive(*view.at(face));
+      for_copies<T, D>(velocity, d, face, [&](T& u) { u = (u + add) / whole; });
     }
   }
 }
@@ -60,55 +90,111 @@ double liquid_around_face(const grid::Grid<D>& grid, const grid::FieldView<const
   return volume;
 }
 
-/// Draws the velocity of the liquid around x towards v, by a part of a cell that has it. Faces without liquid lose what they are
-/// given, and so do those on the sides of the domain.
+/// Calls receive(face, liquid around it) for all faces across an axis up to one cell away from a cell that have any, and for which
+/// wanted(cell above the face) holds. Faces on the sides of the domain have none.
+template <class T, int D, class Wanted, class Receive>
+void for_each_wet_face(const grid::Grid<D>& grid, const grid::FieldView<const T, D>& phi, const Coord<D>& cell, int d,
+                       Wanted&& wanted, Receive&& receive) {
+  const auto axis = static_cast<std::size_t>(d);
+  constexpr int block = D == 2 ? 3 * 4 : 3 * 3 * 4;
+  for (int k = 0; k < block; ++k) {
+    Coord<D> below = cell, above;
+    for (int e = 0, rest = k / 4; e < D; ++e) {
+      if (e == d) continue;
+      below[static_cast<std::size_t>(e)] += rest % 3 - 1;
+      rest /= 3;
+    }
+    below[axis] += k % 4 - 2;
+    above = below;
+    ++above[axis];
+    bool within = true;
+    for (int e = 0; e < D; ++e)
+      for (Coord<D>* c : {&below, &above}) {
+        Index& i = (*c)[static_cast<std::size_t>(e)];
+        const std::optional<Index> image = grid.block().image(e, i);
+        within &= image.has_value();
+        i = image.value_or(0);
+      }
+    if (!within || !wanted(above)) continue;
+    if (*phi.at(below) > 0 && *phi.at(above) > 0) continue;
+    if (const double wet = liquid_around_face<T, D>(grid, phi, d, below, above); wet > 0) receive(above, wet);
+  }
+}
+
+/// What the liquid around a particle of the block takes, along each axis.
 template <class T, int D>
-void deposit_in_liquid(grid::MacField<T, D>& velocity, const grid::Field<T, D>& phi, const T* x, const T* v, double part) {
-  const grid::Grid<D>& grid = velocity.grid();
-  const Coord<D> cell = grid::locate_in_domain(grid, x).cell;
-  const grid::FieldView<const T, D> samples = phi.view();
+void find_shares(const grid::Field<T, D>& phi, Returned<T, D>& p) {
+  for (int d = 0; d < D; ++d) {
+    double liquid = 0;
+    for_each_wet_face<T, D>(
+        phi.grid(), phi.view(), p.cell, d, [](const Coord<D>&) { return true; },
+        [&](const Coord<D>&, double wet) { liquid += wet; });
+    if (liquid > 0) p.share[static_cast<std::size_t>(d)] = static_cast<T>(std::min(1.0, p.part / liquid));
+  }
+}
+
+/// Draws the velocity of the liquid around a particle towards its own. Faces without liquid lose what they are given, and so do
+/// those on the sides of the domain.
+template <class T, int D>
+void deposit_in_liquid(grid::MacField<T, D>& velocity, const grid::Field<T, D>& phi, const Returned<T, D>& p) {
+  const Coord<D> n = velocity.grid().local_shape();
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const grid::FieldView<T, D> view = velocity.component(d).view();
-    // Calls receive(face, liquid around it) for all faces up to one cell away that have any.
-    const auto for_each_wet_face = [&](auto&& receive) {
-      constexpr int block = D == 2 ? 3 * 4 : 3 * 3 * 4;
-      for (int k = 0; k < block; ++k) {
-        Coord<D> below = cell, above;
-        int rest = k / 4;
-        for (int e = 0; e < D; ++e) {
-          if (e == d) continue;
-          below[static_cast<std::size_t>(e)] += rest % 3 - 1;
-          rest /= 3;
-        }
-        below[axis] += k % 4 - 2;
-        above = below;
-        ++above[axis];
-        bool within = true;
-        for (int e = 0; e < D; ++e)
-          for (Coord<D>* c : {&below, &above}) {
-            Index& i = (*c)[static_cast<std::size_t>(e)];
-            i = grid::image_of_cell(grid, e, i);
-            within &= i >= 0;
-          }
-        if (!within) continue;
-        if (*samples.at(below) > 0 && *samples.at(above) > 0) continue;
-        if (const double wet = liquid_around_face<T, D>(grid, samples, d, below, above); wet > 0) receive(above, wet);
-      }
+    if (p.share[axis] == T(0)) continue;
+    // Of the particles of other blocks only what faces of this one take; the cells around these are known.
+    const auto own = [&](const Coord<D>& above) {
+      bool inside = true;
+      for (std::size_t e = 0; e < D; ++e) inside = inside && above[e] >= 0 && above[e] < n[e] + (e == axis);
+      return inside;
     };
-    double liquid = 0;
-    for_each_wet_face([&](const Coord<D>&, double wet) { liquid += wet; });
-    if (liquid == 0) continue;
-    const T share = static_cast<T>(std::min(1.0, part / liquid));
-    for_each_wet_face([&](Coord<D> face, double) {
-      T& u = *view.at(face);
-      u += share * (v[d] - u);
-      const Index twin = grid::twin_of_sample(grid, grid::Stagger<D>::face(d), d, face[axis]);
-      if (twin < 0) return;
-      face[axis] = twin;
-      *view.at(face) = u;
+    for_each_wet_face<T, D>(phi.grid(), phi.view(), p.cell, d, own, [&](const Coord<D>& face, double) {
+      for_copies<T, D>(velocity, d, face, [&](T& u) { u += p.share[axis] * (p.velocity[axis] - u); });
     });
   }
+}
+
+/// Cells beyond a block from which particles reach its faces.
+constexpr Index deposit_reach = 2;
+
+/// Collective: adds the particles of other blocks that reach this one, and orders all by cell and id.
+template <class T, int D>
+void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D>>& own) {
+  struct Sent {
+    Returned<T, D> particle;
+    Coord<D> cell;  ///< in the domain
+    int block;
+  };
+  std::vector<Sent> near;
+  for (const Returned<T, D>& p : own) {
+    bool beside_cut = false;
+    Sent s{p, p.cell, grid.block().number};
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      s.cell[a] += grid.first_cell()[a];
+      beside_cut |= grid.block().cut(d) &&
+                    (p.cell[a] < deposit_reach || p.cell[a] >= grid.local_shape()[a] - deposit_reach);
+    }
+    if (beside_cut) near.push_back(s);
+  }
+  for (Sent& s : parallel::gather_lists(*grid.communicator(), near)) {
+    if (s.block == grid.block().number) continue;
+    bool reaches = true;
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const Index n = grid.shape()[a], last = grid.local_shape()[a] + deposit_reach - 1;
+      Index i = s.cell[a] - grid.first_cell()[a];
+      if (grid.block().cut(d) && grid.periodic()[a]) {
+        if (i < -deposit_reach) i += n;
+        if (i > last) i -= n;
+      }
+      reaches = reaches && i >= -deposit_reach && i <= last;
+      s.particle.cell[a] = i;
+    }
+    if (reaches) own.push_back(s.particle);
+  }
+  std::sort(own.begin(), own.end(), [](const Returned<T, D>& a, const Returned<T, D>& b) {
+    return a.key != b.key ? a.key < b.key : a.id < b.id;
+  });
 }
 
 }  // namespace
@@ -116,7 +202,6 @@ void deposit_in_liquid(grid::MacField<T, D>& velocity, const grid::Field<T, D>& 
 template <class T, int D>
 Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
                                              double time, Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "the return of spray");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
   const SprayColumns<T, D> s(removed);
@@ -135,7 +220,6 @@ template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
                               Deposit deposit, double time, Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "reincorporation of spray");
   require(std::isfinite(scale) && scale >= 0, "scale must be finite and not negative, got ", scale);
   require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
   const SprayColumns<T, D> s(removed);
@@ -149,47 +233,83 @@ Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed
           if (flags.data()[i] != 0) take(i);
       },
       workspace);
+  const grid::Grid<D>& grid = phi.grid();
+  parallel::Communicator& communicator = *grid.communicator();
+  const bool cut = grid.block().cut();
+  const double h = grid.spacing();
+  const double cell = std::pow(h, D);
+  const std::vector<PlacedParticle> order = ordered_by_cell<T, D>(grid, removed, list.index, list.size);
+  std::vector<Returned<T, D>> returned;
+  numerics::BinnedSum volume;
+  std::array<numerics::BinnedSum, D> momentum;
+  bool outside = false;
+  for (const PlacedParticle& place : order) {
+    const Index i = place.index;
+    const double ball = ball_volume<D>(static_cast<double>(s.radius[i]));
+    volume.add(ball);
+    if (!velocity) continue;
+    Returned<T, D>& p = returned.emplace_back();
+    p.key = place.cell;
+    p.id = place.id;
+    p.cell = grid::locate_in_domain(grid, s.position + i * D).cell;
+    p.part = scale * ball / cell;
+    for (std::size_t d = 0; d < D; ++d) {
+      p.cell[d] -= grid.first_cell()[d];
+      outside |= p.cell[d] < 0 || p.cell[d] >= grid.local_shape()[d];
+      p.velocity[d] = s.velocity[i * D + static_cast<Index>(d)];
+      momentum[d].add(scale * ball * static_cast<double>(p.velocity[d]));
+    }
+    if (deposit == Deposit::liquid && !outside) find_shares(phi, p);
+  }
   Reincorporation info;
-  info.count = list.size;
-  if (list.size == 0) return info;
+  static_cast<Transfer&>(info) = transfer_of_all(communicator, list.size, volume);
+  if (info.count == 0) return info;
+  require(!parallel::global_any(communicator, outside), "a droplet lies outside of the block that has it");
+  parallel::global_sums(communicator, momentum.data(), D);
+  for (std::size_t d = 0; d < D; ++d) info.momentum[d] = momentum[d].value();
 
   const NoInterrupts commit;
-  const double h = phi.grid().spacing();
-  const double cell = std::pow(h, D);
+  if (velocity) {
+    if (cut) add_returned_of_others(grid, returned);
+    for (const Returned<T, D>& p : returned)
+      if (deposit == Deposit::liquid)
+        deposit_in_liquid(*velocity, phi, p);
+      else
+        deposit_at(*velocity, p, deposit);
+    for (int d = 0; cut && d < D; ++d) velocity->component(d).layout().halo.exchange(velocity->component(d).storage().data());
+  }
   const Index first = markers.append(list.size);
   const MarkerColumns<T, D> m(markers);
-  // In the order of the particles, for the sake of the same bits.
-  for (Index k = 0; k < list.size; ++k) {
-    const Index i = list.index[k];
-    const double volume = ball_volume<D>(static_cast<double>(s.radius[i]));
-    info.volume += volume;
-    if (velocity) {
-      for (int d = 0; d < D; ++d)
-        info.momentum[static_cast<std::size_t>(d)] += scale * volume * static_cast<double>(s.velocity[i * D + d]);
-      const T *x = s.position + i * D, *v = s.velocity + i * D;
-      if (deposit == Deposit::liquid)
-        deposit_in_liquid(*velocity, phi, x, v, scale * volume / cell);
-      else
-        deposit_at(*velocity, x, v, scale * volume / cell, deposit);
-    }
-    std::copy_n(s.position + i * D, D, m.position + (first + k) * D);
-    m.sign[first + k] = static_cast<std::int8_t>(sign);
-    m.radius[first + k] = std::clamp(s.radius[i], static_cast<T>(bounds.smallest * h), static_cast<T>(bounds.largest * h));
+  Index k = first;
+  for (const PlacedParticle& place : order) {
+    std::copy_n(s.position + place.index * D, D, m.position + k * D);
+    m.sign[k] = static_cast<std::int8_t>(sign);
+    m.radius[k++] =
+        std::clamp(s.radius[place.index], static_cast<T>(bounds.smallest * h), static_cast<T>(bounds.largest * h));
   }
+  if (cut) grid::number_new_particles<D>(markers, first, grid);
   removed.remove(flags.data(), workspace);
   return info;
 }
 
+Transfer transfer_of_all(parallel::Communicator& communicator, Index count, const numerics::BinnedSum& volume) {
+  return {parallel::global_sum(communicator, count), parallel::global_sum(communicator, volume)};
+}
+
 template <class T, int D>
-double total_volume(const T* radius, Index n) {
-  return parallel_reduce(
-      0, n, 4096, 0.0,
+double total_volume(parallel::Communicator& communicator, const T* radius, Index n) {
+  const numerics::BinnedSum sum = parallel_reduce(
+      0, n, 4096, numerics::BinnedSum(),
       [&](Index begin, Index end) {
-        double sum = 0.0;
-        for (Index i = begin; i < end; ++i) sum += ball_volume<D>(static_cast<double>(radius[i]));
-        return sum;
+        numerics::BinnedSum part;
+        for (Index i = begin; i < end; ++i) part.add(ball_volume<D>(static_cast<double>(radius[i])));
+        return part;
       },
-      [](double a, double b) { return a + b; });
+      [](numerics::BinnedSum a, const numerics::BinnedSum& b) {
+        a.add(b);
+        return a;
+      });
+  return parallel::global_sum(communicator, sum);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
@@ -197,7 +317,7 @@ double total_volume(const T* radius, Index n) {
                                                               Workspace&);                                                       \
   template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,          \
                                                const RadiusBounds&, grid::MacField<T, D>*, double, Deposit, double, Workspace&); \
-  template double total_volume<T, D>(const T*, Index);
+  template double total_volume<T, D>(parallel::Communicator&, const T*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

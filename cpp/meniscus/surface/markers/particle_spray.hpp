@@ -3,6 +3,7 @@
 /// "Coupling water and smoke to thin deformable and rigid shells", 2005).
 #pragma once
 
+#include "meniscus/numerics/sums/binned_sum.hpp"
 #include "meniscus/surface/markers/particle_radii.hpp"
 
 namespace meniscus::surface {
@@ -12,6 +13,9 @@ struct Transfer {
   Index count = 0;
   double volume = 0.0;
 };
+
+/// Collective: the same of all blocks; the sum of volumes does not depend on their order.
+Transfer transfer_of_all(parallel::Communicator& communicator, Index count, const numerics::BinnedSum& volume);
 
 /// Flags of the removed particles of a sign (spray: -1, bubbles: +1) that are back on their side: s phi(x) >= -fraction * r.
 template <class T, int D>
@@ -32,15 +36,16 @@ enum class Deposit : std::uint8_t {
 /// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
 /// each of the two faces per axis a of the cell of such a particle receives w v_a, with w = 0.5 * scale * V_ball / V_cell; the
 /// mean divides the sum by 1 + w. With `Deposit::liquid`, the faces beside liquid up to one cell away take a part
-/// scale * V_ball / V_liquid of the difference to v_a, V_liquid being the volume of liquid around them all. Nothing is changed if
-/// anything is thrown.
+/// scale * V_ball / V_liquid of the difference to v_a, V_liquid being the volume of liquid around them all. This is done one particle
+/// after the other, in the order of cells and ids. Nothing is changed if anything is thrown. Collective: particles must lie in the
+/// block that has them; those next to a cut are gathered by all blocks.
 template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
                               Deposit deposit, double time, Workspace& workspace);
 
-/// Sum of the volumes of balls with the given radii.
+/// Collective: sum of the volumes of balls with the given radii, in all blocks.
 template <class T, int D>
-double total_volume(const T* radius, Index n);
+double total_volume(parallel::Communicator& communicator, const T* radius, Index n);
 
 }  // namespace meniscus::surface

@@ -23,7 +23,8 @@ struct ExtensionCounts {
 ///
 /// `field` is on cells, nodes or faces and phi, which should be a distance function, on cells or nodes of the same grid; between
 /// its samples phi is averaged. `known` has the owned extents of the field, nonzero where it is known, and is updated. Periodic
-/// sides connect. Ghosts are not filled. When anything is thrown, field and mask are unchanged.
+/// sides connect. Ghosts are not filled. When anything is thrown, field and mask are unchanged. Collective; counts are of the
+/// whole domain.
 template <class T, int D>
 ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, std::uint8_t* known, double band,
                        ExtensionSide side, Workspace& workspace);

@@ -1,6 +1,7 @@
 #include "meniscus/surface/shapes/level_set_blend.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/blocks/within_reach.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <atomic>
@@ -55,8 +56,9 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
     faces0[static_cast<std::size_t>(d)] = velocity0->component(d).view();
     faces1[static_cast<std::size_t>(d)] = velocity1->component(d).view();
   }
-  const grid::SampleSource<T, D> from0{&phi0.layout(), phi0.view(), 0.0};
-  const grid::SampleSource<T, D> from1{&phi1.layout(), phi1.view(), 0.0};
+  std::array<grid::FarValues<D>, 2> far;
+  const grid::SampleSource<T, D> from0{&phi0.layout(), phi0.view(), 0.0, &far[0]};
+  const grid::SampleSource<T, D> from1{&phi1.layout(), phi1.view(), 0.0, &far[1]};
   const grid::FieldView<T, D> to = out.view();
   std::atomic<bool> finite{true};
   const auto displaced = [&](const grid::SampleSource<T, D>& source, const Coord<D>& c, const Vec<double, D>& cells) {
@@ -64,27 +66,33 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
     for (std::size_t d = 0; d < D; ++d) displacement[d] = static_cast<T>(cells[static_cast<int>(d)]);
     return static_cast<double>(grid::sample_point<T, D>(source, c, displacement, interpolation, grid::AllVisible{}).value);
   };
-  grid::parallel_rows<D>(to.extents, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      Coord<D> c = grid::row_start<D>(to.extents, r);
-      for (c[D - 1] = 0; c[D - 1] < to.extents[D - 1]; ++c[D - 1]) {
-        double value;
-        if (blend == BlendMethod::linear) {
-          value = (1.0 - a) * static_cast<double>(*from0.view.at(c)) + a * static_cast<double>(*from1.view.at(c));
-        } else {
-          Vec<double, D> step = velocity_at<T, D>(faces0, on_nodes, c) * (dt / h);
-          if (blend == BlendMethod::two_sided) step = 0.5 * (step + velocity_at<T, D>(faces1, on_nodes, c) * (dt / h));
-          if (!step.allFinite()) {
-            finite.store(false, std::memory_order_relaxed);
-            step.setZero();
-          }
-          value = displaced(from0, c, -a * step);
-          if (blend == BlendMethod::two_sided) value = (1.0 - a) * value + a * displaced(from1, c, (1.0 - a) * step);
+  const auto blend_row = [&](Index r) {
+    Coord<D> c = grid::row_start<D>(to.extents, r);
+    for (c[D - 1] = 0; c[D - 1] < to.extents[D - 1]; ++c[D - 1]) {
+      double value;
+      if (blend == BlendMethod::linear) {
+        value = (1.0 - a) * static_cast<double>(*from0.view.at(c)) + a * static_cast<double>(*from1.view.at(c));
+      } else {
+        Vec<double, D> step = velocity_at<T, D>(faces0, on_nodes, c) * (dt / h);
+        if (blend == BlendMethod::two_sided) step = 0.5 * (step + velocity_at<T, D>(faces1, on_nodes, c) * (dt / h));
+        if (!step.allFinite()) {
+          finite.store(false, std::memory_order_relaxed);
+          step.setZero();
         }
-        *to.at(c) = static_cast<T>(value);
+        value = displaced(from0, c, -a * step);
+        if (blend == BlendMethod::two_sided) value = (1.0 - a) * value + a * displaced(from1, c, (1.0 - a) * step);
       }
+      *to.at(c) = static_cast<T>(value);
     }
-  });
+  };
+  Workspace workspace;
+  const Index length = to.extents[D - 1];
+  grid::within_reach<D>(phi0.grid(), product<D>(to.extents) / length, std::max<Index>(1, 4096 / length), workspace, blend_row,
+                        [&](Index width) {
+                          far[0].samples.fetch(phi0.layout(), phi0.storage().data(), width);
+                          far[1].samples.fetch(phi1.layout(), phi1.storage().data(), width);
+                        });
+  finite = !parallel::global_any(*phi0.grid().communicator(), !finite);
   require(finite, "velocities must be finite");
 }
 

@@ -29,6 +29,9 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
   const bool one_sign = distance > reach && report().watertight();
   const double sign = one_sign && inside(center, middle) ? -1 : 1;
   std::int32_t hint = middle.slot;
+  const auto own = [&](const Coord<3>& c) {
+    return c[0] >= 0 && c[1] >= 0 && c[2] >= 0 && c[0] < out.extents[0] && c[1] < out.extents[1] && c[2] < out.extents[2];
+  };
   // To and fro, so that a sample is beside the one before.
   for (Index i = low[0]; i < high[0]; ++i)
     for (Index jj = low[1]; jj < high[1]; ++jj) {
@@ -49,7 +52,7 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
           magnitude = std::sqrt(m.squared_distance);
           if (!one_sign) side = inside(p, m) ? -1 : 1;
         }
-        *out.at(c) = static_cast<T>(side * magnitude);
+        if (own(c)) *out.at(c) = static_cast<T>(side * magnitude);
       }
     }
 }
@@ -57,22 +60,28 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
 template <class T>
 void MeshDistance::sample(grid::Field<T, 3>& phi, double band) const {
   require(band > 0, "band must be positive, not ", band);
-  grid::require_one_block(phi.grid(), "sampling of the distance to a mesh");
   grid::require_sides(phi.grid(), "a mesh is not repeated beyond the domain");
   const grid::FieldLayout<3>& layout = phi.layout();
   Block<T> result(layout.storage_size());
   const grid::FieldView<T, 3> out = layout.view(result.data());
   const Coord<3> extents = layout.extents();
-  Coord<3> blocks;
-  for (std::size_t d = 0; d < 3; ++d) blocks[d] = (extents[d] + block_edge - 1) / block_edge;
-  parallel_for(0, product<3>(blocks), 1, [&](Index begin, Index) {
+  // Pieces of the domain, whole ones also where another block has a part: a sample depends on its piece and on those before it.
+  const Coord<3> domain = layout.stagger.extents(layout.grid.shape());
+  const Coord<3>& first = layout.grid.first_cell();
+  Coord<3> begin_piece, pieces;
+  for (std::size_t d = 0; d < 3; ++d) {
+    begin_piece[d] = first[d] / block_edge;
+    pieces[d] = (first[d] + extents[d] + block_edge - 1) / block_edge - begin_piece[d];
+  }
+  parallel_for(0, product<3>(pieces), 1, [&](Index begin, Index) {
     Coord<3> low;
     Coord<3> high;
     Index rest = begin;
     for (std::size_t d = 3; d-- > 0;) {
-      low[d] = rest % blocks[d] * block_edge;
-      high[d] = std::min(low[d] + block_edge, extents[d]);
-      rest /= blocks[d];
+      const Index start = (begin_piece[d] + rest % pieces[d]) * block_edge;
+      low[d] = start - first[d];
+      high[d] = std::min(start + block_edge, domain[d]) - first[d];
+      rest /= pieces[d];
     }
     sample_block(out, layout, low, high, band);
   });

@@ -1,6 +1,7 @@
 #include "meniscus/surface/shapes/sampled_shapes.hpp"
 
 #include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/parallel/box_exchange.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +36,13 @@ class MeshShape final : public ImplicitShape<3> {
 template <class T, int D>
 class LevelSetShape final : public ImplicitShape<D> {
  public:
+  /// Collective where the grid is cut: every block has the whole shape.
   explicit LevelSetShape(const grid::Field<T, D>& phi)
-      : phi_(phi.grid(), phi.stagger(), phi.layout().rules), lower_(phi.grid().origin()), upper_(lower_) {
-    std::copy_n(phi.storage().data(), phi.layout().storage_size(), phi_.storage().data());
+      : phi_(whole(phi.grid()), phi.stagger(), phi.layout().rules), lower_(phi.grid().origin()), upper_(lower_) {
+    if (phi.grid().block().cut())
+      gather(phi);
+    else
+      std::copy_n(phi.storage().data(), phi.layout().storage_size(), phi_.storage().data());
     for (int d = 0; d < D; ++d)
       upper_[d] += phi.grid().spacing() * static_cast<double>(phi.grid().shape()[static_cast<std::size_t>(d)]);
   }
@@ -72,6 +77,25 @@ class LevelSetShape final : public ImplicitShape<D> {
   }
 
  private:
+  static grid::Grid<D> whole(const grid::Grid<D>& grid) {
+    return grid.block().cut() ? grid::Grid<D>(grid.shape(), grid.spacing(), grid.origin(), grid.periodic()) : grid;
+  }
+  void gather(const grid::Field<T, D>& phi) {
+    parallel::IndexBox<D> own, all;
+    Coord<D> period{}, first;
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      first[a] = phi.layout().halo.first_owned(d);
+      own.begin[a] = phi.grid().first_cell()[a] + first[a];
+      own.end[a] = phi.grid().first_cell()[a] + phi.extents()[a];
+      all.end[a] = phi_.extents()[a];
+      if (phi.grid().periodic()[a]) period[a] = phi.grid().shape()[a];
+    }
+    parallel::BoxExchange<D>(*phi.grid().communicator(), own, all, period)
+        .template fetch<T>(phi.view().at(first), phi.view().strides, phi_.view().origin, phi_.view().strides);
+    phi_.fill_ghosts(0.0);
+  }
+
   grid::Field<T, D> phi_;
   Vec<double, D> lower_, upper_;
 };

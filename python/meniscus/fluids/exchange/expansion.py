@@ -35,13 +35,17 @@ class Expansion(Stateful):
         dtype: of its velocity.
         limit: largest divergence times the length of the step.
 
+    Each rank holds what waits in the cells of its block. All methods are collective.
+
     Attributes:
-        cells: (k,) C-ordered indices of the cells, int64, ascending.
+        cells: (k,) C-ordered indices of the cells in the domain, int64, ascending.
         volume: (k,) that waits in each, m^dim.
         rate: (k,) volume that the present velocity makes room for, m^dim/s.
 
     Source: Losasso, Talton, Kwatra and Fedkiw 2008, section 4.3; Lee 2018, section 3.4.
     """
+
+    rows_of_cells = "cells"
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, limit: float) -> None:
         self._grid, self._limit = grid, limit
@@ -54,17 +58,17 @@ class Expansion(Stateful):
 
     @property
     def waiting(self) -> float:
-        """The volume that waits, m^dim."""
-        return float(self.volume.sum())
+        """The volume that waits, m^dim, on all ranks."""
+        return self._grid.comm.exact_sum(self.volume)
 
     def add(self, positions: Floats, volumes: Floats, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Let volumes (n,), m^dim, at positions (n, dim), m, wait in the cells of liquid around them."""
-        if len(volumes):
+        """Let volumes (n,), m^dim, at positions (n, dim), m, in this block wait in the cells of liquid around them."""
+        if self._anywhere(len(volumes) > 0):
             cells, shares, _ = self._room(positions, volumes, levelset, solid)
             self._merge(cells, shares)
 
     def wait(self, cells: npt.NDArray[np.int64], volumes: Floats) -> None:
-        """Let volumes, m^dim, wait in cells given by their C-ordered indices."""
+        """Let volumes, m^dim, wait in cells given by their C-ordered indices in the domain."""
         self._merge(np.asarray(cells, np.int64), volumes)
 
     def take_in(self, region: CellField, velocity: MacField) -> tuple[float, Floats]:
@@ -76,9 +80,9 @@ class Expansion(Stateful):
             u = velocity.component(d)
             lower = tuple(i[gone] for i in index)
             upper = tuple(i + (e == d) for e, i in enumerate(lower))
-            momentum[d] = float((volumes * 0.5 * (u[lower].astype(np.float64) + u[upper])).sum())
+            momentum[d] = self._grid.comm.exact_sum(volumes * 0.5 * (u[lower].astype(np.float64) + u[upper]))
         self._keep(~gone)
-        return float(volumes.sum()), momentum
+        return self._grid.comm.exact_sum(volumes), momentum
 
     def divergence(self, dt: float, levelset: LevelSet, solid: NodeField | None, fall: float) -> CellField | None:
         """Set the rates for a step of dt seconds; return the divergence, 1/s, overwritten by the next call, or None if nothing waits.
@@ -87,10 +91,10 @@ class Expansion(Stateful):
         limit holds for a quarter of that time.
         """
         self._keep(self.volume != 0)
-        if not len(self.cells):
+        if not self._anywhere(len(self.cells) > 0):
             return None
         stuck = ~self._can_expand(levelset, solid)
-        if stuck.any():
+        if self._anywhere(bool(stuck.any())):
             places, volumes = self._centres(stuck), self.volume[stuck]
             self._keep(~stuck)
             self.add(places, volumes, levelset, solid)
@@ -104,7 +108,7 @@ class Expansion(Stateful):
 
     def make_room(self, dt: float, volume: LiquidVolume, solid: NodeField | None) -> None:
         """Expect of the liquid what it has made room for by moving for dt seconds."""
-        if not len(self.cells):
+        if not self._anywhere(len(self.cells) > 0):
             return
         # Of a step that is many times as long as the one of the projection, no flow makes as much room as the rate says.
         most = np.maximum(np.abs(self.volume), 2 * self._limit * self._cell)
@@ -118,11 +122,16 @@ class Expansion(Stateful):
         """Forget everything."""
         self._keep(np.zeros(len(self.cells), bool))
 
+    def _anywhere(self, here: bool) -> bool:
+        """Return whether something is so on any rank."""
+        return self._grid.comm.total(here) > 0
+
     def _indices(self) -> tuple[Any, ...]:
-        return np.unravel_index(self.cells, self._grid.shape)
+        """Return the indices of the cells in the block."""
+        return tuple(i - first for i, first in zip(np.unravel_index(self.cells, self._grid.shape), self._grid.first_cell, strict=True))
 
     def _centres(self, which: Any) -> Floats:
-        index = np.stack([i[which] for i in self._indices()], axis=1)
+        index = np.stack([i[which] for i in np.unravel_index(self.cells, self._grid.shape)], axis=1)
         return np.ascontiguousarray(np.asarray(self._grid.origin) + (index + 0.5) * self._grid.spacing)
 
     def _can_expand(self, levelset: LevelSet, solid: NodeField | None) -> npt.NDArray[np.bool_]:
@@ -140,13 +149,31 @@ class Expansion(Stateful):
         return room
 
     def _merge(self, cells: npt.NDArray[np.int64], volumes: Floats) -> None:
-        every, index = np.unique(np.concatenate([self.cells, cells]), return_inverse=True)
+        """Add volumes to what waits in cells, which may be those of other ranks."""
+        own = self._own(cells)
+        for theirs, more in self._grid.comm.gather((cells[~own], volumes[~own])):
+            mine = self._own(theirs)
+            if mine.any():
+                cells, volumes = np.concatenate([cells, theirs[mine]]), np.concatenate([volumes, more[mine]])
+                own = np.concatenate([own, np.ones(mine.sum(), bool)])
+        cells, volumes = cells[own], volumes[own]
+        # In an order of their own, so that the sums do not depend on who has brought them.
+        order = np.lexsort((volumes, cells))
+        every, index = np.unique(np.concatenate([self.cells, cells[order]]), return_inverse=True)
         rate = np.zeros(len(every))
         rate[index[: len(self.cells)]] = self.rate
         sums = np.zeros(len(every))
-        np.add.at(sums, index, np.concatenate([self.volume, volumes]))
+        np.add.at(sums, index, np.concatenate([self.volume, volumes[order]]))
         self.volume = sums
         self.cells, self.rate = every, rate
+
+    def _own(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which cells of the domain are in the block."""
+        inside: npt.NDArray[np.bool_] = np.ones(len(cells), bool)
+        places = np.unravel_index(cells, self._grid.shape)
+        for i, first, n in zip(places, self._grid.first_cell, self._grid.local_shape, strict=True):
+            inside &= (i >= first) & (i < first + n)
+        return inside
 
     def _keep(self, which: npt.NDArray[np.bool_]) -> None:
         if not which.all():
@@ -159,3 +186,5 @@ class Expansion(Stateful):
             raise ValueError("the expansion in the snapshot must have one volume and one rate for each cell")
         if n and not (self.cells[0] >= 0 and self.cells[-1] < np.prod(self._grid.shape) and (np.diff(self.cells) > 0).all()):
             raise ValueError("the cells in the snapshot must be indices of the grid in ascending order")
+        if not self._own(self.cells).all():
+            raise ValueError("the cells in the snapshot must be those of the block")

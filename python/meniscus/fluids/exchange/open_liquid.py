@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.reports import Drops, Exchange
@@ -21,6 +22,7 @@ from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField, component_shapes
+from meniscus.parallel.communicator import one_rank
 from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary, SprayFlight
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -32,6 +34,9 @@ class OpenLiquid(StagedSolver[LiquidReport]):
     """The part of a `LiquidSolver` that gives water to others and takes it from them, with its volume and its momentum.
 
     Whatever comes in is counted as `received` in the volume report, whatever goes out as `given`. Momenta are per density.
+
+    On ranks all methods are collective, and what they return of volumes and momenta is of the whole domain. Drops and volumes that are
+    added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are the rank's.
     """
 
     options: LiquidOptions
@@ -64,7 +69,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         """Add drops, which fly from now on.
 
         Args:
-            positions: (n, dim), m, in the domain.
+            positions: (n, dim), m, in the domain; as everything here the same on all ranks.
             velocities: (n, dim), m/s, at most 1e6.
             volumes: (n,), m^3 (in 2-D m^2), positive.
 
@@ -97,14 +102,14 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             outside = x[:, d] < low if side[1] == "-" else x[:, d] > low + self.grid.extent[d]
             if outside.any():
                 raise ValueError(f"positions must be in the domain, but drop {int(outside.argmax())} is not")
-        where = spray.append(places, velocity=speeds, radius=radius)
-        added = self._exchanged(spray.positions[where], speeds, radius)[1]
+        spray.append(places, velocity=speeds, radius=radius, replicated=True, grid=self.grid)
+        added = self._exchanged(places, speeds, radius, replicated=True)[1]
         self.volume.totals["received"] += added.volume
         return added
 
     @exclusively
     def take_drops(self, which: Any) -> Drops:
-        """Take drops out of the flight.
+        """Take drops out of the flight, and return those of this rank.
 
         Args:
             which: bool mask (n,) over the drops, in the order of `particles.spray`; or a region, as that of a `LiquidSource`: the drops
@@ -226,8 +231,9 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         if volume is not None and _checks.number("volume", volume) < 0:
             raise ValueError(f"volume must not be negative, not {volume:g}")
         filling = self.surface.would_change(phi, filled=True)
-        holds = np.flatnonzero(np.ravel(phi.array <= 0))
-        if volume and not len(holds):
+        holds = self._cells_of(phi)
+        count = self.grid.comm.total(len(holds))
+        if volume and not count:
             raise ValueError("region must hold the centre of a cell, so that there is liquid to receive the volume")
         nodes, before = self._outside(solid), np.array(self.momentum())
         wet = [v / self.grid.spacing**self.grid.dimension for v in self.face_volumes()]
@@ -246,7 +252,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             self.surface.redistance(solid)
         if received != change:
             self.volume.totals["received"] += received - change
-            self.expansion.wait(holds, np.full(len(holds), (received - change) / len(holds)))
+            self.expansion.wait(holds, np.full(len(holds), (received - change) / count))
         momentum = gained if given is None else received * given
         return Exchange(0, received, tuple(momentum.tolist()), tuple(gained.tolist()))
 
@@ -257,7 +263,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         They wait in `expansion` for the next projections. Velocities stay: what is received moves as the liquid around it.
 
         Args:
-            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid.
+            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid. The same
+                on all ranks.
             volumes: (n,), m^3 (in 2-D m^2): positive for what is received, negative for what is given.
             dt: within a step, its length, s: the solid is that at its end.
 
@@ -270,7 +277,9 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         _checks.require_finite("positions", x)
         _checks.require_finite("volumes", v)
         nodes = self._outside(self._solid_after(dt))
-        self.expansion.add(np.ascontiguousarray(x), np.ascontiguousarray(v), self.levelset, nodes)
+        core: Any = _grid  # overloaded over dimension and scalar
+        own = core.points_in_block(self.grid._core, np.ascontiguousarray(x, np.float64))
+        self.expansion.add(np.ascontiguousarray(x[own], np.float64), np.ascontiguousarray(v[own], np.float64), self.levelset, nodes)
         self.volume.totals["received"] += float(v[v > 0].sum())
         self.volume.totals["given"] -= float(v[v < 0].sum())
         return float(v.sum())
@@ -378,12 +387,21 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         zero = (0.0,) * self.grid.dimension
         return Exchange(0, 0.0, zero, zero)
 
-    def _exchanged(self, x: npt.NDArray[Any], v: npt.NDArray[Any], radius: npt.NDArray[Any]) -> tuple[Drops, Exchange]:
-        """Return drops and what they hold together."""
+    def _exchanged(
+        self, x: npt.NDArray[Any], v: npt.NDArray[Any], radius: npt.NDArray[Any], *, replicated: bool = False
+    ) -> tuple[Drops, Exchange]:
+        """Return drops and what they hold together, those of all ranks; `replicated`: they are the same on all."""
         r = radius.astype(np.float64)
         volumes = math.pi * r**2 if self.grid.dimension == 2 else 4.0 / 3.0 * math.pi * r**3
-        momentum = (volumes[:, None] * v).sum(axis=0)
-        return Drops(x, v, volumes), Exchange(len(r), float(volumes.sum()), tuple(momentum.tolist()))
+        comm = one_rank() if replicated else self.grid.comm
+        momentum = tuple(comm.exact_sum(volumes * v[:, d]) for d in range(self.grid.dimension))
+        return Drops(x, v, volumes), Exchange(comm.total(len(r)), comm.exact_sum(volumes), momentum)
+
+    def _cells_of(self, region: CellField) -> npt.NDArray[np.int64]:
+        """Return the C-ordered indices in the domain of the cells of the block with their centres in a region."""
+        places = np.nonzero(region.array <= 0)
+        first = self.grid.first_cell
+        return np.ravel_multi_index(tuple(i + f for i, f in zip(places, first, strict=True)), self.grid.shape)
 
     def _sampled(self, region: Any) -> CellField:
         """Return the signed distance of a region on the cells."""

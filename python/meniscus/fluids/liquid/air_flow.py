@@ -43,7 +43,7 @@ class AirFlow(Stateful):
     def __init__(self, velocity: MacField, options: LiquidOptions) -> None:
         self._options = options
         self.velocity = self.declare("velocity", MacField(velocity.grid, velocity.dtype, velocity.boundary))
-        self.cells: npt.NDArray[np.bool_] = np.ones(velocity.grid.shape, bool)
+        self.cells: npt.NDArray[np.bool_] = np.ones(velocity.grid.local_shape, bool)
         self._known = [np.zeros(s, bool) for s in component_shapes(velocity.grid)]
 
     @property

@@ -34,10 +34,10 @@ class LiquidFaces(Stateful):
 
     def __init__(self, velocity: MacField, balanced: bool) -> None:
         self._solver = PressureSolver(velocity.grid) if balanced else None
-        self._air: Bools = np.zeros(velocity.grid.shape, bool)
+        self._air: Bools = np.zeros(velocity.grid.local_shape, bool)
         self._bounds = CellField(velocity.grid, velocity.dtype) if balanced else None
         shapes = component_shapes(velocity.grid)
-        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
+        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes], samples_of=velocity.grid)
         self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._near: list[Bools] = []
 

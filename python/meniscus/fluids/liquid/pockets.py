@@ -30,7 +30,7 @@ class AirPockets(Stateful):
         self._open = [isinstance(sides.get(name), (Open, ZeroGradient)) for name in side_names(velocity.grid.dimension)]
         self._scratch = CellField(velocity.grid, velocity.dtype)
         self._workspace = Workspace()
-        self.cells: Bools = self.declare("cells", np.zeros(velocity.grid.shape, bool))
+        self.cells: Bools = self.declare("cells", np.zeros(velocity.grid.local_shape, bool), samples_of=velocity.grid)
         self.count: int = self.declare("count", 0)
 
     def find(self, levelset: LevelSet, solid: SolidBoundary | None) -> Bools | None:

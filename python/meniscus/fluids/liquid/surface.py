@@ -61,7 +61,7 @@ class LiquidSurface(Stateful):
         self.particles = self.declare("particles", particles)
         self.levelset = particles.levelset if particles is not None else self.declare("levelset", LevelSet(grid, "cells", velocity.dtype))
         self.levelset.array[...] = (options.band + 1) * grid.spacing
-        self._near = np.zeros(grid.shape, bool) if self.particles is None else None
+        self._near = np.zeros(grid.local_shape, bool) if self.particles is None else None
         self._trap = CellField(grid, velocity.dtype) if self.particles is not None and grid.dimension == 2 else None
         self._gathered: CellField | None = None
         self._first_new: int | None = None
@@ -75,8 +75,8 @@ class LiquidSurface(Stateful):
 
     @property
     def drops(self) -> int:
-        """Number of flying drops."""
-        return 0 if self.particles is None else len(self.particles.spray)
+        """Number of flying drops, on all ranks; collective."""
+        return 0 if self.particles is None else self.levelset.grid.comm.total(len(self.particles.spray))
 
     @property
     def spray_volume(self) -> float:
@@ -87,7 +87,7 @@ class LiquidSurface(Stateful):
         """Start from the level set as it is: no drops, new markers."""
         self._redistance(solid)
         if self.particles is not None:
-            self.particles.spray.remove(np.ones(self.drops, bool))
+            self.particles.spray.remove(np.ones(len(self.particles.spray), bool))
             self.particles.seed(solid=solid, time=time)
         self._first_new = None
 
@@ -104,7 +104,7 @@ class LiquidSurface(Stateful):
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
         if self.particles is not None:
-            self._first_new = self.drops
+            self._first_new = len(self.particles.spray)
             self._remove_trapped_air(velocity, solid)
             self.particles.advance(velocity, dt, solid=solid, outside=_outside(solid), time=time)
             return
@@ -147,7 +147,8 @@ class LiquidSurface(Stateful):
         """Return whether the liquid would change if the region where phi <= 0 were filled, or else drained."""
         core: Any = _surface
         near = 2.0 * self.levelset.grid.spacing
-        return bool(core.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near))
+        changes = bool(core.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near))
+        return self.levelset.grid.comm.total(changes) > 0
 
     def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""
@@ -224,11 +225,13 @@ class LiquidSurface(Stateful):
             volume.add_volumes(positions, volumes, nodes)
             self.redistance(solid)
             least, most = (r * self.levelset.grid.spacing for r in self.particles.options.radii)
-            self.particles.particles.append(
+            new = self.particles.particles.append(
                 spray.positions[gathered],
-                sign=np.full(count, -1, np.int8),
+                sign=np.full(gathered.sum(), -1, np.int8),
                 radius=np.clip(spray["radius"][gathered], least, most).astype(velocity.dtype),
             )
+            samples: Any = _grid  # overloaded over dimension and scalar
+            samples.number_new_particles(self.particles.particles._core, new.start, self.levelset.grid._core)
             spray.remove(gathered, workspace=self._workspace)
         return Exchange(count, total, momentum)
 

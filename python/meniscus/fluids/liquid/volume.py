@@ -43,7 +43,7 @@ class LiquidVolume(Stateful):
         self._fractions: Any = None
         self._workspace = Workspace()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
-        self._labels = self.declare("_labels", self._budget.labels(grid._core))
+        self._labels = self.declare("_labels", self._budget.labels(grid._core), samples_of=grid)
         self.declare("budget", self.budget, resizable=True)
         # A source may blow through a closed side, and a wall may move along its normal.
         self._sides = [(d, sign == "+") for d in range(grid.dimension) for sign in "-+" if "xyz"[d] + sign in grid.sides]
@@ -150,17 +150,27 @@ class LiquidVolume(Stateful):
         labels, volumes = measure_components(levelset, solid, self._scratch)
         expected = self.expected
         # Parts that nobody has followed yet have no expected volume.
-        parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
+        parts = component_volumes(self._grid, labels, volumes, expected) if len(volumes) == len(expected) else ()
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, waiting=waiting, components=parts, **self.totals)
 
     def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, *flow: Any) -> None:
         velocity, dt, solid = flow
-        sides = [side for side in self._sides if velocity.component(side[0])[_slab(self._grid.dimension, *side)].any()]
+        sides = self._sides_with_flow(velocity)
         if not sides:
             return
         self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
         for d, upper in sides:
             self.totals[total] += account(velocity._core, self._fractions._core, d, upper, dt, _core_of(solid), self._workspace)
+
+    def _sides_with_flow(self, velocity: MacField) -> list[tuple[int, bool]]:
+        """Return the sides of the domain on which a velocity is not zero, on any rank; collective."""
+        moving = []
+        for axis, upper in self._sides:
+            first, cells = self._grid.first_cell[axis], self._grid.local_shape[axis]
+            at_side = first + cells == self._grid.shape[axis] if upper else first == 0
+            moving.append(at_side and bool(velocity.component(axis)[_slab(self._grid.dimension, axis, upper)].any()))
+        every = self._grid.comm.gather(moving)
+        return [side for k, side in enumerate(self._sides) if any(m[k] for m in every)]
 
     def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         """Return a liquid as the core wants it: level set, solid, scratch."""
@@ -177,19 +187,22 @@ def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
 
 
 def measure_components(levelset: LevelSet, solid: NodeField | None, scratch: CellField) -> tuple[Labels, Floats]:
-    """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero."""
-    labels = np.zeros(levelset.grid.shape, np.int32)
+    """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero.
+
+    Collective: labels are those of the own block, by the first cells of the parts in the domain, volumes those of the whole domain.
+    """
+    labels = np.zeros(levelset.grid.local_shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
     args = levelset.field._core, _core_of(solid), scratch._core
     return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 
 
-def component_volumes(labels: Labels, volumes: Floats, expected: Floats) -> tuple[ComponentVolume, ...]:
-    """Return what a report says of the parts with these labels; those without cells are left out."""
+def component_volumes(grid: Grid, labels: Labels, volumes: Floats, expected: Floats) -> tuple[ComponentVolume, ...]:
+    """Return what a report says of the parts with these labels, those of the own block; parts without cells are left out. Collective."""
     core: Any = _fluids
-    cells, first = core.count_component_cells(labels, len(volumes))
+    cells, first = core.count_component_cells(grid._core, labels, len(volumes))
     return tuple(
-        ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, labels.shape)))
+        ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, grid.shape)))
         for v, e, c, f in list(zip(volumes, expected, cells, first, strict=True))[1:]
         if c
     )

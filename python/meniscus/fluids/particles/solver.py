@@ -54,7 +54,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         drains: regions in which it vanishes.
 
     Attributes:
-        particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All have the same volume.
+        particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All have the same volume. On ranks, those of the own block.
         velocity: of the grid, extended into the air around the liquid, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
         volume: counts of added and removed particles.
@@ -98,7 +98,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
-        columns = {"velocity": np.empty((0, dimension), kind), "distance": np.empty(0, kind)}
+        columns: dict[str, Any] = {"velocity": np.empty((0, dimension), kind), "distance": np.empty(0, kind)}
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
@@ -148,7 +148,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             TypeError, ValueError: wrong types, dimensions or values.
         """
         solid = self._outside(self._solid.at(self.time))
-        before = self.levelset if len(self.particles) else None
+        before = self.levelset if self._count() else None
         added, phi = self._supply.fill(self.particles, region, velocity, solid)
         self._distance.set_region(self.particles, phi, before)
         self._distance.update(self.particles, solid, 0.0, self.time, self._workspace)
@@ -163,13 +163,14 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         Raises:
             ValueError: positions or velocities are not finite.
         """
-        _checks.require_finite("positions", self.particles.positions)
-        _checks.require_finite("velocities", self.particles["velocity"])
+        with self.grid.agreement():
+            _checks.require_finite("positions", self.particles.positions)
+            _checks.require_finite("velocities", self.particles["velocity"])
+        self.particles.migrate(self.grid, workspace=self._workspace)
         self._stale = True
         self.particles["distance"] = 0.0
         self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace)
-        self.volume.reset(len(self.particles))
-        self.particles.sort_by_cell(self.grid, workspace=self._workspace)
+        self.volume.reset(self._count())
 
     def max_dt(self) -> float:
         """Return the step (s) in which particles pass `cfl` cells, at their speed or at the one that gravity gives them on the way.
@@ -271,11 +272,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
         it, and sort them."""
         dt = _checks.positive("dt", dt)
-        if len(self.particles):
+        if self._count():
             solid = self._outside(self._solid.at(self.time + dt, dt))
             self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace)
             self._stale = True
-        if self._spacing is not None and len(self.particles):
+        if self._spacing is not None and self._count():
             self._correct_density(self._spacing, dt)
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
@@ -284,9 +285,13 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         levelset, solid = self.levelset, self._solid.at(self.time)
         return self.volume.report(levelset, self._outside(solid), self.particles)
 
+    def _count(self) -> int:
+        """Return the number of particles, on all ranks together."""
+        return self.grid.comm.total(len(self.particles))
+
     def _speed(self) -> float:
         """Return the largest velocity component of a particle, m/s."""
-        return float(_fluids.largest_value(self.particles._core, "velocity"))
+        return float(_fluids.largest_value(self.grid.comm._core, self.particles._core, "velocity"))
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
@@ -334,8 +339,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = True
 
     def _complete(self, report: ParticleLiquidReport) -> None:
-        squares = float(_fluids.sum_of_squares(self.particles._core, "velocity"))
-        report.particles, report.volume = len(self.particles), len(self.particles) * self.particle_volume
+        squares = float(_fluids.sum_of_squares(self.grid.comm._core, self.particles._core, "velocity"))
+        report.particles = self._count()
+        report.volume = report.particles * self.particle_volume
         report.kinetic_energy = 0.5 * self.options.density * self.particle_volume * squares
         report.max_speed = self._speed()
         if not math.isfinite(report.kinetic_energy):

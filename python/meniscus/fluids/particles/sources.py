@@ -73,7 +73,8 @@ class ParticleSources(MemoryOwner):
     def drain(self, particles: Particles, time: float) -> int:
         """Remove the particles in the regions of the drains; return their number."""
         active = [r for r in self._drains if r.owner.is_on(time)]
-        return sum(int(self._region(r, time).remove(particles._core, self._workspace)) for r in active)
+        removed = sum(int(self._region(r, time).remove(particles._core, self._workspace)) for r in active)
+        return self._grid.comm.total(removed) if active else 0
 
     def _region(self, region: RegionCells, time: float) -> Any:
         motion = region.owner.motion

@@ -39,5 +39,5 @@ class ParticleVolume(Stateful):
         core: Any = _fluids  # overloaded over the dimension
         expected = self.each * core.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
         totals = {name: self.each * n for name, n in self.totals.items()}
-        parts = component_volumes(labels, volumes, expected)
+        parts = component_volumes(self._grid, labels, volumes, expected)
         return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.uniform import Grid
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Floats = npt.NDArray[np.float64]
@@ -80,7 +82,7 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
     Energies of all Fourier modes are added up in shells as wide as the lowest wave number of the longest side. On a domain that is
     periodic along all axes each component is taken at its own faces, which loses nothing. Otherwise the components are averaged to the
     cell centres and weighted by a Hann window of mean square one along the axes that are not periodic; the energy is then that of the
-    weighted flow, and lines are about three shells wide.
+    weighted flow, and lines are about three shells wide. Collective on ranks, of which the first transforms the whole domain.
 
     Args:
         velocity: m/s.
@@ -92,6 +94,15 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
     """
     _checks.one_of_type("velocity", velocity, MacField)
     grid = velocity.grid
+    whole = velocity.gather()
+    with grid.agreement():
+        found = None if whole is None else _spectrum(grid, whole)
+    told: tuple[Floats, Floats] = grid.comm.gather(found)[0]
+    return told
+
+
+def _spectrum(grid: Grid, velocity: Sequence[npt.NDArray[Any]]) -> tuple[Floats, Floats]:
+    """Return the spectrum of the components of the whole domain."""
     window = np.ones((1,) * grid.dimension)
     for d, n in enumerate(grid.shape):
         if "xyz"[d] + "-" in grid.sides and n > 1:
@@ -101,7 +112,7 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
             window = window * (hann / math.sqrt(float(np.mean(hann**2)))).reshape(shape)
     squared: Any = 0.0
     for d in range(grid.dimension):
-        u = velocity.component(d).astype(np.float64)
+        u = velocity[d].astype(np.float64)
         upper = np.delete(u, 0, d)
         sampled = upper if not grid.sides else 0.5 * (np.delete(u, -1, d) + upper)
         squared = squared + np.abs(np.fft.fftn(window * sampled)) ** 2

@@ -17,6 +17,7 @@ from meniscus.core import Workspace, uniform
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import TRACE, Trace, workspace_or_new
+from meniscus.grid.uniform import Grid
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
@@ -42,6 +43,8 @@ class VortexParticles(Particles):
         positions: (n, dim), m, float32 or float64; copied. The other columns have the same dtype.
         vorticity: 1/s; in 3-D vectors (n, 3) or one for all, in 2-D numbers (n,) or one for all (counterclockwise is positive).
         radius: reach of the kernel, m; (n,) or one for all.
+        replicated: as for `Particles.append`.
+        grid: as for `Particles.append`.
         **columns: further values per particle, as for `Particles`.
 
     Raises:
@@ -50,10 +53,19 @@ class VortexParticles(Particles):
     Source: Selle 2008, section 3.4.1.
     """
 
-    def __init__(self, positions: npt.ArrayLike, vorticity: npt.ArrayLike, radius: npt.ArrayLike, **columns: npt.ArrayLike) -> None:
+    def __init__(
+        self,
+        positions: npt.ArrayLike,
+        vorticity: npt.ArrayLike,
+        radius: npt.ArrayLike,
+        *,
+        replicated: bool = False,
+        grid: Grid | None = None,
+        **columns: npt.ArrayLike,
+    ) -> None:
         x = np.asarray(positions)
         w, r = _columns(x, vorticity, radius)
-        super().__init__(x, vorticity=w, radius=r, **columns)
+        super().__init__(x, replicated=replicated, grid=grid, vorticity=w, radius=r, **columns)
 
     @property
     def vorticity(self) -> npt.NDArray[Any]:
@@ -65,8 +77,9 @@ class VortexParticles(Particles):
         """Writable view (n,), m."""
         return self["radius"]
 
-    def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
-        """Add particles, with `vorticity` and `radius` as for the constructor; further columns that are not given are zero.
+    def append(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> slice:
+        """Add particles, with `vorticity` and `radius` as for the constructor; further columns that are not given are zero. On ranks as for
+        `Particles`.
 
         Raises TypeError or ValueError as the constructor does, and where the vorticity or the radius is missing; then nothing is added.
         """
@@ -75,12 +88,12 @@ class VortexParticles(Particles):
             raise ValueError(f"vortex particles need a {missing[0]}")
         x = np.asarray(positions)
         w, r = _columns(x, columns.pop("vorticity"), columns.pop("radius"))
-        return super().append(x, vorticity=w, radius=r, **columns)
+        return super().append(x, replicated=replicated, grid=grid, vorticity=w, radius=r, **columns)
 
 
 @dataclass(frozen=True)
 class VortexInfo:
-    """Counts of particles that left the domain, were removed in a solid, or were pushed out of it."""
+    """Counts of particles, of all ranks, that left the domain, were removed in a solid, or were pushed out of it."""
 
     left: int
     in_solid: int
@@ -141,7 +154,7 @@ def advance_vortices(
         t,
         workspace_or_new(workspace),
     )
-    return VortexInfo(*counts)
+    return VortexInfo(*(sum(c) for c in zip(*velocity.grid.comm.gather(counts), strict=True)))
 
 
 def add_vortex_forces(
@@ -215,7 +228,8 @@ def seed_vortices(
     """Add the vortex particles that a source emits from `time` to `time` + dt, uniformly distributed in a region; return their positions.
 
     There are floor(rate (time + dt)) - floor(rate time) of them, so that steps that follow each other lose none. The random numbers of a
-    particle depend on the seed, its id and the step alone.
+    particle depend on the seed, its id and the step alone. On ranks all draw alike, and each particle is kept once; `migrate` hands it to
+    the rank where it lies.
 
     Args:
         particles: get the new ones.
@@ -275,7 +289,7 @@ def seed_vortices(
             w = _tangents(x - middle, along, w)
         w = magnitude * w
     dtype = particles.positions.dtype
-    return particles.append(x.astype(dtype), vorticity=w.astype(dtype), radius=np.full(count, reach, dtype))
+    return particles.append(x.astype(dtype), vorticity=w.astype(dtype), radius=np.full(count, reach, dtype), replicated=True)
 
 
 def _on_sphere(draw: Floats) -> Floats:

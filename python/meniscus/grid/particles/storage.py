@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid.uniform import Grid
+from meniscus.parallel.communicator import Communicator, default
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
 
@@ -28,15 +30,19 @@ class Particles(State):
     Columns are exposed as views. When particles are appended beyond the capacity, the columns move to new memory: old views stay valid
     but stale, and `generation` goes up. Ids are never reused, so they key random numbers (`meniscus.core.uniform`) for life.
 
+    On ranks each holds the particles of its block, once they have been handed out (`migrate`); lengths and arrays are those of the rank.
+
     Args:
         positions: (n, 2) or (n, 3), m, float32 or float64; copied.
+        replicated: as for `append`.
+        grid: as for `append`.
         **columns: further values per particle, (n,) or (n, width); copied.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape; positions or columns that are not finite.
     """
 
-    def __init__(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> None:
+    def __init__(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> None:
         x = np.asarray(positions)
         _checks.scalar_type(x.dtype)
         if x.ndim != 2 or x.shape[1] not in (2, 3):
@@ -45,7 +51,7 @@ class Particles(State):
         for name, values in columns.items():
             c = np.asarray(values)
             self.add_column(name, c.dtype, 1 if c.ndim < 2 else c.shape[1])
-        self.append(x, **columns)
+        self.append(x, replicated=replicated, grid=grid, **columns)
 
     def __len__(self) -> int:
         """Return the number of particles."""
@@ -113,10 +119,22 @@ class Particles(State):
         self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1, 2**63))
         return self._core.column(name)
 
-    def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
-        """Add particles at positions (n, dim); columns that are not given are zero. Returns their indices.
+    def append(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> slice:
+        """Add particles at positions (n, dim); columns that are not given are zero. Returns the indices of those that this rank keeps.
 
-        Raises TypeError or ValueError for wrong dtypes or shapes, unknown columns and values that are not finite; then nothing is added.
+        On ranks, each adds what it hands in; ids become different ones when the particles migrate. With `replicated`, all ranks hand in the
+        same particles, as a script does that knows nothing of ranks, and each particle is kept once, with the id that it has on one rank:
+        by the rank in whose block of `grid` it lies; without a grid by any of the ranks in use, until they migrate.
+
+        Args:
+            positions: m.
+            replicated: whether all ranks add the same particles; collective. On one rank it changes nothing.
+            grid: the grid whose blocks decide where replicated particles are kept.
+            **columns: values by name, one for each particle or one for all.
+
+        Raises:
+            TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles on
+                other ranks. Then nothing is added.
         """
         x = np.asarray(positions)
         mine = self.positions
@@ -130,7 +148,13 @@ class Particles(State):
             target = self[name]
             one = np.ndim(values) == 0
             checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
-        first = self._core.append(len(x))
+        kept = self._share(x, grid, checked) if _checks.flag("replicated", replicated) else None
+        if kept is None:
+            first = self._core.append(len(x))
+        else:
+            first = self._core.append_shared(kept, len(x))
+            checked = {name: c if c.ndim == 0 else c[kept] for name, c in checked.items()}
+            x = x[kept]
         where = slice(first, first + len(x))
         self.positions[where] = x
         for name, c in checked.items():
@@ -225,6 +249,32 @@ class Particles(State):
     def _arguments(self) -> Arguments:
         columns = {name: np.empty((0, *self[name].shape[1:]), self[name].dtype) for name in self.columns}
         return (np.empty((0, self.dimension), self.positions.dtype),), columns
+
+    def _share(self, x: npt.NDArray[Any], grid: Grid | None, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64] | None:
+        """Return which of the particles that all ranks add this one keeps; None: all."""
+        comm = default() if grid is None else _checks.one_of_type("grid", grid, Grid).comm
+        if comm.size == 1:
+            return None
+        if grid is not None and grid.dimension != self.dimension:
+            raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
+        self._require_same(comm, x, columns)
+        if grid is None:
+            return np.arange(len(x) * comm.rank // comm.size, len(x) * (comm.rank + 1) // comm.size)
+        core: Any = _grid  # overloaded over dimension and scalar
+        own: npt.NDArray[np.int64] = core.points_in_block(grid._core, np.ascontiguousarray(x))
+        return own
+
+    @staticmethod
+    def _require_same(comm: Communicator, positions: npt.NDArray[Any], columns: dict[str, npt.NDArray[Any]]) -> None:
+        """Raise ValueError, on all ranks, if they are about to add different particles."""
+        content = hashlib.blake2b(positions.tobytes(), digest_size=16)
+        for name in sorted(columns):
+            content.update(name.encode() + columns[name].tobytes())
+        everywhere = comm.gather((len(positions), content.hexdigest()))
+        for rank, theirs in enumerate(everywhere):
+            if theirs != everywhere[0]:
+                what = "numbers of particles" if theirs[0] != everywhere[0][0] else "particles"
+                raise ValueError(f"with replicated=True all ranks must add the same, but rank {rank} and rank 0 have different {what}")
 
     def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Check values for a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""

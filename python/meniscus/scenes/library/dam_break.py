@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -83,14 +84,23 @@ class DamBreak(Water):
 
     def front(self) -> float:
         """Return the position of the front on the floor, in widths of the column: the mean over the depth of the tank."""
-        phi = self.solver.levelset.array[..., 0]
-        rows = phi.reshape(phi.shape[0], -1)
-        return float(np.mean([self._last(row) for row in rows.T])) / self.width
+        lines = self._lines(axis=0, across=self.solver.grid.dimension - 1)
+        return math.fsum(map(self._last, lines)) / len(lines) / self.width
 
     def column(self) -> float:
         """Return the height of the water at the left wall, in widths of the column."""
-        phi = self.solver.levelset.array[0]
-        return float(np.mean([self._last(row) for row in phi.reshape(-1, phi.shape[-1])])) / self.width
+        lines = self._lines(axis=self.solver.grid.dimension - 1, across=0)
+        return math.fsum(map(self._last, lines)) / len(lines) / self.width
+
+    def _lines(self, axis: int, across: int) -> Any:
+        """Return phi of all ranks on the lines along an axis that lie in the first layer of cells across another one, (lines, cells)."""
+        grid = self.solver.grid
+        whole = np.empty([1 if d == across else n for d, n in enumerate(grid.shape)])
+        own = np.take(self.solver.levelset.array, [0], axis=across) if grid.first_cell[across] == 0 else None
+        for first, part in grid.comm.gather((grid.first_cell, own)):
+            if part is not None:
+                whole[tuple(slice(f, f + n) for f, n in zip(first, part.shape, strict=True))] = part
+        return np.moveaxis(whole, axis, -1).reshape(-1, grid.shape[axis])
 
     def _last(self, phi: Any) -> float:
         """Return the end of the liquid along a line of cells from a wall, m: of the part at the wall."""

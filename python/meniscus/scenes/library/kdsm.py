@@ -35,6 +35,7 @@ class FollowCreature(Scene):
     """
 
     name: ClassVar[str] = "kdsm"
+    on_ranks: ClassVar[bool] = False
     summary: ClassVar[str] = "a mesh of air that follows an animated creature"
     stages: ClassVar[tuple[str, ...]] = ("animation", "skinning")
     frames_per_second: ClassVar[float] = 24.0

@@ -14,6 +14,7 @@ from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import single_vortex
 from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace, TransportBlock
 from meniscus.io.frames import FrameData, FrameItem
+from meniscus.scenes.global_measures import mean
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
 
@@ -80,12 +81,11 @@ class Swirl(Scene):
 
     def report(self, time: float) -> dict[str, float]:
         """Mean distance from the start (the error, at the end), extremes and mean."""
-        a = self.dye.array
         return {
-            "distance": float(np.abs(a - self.start).mean()),
-            "min": float(a.min()),
-            "max": float(a.max()),
-            "mean": float(a.mean()),
+            "distance": mean(np.abs(self.dye - self.start), self.dye),
+            "min": self.dye.min(),
+            "max": self.dye.max(),
+            "mean": mean(self.dye.array, self.dye),
         }
 
     def frame_data(self) -> Mapping[str, FrameItem]:

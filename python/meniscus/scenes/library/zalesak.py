@@ -15,6 +15,7 @@ from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import rotation
 from meniscus.grid.transport.advection import Limiter, Method, Trace, TransportBlock
 from meniscus.io.frames import FrameData, FrameItem
+from meniscus.scenes.global_measures import mean, total
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
 
@@ -113,15 +114,15 @@ class Zalesak(Scene):
         )
 
     def error_field(self, time: float) -> Floats:
-        """Return |phi - exact| on the nodes."""
+        """Return |phi - exact| on the nodes of the own block."""
         x, y = self.phi.coordinates()
         error: Floats = np.abs(self.phi.array - self.exact(x, y, time))
         return error
 
     def report(self, time: float) -> dict[str, float]:
         """Mean error over the whole domain and area of the disc by counting nodes."""
-        area = float((self.phi.array <= 0).sum()) * self.phi.grid.spacing**2
-        return {"error": float(self.error_field(time).mean()), "area": area}
+        area = total(self.phi.array <= 0, self.phi) * self.phi.grid.spacing**2
+        return {"error": mean(self.error_field(time), self.phi), "area": area}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The distance."""

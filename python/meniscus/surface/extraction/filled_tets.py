@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.collision import TetLocator
 from meniscus.grid import Grid
+from meniscus.parallel.communicator import one_rank
 from meniscus.surface.levelset import LevelSet
 
 Floats = npt.NDArray[np.float64]
@@ -112,7 +113,7 @@ def filled_surface(
     shape = np.ceil((high - low) / cell).astype(int) + 2 * margin
     if np.prod(shape.astype(float)) > 4 * _MOST_CELLS:
         raise ValueError(f"cell_size {cell:g} m is too small for what is filled, which is {(high - low).max():g} m long")
-    grid = Grid(shape.tolist(), cell, (low - margin * cell).tolist())
+    grid = Grid(shape.tolist(), cell, (low - margin * cell).tolist(), comm=one_rank())
     centers = np.ascontiguousarray(np.stack(np.broadcast_arrays(*grid.cell_centers()), axis=-1).reshape(-1, 3))
     found = TetLocator(x, near).locate(centers)
     inside = np.flatnonzero(found.tets >= 0)

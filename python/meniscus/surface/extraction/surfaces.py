@@ -28,8 +28,8 @@ class Components:
     """The connected components of a level set.
 
     Attributes:
-        labels: int32, one per sample: 1, 2, ... inside, numbered by their first sample in the order of the array; outside 0, or -1, -2, ...
-            where the parts of the outside have been asked for.
+        labels: int32, one per sample (of the rank): 1, 2, ... inside, numbered by their first sample in the order of the array of the whole
+            domain; outside 0, or -1, -2, ... where the parts of the outside have been asked for.
         count: parts inside.
         air_count: parts outside; 0 unless they have been asked for.
         volumes: of the parts inside, m^3 (areas, m^2, in 2-D); `volumes[i]` is that of label i + 1. They add up to the level set's volume.
@@ -91,7 +91,8 @@ def extract(
     the samples are; open surfaces end in curves on the sides. A vertex lies on an edge between two samples of unlike sign, at least 1e-6 of
     the edge away from its ends. So a sample that is exactly 0, which counts as inside, gives small triangles but none that is degenerate.
     Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the domain by the
-    value of the nearest cell, nodes lie on them.
+    value of the nearest cell, nodes lie on them. On ranks each finds its part, and every rank gets the whole mesh, vertex by vertex that of
+    one rank.
 
     Args:
         phi: a LevelSet, CellField or NodeField, 2-D or 3-D, m.

@@ -49,6 +49,8 @@ class ParticleLevelSet(Stateful):
     again, markers that have escaped too far are removed, radii are adjusted, and at intervals the band is reseeded. Every stage is a
     method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
 
+    On ranks each has the particles of its block, whatever stage comes; stages are collective, and reports are those of all ranks.
+
     A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and memory of
     a step are those of the band, except for readings of the whole field that find the band, and two scratch blocks of the size of the
     field.
@@ -112,7 +114,7 @@ class ParticleLevelSet(Stateful):
     @property
     def spray_volume(self) -> float:
         """Volume of the droplets, m^3 (in 2-D the area of discs, m^2)."""
-        return float(_surface.total_volume(self.spray["radius"], self.grid.dimension))
+        return float(_surface.total_volume(self.grid._core, self.spray["radius"]))
 
     @property
     def bytes_per_particle(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.grid import Grid
+from meniscus.parallel.communicator import one_rank
 
 Floats = npt.NDArray[np.float64]
 Triple = tuple[int, int, int]
@@ -39,7 +40,7 @@ class Box:
 
     def grid(self) -> Grid:
         """Return the grid of the cells, with the spacing 1."""
-        return Grid(self.shape, 1.0, tuple(map(float, self.low)))
+        return Grid(self.shape, 1.0, tuple(map(float, self.low)), comm=one_rank())
 
     def grown(self, layers: int, within: Box) -> Box:
         """Return the box with more layers around it, as far as another one goes."""

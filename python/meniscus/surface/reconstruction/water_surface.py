@@ -13,6 +13,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.grid import Grid, MacField, ZeroGradient, sample
+from meniscus.parallel.communicator import one_rank
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.markers.options import ParticleOptions
 from meniscus.surface.markers.particle_levelset import ParticleLevelSet
@@ -118,7 +119,7 @@ class WaterSurface(Stateful):
         if box.empty:
             return None
         corner = np.array(self._grid.origin) + self.spacing * np.array(box.low)
-        result = LevelSet(Grid(box.shape, self.spacing, corner.tolist()), "cells")
+        result = LevelSet(Grid(box.shape, self.spacing, corner.tolist(), comm=one_rank()), "cells")
         result.array = self._phi * self.spacing
         return result
 

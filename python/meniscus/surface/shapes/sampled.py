@@ -14,8 +14,10 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
+from meniscus.grid.uniform import Grid
 from meniscus.mesh.surface_like import is_surface
 from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
+from meniscus.parallel.communicator import one_rank
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
@@ -54,7 +56,7 @@ class LevelSetShape(Shape):
     What reaches a side of the grid ends as far beyond it as it is deep there.
 
     Args:
-        levelset: is copied.
+        levelset: is copied; where its grid is cut among ranks, each gets all of it.
 
     Raises:
         TypeError, ValueError: something else, values that are not finite.
@@ -63,7 +65,7 @@ class LevelSetShape(Shape):
     levelset: LevelSet
 
     def _make(self) -> None:
-        phi = _checks.one_of_type("levelset", self.levelset, LevelSet).copy()
+        phi = _replicated(_checks.one_of_type("levelset", self.levelset, LevelSet))
         _checks.require_finite("levelset", phi.array)
         phi.field.fill_ghosts()
         n = phi.grid.dimension
@@ -71,6 +73,17 @@ class LevelSetShape(Shape):
         object.__setattr__(self, "levelset", phi)
         object.__setattr__(self, "_dimension", n)
         object.__setattr__(self, "_core", core.level_set_shape(phi.field._core))
+
+
+def _replicated(levelset: LevelSet) -> LevelSet:
+    """Return a copy on one rank; collective where the grid is cut."""
+    grid = levelset.grid
+    if grid.comm.size == 1:
+        return levelset.copy()
+    alone = Grid(grid.shape, grid.spacing, grid.origin, grid.periodic, comm=one_rank())
+    result = LevelSet(alone, levelset.location, levelset.dtype)
+    result.array[...] = grid.comm.gather(levelset.field.gather())[0]
+    return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)

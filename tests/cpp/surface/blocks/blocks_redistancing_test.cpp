@@ -1,4 +1,4 @@
-// Redistancing on domains cut into blocks is bit-identical to a single block.
+// Redistancing and extension on domains cut into blocks are bit-identical to a single block.
 #include "grid/blocks/cut_domains.hpp"
 
 #include "meniscus/core/error.hpp"
@@ -128,7 +128,10 @@ TEST_CASE("redistancing of a domain cut into blocks is refused by every block wh
         }) == 3);
   CHECK(refusals([](Field<float, 2>& phi) {
           Workspace workspace;
-          std::vector<std::uint8_t> known(static_cast<std::size_t>(product<2>(phi.extents())), 1);
-          extend<float, 2>(phi, phi, known.data(), 1.0, ExtensionSide::both, workspace);
+          Field<float, 2> field(phi.grid(), Stagger<2>::face(1), mirrors<2>());
+          if (phi.grid().block().number == 2) *field.view().at({4, 5}) = std::numeric_limits<float>::infinity();
+          std::vector<std::uint8_t> known(static_cast<std::size_t>(product<2>(field.extents())), 1);
+          known[0] = 0;
+          extend<float, 2>(field, phi, known.data(), 100.0, ExtensionSide::both, workspace);
         }) == 3);
 }

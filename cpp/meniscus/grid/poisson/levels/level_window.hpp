@@ -85,10 +85,11 @@ class LevelWindow {
   std::optional<parallel::BoxExchange<D>> up_;
 };
 
-/// Copies a box of samples between two arrays whose first cells are at the given places in the domain.
-template <int D, class From, class To>
+/// Copies a box of samples between two arrays whose first cells are at the given places in the domain; convert(sample) is what
+/// the other array gets.
+template <int D, class From, class To, class Convert>
 void copy_box(const parallel::IndexBox<D>& box, const CellLayout<D>& from_layout, const Coord<D>& from_first, const From* from,
-              const CellLayout<D>& to_layout, const Coord<D>& to_first, To* to) {
+              const CellLayout<D>& to_layout, const Coord<D>& to_first, To* to, const Convert& convert) {
   const Coord<D> n = box.extents();
   if (box.empty()) return;
   const Index length = n[D - 1];
@@ -103,9 +104,15 @@ void copy_box(const parallel::IndexBox<D>& box, const CellLayout<D>& from_layout
       }
       const From* x = from + from_layout.index(a);
       To* y = to + to_layout.index(b);
-      for (Index k = 0; k < length; ++k) y[k] = static_cast<To>(x[k]);
+      for (Index k = 0; k < length; ++k) y[k] = convert(x[k]);
     }
   });
+}
+
+template <int D, class C>
+void copy_box(const parallel::IndexBox<D>& box, const CellLayout<D>& from_layout, const Coord<D>& from_first, const C* from,
+              const CellLayout<D>& to_layout, const Coord<D>& to_first, C* to) {
+  copy_box<D>(box, from_layout, from_first, from, to_layout, to_first, to, [](C x) { return x; });
 }
 
 }  // namespace meniscus::grid

@@ -41,6 +41,7 @@ class Projections(Scene):
     """
 
     name: ClassVar[str] = "projections"
+    on_ranks: ClassVar[bool] = False
     summary: ClassVar[str] = "pressure projection and push-out compared: occupied volume and seconds, on tetrahedra"
     stages: ClassVar[tuple[str, ...]] = tuple(_WAYS)
     frames_per_second: ClassVar[float] = 24.0

@@ -1,0 +1,72 @@
+/// The blocks of a domain, and which of them has a cell.
+#pragma once
+
+#include "meniscus/grid/grid.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace meniscus::grid {
+
+template <int D>
+class BlockMap {
+ public:
+  /// Collective where the grid is cut: every block tells the others where it is.
+  explicit BlockMap(const Grid<D>& grid) {
+    struct Box {
+      Coord<D> first;
+    };
+    std::vector<Box> all{{grid.first_cell()}};
+    if (grid.block().cut()) {
+      parallel::Communicator& c = *grid.communicator();
+      const Box own = all.front();
+      all.resize(static_cast<std::size_t>(c.size()));
+      c.gather(&own, sizeof own, all.data());
+    }
+    for (std::size_t d = 0; d < D; ++d) {
+      for (const Box& b : all) starts_[d].push_back(b.first[d]);
+      std::sort(starts_[d].begin(), starts_[d].end());
+      starts_[d].erase(std::unique(starts_[d].begin(), starts_[d].end()), starts_[d].end());
+      place_[d] = place(static_cast<int>(d), grid.first_cell()[d]);
+    }
+  }
+
+  /// Number of the blocks along an axis.
+  Index count(int axis) const { return static_cast<Index>(starts_[static_cast<std::size_t>(axis)].size()); }
+  /// First cell of block k along an axis.
+  Index first(int axis, Index k) const { return starts_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(k)]; }
+  /// The block along an axis that has a cell of the domain.
+  Index place(int axis, Index cell) const {
+    const std::vector<Index>& s = starts_[static_cast<std::size_t>(axis)];
+    return std::upper_bound(s.begin(), s.end(), cell) - s.begin() - 1;
+  }
+  /// That of the own block.
+  Index own_place(int axis) const { return place_[static_cast<std::size_t>(axis)]; }
+
+  /// Number of a block: they are numbered in C order.
+  int number(const Coord<D>& places) const {
+    Index n = 0;
+    for (int d = 0; d < D; ++d) n = n * count(d) + places[static_cast<std::size_t>(d)];
+    return static_cast<int>(n);
+  }
+  /// Number of the block that has a cell of the domain.
+  int block_of(const Coord<D>& cell) const {
+    Coord<D> places;
+    for (int d = 0; d < D; ++d) places[static_cast<std::size_t>(d)] = place(d, cell[static_cast<std::size_t>(d)]);
+    return number(places);
+  }
+
+ private:
+  std::array<std::vector<Index>, D> starts_;
+  Coord<D> place_{};
+};
+
+/// Whether a cell of the domain belongs to the own block.
+template <int D>
+bool in_block(const Grid<D>& grid, const Coord<D>& cell) {
+  for (std::size_t d = 0; d < D; ++d)
+    if (cell[d] < grid.first_cell()[d] || cell[d] >= grid.first_cell()[d] + grid.local_shape()[d]) return false;
+  return true;
+}
+
+}  // namespace meniscus::grid

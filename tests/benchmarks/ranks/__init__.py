@@ -1,0 +1,1 @@
+"""Benchmarks of ranks, and the model that predicts them."""

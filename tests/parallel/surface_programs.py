@@ -1,0 +1,221 @@
+"""Programs on level sets whose results must be bit-identical on any number of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import meniscus as ms
+from meniscus.surface import (
+    KinematicSolid,
+    LevelSet,
+    ParticleLevelSet,
+    ParticleOptions,
+    Sphere,
+    extend,
+    extend_velocity,
+    redistance,
+)
+
+Arrays = dict[str, np.ndarray]
+Blocks = Sequence[Any] | None
+
+Domain = tuple[tuple[int, ...], tuple[bool, ...]]
+DOMAINS: dict[str, Domain] = {
+    "2-D": ((37, 26), (False, False)),
+    "2-D periodic": ((25, 34), (True, True)),
+    "3-D": ((17, 12, 21), (False, True, False)),
+    "3-D periodic": ((12, 16, 13), (True, False, True)),
+}
+
+
+def whole(grid: ms.Grid, own: np.ndarray, on_side: Sequence[int]) -> np.ndarray:
+    """Return the samples of all ranks, on every rank; copies of a sample must agree."""
+    shape = tuple(n + s for n, s in zip(grid.shape, on_side, strict=True))
+    result = np.zeros(shape, own.dtype)
+    seen = np.zeros(shape, bool)
+    for first, part in grid.comm.gather((grid.first_cell, own)):
+        at = tuple(slice(f, f + n) for f, n in zip(first, part.shape, strict=True))
+        assert np.array_equal(result[at][seen[at]], part[seen[at]])
+        result[at] = part
+        seen[at] = True
+    assert seen.all()
+    return result
+
+
+def waves(grid: ms.Grid, *x: np.ndarray) -> np.ndarray:
+    """Waves with kinks, periodic in the domain: smooth parts, thin parts and corners."""
+    total: Any = -0.3
+    for d, c in enumerate(x):
+        angle = 2 * np.pi * c / grid.extent[d]
+        total = total + np.cos(angle + 0.4 * d) + 0.5 * np.abs(np.sin(2 * angle))
+    return 0.4 * total
+
+
+def noise(grid: ms.Grid, on_side: Sequence[int], seed: int, dtype: Any = np.float64) -> np.ndarray:
+    """Random numbers that belong to global samples; the two samples on a periodic side are one."""
+    shape = tuple(n + s for n, s in zip(grid.shape, on_side, strict=True))
+    numbers = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+    for axis, periodic in enumerate(grid.periodic):
+        if periodic and on_side[axis]:
+            np.moveaxis(numbers, axis, 0)[0] = np.moveaxis(numbers, axis, 0)[-1]
+    return numbers[tuple(slice(f, f + n + s) for f, n, s in zip(grid.first_cell, grid.local_shape, on_side, strict=True))]
+
+
+def grids(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAINS)) -> Iterator[tuple[str, ms.Grid]]:
+    for name in only:
+        shape, periodic = DOMAINS[name]
+        if blocks is None or len(blocks) == len(shape):
+            yield name, ms.Grid(shape, 0.1, periodic=periodic, blocks=blocks)
+
+
+def level_set(grid: ms.Grid, location: Any, dtype: Any) -> LevelSet:
+    return LevelSet.from_function(grid, lambda *x: waves(grid, *x), location, dtype=dtype)
+
+
+def extension(blocks: Blocks = None) -> Arrays:
+    """Extension of fields and velocities, with samples that only a local minimum reaches."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        for dtype in (np.float32, np.float64):
+            for location in ("cells", "nodes"):
+                phi = level_set(grid, location, dtype)
+                redistance(phi, band=0.6)
+                key = f"{name} {location} {np.dtype(dtype).name}"
+                for side in ("outside", "both"):
+                    for share in (0.02, 0.3):
+                        field = ms.CellField(grid, dtype) if share > 0.1 else ms.NodeField(grid, dtype)
+                        field.array = noise(grid, field.on_side, 3, dtype)
+                        known = noise(grid, field.on_side, 4) < {0.02: -2.0, 0.3: -0.5}[share]
+                        found = extend(field, phi, known, band=0.45, side=side)  # type: ignore[arg-type]
+                        result[f"{key} {side} {share}"] = whole(grid, field.array, field.on_side)
+                        result[f"{key} {side} {share} known"] = whole(grid, found.known, field.on_side)
+                        result[f"{key} {side} {share} counts"] = np.array([found.reached, found.unreached])
+                velocity = ms.MacField(grid, dtype)
+                masks = []
+                for d in range(grid.dimension):
+                    on_side = [int(a == d) for a in range(grid.dimension)]
+                    velocity.component(d)[...] = noise(grid, on_side, 5 + d, dtype)
+                    masks.append(noise(grid, on_side, 8 + d) < -0.8)
+                found = extend_velocity(velocity, phi, masks, band=0.5)
+                for d in range(grid.dimension):
+                    on_side = [int(a == d) for a in range(grid.dimension)]
+                    result[f"{key} velocity {d}"] = whole(grid, velocity.component(d), on_side)
+                    result[f"{key} velocity {d} known"] = whole(grid, found.known[d], on_side)
+                result[f"{key} velocity counts"] = np.array([found.reached, found.unreached])
+    return result
+
+
+def measures(blocks: Blocks = None) -> Arrays:
+    """Volumes, areas, volume fractions, curvatures and components: of waves, and of noise with thousands of parts."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        for dtype in (np.float32, np.float64):
+            for location in ("cells", "nodes"):
+                smooth = level_set(grid, location, dtype)
+                rough = LevelSet(grid, location, dtype)
+                rough.array = noise(grid, rough.field.on_side, 6, dtype) + dtype(0 if grid.periodic[0] else 0.4) * smooth.array
+                for kind, phi in (("smooth", smooth), ("rough", rough)):
+                    key = f"{name} {location} {np.dtype(dtype).name} {kind}"
+                    result[f"{key} measure"] = np.array([phi.volume(), phi.area()])
+                    result[f"{key} fractions"] = whole(grid, phi.volume_fractions().array, [0] * grid.dimension)
+                    for curvature in ("level", "surface", "columns"):
+                        values = phi.curvature(kind=curvature).array  # type: ignore[arg-type]
+                        result[f"{key} {curvature} curvature"] = whole(grid, values, phi.field.on_side)
+                    for sides, periods, positions in (("closed", "open", "linear"), ("open", "closed", "cubic")):
+                        mesh = phi.to_mesh(sides=sides, periods=periods, positions=positions, normals=True)  # type: ignore[call-overload]
+                        for part, values in zip(("vertices", "elements", "normals"), mesh, strict=True):
+                            result[f"{key} mesh {positions} {part}"] = values
+                    for both in (False, True):
+                        found = phi.components(both=both)
+                        result[f"{key} labels {both}"] = whole(grid, found.labels, phi.field.on_side)
+                        result[f"{key} volumes {both}"] = found.volumes
+                        result[f"{key} air volumes {both}"] = found.air_volumes
+                        assert found.count == len(found.volumes)
+    return result
+
+
+def by_id(grid: ms.Grid, particles: ms.Particles) -> Arrays:
+    """Return the particles of all ranks by id, every one once."""
+    columns = {"ids": particles.ids, "positions": particles.positions, **{name: particles[name] for name in particles.columns}}
+    parts = grid.comm.gather({name: column.copy() for name, column in columns.items()})
+    every = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+    order = np.argsort(every["ids"])
+    assert (np.diff(every["ids"][order]) > 0).all()
+    return {name: column[order] for name, column in every.items()}
+
+
+def add_drops(grid: ms.Grid, particles: ms.Particles, count: int, seed: int, speed: float) -> None:
+    """Add drops everywhere in the domain."""
+    rng = np.random.default_rng(seed)
+    dtype = particles.positions.dtype
+    x = (rng.random((count, grid.dimension)) * grid.extent).astype(dtype)
+    v = (speed * rng.standard_normal((count, grid.dimension))).astype(dtype)
+    particles.append(x, velocity=v, radius=np.full(count, 0.02, dtype), replicated=True, grid=grid)
+
+
+def flow(grid: ms.Grid, dtype: Any, speed: float) -> ms.MacField:
+    """A flow that is periodic in the domain."""
+
+    def at(x: np.ndarray, time: float) -> np.ndarray:
+        angle = 2 * np.pi * x / np.array(grid.extent)
+        parts = [np.sin(angle[:, (d + 1) % grid.dimension] + d) * np.cos(angle[:, d]) + 0.3 for d in range(grid.dimension)]
+        return speed * np.stack(parts, axis=1)
+
+    return ms.MacField.from_function(grid, at, dtype=dtype)
+
+
+def ball(grid: ms.Grid, location: Any, dtype: Any, radius: float) -> Any:
+    """Samples of a ball in the middle of the domain, which lies in many blocks."""
+    center = 0.5 * np.array(grid.extent)
+    return LevelSet.from_function(
+        grid, lambda *x: np.sqrt(sum((a - c) ** 2 for a, c in zip(x, center, strict=True))) - radius, location, dtype=dtype
+    ).array
+
+
+def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAINS), solid: bool = True) -> Arrays:
+    """Whole steps of a particle level set, with spray that flies over several blocks, returns, and meets a solid."""
+    result: Arrays = {}
+    for name, grid in grids(blocks, only):
+        dtype = (np.float32, np.float64)[list(DOMAINS).index(name) % 2]
+        for location, radii, cfl, deposit in (
+            ("cells", "flow", 0.5, "momentum"),
+            ("nodes", "levelset", 3.0, "liquid"),
+            ("cells", "levelset", 10.0, "mean"),
+        ):
+            key = f"{name} {location} {radii} {cfl}"
+            ways: Any = {"per_cell": {2: 16, 3: 4}[grid.dimension], "radii_from": radii, "reseed_every": 2}
+            options = ParticleOptions(spray=True, escaped_outside="bubbles", removal_distance=0.3, **ways)
+            p = ParticleLevelSet(grid, location, dtype, options=options)  # type: ignore[arg-type]
+            p.levelset.array = ball(grid, location, dtype, 0.33 * min(grid.extent))
+            obstacle = KinematicSolid(Sphere(tuple(0.75 * e for e in grid.extent), 0.2 * min(grid.extent))).sample(grid, dtype=dtype)
+            wall = obstacle if solid else None
+            seeding = p.seed(solid=obstacle)
+            add_drops(grid, p.spray, 300, 7, 20.0)
+            v = flow(grid, dtype, 1.0)
+            dt = cfl * grid.spacing / ms.grid.max_speed(v)
+            numbers = [seeding.added, seeding.failed]
+            for _ in range(2):
+                r = p.advance(v, dt, solid=wall)
+                f = p.advance_spray(dt, (0.0,) * (grid.dimension - 1) + (-9.8,), obstacle, drag=0.5, restitution=0.3, open_sides=["y+"])
+                numbers += [p.spray_volume]
+                b = p.reincorporate(v, deposit=deposit)  # type: ignore[arg-type]
+                s = r.seeding or p.reseed()
+                numbers += [r.advected, r.markers.left, r.markers.in_solid, r.markers.pushed]
+                numbers += [c for k in r.corrections for c in (k.outside, k.inside)]
+                numbers += [r.removal.spray.count, r.removal.spray.volume, r.removal.outside.count, r.removal.outside.volume]
+                numbers += [f.hits, f.left.count, f.left.volume, b.spray.count, b.spray.volume, *b.momentum, s.added, s.surplus, s.failed]
+            numbers += [p.accept_levelset(), p.spray_volume]
+            result[f"{key} numbers"] = np.array(numbers, float)
+            result[f"{key} phi"] = whole(grid, p.levelset.array, p.levelset.field.on_side)
+            for d in range(grid.dimension):
+                result[f"{key} velocity {d}"] = whole(grid, v.component(d), [int(a == d) for a in range(grid.dimension)])
+            for kind in ("particles", "spray", "bubbles"):
+                for column, values in by_id(grid, getattr(p, kind)).items():
+                    result[f"{key} {kind} {column}"] = values
+    return result
+
+
+PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension, "measures": measures, "particle level set": particle_level_set}
