@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from parallel import particle_programs
+from parallel import particle_programs, surface_programs
 
 import meniscus as ms
 
@@ -110,6 +110,7 @@ def particles() -> Arrays:
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
 PROGRAMS |= particle_programs.PROGRAMS
+PROGRAMS |= surface_programs.PROGRAMS
 
 
 def digests() -> dict[str, str]:
