@@ -160,9 +160,7 @@ void bind_sampling(py::module_& m) {
       py::arg("solid_phi"), py::arg("solid_velocity"), py::arg("phi"), py::arg("velocity"));
   m.def(
       "level_set_shape",
-      [](const grid::Field<T, D>& phi) {
-        return held<D>(interruptible([&] { return surface::level_set_shape<T, D>(phi); }));
-      },
+      [](const grid::Field<T, D>& phi) { return held<D>(interruptible([&] { return surface::level_set_shape<T, D>(phi); })); },
       py::arg("phi"));
 }
 
