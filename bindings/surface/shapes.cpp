@@ -159,7 +159,8 @@ void bind_sampling(py::module_& m) {
       },
       py::arg("solid_phi"), py::arg("solid_velocity"), py::arg("phi"), py::arg("velocity"));
   m.def(
-      "level_set_shape", [](const grid::Field<T, D>& phi) { return held<D>(surface::level_set_shape<T, D>(phi)); },
+      "level_set_shape",
+      [](const grid::Field<T, D>& phi) { return held<D>(interruptible([&] { return surface::level_set_shape<T, D>(phi); })); },
       py::arg("phi"));
 }
 

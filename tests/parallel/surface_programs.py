@@ -11,12 +11,15 @@ import meniscus as ms
 from meniscus.surface import (
     KinematicSolid,
     LevelSet,
+    LevelSetShape,
     ParticleLevelSet,
     ParticleOptions,
     Sphere,
     extend,
     extend_velocity,
+    interpolate_levelsets,
     redistance,
+    symmetric_difference,
 )
 
 Arrays = dict[str, np.ndarray]
@@ -28,6 +31,7 @@ DOMAINS: dict[str, Domain] = {
     "2-D periodic": ((25, 34), (True, True)),
     "3-D": ((17, 12, 21), (False, True, False)),
     "3-D periodic": ((12, 16, 13), (True, False, True)),
+    "3-D closed": ((18, 13, 9), (False, False, False)),
 }
 
 
@@ -218,4 +222,66 @@ def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAIN
     return result
 
 
-PROGRAMS: dict[str, Callable[[], Arrays]] = {"extension": extension, "measures": measures, "particle level set": particle_level_set}
+def marker_options(blocks: Blocks = None) -> Arrays:
+    """Other schemes and rules of a particle level set; a fast solid, and drops that fly through many blocks."""
+    result: Arrays = {}
+    ways: tuple[dict[str, Any], ...] = (
+        {"method": "maccormack", "escaped_outside": "delete", "trace": "rk3", "reseed_every": 1},
+        {"method": "semi-lagrangian", "escaped_outside": "keep", "trace": "euler", "interpolation": "cubic", "reseed_every": None},
+        {"method": "bfecc", "escaped_outside": "bubbles", "trace": "midpoint", "reseed_every": 3},
+    )
+    for name, grid in grids(blocks, ("2-D", "2-D periodic", "3-D")):
+        for way in ways:
+            key = f"{name} {way['method']}"
+            p = ParticleLevelSet(grid, options=ParticleOptions(per_cell=8, spray=True, removal_distance=0.2, **way))
+            p.levelset.array = ball(grid, "cells", np.float64, 0.3 * min(grid.extent))
+            solid = KinematicSolid(Sphere(tuple(0.7 * e for e in grid.extent), 0.2 * min(grid.extent)))
+            p.seed()
+            add_drops(grid, p.spray, 200, 3, 60.0)
+            v = flow(grid, np.float64, 1.0)
+            numbers: list[float] = []
+            for i, (cfl, deposit) in enumerate(((0.5, "liquid"), (3.0, "mean"), (10.0, "momentum"), (1.0, "liquid"))):
+                dt = cfl * grid.spacing / ms.grid.max_speed(v)
+                obstacle = solid.sample(grid, time=0.1 * i)
+                r = p.advance(v, dt, solid=obstacle)
+                f = p.advance_spray(dt, (1.0,) * grid.dimension, obstacle, restitution=0.9)
+                b = p.reincorporate(v, deposit=deposit, fraction=2.0)  # type: ignore[arg-type]
+                numbers += [r.advected, r.markers.pushed, f.hits, b.spray.count, b.spray.volume, *b.momentum, p.spray_volume]
+                numbers.append(p.remove_on_wrong_side(0.05))
+            result[f"{key} numbers"] = np.array(numbers)
+            result[f"{key} phi"] = whole(grid, p.levelset.array, p.levelset.field.on_side)
+            for kind in ("particles", "spray", "bubbles"):
+                for column, values in by_id(grid, getattr(p, kind)).items():
+                    result[f"{key} {kind} {column}"] = values
+    return result
+
+
+def between_and_from_meshes(blocks: Blocks = None) -> Arrays:
+    """Level sets between two others, by steps over many cells, of a shape that is a level set, and of a mesh."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        for location in ("cells", "nodes"):
+            first, second = (level_set(grid, location, np.float64) for _ in range(2))
+            second.offset(0.1)
+            u, v = (flow(grid, np.float64, speed) for speed in (1.0, 2.0))
+            for dt in (0.1, 4.0):
+                blend = interpolate_levelsets(first, second, u, v, dt, 0.3)
+                result[f"{name} {location} {dt}"] = whole(grid, blend.array, blend.field.on_side)
+            result[f"{name} {location} difference"] = np.array(symmetric_difference(first, second))
+            shape = LevelSetShape(first).translated((0.2,) * grid.dimension)
+            result[f"{name} {location} shape"] = whole(grid, LevelSet.from_shape(grid, shape, location).array, first.field.on_side)
+            if grid.dimension == 3 and not any(grid.periodic):
+                mesh = LevelSet.from_shape(grid, Sphere((0.8, 0.6, 1.0), 0.5)).to_mesh()
+                for band in (None, 0.3):
+                    sampled = LevelSet.from_mesh(grid, *mesh, location, band=band)
+                    result[f"{name} {location} mesh {band}"] = whole(grid, sampled.array, sampled.field.on_side)
+    return result
+
+
+PROGRAMS: dict[str, Callable[[], Arrays]] = {
+    "extension": extension,
+    "measures": measures,
+    "particle level set": particle_level_set,
+    "marker options": marker_options,
+    "between and from meshes": between_and_from_meshes,
+}

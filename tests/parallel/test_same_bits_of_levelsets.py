@@ -31,7 +31,7 @@ def check(program: Callable[..., programs.Arrays], blocks: Any) -> None:
     for found in ms.parallel.run_threads(int(np.prod(blocks)), on_rank):
         assert found
         for name, array in found.items():
-            assert array.dtype == expected[name].dtype and array.shape == expected[name].shape, name
+            assert (array.dtype, array.shape) == (expected[name].dtype, expected[name].shape), name
             assert array.tobytes() == expected[name].tobytes(), f"{name}: {np.argwhere(array != expected[name])[:5]}"
 
 

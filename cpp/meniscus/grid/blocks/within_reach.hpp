@@ -11,9 +11,9 @@
 
 namespace meniscus::grid {
 
-/// Collective where the grid is cut: calls body(i) for i in [0, n), in parallel, in pieces of `grain`. Those that throw OutsideGhosts
-/// are called again after fetch(width), which obtains the samples of other blocks up to `width` beyond the block; it is called on all
-/// blocks, with the double width each time. A body must change nothing that it reads.
+/// Collective where the grid is cut: calls body(i) for i in [0, n), in parallel, in pieces of `grain`. Those that throw
+/// OutsideGhosts are called again after fetch(width), which obtains the samples of other blocks up to `width` beyond the block;
+/// it is called on all blocks, with the double width each time. A body must change nothing that it reads.
 template <int D, class Body, class Fetch>
 void within_reach(const Grid<D>& grid, Index n, Index grain, Workspace& workspace, Body&& body, Fetch&& fetch) {
   if (!grid.block().cut()) {

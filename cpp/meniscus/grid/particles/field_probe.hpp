@@ -15,8 +15,8 @@ struct ProbedValue {
 };
 
 /// Multilinear interpolation of a field. Points outside of the domain get the value at its nearest point. Fields on centres need
-/// filled ghosts; fields on nodes need their owned samples only. Points must lie in cells of the block, or where samples of other blocks
-/// are given, in cells between samples that are known; else OutsideGhosts is thrown.
+/// filled ghosts; fields on nodes need their owned samples only. Points must lie in cells of the block, or where samples of other
+/// blocks are given, in cells between samples that are known; else OutsideGhosts is thrown.
 template <class T, int D>
 class FieldProbe {
  public:

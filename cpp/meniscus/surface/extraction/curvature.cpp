@@ -244,8 +244,8 @@ class Columns {
   Coord<D> begin_, end_;
 };
 
-/// Samples beyond a block, of others, that columns look at: each of three columns along a slope begins up to `reach` away from where
-/// the one before it leads, which doubles the way, and the interpolant takes two samples more.
+/// Samples beyond a block, of others, that columns look at: each of three columns along a slope begins up to `reach` away from
+/// where the one before it leads, which doubles the way, and the interpolant takes two samples more.
 constexpr Index farthest_column = 25;
 
 /// Samples of a block and of others around it, with the ghosts of the domain.
@@ -292,8 +292,7 @@ void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, doubl
   const bool at_surface = kind != CurvatureKind::level;
   std::optional<ColumnWindow<T, D>> window;
   if (kind == CurvatureKind::columns && phi.grid().block().cut()) window.emplace(phi);
-  const Columns<T, D> columns =
-      window ? Columns<T, D>(window->samples.data(), window->begin, window->end) : Columns<T, D>(from);
+  const Columns<T, D> columns = window ? Columns<T, D>(window->samples.data(), window->begin, window->end) : Columns<T, D>(from);
   grid::parallel_rows<D>(from.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const Coord<D> c = grid::row_start<D>(from.extents, r);

@@ -1,4 +1,5 @@
-/// What the cells of a lattice add to a mesh: elements by numbers of vertices in one block, or by keys in many (for extraction.cpp).
+/// What the cells of a lattice add to a mesh: elements by numbers of vertices in one block, or by keys in many (for
+/// extraction.cpp).
 #pragma once
 
 #include "meniscus/surface/extraction/cut_cases.hpp"
@@ -45,7 +46,8 @@ struct SurfaceExtraction<T, D>::Keys {
   }
 };
 
-/// Passes the elements of cells on. They come in phases: those inside, those on the sides across the last axis, the first, the second.
+/// Passes the elements of cells on. They come in phases: those inside, those on the sides across the last axis, the first, the
+/// second.
 template <class T, int D>
 template <class Out>
 struct SurfaceExtraction<T, D>::Writer {
@@ -63,7 +65,8 @@ struct SurfaceExtraction<T, D>::Writer {
     if constexpr (D == 3)
       for (int t = 0; t < c.triangle_count; ++t) {
         const auto& corner = c.triangles[extraction_detail::z(t)];
-        out.add(0, rows[0], k, {v[extraction_detail::z(corner[0])], v[extraction_detail::z(corner[1])], v[extraction_detail::z(corner[2])]});
+        out.add(0, rows[0], k,
+                {v[extraction_detail::z(corner[0])], v[extraction_detail::z(corner[1])], v[extraction_detail::z(corner[2])]});
       }
   }
 
@@ -76,14 +79,16 @@ struct SurfaceExtraction<T, D>::Writer {
     };
     if constexpr (D == 2) {
       for (int i = 0; i < c.segment_count; ++i)
-        out.add(0, *rows[0], k[0], {crossing_on(c.segments[extraction_detail::z(i)][0]), crossing_on(c.segments[extraction_detail::z(i)][1])});
+        out.add(0, *rows[0], k[0],
+                {crossing_on(c.segments[extraction_detail::z(i)][0]), crossing_on(c.segments[extraction_detail::z(i)][1])});
     } else {
       const int phase = v == 1 ? 1 : u == 1 ? 2 : 3;
       for (int i = 0; i < c.triangle_count; ++i) {
         std::array<Id, 3> t;
         for (std::size_t a = 0; a < 3; ++a) {
           const int code = c.triangles[extraction_detail::z(i)][a];
-          t[a] = code < 4 ? out.vertex(*rows[extraction_detail::z(code)], D, k[extraction_detail::z(code)]) : crossing_on(code - 4);
+          t[a] =
+              code < 4 ? out.vertex(*rows[extraction_detail::z(code)], D, k[extraction_detail::z(code)]) : crossing_on(code - 4);
         }
         if (reversed) std::swap(t[1], t[2]);
         out.add(phase, *rows[0], k[0], t);

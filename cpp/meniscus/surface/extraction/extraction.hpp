@@ -5,8 +5,8 @@
 /// out of phi <= 0; segments have the inside to their left. Where the inside touches a side of the domain, the surface runs along
 /// the side, or is left open there. The same holds at the two ends of a period, where the surfaces are congruent.
 ///
-/// Blocks of a domain find the vertices and elements that begin at their own samples; then every block gets the whole mesh, which is
-/// that of one block.
+/// Blocks of a domain find the vertices and elements that begin at their own samples; then every block gets the whole mesh, which
+/// is that of one block.
 #pragma once
 
 #include "meniscus/surface/extraction/mesh_welding.hpp"

@@ -8,7 +8,8 @@
 
 namespace meniscus::surface {
 
-/// A vertex of the surface. Its key tells its place in the order of all vertices, and that of a copy in another block is the same.
+/// A vertex of the surface. Its key tells its place in the order of all vertices, and that of a copy in another block is the
+/// same.
 template <int D>
 struct WeldedVertex {
   std::uint64_t key;
@@ -28,8 +29,8 @@ struct WeldedMesh {
   std::vector<std::array<std::int32_t, D>> elements;
 };
 
-/// Collective: gathers the parts of all blocks, orders them by their keys, and numbers the vertices. Every vertex and every element is
-/// in one part. Throws InvalidArgument for more of them than 32 bits count.
+/// Collective: gathers the parts of all blocks, orders them by their keys, and numbers the vertices. Every vertex and every
+/// element is in one part. Throws InvalidArgument for more of them than 32 bits count.
 template <int D>
 WeldedMesh<D> weld(parallel::Communicator& communicator, const std::vector<WeldedVertex<D>>& vertices,
                    const std::vector<WeldedElement<D>>& elements);

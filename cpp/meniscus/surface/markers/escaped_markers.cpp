@@ -27,8 +27,8 @@ struct Leaving {
   Transfer transfer;
 
   /// Collective. In the order of cells and ids, so that new ids do not depend on how markers came.
-  Leaving(grid::ParticleSet& markers, const std::uint8_t* reasons, Reason reason, double fixed_radius,
-          grid::MacField<T, D>& flow, double time, Workspace& workspace) {
+  Leaving(grid::ParticleSet& markers, const std::uint8_t* reasons, Reason reason, double fixed_radius, grid::MacField<T, D>& flow,
+          double time, Workspace& workspace) {
     const MarkerColumns<T, D> m(markers);
     const auto list = list_indices(
         markers.size(),

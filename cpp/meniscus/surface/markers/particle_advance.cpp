@@ -42,8 +42,7 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
   for (Index i = 0; i < band.size; ++i) {
     const Coord<D> c = index_of<D>(band.index[i], strides);
     bool copy = false;
-    for (std::size_t d = 0; d < D; ++d)
-      copy |= c[d] == 0 && phi.stagger().on_side[d] == 1 && phi.grid().first_cell()[d] > 0;
+    for (std::size_t d = 0; d < D; ++d) copy |= c[d] == 0 && phi.stagger().on_side[d] == 1 && phi.grid().first_cell()[d] > 0;
     carried += !copy;
   }
   return parallel::global_sum(*phi.grid().communicator(), carried);

@@ -1,6 +1,7 @@
 /// Removal of particles by the value of a level set at their position.
 ///
-/// The others keep their order. Nothing is changed if anything is thrown. Collective; numbers and volumes are those of all blocks.
+/// The others keep their order. Nothing is changed if anything is thrown. Collective; numbers and volumes are those of all
+/// blocks.
 #pragma once
 
 #include "meniscus/surface/markers/particle_spray.hpp"

@@ -3,8 +3,8 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
-#include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/blocks/within_reach.hpp"
+#include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_numbering.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
@@ -285,7 +285,8 @@ class Seeder {
     if (!windowed()) return domain_index(cell);
     const Coord<D> c = index_of<D>(cell, strides_);
     Index key = 0;
-    for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + grid_.first_cell()[d] + c[d] + options_.window_low[d];
+    for (std::size_t d = 0; d < D; ++d)
+      key = key * options_.lattice_shape[d] + grid_.first_cell()[d] + c[d] + options_.window_low[d];
     return key;
   }
 

@@ -37,8 +37,8 @@ struct Seeding {
 /// times. None is put into the solid, which may be null. The particles that stay are sorted by cell, new ones follow them. Radii
 /// are those of adjust_radii.
 ///
-/// Collective: particles must lie in the block that has them, and do so afterwards; on blocks all are then sorted. The report is that of
-/// all blocks.
+/// Collective: particles must lie in the block that has them, and do so afterwards; on blocks all are then sorted. The report is
+/// that of all blocks.
 template <class T, int D>
 Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                        const SeedingOptions& options, double time, Workspace& workspace);

@@ -24,8 +24,8 @@ namespace {
 /// A particle that becomes a marker again, with what the liquid around it takes.
 template <class T, int D>
 struct Returned {
-  Index key, id;             ///< cell in the domain, by which particles are ordered
-  Coord<D> cell;             ///< counted from the first of the block
+  Index key, id;  ///< cell in the domain, by which particles are ordered
+  Coord<D> cell;  ///< counted from the first of the block
   std::array<T, D> velocity;
   double part;               ///< of a cell, that has the velocity
   std::array<T, D> share{};  ///< of the difference in velocity that the liquid takes, along each axis
@@ -90,8 +90,8 @@ double liquid_around_face(const grid::Grid<D>& grid, const grid::FieldView<const
   return volume;
 }
 
-/// Calls receive(face, liquid around it) for all faces across an axis up to one cell away from a cell that have any, and for which
-/// wanted(cell above the face) holds. Faces on the sides of the domain have none.
+/// Calls receive(face, liquid around it) for all faces across an axis up to one cell away from a cell that have any, and for
+/// which wanted(cell above the face) holds. Faces on the sides of the domain have none.
 template <class T, int D, class Wanted, class Receive>
 void for_each_wet_face(const grid::Grid<D>& grid, const grid::FieldView<const T, D>& phi, const Coord<D>& cell, int d,
                        Wanted&& wanted, Receive&& receive) {
@@ -171,8 +171,7 @@ void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       s.cell[a] += grid.first_cell()[a];
-      beside_cut |= grid.block().cut(d) &&
-                    (p.cell[a] < deposit_reach || p.cell[a] >= grid.local_shape()[a] - deposit_reach);
+      beside_cut |= grid.block().cut(d) && (p.cell[a] < deposit_reach || p.cell[a] >= grid.local_shape()[a] - deposit_reach);
     }
     if (beside_cut) near.push_back(s);
   }
@@ -192,9 +191,8 @@ void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D
     }
     if (reaches) own.push_back(s.particle);
   }
-  std::sort(own.begin(), own.end(), [](const Returned<T, D>& a, const Returned<T, D>& b) {
-    return a.key != b.key ? a.key < b.key : a.id < b.id;
-  });
+  std::sort(own.begin(), own.end(),
+            [](const Returned<T, D>& a, const Returned<T, D>& b) { return a.key != b.key ? a.key < b.key : a.id < b.id; });
 }
 
 }  // namespace
@@ -284,8 +282,7 @@ Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed
   for (const PlacedParticle& place : order) {
     std::copy_n(s.position + place.index * D, D, m.position + k * D);
     m.sign[k] = static_cast<std::int8_t>(sign);
-    m.radius[k++] =
-        std::clamp(s.radius[place.index], static_cast<T>(bounds.smallest * h), static_cast<T>(bounds.largest * h));
+    m.radius[k++] = std::clamp(s.radius[place.index], static_cast<T>(bounds.smallest * h), static_cast<T>(bounds.largest * h));
   }
   if (cut) grid::number_new_particles<D>(markers, first, grid);
   removed.remove(flags.data(), workspace);

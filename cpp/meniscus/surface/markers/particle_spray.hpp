@@ -36,9 +36,9 @@ enum class Deposit : std::uint8_t {
 /// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
 /// each of the two faces per axis a of the cell of such a particle receives w v_a, with w = 0.5 * scale * V_ball / V_cell; the
 /// mean divides the sum by 1 + w. With `Deposit::liquid`, the faces beside liquid up to one cell away take a part
-/// scale * V_ball / V_liquid of the difference to v_a, V_liquid being the volume of liquid around them all. This is done one particle
-/// after the other, in the order of cells and ids. Nothing is changed if anything is thrown. Collective: particles must lie in the
-/// block that has them; those next to a cut are gathered by all blocks.
+/// scale * V_ball / V_liquid of the difference to v_a, V_liquid being the volume of liquid around them all. This is done one
+/// particle after the other, in the order of cells and ids. Nothing is changed if anything is thrown. Collective: particles must
+/// lie in the block that has them; those next to a cut are gathered by all blocks.
 template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
