@@ -1,5 +1,5 @@
-// Table of functions over hypre's structured solvers: conjugate gradients preconditioned by its semicoarsening multigrid PFMG (Ashby and
-// Falgout 1996; Jones and Woodward 2001). Knows nothing of Python and of the rest of the library.
+// Table of functions over hypre's structured solvers: conjugate gradients preconditioned by its semicoarsening multigrid PFMG
+// (Ashby and Falgout 1996; Jones and Woodward 2001). Knows nothing of Python and of the rest of the library.
 #include "meniscus/grid/poisson/engines/structured_engine.hpp"
 
 #define OMPI_SKIP_MPICXX 1
@@ -112,7 +112,8 @@ int set_matrix(void* system, const double* values, int singular) {
   HYPRE_StructMatrixInitialize(s.matrix);
   std::vector<HYPRE_Int> entries;
   for (int e = 0; e <= s.axes; ++e) entries.push_back(e);
-  HYPRE_StructMatrixSetBoxValues(s.matrix, s.first.data(), s.last.data(), 1 + s.axes, entries.data(), const_cast<double*>(values));
+  HYPRE_StructMatrixSetBoxValues(s.matrix, s.first.data(), s.last.data(), 1 + s.axes, entries.data(),
+                                 const_cast<double*>(values));
   HYPRE_StructMatrixAssemble(s.matrix);
 
   HYPRE_StructPFMGCreate(s.communicator, &s.preconditioner);
@@ -122,8 +123,8 @@ int set_matrix(void* system, const double* values, int singular) {
   HYPRE_StructPFMGSetNumPreRelax(s.preconditioner, 1);
   HYPRE_StructPFMGSetNumPostRelax(s.preconditioner, 1);
   HYPRE_StructPFMGSetSkipRelax(s.preconditioner, 1);
-  // Red-black Gauss-Seidel, the same in both directions; its last level would divide by zero in a singular system, where weighted Jacobi
-  // does not.
+  // Red-black Gauss-Seidel, the same in both directions; its last level would divide by zero in a singular system, where weighted
+  // Jacobi does not.
   HYPRE_StructPFMGSetRelaxType(s.preconditioner, singular ? 1 : 2);
   // Of a single cell that is coupled to nothing, only rounding would be left.
   if (singular) HYPRE_StructPFMGSetMaxLevels(s.preconditioner, std::max(1, s.levels - 2));
@@ -162,14 +163,7 @@ void error_text(int error, char* text, std::size_t size) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const meniscus_structured_engine* meniscus_hypre_engine() {
-  static const meniscus_structured_engine table{meniscus_structured_engine_version,
-                                                "hypre",
-                                                MENISCUS_MPI_NAME,
-                                                running,
-                                                create,
-                                                release,
-                                                set_matrix,
-                                                solve,
-                                                error_text};
+  static const meniscus_structured_engine table{
+      meniscus_structured_engine_version, "hypre", MENISCUS_MPI_NAME, running, create, release, set_matrix, solve, error_text};
   return &table;
 }

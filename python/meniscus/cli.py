@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if code != 0 and launcher.launched() > 1:
                 sys.stderr.flush()
                 launcher.wait_for_all(_PATIENCE)
-    return code
+    return int(code)
 
 
 def _main(argv: list[str]) -> int:

@@ -243,7 +243,7 @@ def make_liquid(cut: Cut, dimension: int, dtype: Any, options: dict[str, Any], p
     w = rng.normal(size=(200, 3) if dimension == 3 else 200).astype(dtype)
     vortices = None
     if options.get("vortex_strength"):
-        vortices = VortexParticles(rng.uniform(0, 0.4, (200, dimension)).astype(dtype), w, 0.1)
+        vortices = VortexParticles(rng.uniform(0, 0.4, (200, dimension)).astype(dtype), w, 0.1, replicated=True, grid=grid)
     liquid = LiquidSolver(
         grid,
         LiquidOptions(tolerance=1e-8 if dtype is np.float64 else 1e-5, **options),

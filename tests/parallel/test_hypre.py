@@ -55,7 +55,7 @@ def test_one_process() -> None:
     check(run([], "alone"))
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_ranks(count: int) -> None:
     where = library()
     mpirun = shutil.which("mpirun.openmpi" if where.name == LIBRARIES["openmpi"] else "mpirun.mpich")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from support.message_counts import BINNED_SUM, EXACT_SUM, Arrays, Count, Cut, faces, sent
+from parallel.message_counts import BINNED_SUM, EXACT_SUM, Arrays, Count, Cut, faces, sent
 
 import meniscus as ms
 from meniscus.fluids import (
@@ -197,6 +198,30 @@ def test_operators_send_what_their_closed_form_says(size: int, operators: str) -
 
     for seed in range(4):
         assert [line for lines in ms.parallel.run_threads(size, program, seed) for line in lines] == []
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
+def test_an_iteration_of_a_solve_sends_what_its_closed_form_says(size: int) -> None:
+    """On a domain so small that every rank has the coarser levels, and the residual on the finest one, of all blocks."""
+
+    def program(seed: int) -> tuple[list[Count], Count]:
+        grid = random_grid(np.random.default_rng([seed, size]), size)
+        grid = ms.Grid(grid.shape, 0.1, blocks=grid.blocks)
+        solver, sides, counts = ms.fluids.PressureSolver(grid), {"x-": ms.grid.Open()}, []
+        for iterations in (1, 2, 3, 4):
+            velocity = ms.MacField.from_function(grid, lambda x, t: np.sin(3 * x[:, ::-1]) + x, boundary=sides)
+            options: Any = {"tolerance": 1e-15, "max_iterations": iterations, "raise_on_failure": False, "solver": solver}
+            # What is kept from call to call is sent with the first one.
+            ms.fluids.project(velocity.copy(), 0.1, **options)
+            counts.append(sent(lambda v=velocity, o=options: ms.fluids.project(v, 0.1, **o), grid.comm))  # type: ignore[misc]
+        cut, cells = Cut(grid), int(np.prod(grid.local_shape))
+        one = cut.halo([((0,) * grid.dimension, 8)], 1, corners=False) + 3 * cut.reduce(BINNED_SUM)
+        return counts, one + Count(size - 1, (size - 1) * 4 * cells, 1)
+
+    for seed in range(3):
+        for counts, one in ms.parallel.run_threads(size, program, seed):
+            for fewer, more in pairwise(counts):
+                assert more == fewer + one
 
 
 def test_one_rank_sends_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -172,6 +173,15 @@ class StagedSolver(Stateful, Generic[Report]):
         """Return whether all stages are those of the package, whose effects are declared; a stage of somebody else may change anything."""
         package = __name__.partition(".")[0]
         return all(name not in self.__dict__ and getattr(type(self), name).__module__.partition(".")[0] == package for name in self.stages)
+
+    def _require_finite(self, part: CellField | MacField, name: str, total: float) -> None:
+        """Raise ValueError where a sum over a part of the state is not finite: on the ranks that hold what is not, else on all."""
+        if math.isfinite(total):
+            return
+        arrays = [part.component(d) for d in range(self.grid.dimension)] if isinstance(part, MacField) else [part.array]
+        culprits = self.grid.comm.gather(not all(np.isfinite(a).all() for a in arrays))
+        if culprits[self.grid.comm.rank] or not any(culprits):
+            raise ValueError(f"the {name} must be finite after a step")
 
     @abstractmethod
     def _complete(self, report: Report) -> None:

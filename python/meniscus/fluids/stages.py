@@ -149,6 +149,12 @@ class ProjectionStage:
         )
 
 
+def hand_out(vortices: VortexParticles | None, grid: Grid, workspace: Workspace) -> None:
+    """Give vortex particles, if there are any, to the ranks where they are; one rank keeps the order in which they were added."""
+    if vortices is not None and grid.comm.size > 1:
+        vortices.migrate(grid, workspace=workspace)
+
+
 def add_forces_of_vortices(
     velocity: MacField,
     vortices: VortexParticles | None,

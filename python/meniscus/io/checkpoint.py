@@ -114,8 +114,8 @@ def write_image(path: Path, content: Callable[[Any], None]) -> str:
 def write_header(file: Any, checkpoint: Checkpoint, trees: Mapping[str, Any], **more: Any) -> None:
     """Write the header of a checkpoint and the attributes of grids."""
     grids = {n: {"shape": g.shape, "spacing": g.spacing, "origin": g.origin, "periodic": g.periodic} for n, g in checkpoint.grids.items()}
-    for name, grid in grids.items():
-        write_grid(file, name, checkpoint.grids[name], (0,) * len(grid["shape"]))
+    for name, grid in checkpoint.grids.items():
+        write_grid(file, name, grid, (0,) * grid.dimension)
     header = {
         "scene": checkpoint.scene,
         "parameters": dict(checkpoint.parameters),

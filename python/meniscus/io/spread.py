@@ -63,8 +63,8 @@ def _add(found: Spread, path: str, part: Any, around: Grid | None, samples_of: A
         for name, item in part.state.items():
             _add(found, f"{path}/{name}" if path else name, item, around, part.declared(name).samples_of)
     elif isinstance(part, (tuple, list, dict)):
-        for name, item in part.items() if isinstance(part, dict) else enumerate(part):
-            _add(found, f"{path}/{name}", item, around, samples_of)
+        for key, item in part.items() if isinstance(part, dict) else enumerate(part):
+            _add(found, f"{path}/{key}", item, around, samples_of)
     else:
         grid = samples_of if isinstance(part, np.ndarray) else getattr(part, "grid", None)
         if isinstance(grid, Grid) and grid.comm.size > 1:

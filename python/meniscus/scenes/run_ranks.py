@@ -65,5 +65,5 @@ def threads_of_rank(comm: Communicator) -> int:
     """Return how many threads a rank may use, so that those of one machine do not compete for its cores; collective."""
     cores = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     machine = platform.node()
-    sharing = sum(name == machine and not cores.isdisjoint(theirs) for name, theirs in comm.gather((machine, cores)))
+    sharing: int = sum(name == machine and not cores.isdisjoint(theirs) for name, theirs in comm.gather((machine, cores)))
     return max(1, len(cores) // max(1, sharing))

@@ -22,6 +22,7 @@ from meniscus.io.folder_lock import FolderLock
 from meniscus.io.frame_gathering import gathered
 from meniscus.io.frames import FrameData, collect
 from meniscus.io.spread import Spread, spread_of
+from meniscus.numerics.solve import order_free_sums
 from meniscus.parallel import RankError, one_rank, ranks
 from meniscus.parallel.communicator import resolve
 from meniscus.scenes.interrupts import Interruption
@@ -163,6 +164,7 @@ class _Run:
             self.close()
             raise
 
+    @order_free_sums()  # a scene has the same bits on one rank and on many
     def _set_up(self, found: StoredCheckpoint | None) -> None:
         """Make the scene's objects, or restore them from a checkpoint, and open the files."""
         scene, folder, options = self._scene, self._folder, self._options
@@ -208,6 +210,7 @@ class _Run:
         if self._lock is not None:
             self._lock.release()
 
+    @order_free_sums()
     def _next_frame(self) -> Frame:
         """Step to the next frame, finish it and save the state. Ctrl-C and SIGTERM leave a checkpoint of the last completed step."""
         interruption = Interruption(self._comm.size)

@@ -78,8 +78,9 @@ class Run:
             environment["MPI4PY_LIBMPI"] = str(_prefix(r.transport) / "lib" / library)
         done = subprocess.run(command, env=environment, cwd=FOLDER, text=True, capture_output=True, timeout=LONGEST, check=False)
         if done.returncode != 0:
-            words = done.stderr.strip().splitlines()
-            raise RuntimeError(words[-1] if words else f"the program ended with {done.returncode}")
+            # mpirun speaks after the program.
+            words = [line for line in done.stderr.splitlines() if "Error" in line]
+            raise RuntimeError(words[-1].strip() if words else f"the program ended with {done.returncode}")
         records: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
         return records
 

@@ -1,7 +1,7 @@
 /// Volume of liquid around the faces of a grid, and water from elsewhere that is given to them.
 ///
-/// The liquid around a face is the half of each cell beside it, as in the kinetic energy of a liquid. Every face is one unknown of
-/// one block: of two copies on the sides of a block or a periodic axis, the last of the lower block stands for both.
+/// The liquid around a face is the half of each cell beside it, as in the kinetic energy of a liquid. Every face is one unknown
+/// of one block: of two copies on the sides of a block or a periodic axis, the last of the lower block stands for both.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -20,8 +20,8 @@ class FaceLiquid {
  public:
   using Halves = std::array<std::array<double, 2>, D>;
 
-  /// Collective. `levelset`: on cells, <= 0 in the liquid, with filled ghosts. `outside`: zero for cells that hold none, or nullptr.
-  /// `beyond`: cells beyond the block that are asked for.
+  /// Collective. `levelset`: on cells, <= 0 in the liquid, with filled ghosts. `outside`: zero for cells that hold none, or
+  /// nullptr. `beyond`: cells beyond the block that are asked for.
   FaceLiquid(const grid::Field<T, D>& levelset, const std::uint8_t* outside, Index beyond)
       : grid_(levelset.grid()), phi_(levelset.view()) {
     if (outside) outside_.emplace(grid_, outside, beyond);
@@ -55,8 +55,8 @@ class FaceLiquid {
   std::optional<grid::BlockWindow<std::uint8_t, D>> outside_;
 };
 
-/// Collective: sum of visit(face, index of the face in C order among those of the block) over the faces across an axis of all blocks,
-/// each by the block that owns it.
+/// Collective: sum of visit(face, index of the face in C order among those of the block) over the faces across an axis of all
+/// blocks, each by the block that owns it.
 template <int D, class Visit>
 double sum_owned_faces(const grid::Grid<D>& grid, int axis, Visit&& visit) {
   const auto a = static_cast<std::size_t>(axis);
@@ -69,8 +69,8 @@ double sum_owned_faces(const grid::Grid<D>& grid, int axis, Visit&& visit) {
   });
 }
 
-/// Volumes with velocities that are given to faces, in any number, before they change the velocity of the liquid: it becomes the mean
-/// of all by volume.
+/// Volumes with velocities that are given to faces, in any number, before they change the velocity of the liquid: it becomes the
+/// mean of all by volume.
 template <int D>
 class FaceGifts {
  public:
@@ -86,7 +86,8 @@ class FaceGifts {
     }
   }
 
-  /// The face of this block that stands for a face across `axis`, counted from the first cell; nothing where another block has it.
+  /// The face of this block that stands for a face across `axis`, counted from the first cell; nothing where another block has
+  /// it.
   std::optional<Coord<D>> own_face(int axis, Coord<D> face) const {
     for (int d = 0; d < D; ++d) {
       const auto e = static_cast<std::size_t>(d);

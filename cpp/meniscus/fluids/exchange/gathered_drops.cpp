@@ -189,7 +189,8 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   Index count = 0;
   for (Index i = 0; i < n; ++i) {
     const Index cell = found[static_cast<std::size_t>(i)].cell;
-    const auto at = std::lower_bound(filled.begin(), filled.end(), cell, [](const FilledCell<D>& f, Index c) { return f.cell < c; });
+    const auto at =
+        std::lower_bound(filled.begin(), filled.end(), cell, [](const FilledCell<D>& f, Index c) { return f.cell < c; });
     gathered[i] = at != filled.end() && at->cell == cell;
     count += gathered[i];
   }

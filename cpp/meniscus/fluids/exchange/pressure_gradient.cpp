@@ -100,8 +100,7 @@ class Gradients {
     if (solved_below ? wet_below : wet_above) {
       distance = distance_to_surface<T>(static_cast<double>(phi_.at(liquid)), static_cast<double>(phi_.at(air)));
       if (surface_)
-        outer +=
-            (1.0 - distance) * static_cast<double>(surface_->at(liquid)) + distance * static_cast<double>(surface_->at(air));
+        outer += (1.0 - distance) * static_cast<double>(surface_->at(liquid)) + distance * static_cast<double>(surface_->at(air));
     } else {
       // Air with a pressure of its own beside other air: the face between them is closed.
       weights -= weight;

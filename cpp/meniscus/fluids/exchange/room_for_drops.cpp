@@ -24,8 +24,8 @@ bool any_corner_in_solid(const grid::FieldView<const double, D>& nodes, const Co
 }  // namespace
 
 template <class T, int D>
-Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions,
-               const double* volumes, Index n) {
+Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions, const double* volumes,
+               Index n) {
   const grid::Grid<D>& grid = levelset.grid();
   require(!solid || solid->grid() == grid, "the solid must have the grid of the liquid");
   if (grid.block().cut()) levelset.layout().halo.exchange(levelset.storage().data());

@@ -19,10 +19,10 @@ struct Room {
   std::vector<std::uint8_t> liquid;  ///< whether the cell can expand; else its share has to wait there
 };
 
-/// Collective: finds room for n volumes (m^D, of any sign) at positions (n, D), m, in this block: each is shared evenly by the cells
-/// around it. `solid`: its level set on nodes, or nullptr. Fills the ghosts of the level set that other blocks own.
+/// Collective: finds room for n volumes (m^D, of any sign) at positions (n, D), m, in this block: each is shared evenly by the
+/// cells around it. `solid`: its level set on nodes, or nullptr. Fills the ghosts of the level set that other blocks own.
 template <class T, int D>
-Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions,
-               const double* volumes, Index n);
+Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, const double* positions, const double* volumes,
+               Index n);
 
 }  // namespace meniscus::fluids

@@ -118,12 +118,12 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
-  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                                     \
-  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);              \
-  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                      \
-                                          const std::array<const T*, D>&, const std::array<const T*, D>&);                     \
-  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::Field<T, D>&,       \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
+  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                               \
+  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);        \
+  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                \
+                                          const std::array<const T*, D>&, const std::array<const T*, D>&);               \
+  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::Field<T, D>&, \
                                      const std::array<const double*, D>&, double, const Vec<double, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)

@@ -1,5 +1,5 @@
-/// Momentum of a liquid, and face velocities that are drawn towards others. All of this is collective; arrays are those of the block,
-/// momenta of the whole domain.
+/// Momentum of a liquid, and face velocities that are drawn towards others. All of this is collective; arrays are those of the
+/// block, momenta of the whole domain.
 #pragma once
 
 #include "meniscus/fluids/exchange/face_liquid.hpp"

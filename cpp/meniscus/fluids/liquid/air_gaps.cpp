@@ -29,7 +29,8 @@ class FaceMasks {
       const auto stagger = grid::Stagger<D>::face(d);
       const std::uint8_t* mask = masks[static_cast<std::size_t>(d)];
       if (mask)
-        masks_[static_cast<std::size_t>(d)].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())), width);
+        masks_[static_cast<std::size_t>(d)].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())),
+                                                    width);
     }
   }
   bool at(const Coord<D>& face, std::size_t axis) const { return masks_[axis] && masks_[axis]->at(face); }
@@ -149,8 +150,7 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
   const FaceMasks<D> given_faces(velocity.grid(), given, reach);
   const AirCells<T, D> cells(levelset, given_faces);
   if (velocity.grid().block().cut())
-    for (int d = 0; d < D; ++d)
-      velocity.component(d).layout().halo.exchange(velocity.component(d).storage().data());
+    for (int d = 0; d < D; ++d) velocity.component(d).layout().halo.exchange(velocity.component(d).storage().data());
   const SpeedBounds<T, D> bound_of(velocity, cells, air, given_faces);
   set_cells(bounds, [&](const Coord<D>& c) { return bound_of.is_air(c) ? static_cast<T>(factor) * bound_of(c) : T{0}; });
   bounds.fill_ghosts(0.0);

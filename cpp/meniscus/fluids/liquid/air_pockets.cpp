@@ -60,13 +60,13 @@ std::vector<std::uint8_t> parts_outside(const grid::Grid<D>& grid, const std::in
       if ((at == 0 && is_open(d, 0)) || (at == cells[axis] - 1 && is_open(d, 1))) part.is_out = true;
     }
   }
-  parallel::combine_values(*grid.communicator(), found, [](const Part& a, const Part& b) {
-    return Part{a.size + b.size, a.is_out || b.is_out};
-  });
+  parallel::combine_values(*grid.communicator(), found,
+                           [](const Part& a, const Part& b) { return Part{a.size + b.size, a.is_out || b.is_out}; });
   std::vector<std::uint8_t> is_out(found.size());
   std::transform(found.begin(), found.end(), is_out.begin(), [](const Part& p) { return p.is_out; });
   if (parts > 0 && std::find(is_out.begin(), is_out.end(), 1) == is_out.end()) {
-    const auto largest = std::max_element(found.begin() + 1, found.end(), [](const Part& a, const Part& b) { return a.size < b.size; });
+    const auto largest =
+        std::max_element(found.begin() + 1, found.end(), [](const Part& a, const Part& b) { return a.size < b.size; });
     is_out[static_cast<std::size_t>(largest - found.begin())] = 1;
   }
   return is_out;

@@ -37,8 +37,9 @@ void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>
 
 template void count_component_cells<2>(const grid::Grid<2>&, const std::int32_t*, std::vector<Index>&, std::vector<Index>&);
 template void count_component_cells<3>(const grid::Grid<3>&, const std::int32_t*, std::vector<Index>&, std::vector<Index>&);
-#define MENISCUS_INSTANTIATE(T, D) \
-  template void count_component_particles<T, D>(grid::ParticleSet&, const grid::Grid<D>&, const std::int32_t*, std::vector<Index>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                             \
+  template void count_component_particles<T, D>(grid::ParticleSet&, const grid::Grid<D>&, const std::int32_t*, \
+                                                std::vector<Index>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

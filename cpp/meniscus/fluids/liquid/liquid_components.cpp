@@ -138,9 +138,8 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
         [&](Index begin, Index end) {
           Index most = 0;
           for (Index r = begin; r < end; ++r)
-            trace_row(grid::row_start<D>(cells, r), r * length, [&](Index, const Coord<D>& from) {
-              most = std::max(most, grid::distance_from_block<D>(grid, from));
-            });
+            trace_row(grid::row_start<D>(cells, r), r * length,
+                      [&](Index, const Coord<D>& from) { most = std::max(most, grid::distance_from_block<D>(grid, from)); });
           return most;
         },
         [](Index a, Index b) { return std::max(a, b); });
@@ -227,7 +226,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
 template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
-  template void liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);                                      \
+  template void liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);                                            \
   template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \
                                         std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)

@@ -125,7 +125,8 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
 
 /// Collective: lists how many cells of all blocks come from one part and belong to another, in the order of both.
 template <int D>
-void VolumeBudget<D>::list_transfers(std::uint64_t origins, std::uint64_t count, const std::int32_t* origin, Workspace& workspace) {
+void VolumeBudget<D>::list_transfers(std::uint64_t origins, std::uint64_t count, const std::int32_t* origin,
+                                     Workspace& workspace) {
   const Index length = grid_.local_shape()[D - 1];
   const Index rows = cells() / length;
   const auto starts = workspace.take<Index>(rows + 1);

@@ -38,8 +38,8 @@ struct Side {
   bool upper;
 };
 
-/// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0. Collective: labels and
-/// volumes are those of the whole domain.
+/// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0. Collective: labels
+/// and volumes are those of the whole domain.
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace);
@@ -66,8 +66,8 @@ class DistanceSearch {
   bool started_ = false;
 };
 
-/// Labels are those of the cells of the block; volumes, expected ones and families are of the whole domain, the same on all blocks.
-/// Whatever measures, moves or shares volumes is collective.
+/// Labels are those of the cells of the block; volumes, expected ones and families are of the whole domain, the same on all
+/// blocks. Whatever measures, moves or shares volumes is collective.
 template <int D>
 class VolumeBudget {
  public:
@@ -132,8 +132,8 @@ class VolumeBudget {
   double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, const Solid* solid,
                            Workspace& workspace);
 
-  /// Adds n volumes (m^D, of any sign) at positions (n, D), m, in this block to the parts around them, as those of drops that join;
-  /// every block adds its own. Returns the outflow that all of them add, as above.
+  /// Adds n volumes (m^D, of any sign) at positions (n, D), m, in this block to the parts around them, as those of drops that
+  /// join; every block adds its own. Returns the outflow that all of them add, as above.
   double add_volumes(const double* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace);
 
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
@@ -193,14 +193,15 @@ class VolumeBudget {
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;
   std::vector<std::int32_t> origin_of_;
-  /// Cells that come from one part and belong to another: the number of the first times the number of parts, plus that of the other.
+  /// Cells that come from one part and belong to another: the number of the first times the number of parts, plus that of the
+  /// other.
   struct Transfer {
     std::uint64_t key;
     Index cells;
   };
   std::vector<Transfer> transfers_;
-  /// Where parts of all blocks have vanished in the last motion, by cells of the domain, and the family that goes on expecting their
-  /// volume, or `has_left`. Drops that come from there take from that.
+  /// Where parts of all blocks have vanished in the last motion, by cells of the domain, and the family that goes on expecting
+  /// their volume, or `has_left`. Drops that come from there take from that.
   struct Vanished {
     Coord<D> cell;
     std::int32_t family;

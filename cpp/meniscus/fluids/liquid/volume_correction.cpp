@@ -156,8 +156,8 @@ void DistanceSearch::advance(double volume, double expected, double area) {
     distance = next;
 }
 
-/// Collective: whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may differ, as parts
-/// are numbered by their first cells.
+/// Collective: whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may
+/// differ, as parts are numbered by their first cells.
 template <int D>
 bool VolumeBudget<D>::match_components() {
   if (next_volumes_.size() != volumes_.size()) return false;

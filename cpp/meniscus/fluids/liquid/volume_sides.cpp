@@ -180,8 +180,9 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   return inflow;
 }
 
-/// Collective: finds out where the parts are that do not go on in `next_`. Sets the heirs of the families (see `commit_transfer`) and
-/// `vanished_`, with the families before the transfer. Nothing is expected any more of parts that have left; returns what was.
+/// Collective: finds out where the parts are that do not go on in `next_`. Sets the heirs of the families (see `commit_transfer`)
+/// and `vanished_`, with the families before the transfer. Nothing is expected any more of parts that have left; returns what
+/// was.
 template <int D>
 template <class T>
 double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid,

@@ -38,7 +38,8 @@ Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& g
 /// The vorticity after dt in a flow of the given gradient. Sizes are in double, so that what is kept is kept to the last bits of
 /// T.
 template <class T>
-void stretch(const T* w, const Eigen::Ref<const Matrix<3>>& gradient, double dt, bool second_order, Stretching stretching, T* out) {
+void stretch(const T* w, const Eigen::Ref<const Matrix<3>>& gradient, double dt, bool second_order, Stretching stretching,
+             T* out) {
   const Vec<double, 3> before = Eigen::Map<const Vec<T, 3>>(w).template cast<double>();
   const Vec<double, 3> middle = second_order ? Vec<double, 3>(before + 0.5 * dt * (gradient * before)) : before;
   Vec<double, 3> after = before + dt * (gradient * middle);

@@ -1,5 +1,5 @@
-/// Values that other blocks own, for kernels that look beyond their own block: of arrays that have no ghosts, as masks and labels,
-/// and of fields beyond their ghosts.
+/// Values that other blocks own, for kernels that look beyond their own block: of arrays that have no ghosts, as masks and
+/// labels, and of fields beyond their ghosts.
 ///
 /// Where the grid is not cut, or nothing is asked for beyond the block, the array itself is read and nothing is copied.
 #pragma once
@@ -41,7 +41,8 @@ Index domain_index(const Grid<D>& grid, const Coord<D>& cell) {
   return index;
 }
 
-/// Index in the block, or beyond its sides, of cell i of the domain: around a periodic axis, its image that is nearest to the block.
+/// Index in the block, or beyond its sides, of cell i of the domain: around a periodic axis, its image that is nearest to the
+/// block.
 template <int D>
 Index image_near_block(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);
@@ -54,8 +55,8 @@ Index image_near_block(const Grid<D>& grid, int axis, Index i) {
   return at;
 }
 
-/// The cell of the block in which a point of it lies (m), counted from its first; points outside of the domain belong to the nearest
-/// cell of that. Throws InvalidArgument where it is another block's.
+/// The cell of the block in which a point of it lies (m), counted from its first; points outside of the domain belong to the
+/// nearest cell of that. Throws InvalidArgument where it is another block's.
 template <class T, int D>
 Coord<D> cell_in_block(const Grid<D>& grid, const T* x) {
   Coord<D> cell = locate_in_domain<T, D>(grid, x).cell;

@@ -17,11 +17,13 @@ void FarSamples<D>::plan(const FieldLayout<D>& layout, Index width) {
     window_.begin[d] = own_.begin[d];
     window_.end[d] = own_.end[d];
     if (!block.cut(axis)) continue;
+    // The block computes its copy of a sample on a shared side too.
+    const Index first = block.first[d];
     if (!block.periodic[d]) {
-      window_.begin[d] = std::max<Index>(own_.begin[d] - width, 0);
+      window_.begin[d] = std::max<Index>(first - width, 0);
       window_.end[d] = std::min(own_.end[d] + width, samples[d]);
-    } else if (own_.end[d] - own_.begin[d] + 2 * width < period_[d]) {
-      window_.begin[d] -= width;
+    } else if (own_.end[d] - first + 2 * width < period_[d]) {
+      window_.begin[d] = first - width;
       window_.end[d] += width;
     } else {
       window_.end[d] = window_.begin[d] + period_[d];

@@ -17,8 +17,8 @@ enum class SegmentKind : std::uint8_t {
   constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium, and not on an odd seam
   simple,    ///< the couplings between unknowns are those of the open medium, the diagonal varies
   general,   ///< everything varies
-  /// The same as `constant` and `simple` where a coupling of the open medium is no power of two. Each neighbour is multiplied by it
-  /// alone, as in `general`: which cells are in segments of a kind depends on where a row begins, what is computed must not.
+  /// The same as `constant` and `simple` where a coupling of the open medium is no power of two. Each neighbour is multiplied by
+  /// it alone, as in `general`: which cells are in segments of a kind depends on where a row begins, what is computed must not.
   constant_apart,
   simple_apart,
 };

@@ -6,8 +6,9 @@
 namespace meniscus::grid {
 namespace {
 
-/// Share of a coupling to another block that is added to the diagonal, as it is done with dropped fill-in: without it, blocks would be
-/// corrected as if the solution were zero beyond them. On 8 blocks of boxes, chambers, layers and waves 0.6 takes the fewest iterations.
+/// Share of a coupling to another block that is added to the diagonal, as it is done with dropped fill-in: without it, blocks
+/// would be corrected as if the solution were zero beyond them. On 8 blocks of boxes, chambers, layers and waves 0.6 takes the
+/// fewest iterations.
 constexpr double lumped_coupling = 0.6;
 
 /// The system of a PoissonSolver with another preconditioner: the factored couplings of the own cells, in storage order.
@@ -92,7 +93,7 @@ void solve_by_incomplete_cholesky(PoissonSolver<D>& solver, Block<double>& r, Bl
                                 start_is_zero, info);
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                   \
+#define MENISCUS_INSTANTIATE(D)                                                                                    \
   template void solve_by_incomplete_cholesky<D>(PoissonSolver<D>&, Block<double>&, Block<double>&, Block<double>&, \
                                                 const numerics::SolveOptions&, bool, numerics::SolveInfo&);
 MENISCUS_INSTANTIATE(2)

@@ -9,6 +9,7 @@
 #include "meniscus/grid/particles/cell_numbering.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -57,6 +58,8 @@ class Seeder {
     const NoInterrupts whole;
     remove_useless();
     add_missing();
+    // New ones may have been attracted into cells of other blocks.
+    if (grid_.block().cut()) grid::migrate_particles<D>(particles_, grid_, workspace_);
     parallel::Communicator& communicator = *grid_.communicator();
     for (Index* count : {&info_.added, &info_.surplus, &info_.out_of_band, &info_.failed})
       *count = parallel::global_sum(communicator, *count);

@@ -36,6 +36,9 @@ struct Seeding {
 /// which is one that the cell has and between the smallest radius and the band; the step is halved where it fails, at most 15
 /// times. None is put into the solid, which may be null. The particles that stay are sorted by cell, new ones follow them. Radii
 /// are those of adjust_radii.
+///
+/// Collective: particles must lie in the block that has them, and do so afterwards; on blocks all are then sorted. The report is that of
+/// all blocks.
 template <class T, int D>
 Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                        const SeedingOptions& options, double time, Workspace& workspace);

@@ -124,7 +124,7 @@ class Expansion(Stateful):
 
     def _anywhere(self, here: bool) -> bool:
         """Return whether something is so on any rank."""
-        return any(self._grid.comm.gather(here))
+        return self._grid.comm.total(here) > 0
 
     def _indices(self) -> tuple[Any, ...]:
         """Return the indices of the cells in the block."""

@@ -36,7 +36,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
     Whatever comes in is counted as `received` in the volume report, whatever goes out as `given`. Momenta are per density.
 
     On ranks all methods are collective, and what they return of volumes and momenta is of the whole domain. Drops and volumes that are
-    added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are those of the rank.
+    added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are the rank's.
     """
 
     options: LiquidOptions
@@ -232,7 +232,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             raise ValueError(f"volume must not be negative, not {volume:g}")
         filling = self.surface.would_change(phi, filled=True)
         holds = self._cells_of(phi)
-        count = sum(self.grid.comm.gather(len(holds)))
+        count = self.grid.comm.total(len(holds))
         if volume and not count:
             raise ValueError("region must hold the centre of a cell, so that there is liquid to receive the volume")
         nodes, before = self._outside(solid), np.array(self.momentum())
@@ -263,8 +263,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         They wait in `expansion` for the next projections. Velocities stay: what is received moves as the liquid around it.
 
         Args:
-            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid. The same on
-                all ranks.
+            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid. The same
+                on all ranks.
             volumes: (n,), m^3 (in 2-D m^2): positive for what is received, negative for what is given.
             dt: within a step, its length, s: the solid is that at its end.
 
@@ -395,7 +395,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         volumes = math.pi * r**2 if self.grid.dimension == 2 else 4.0 / 3.0 * math.pi * r**3
         comm = one_rank() if replicated else self.grid.comm
         momentum = tuple(comm.exact_sum(volumes * v[:, d]) for d in range(self.grid.dimension))
-        return Drops(x, v, volumes), Exchange(sum(comm.gather(len(r))), comm.exact_sum(volumes), momentum)
+        return Drops(x, v, volumes), Exchange(comm.total(len(r)), comm.exact_sum(volumes), momentum)
 
     def _cells_of(self, region: CellField) -> npt.NDArray[np.int64]:
         """Return the C-ordered indices in the domain of the cells of the block with their centres in a region."""

@@ -17,7 +17,7 @@ from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
 from meniscus.fluids.schemes import transport_schemes
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
@@ -80,7 +80,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature.array[...] = self.options.ambient
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
-        self._hand_out_vortices()
+        hand_out(self.vortices, self.grid, self._workspace)
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
@@ -140,11 +140,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
             # They may have been seeded since the last step.
-            self._hand_out_vortices()
+            hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
-            self._hand_out_vortices()
+            hand_out(self.vortices, self.grid, self._workspace)
         advect(self.velocity, self.velocity, dt, **schemes)
 
     def add_forces(self, dt: float) -> None:
@@ -182,11 +182,6 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )
 
-    def _hand_out_vortices(self) -> None:
-        """Give vortex particles to the ranks where they are; one rank keeps the order in which they were added."""
-        if self.vortices is not None and self.grid.comm.size > 1:
-            self.vortices.migrate(self.grid, workspace=self._workspace)
-
     def _smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
         where = None if solid is None else solid.outside_cells
@@ -199,6 +194,6 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
         samples: Any = _grid  # overloaded over dimension and scalar
         heat = float(samples.sum_samples(self.temperature._core, None))
-        for name, total in (("density", smoke), ("temperature", heat), ("velocity", report.kinetic_energy)):
-            if not math.isfinite(total):
-                raise ValueError(f"the {name} must be finite after a step")
+        self._require_finite(self.density, "density", smoke)
+        self._require_finite(self.temperature, "temperature", heat)
+        self._require_finite(self.velocity, "velocity", report.kinetic_energy)

@@ -25,7 +25,7 @@ from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.schemes import transport_schemes
 from meniscus.fluids.staged_solver import Acceleration
-from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
@@ -52,7 +52,8 @@ class LiquidSolver(OpenLiquid):
         solid: obstacle: anything that `project` takes; it may move.
         sources: regions in which liquid is emitted.
         drains: regions in which it vanishes.
-        vortices: vortex particles that move with the liquid; they may be seeded between steps. Outside of the liquid they are removed.
+        vortices: vortex particles that move with the liquid; they may be seeded between steps. Outside of the liquid they are removed. On
+            ranks, each has those of its block, or any others that no other rank has.
 
     Attributes:
         velocity: of the liquid, extended into the air around it, m/s; zero farther away.
@@ -103,6 +104,7 @@ class LiquidSolver(OpenLiquid):
         self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("diffuse", "extend"))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
+        hand_out(self.vortices, grid, self._workspace)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
         self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
@@ -205,9 +207,12 @@ class LiquidSolver(OpenLiquid):
         self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self._solid.at(self.time + dt, dt)))
         if self.vortices is not None:
+            # They may have been seeded since the last step.
+            hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
+            hand_out(self.vortices, self.grid, self._workspace)
             self.surface.remove_outside(self.vortices)
         near = self.faces.max_speed(self.velocity, self.levelset) * dt if o.surface_order == "first" else None
         end = self._solid.at(self.time + dt, dt)

@@ -76,7 +76,7 @@ class LiquidSurface(Stateful):
     @property
     def drops(self) -> int:
         """Number of flying drops, on all ranks; collective."""
-        return 0 if self.particles is None else sum(self.levelset.grid.comm.gather(len(self.particles.spray)))
+        return 0 if self.particles is None else self.levelset.grid.comm.total(len(self.particles.spray))
 
     @property
     def spray_volume(self) -> float:
@@ -148,7 +148,7 @@ class LiquidSurface(Stateful):
         core: Any = _surface
         near = 2.0 * self.levelset.grid.spacing
         changes = bool(core.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near))
-        return any(self.levelset.grid.comm.gather(changes))
+        return self.levelset.grid.comm.total(changes) > 0
 
     def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""

@@ -126,7 +126,8 @@ class PoissonSolver(CachedSolver):
 
         Raises:
             ConvergenceError: the tolerance was not met; `x` contains the last iterate.
-            TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet; ranks that hypre was not built for.
+            TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet; ranks that hypre was
+                not built for.
             ImportError: hypre or its MPI is missing.
         """
         shape = self._grid.local_shape

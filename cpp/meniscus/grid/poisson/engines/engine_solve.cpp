@@ -31,7 +31,8 @@ void solve_by_engine(PoissonSolver<D>& solver, EngineSystem<D>& system, Block<do
   while (norm > goal && info.iterations < options.max_iterations && info.end == numerics::SolveEnd::none) {
     check_interrupt();
     solver.project(r);
-    info.iterations += system.solve(solver.matrix, r, p, std::min(0.5, safety * goal / norm), options.max_iterations - info.iterations);
+    info.iterations +=
+        system.solve(solver.matrix, r, p, std::min(0.5, safety * goal / norm), options.max_iterations - info.iterations);
     solver.combine(1.0, p, 1.0, solver.x);
     solver.project(solver.x);
     const double before = norm;
@@ -52,8 +53,8 @@ void solve_by_engine(PoissonSolver<D>& solver, EngineSystem<D>& system, Block<do
     info.end = numerics::SolveEnd::iteration_limit;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                  \
-  template void solve_by_engine<D>(PoissonSolver<D>&, EngineSystem<D>&, Block<double>&, Block<double>&,           \
+#define MENISCUS_INSTANTIATE(D)                                                                         \
+  template void solve_by_engine<D>(PoissonSolver<D>&, EngineSystem<D>&, Block<double>&, Block<double>&, \
                                    const numerics::SolveOptions&, bool, numerics::SolveInfo&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

@@ -1,8 +1,8 @@
 /// Poisson matrix of a block in the hands of another library.
 #pragma once
 
-#include "meniscus/grid/poisson/face_matrix.hpp"
 #include "meniscus/grid/poisson/engines/structured_engine.hpp"
+#include "meniscus/grid/poisson/face_matrix.hpp"
 
 namespace meniscus::grid {
 
@@ -23,8 +23,8 @@ class EngineSystem {
   void forget() { known_ = false; }
   /// Collective: hands in the matrix, if it is not the one of the last call. `singular`: it has closed regions.
   void set(const FaceMatrix<double, D>& matrix, bool singular);
-  /// Collective: x is an approximate solution for b, both in the layout of the matrix; in cells that are no unknowns b is not read and
-  /// x becomes zero. Returns the iterations.
+  /// Collective: x is an approximate solution for b, both in the layout of the matrix; in cells that are no unknowns b is not
+  /// read and x becomes zero. Returns the iterations.
   int solve(const FaceMatrix<double, D>& matrix, const Block<double>& b, Block<double>& x, double tolerance, int max_iterations);
 
  private:

@@ -72,7 +72,10 @@ class Cut:
         return self.periodic[axis] or 0 <= at < self.counts[axis]
 
     def halo(self, arrays: Arrays, ghosts: int = GHOSTS, *, corners: bool = True) -> Count:
-        """Axis after axis, one message to each side that another block shares, with all arrays."""
+        """Axis after axis, one message to each side that another block shares, with all arrays.
+
+        All axes are done at once where no array has corners or samples on sides.
+        """
         total = Count()
         for axis in range(self.dimension):
             if self.counts[axis] == 1:
@@ -88,7 +91,8 @@ class Cut:
                             layers *= self.extent(self.rank, other) + place[other] + beyond
                     size += layers * item
             total += Count(len(sides), size, 1)
-        return total
+        at_once = not corners and not any(any(place) for place, _ in arrays)
+        return Count(total.messages, total.bytes, min(total.rounds, 1)) if at_once else total
 
     def gather(self, size: int) -> Count:
         """What every block tells all others: so many bytes each."""
@@ -135,12 +139,13 @@ class Cut:
         def window(rank: int) -> list[range]:
             result = []
             for d, own in enumerate(self.owned(rank, place)):
+                first = self.first(rank, d)
                 if self.counts[d] == 1:
                     result.append(own)
                 elif not self.periodic[d]:
-                    result.append(range(max(own.start - width, 0), min(own.stop + width, self.shape[d] + place[d])))
-                elif len(own) + 2 * width < self.shape[d]:
-                    result.append(range(own.start - width, own.stop + width))
+                    result.append(range(max(first - width, 0), min(own.stop + width, self.shape[d] + place[d])))
+                elif own.stop - first + 2 * width < self.shape[d]:
+                    result.append(range(first - width, own.stop + width))
                 else:
                     result.append(range(own.start, own.start + self.shape[d]))
             return result
