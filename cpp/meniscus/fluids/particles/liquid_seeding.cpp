@@ -352,7 +352,9 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
   });
   if (!grid.block().cut()) return added;
   const Index of_all = number_by_rows<D>(particles, first, rows, grid);
-  if (of_all > 0) grid::migrate_particles<D>(particles, grid, workspace);
+  // Scratch memory as large as the particles would stay with what seeds few of them.
+  Workspace of_migration;
+  if (of_all > 0) grid::migrate_particles<D>(particles, grid, of_migration);
   return of_all;
 }
 

@@ -61,7 +61,8 @@ Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const 
                                 int substeps, const Reach& reach, const AdvectOptions& options, const AdvectMasks& masks,
                                 Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, reach.cfl / substeps, workspace);
-  AdvectionStep<T, D> step(layout, velocity, reach.traced / substeps, options, prepared, workspace);
+  // Upwind blocks, which alone have substeps, look at the next samples.
+  AdvectionStep<T, D> step(layout, velocity, substeps > 1 ? 1.0 : reach.traced, options, prepared, workspace);
   const auto advance = [&](T* from, T* to, double time, double duration) {
     step.begin(from, to, time, duration);
     options.scheme->advance(step);

@@ -40,10 +40,11 @@ double trace_reach(const MacField<T, D>& velocity, double speed, double cells_pe
     // A reflection adds twice what the side gives.
     const double reflections = std::ceil(reach / shortest) + 1.0;
     const double farther = start + cells_per_speed * (speed + 2.0 * reflections * given);
-    if (!(farther > reach)) break;
+    if (!(farther > reach)) return reach;
     reach = farther;
   }
-  return std::min(reach, longest);
+  // Half of it, where the velocity is asked for, leads through the domain too.
+  return 2.0 * longest + 4.0;
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template double trace_reach<T, D>(const MacField<T, D>&, double, double, double, double);

@@ -133,8 +133,8 @@ class Particles(State):
             **columns: values by name, one for each particle or one for all.
 
         Raises:
-            TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles on
-                other ranks. Then nothing is added.
+            TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles
+                on other ranks. Then nothing is added.
         """
         x = np.asarray(positions)
         mine = self.positions
