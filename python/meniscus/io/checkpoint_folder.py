@@ -194,7 +194,9 @@ def _rows(file: Any, tree: Mapping[str, Mapping[str, str]], part: Rows) -> dict[
     count = file[tree["id"]["array"]].shape[0]
     mine = slice(comm.rank * count // comm.size, (comm.rank + 1) * count // comm.size)
     read = {name: file[place["array"]][() if name == "next id" else mine] for name, place in tree.items()}
-    columns: dict[str, Any] = {name: np.empty((0, *a.shape[1:]), a.dtype) for name, a in read.items() if name not in ("position", "id", "next id")}
+    columns: dict[str, Any] = {
+        name: np.empty((0, *a.shape[1:]), a.dtype) for name, a in read.items() if name not in ("position", "id", "next id")
+    }
     particles = Particles(np.empty((0, *read["position"].shape[1:]), read["position"].dtype), **columns)
     particles.restore(read)
     particles.migrate(part.grid)

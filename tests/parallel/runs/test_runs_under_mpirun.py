@@ -88,6 +88,7 @@ def test_a_run_is_one_run_with_the_files_of_one(library: str, embers: Path, whol
     assert not (out / ".meniscus.lock").exists()
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(embers: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "running.md").read_text()
     section = page.partition("## Runs on ranks")[2].partition("\n## ")[0]
