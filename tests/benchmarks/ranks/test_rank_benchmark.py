@@ -60,7 +60,7 @@ def test_the_model_adds_up() -> None:
     # Six ranks: 2 + 2 rounds of a reduction, 3 of a gather.
     assert model.seconds(load, network, 6) == pytest.approx(2.5 + (10 + 4 * 4 + 2 * 3) * 1e-3 + 3 + 4e-3 + 5e-4)
     grown = model.scaled(load, 8.0)
-    assert (grown.compute, grown.pack, grown.bytes) == (16.0, 2.0, 1.2e7)
+    assert (grown.compute, grown.pack, grown.bytes) == pytest.approx((16.0, 2.0, 1.2e7))
     inner = model.inner_block(load, (2, 2, 2))
     assert (inner.pack, inner.bytes, inner.rounds) == (1.0, 6e6, 10)
     record = {"seconds": 3.0, "compute": 2.0, "pack": 0.5, "wait": 0.5, "rounds": 28.0, "bytes": 3.0037e6}
