@@ -1,10 +1,11 @@
 #include "meniscus/grid/transport/transport_masks.hpp"
 
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/mask_window.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <string>
 
 namespace meniscus::grid {
 namespace {
@@ -40,6 +41,57 @@ FieldView<const std::uint8_t, D> constant(const FieldView<std::uint8_t, D>& v) {
   return {v.origin, v.extents, v.strides};
 }
 
+/// A number of cells, or that of the whole domain.
+template <int D>
+Index within_domain(const Grid<D>& grid, double cells) {
+  const Coord<D>& n = grid.shape();
+  return static_cast<Index>(std::min(cells, static_cast<double>(*std::max_element(n.begin(), n.end()))));
+}
+
+/// Sets the own samples of a padded block to whether all samples up to `reach` away are set in a mask with owned extents, and all
+/// others to 1. Samples that continue the mask beyond the sides of the domain change nothing: what they repeat is within reach.
+/// Collective.
+template <int D>
+void visible_within(const FieldLayout<D>& layout, const std::uint8_t* mask, Index reach, std::uint8_t* near,
+                    Workspace& workspace) {
+  const Coord<D> own = layout.extents();
+  const BlockWindow<std::uint8_t, D> samples(layout.grid, layout.stagger, mask, c_strides<D>(own), reach);
+  const parallel::DomainBlock<D>& block = layout.grid.block();
+  Coord<D> below{}, extents = own, period{};
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    if (block.own_neighbour(d)) period[a] = block.domain[a];
+    if (!block.cut(d)) continue;
+    const bool around = block.periodic[a];
+    below[a] = around ? reach : std::min(reach, block.first[a]);
+    const Index above = around ? reach : std::min(reach, block.domain[a] - block.first[a] - block.shape[a]);
+    extents[a] += below[a] + above;
+  }
+  const Index size = product<D>(extents);
+  const auto window = workspace.take<std::uint8_t>(size), result = workspace.take<std::uint8_t>(size),
+             scratch = workspace.take<std::uint8_t>(size);
+  const Index length = extents[D - 1];
+  parallel_rows<D>(extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = row_start<D>(extents, r);
+      for (std::size_t d = 0; d < D; ++d) c[d] -= below[d];
+      for (Index k = 0; k < length; ++k, ++c[D - 1]) window.data()[r * length + k] = samples.at(c) ? 1 : 0;
+    }
+  });
+  windowed_and<D>(extents, window.data(), -reach, reach, result.data(), scratch.data(), period);
+  std::fill_n(near, layout.storage_size(), std::uint8_t{1});
+  const FieldView<std::uint8_t, D> out = layout.template view<std::uint8_t>(near);
+  const Coord<D> strides = c_strides<D>(extents);
+  parallel_rows<D>(own, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = row_start<D>(own, r);
+      Index from = 0;
+      for (std::size_t d = 0; d < D; ++d) from += (c[d] + below[d]) * strides[d];
+      std::copy_n(result.data() + from, own[D - 1], out.at(c));
+    }
+  });
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -68,16 +120,16 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
     hidden_.emplace(MaskedVisibility<T, D>{&mask_layout_, constant(visible), constant(clear), options.hidden_value});
     if (options.first_order_near != FirstOrderNear::nothing) {
       // A sample keeps the first-order value unless everything within the distance is visible.
-      const auto reach = static_cast<Index>(std::min(std::ceil(cfl) + margin, 1e9));
+      const Index reach = within_domain<D>(layout.grid, std::ceil(cfl) + margin);
       const Lease near = workspace.take<std::uint8_t>(size);
-      Coord<D> period{};
-      for (int d = 0; d < D; ++d) {
-        if (layout.grid.block().own_neighbour(d)) period[d] = layout.grid.shape()[d];
-        if (layout.grid.block().cut(d) && reach > ghost_width)
-          throw OutsideGhosts("hidden samples are felt " + std::to_string(reach) + " cells away, farther than the " +
-                              std::to_string(ghost_width) + " ghosts of a block: take a shorter step");
+      if (layout.grid.block().cut() && reach > ghost_width) {
+        visible_within(layout, masks.visible, reach, near.data(), workspace);
+      } else {
+        Coord<D> period{};
+        for (int d = 0; d < D; ++d)
+          if (layout.grid.block().own_neighbour(d)) period[d] = layout.grid.shape()[d];
+        windowed_and<D>(padded, visible_lease_.data(), -reach, reach, near.data(), scratch.data(), period);
       }
-      windowed_and<D>(padded, visible_lease_.data(), -reach, reach, near.data(), scratch.data(), period);
       const bool merge = first_order != nullptr;
       if (!merge) first_order_lease_ = workspace.take<std::uint8_t>(size);
       std::uint8_t* out = first_order_lease_.data();
