@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from parallel import particle_programs, pressure_programs, surface_programs
+from parallel import particle_programs, pressure_programs, smoke_programs, surface_programs
 
 import meniscus as ms
 
@@ -109,7 +109,7 @@ def particles() -> Arrays:
 
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
-PROGRAMS |= particle_programs.UNDER_MPI
+PROGRAMS |= particle_programs.UNDER_MPI | smoke_programs.UNDER_MPI
 PROGRAMS["pressure"] = pressure_programs.pressure
 PROGRAMS |= surface_programs.PROGRAMS
 

@@ -58,7 +58,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_viscosity(dimension: int) -> None:
-    same_on_ranks(smoke_programs.viscosity, dimension)
+    same_on_ranks(smoke_programs.viscosity, dimension, BLOCKS[dimension] if dimension == 2 else BLOCKS[3][-2:])
 
 
 def test_viscosity_on_levels_that_are_divided() -> None:
