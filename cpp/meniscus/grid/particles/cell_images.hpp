@@ -15,6 +15,19 @@ constexpr Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
 
 }  // namespace detail
 
+/// Cells after which an axis repeats; 0 if it has sides.
+template <int D>
+Index period_of(const Grid<D>& grid, int axis) {
+  const auto d = static_cast<std::size_t>(axis);
+  return grid.periodic()[d] ? grid.shape()[d] : 0;
+}
+
+/// The only block of a domain with the cells of a grid that may be cut.
+template <int D>
+Grid<D> uncut(const Grid<D>& grid) {
+  return {grid.shape(), grid.spacing(), grid.origin(), grid.periodic()};
+}
+
 /// Index along an axis of the cell that replaces cell i: its periodic image, or the nearest cell beyond other sides.
 template <int D>
 Index nearest_cell(const Grid<D>& grid, int axis, Index i) {

@@ -47,7 +47,7 @@ class LevelSetLattice {
   /// Samples per axis; at least 2.
   const Coord<D>& extents() const { return extents_; }
   /// Whether the first sample of an axis follows the last, in the domain and in the block.
-  bool closes(int d) const { return grid_->periodic()[static_cast<std::size_t>(d)]; }
+  bool closes(int d) const { return grid::period_of(*grid_, d) > 0; }
   bool closes_in_block(int d) const { return closes(d) && !grid_->block().cut(d); }
   bool on_nodes() const { return on_nodes_; }
 

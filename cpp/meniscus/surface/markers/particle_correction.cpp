@@ -43,7 +43,7 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
       const auto axis = static_cast<std::size_t>(d);
       const double away = around.upper[axis] - ((q >> d) & 1);
       square += away * away;
-      if (layout.grid.block().cut(d) && layout.grid.periodic()[axis]) {
+      if (layout.grid.block().cut(d) && grid::period_of(layout.grid, d) > 0) {
         sample[axis] -= layout.grid.first_cell()[axis];
         continue;
       }
@@ -66,13 +66,13 @@ class SharedExtremes {
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       const Index first = layout.grid.first_cell()[a];
-      const bool periodic = layout.grid.periodic()[a];
+      const bool closes = grid::period_of(layout.grid, d) > 0;
       own_.begin[a] = window.begin[a] = first + layout.halo.first_owned(d);
       own_.end[a] = window.end[a] = first + layout.extents()[a];
-      if (periodic) period[a] = layout.grid.shape()[a];
+      period[a] = grid::period_of(layout.grid, d);
       if (!layout.grid.block().cut(d)) continue;
-      window.begin[a] = periodic ? own_.begin[a] - 1 : std::max<Index>(own_.begin[a] - 1, 0);
-      window.end[a] = periodic ? own_.end[a] + 1 : std::min(own_.end[a] + 1, samples[a]);
+      window.begin[a] = closes ? own_.begin[a] - 1 : std::max<Index>(own_.begin[a] - 1, 0);
+      window.end[a] = closes ? own_.end[a] + 1 : std::min(own_.end[a] + 1, samples[a]);
     }
     for (std::size_t d = 0; d < D; ++d) begin_[d] = window.begin[d] - layout.grid.first_cell()[d];
     exchange_.emplace(*layout.grid.communicator(), own_, window, period, true);

@@ -182,7 +182,7 @@ void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D
       const auto a = static_cast<std::size_t>(d);
       const Index n = grid.shape()[a], last = grid.local_shape()[a] + deposit_reach - 1;
       Index i = s.cell[a] - grid.first_cell()[a];
-      if (grid.block().cut(d) && grid.periodic()[a]) {
+      if (grid.block().cut(d) && grid::period_of(grid, d) > 0) {
         if (i < -deposit_reach) i += n;
         if (i > last) i -= n;
       }

@@ -261,7 +261,7 @@ class Extension {
   /// Index in the domain of index i of the arrays.
   Index global_index(std::size_t axis, Index i) const {
     if (!grid_.cut) return i;
-    const int first = field_.grid().periodic()[axis] ? field_.stagger().on_side[axis] : 0;
+    const int first = grid_.periods()[axis] > 0 ? field_.stagger().on_side[axis] : 0;
     const Index at = i - grid_.first[axis] - grid_.shift[axis], period = grid_.periods()[axis];
     return first + (period ? (at % period + period) % period : at);
   }

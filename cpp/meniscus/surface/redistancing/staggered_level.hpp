@@ -23,7 +23,7 @@ class StaggeredLevel {
       if (mine != theirs) weight_ *= T(0.5);
       first_[a] = own.first[a];
       count_[a] = own.count[a];
-      around_[a] = phi.grid().periodic()[a];
+      around_[a] = own.periods()[a] > 0;
     }
     if (strips.cut) fetch(phi, at, strips, own, workspace);
   }

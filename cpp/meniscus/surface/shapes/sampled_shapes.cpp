@@ -1,5 +1,6 @@
 #include "meniscus/surface/shapes/sampled_shapes.hpp"
 
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/parallel/box_exchange.hpp"
 
@@ -77,9 +78,7 @@ class LevelSetShape final : public ImplicitShape<D> {
   }
 
  private:
-  static grid::Grid<D> whole(const grid::Grid<D>& grid) {
-    return grid.block().cut() ? grid::Grid<D>(grid.shape(), grid.spacing(), grid.origin(), grid.periodic()) : grid;
-  }
+  static grid::Grid<D> whole(const grid::Grid<D>& grid) { return grid.block().cut() ? grid::uncut(grid) : grid; }
   void gather(const grid::Field<T, D>& phi) {
     parallel::IndexBox<D> own, all;
     Coord<D> period{}, first;
@@ -89,7 +88,7 @@ class LevelSetShape final : public ImplicitShape<D> {
       own.begin[a] = phi.grid().first_cell()[a] + first[a];
       own.end[a] = phi.grid().first_cell()[a] + phi.extents()[a];
       all.end[a] = phi_.extents()[a];
-      if (phi.grid().periodic()[a]) period[a] = phi.grid().shape()[a];
+      period[a] = grid::period_of(phi.grid(), d);
     }
     parallel::BoxExchange<D>(*phi.grid().communicator(), own, all, period)
         .template fetch<T>(phi.view().at(first), phi.view().strides, phi_.view().origin, phi_.view().strides);
