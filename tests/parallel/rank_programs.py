@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from parallel import particle_programs
+from parallel import liquid_programs, particle_programs
 
 import meniscus as ms
 
@@ -109,7 +109,7 @@ def particles() -> Arrays:
 
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
-PROGRAMS |= particle_programs.PROGRAMS
+PROGRAMS |= liquid_programs.PROGRAMS | particle_programs.PROGRAMS
 
 
 def digests() -> dict[str, str]:
