@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from parallel import particle_programs, pressure_programs, smoke_programs, surface_programs
+from parallel import liquid_programs, particle_programs, pressure_programs, smoke_programs, surface_programs
 
 import meniscus as ms
 
@@ -109,9 +109,11 @@ def particles() -> Arrays:
 
 
 PROGRAMS: dict[str, Callable[[], Arrays]] = {"fields": fields, "transport": transport, "particles": particles}
+# Of each subject one that sends what the others send too; all of them run on threads, in files of their own.
 PROGRAMS |= particle_programs.UNDER_MPI | smoke_programs.UNDER_MPI
 PROGRAMS["pressure"] = pressure_programs.pressure
-PROGRAMS |= surface_programs.PROGRAMS
+PROGRAMS["particle level set"] = surface_programs.PROGRAMS["particle level set"]
+PROGRAMS["exchanges with liquids"] = liquid_programs.PROGRAMS["exchanges with liquids"]
 
 
 def digests() -> dict[str, str]:

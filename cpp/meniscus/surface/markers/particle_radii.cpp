@@ -70,8 +70,6 @@ void find_strains(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
       strain[dot<D>(sample(near.index[k]), view.strides)] = static_cast<T>(square / (h * h));
     }
   });
-  // Samples around periodic axes are one, although those beyond a side have other positions, and these are rounded.
-  layout.halo.exchange(block);
 }
 
 }  // namespace
