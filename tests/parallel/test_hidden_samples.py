@@ -24,7 +24,8 @@ def carried(shape: tuple[int, ...], periodic: tuple[bool, ...], stagger: str, cf
 
 @pytest.mark.parametrize("stagger", ["cells", "nodes"])
 @pytest.mark.parametrize(
-    ("shape", "periodic"), [((33, 21), (False, False)), ((26, 19), (True, False)), ((20, 27), (True, True)), ((14, 9, 12), (True, False, True))]
+    ("shape", "periodic"),
+    [((33, 21), (False, False)), ((26, 19), (True, False)), ((20, 27), (True, True)), ((14, 9, 12), (True, False, True))],
 )
 def test_the_bits_of_one_rank(shape: tuple[int, ...], periodic: tuple[bool, ...], stagger: str) -> None:
     for cfl in (1.5, 5.0, 10.0):

@@ -29,19 +29,12 @@ Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double,
 }
 
 template <int D>
-void require_one_block(const Grid<D>& grid, const char* what) {
-  require(!grid.block().cut(), what, " needs a grid of one block, this one is cut into several");
-}
-
-template <int D>
 void require_sides(const Grid<D>& grid, const char* reason) {
   for (const bool closes : grid.periodic()) require(!closes, "grid must not be periodic, because ", reason);
 }
 
 template void require_sides<2>(const Grid<2>&, const char*);
 template void require_sides<3>(const Grid<3>&, const char*);
-template void require_one_block<2>(const Grid<2>&, const char*);
-template void require_one_block<3>(const Grid<3>&, const char*);
 template class Grid<2>;
 template class Grid<3>;
 

@@ -44,10 +44,6 @@ class Grid {
   std::shared_ptr<parallel::Communicator> communicator_;
 };
 
-/// Throws InvalidArgument where the grid is cut into blocks; `what` is the operator that needs the whole domain.
-template <int D>
-void require_one_block(const Grid<D>& grid, const char* what);
-
 /// Throws InvalidArgument where an axis is periodic; `reason` says why all axes need sides.
 template <int D>
 void require_sides(const Grid<D>& grid, const char* reason);

@@ -8,6 +8,9 @@
 
 namespace meniscus::parallel {
 
+/// The index in [0, n) to which an index of a periodic axis of n cells is an image.
+constexpr Index image_in_period(Index i, Index n) { return (i % n + n) % n; }
+
 /// One block: its position in the domain, and the owners of the cells beyond its sides.
 template <int D>
 struct DomainBlock {
@@ -28,6 +31,8 @@ struct DomainBlock {
   bool shared(int axis) const { return shared(axis, 0) || shared(axis, 1); }
   /// Whether the block is its own neighbour along the axis.
   bool own_neighbour(int axis) const { return neighbour[static_cast<std::size_t>(2 * axis)] == number; }
+  /// Whether the cells beyond a side belong to another block.
+  bool shared_with_another(int axis, int upper) const { return shared(axis, upper) && !own_neighbour(axis); }
   /// Whether other blocks own cells along the axis.
   bool cut(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
@@ -40,7 +45,7 @@ struct DomainBlock {
   std::optional<Index> image(int axis, Index i) const {
     const Index n = shape[static_cast<std::size_t>(axis)];
     if (i >= 0 && i < n) return i;
-    if (own_neighbour(axis)) return (i % n + n) % n;
+    if (own_neighbour(axis)) return image_in_period(i, n);
     return shared(axis, i >= n) ? std::optional(i) : std::nullopt;
   }
   /// The same, but beyond a side of the domain the cell next to it.

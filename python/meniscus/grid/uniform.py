@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.parallel.communicator import Communicator, resolve
+from meniscus.parallel.communicator import Communicator, one_rank, resolve
 from meniscus.parallel.cuts import LEAST_CELLS, balanced_blocks, even_cells
 
 Blocks = tuple[tuple[int, ...], ...]
@@ -107,6 +107,10 @@ class Grid:
     def blocks(self) -> Blocks:
         """Cells of the blocks along each axis; with one block, those of the domain."""
         return self._blocks
+
+    def alone(self) -> Grid:
+        """Return the same domain as a grid of one rank."""
+        return Grid(self._shape, self._spacing, self._origin, self._periodic, comm=one_rank())
 
     def agreement(self) -> AbstractContextManager[None]:
         """Return a context that all ranks leave by an error if one of them does; see `parallel.Communicator.agreement`."""

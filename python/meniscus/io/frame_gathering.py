@@ -12,7 +12,6 @@ import numpy.typing as npt
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameData
 from meniscus.io.spread import domain_shape, window
-from meniscus.parallel import one_rank
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -35,7 +34,7 @@ def gathered(frame: FrameData) -> FrameData | None:
         return None
     return dataclasses.replace(
         frame,
-        grid=Grid(grid.shape, grid.spacing, grid.origin, grid.periodic, comm=one_rank()),
+        grid=grid.alone(),
         cells={name: _joined(name, [p["cells"][name] for p in parts], values, grid) for name, values in frame.cells.items()},
         nodes={name: _joined(name, [p["nodes"][name] for p in parts], values, grid) for name, values in frame.nodes.items()},
         particles={

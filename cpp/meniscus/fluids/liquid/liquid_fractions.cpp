@@ -15,8 +15,7 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
     cells_ = cells;
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
-      const auto& block = cells.halo.block();
-      first_[a] = block.shared(d, 0) && !block.own_neighbour(d) ? -1 : 0;
+      first_[a] = cells.halo.block().shared_with_another(d, 0) ? -1 : 0;
       extents_[a] = cells.cells[a] - first_[a];
     }
     part_ = Block<float>(product<D>(extents_) * parts);

@@ -19,7 +19,7 @@ Index nearest_in_domain(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);
   const Index first = grid.first_cell()[d], n = grid.shape()[d];
   if (!grid.periodic()[d]) return std::clamp<Index>(first + i, 0, n - 1) - first;
-  return grid.block().cut(axis) ? i : ((i % n) + n) % n;
+  return grid.block().cut(axis) ? i : parallel::image_in_period(i, n);
 }
 
 /// Whether cell i of an axis, counted from the first of the block, is a cell of the domain or an image of one.
@@ -36,7 +36,7 @@ Index domain_index(const Grid<D>& grid, const Coord<D>& cell) {
   Index index = 0;
   for (std::size_t d = 0; d < D; ++d) {
     const Index n = grid.shape()[d], i = grid.first_cell()[d] + cell[d];
-    index = index * n + (grid.periodic()[d] ? ((i % n) + n) % n : i);
+    index = index * n + (grid.periodic()[d] ? parallel::image_in_period(i, n) : i);
   }
   return index;
 }

@@ -9,12 +9,6 @@
 
 namespace meniscus::grid {
 
-namespace detail {
-
-constexpr Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
-
-}  // namespace detail
-
 /// Cells after which an axis repeats; 0 if it has sides.
 template <int D>
 Index period_of(const Grid<D>& grid, int axis) {
@@ -52,7 +46,7 @@ Index image_of_cell(const Grid<D>& grid, int axis, Index i) {
 template <int D>
 Index lattice_cell(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);
-  return grid.periodic()[d] ? detail::wrapped(i, grid.shape()[d]) : i;
+  return grid.periodic()[d] ? parallel::image_in_period(i, grid.shape()[d]) : i;
 }
 
 /// The same for a coordinate in cells from the lower corner of the domain.
@@ -72,7 +66,7 @@ Index image_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, 
   const auto d = static_cast<std::size_t>(axis);
   const Index n = grid.shape()[d];
   if (!grid.periodic()[d]) return i >= 0 && i < n + stagger.on_side[d] ? i : -1;
-  return stagger.on_side[d] + detail::wrapped(i - stagger.on_side[d], n);
+  return stagger.on_side[d] + parallel::image_in_period(i - stagger.on_side[d], n);
 }
 
 /// Index along an axis of the second copy of sample i, where it lies on a side of a periodic axis; else -1.
@@ -107,7 +101,7 @@ struct ImagedRange {
   bool periodic = false;
 
   /// The unknown at index i, or the one that i is an image of. On an axis with sides, i must hold an unknown.
-  Index owner(Index i) const { return periodic ? begin + detail::wrapped(i - begin, end - begin) : i; }
+  Index owner(Index i) const { return periodic ? begin + parallel::image_in_period(i - begin, end - begin) : i; }
 
   /// Leaves out indices at the sides; a periodic axis has none.
   void trim(Index at_lower, Index at_upper) {
@@ -126,7 +120,7 @@ struct ImagedRange {
   template <class Body>
   void for_each_image(Index from, Index to, Index first, Index last, Body&& body) const {
     const Index n = end - begin;
-    Index shift = periodic ? (first - from - detail::wrapped(first - from, n)) : 0;
+    Index shift = periodic ? (first - from - parallel::image_in_period(first - from, n)) : 0;
     for (; from + shift <= last; shift += n) {
       const Index a = std::max(first, from + shift), b = std::min(last, to - 1 + shift);
       if (a <= b) body(a, b);
@@ -157,7 +151,7 @@ CellImage mirrored_cell(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);
   const Index n = grid.shape()[d];
   if (i >= 0 && i < n) return {i, 1.0, 0.0};
-  const Index image = detail::wrapped(i, grid.periodic()[d] ? n : 2 * n);
+  const Index image = parallel::image_in_period(i, grid.periodic()[d] ? n : 2 * n);
   if (image < n) return {image, 1.0, static_cast<double>(i - image)};
   const Index mirrored = 2 * n - 1 - image;
   return {mirrored, -1.0, static_cast<double>(i + mirrored + 1)};

@@ -40,7 +40,7 @@ class SearchWindow {
   Index place(int axis, Index cell) const {
     const auto d = static_cast<std::size_t>(axis);
     Index i = cell - begin_[d];
-    if (around_[d]) i = detail::wrapped(i, cells_[d]);
+    if (around_[d]) i = parallel::image_in_period(i, cells_[d]);
     return i >= 0 && i < shape_[d] ? i : -1;
   }
   /// Layers by which a place along an axis lies beyond the block, on the side where that is less.

@@ -39,8 +39,8 @@ struct Segment {
 template <class C, int D>
 struct FaceMatrix {
   CellLayout<D> layout;
-  /// Coupling of two neighbouring unknowns along each axis in the open medium. The bits of a solve do not depend on how the domain
-  /// is cut into blocks where it is a power of two: kernels of open cells add two neighbours before they multiply.
+  /// Coupling of two neighbouring unknowns along each axis in the open medium. The bits of a solve do not depend on how the
+  /// domain is cut into blocks where it is a power of two: kernels of open cells add two neighbours before they multiply.
   std::array<C, D> open_coupling{};
   /// Coefficient on the lower face of a cell along each axis (the upper face is the lower one of the next cell, also for the
   /// ghost cell behind the last). Without `has_faces` the open coupling holds on every face and the arrays are empty.

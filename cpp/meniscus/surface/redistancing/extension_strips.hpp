@@ -263,7 +263,7 @@ class Extension {
     if (!grid_.cut) return i;
     const int first = grid_.periods()[axis] > 0 ? field_.stagger().on_side[axis] : 0;
     const Index at = i - grid_.first[axis] - grid_.shift[axis], period = grid_.periods()[axis];
-    return first + (period ? (at % period + period) % period : at);
+    return first + (period ? parallel::image_in_period(at, period) : at);
   }
 
   void share_values() {

@@ -92,7 +92,7 @@ class StaggeredLevel {
   Index resolved(std::size_t axis, Index i) const {
     const Index n = count_[axis];
     Index c = i - first_[axis];
-    if (c < 0 || c >= n) c = around_[axis] ? ((c % n) + n) % n : c < 0 ? 0 : n - 1;
+    if (c < 0 || c >= n) c = around_[axis] ? parallel::image_in_period(c, n) : c < 0 ? 0 : n - 1;
     return first_[axis] + c;
   }
 

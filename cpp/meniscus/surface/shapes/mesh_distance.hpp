@@ -47,8 +47,8 @@ class MeshDistance {
   void signed_distance(std::span<const mesh::Point> points, std::span<double> out) const;
 
   /// Sets a field to the signed distance at its samples, m. Where the surface is farther away than `band` (m, may be infinite),
-  /// the magnitude may be anything between the band and the distance; the sign is right everywhere. The field is not periodic. The result
-  /// does not depend on how the domain is cut into blocks, each of which has the whole mesh.
+  /// the magnitude may be anything between the band and the distance; the sign is right everywhere. The field is not periodic.
+  /// The result does not depend on how the domain is cut into blocks, each of which has the whole mesh.
   template <class T>
   void sample(grid::Field<T, 3>& phi, double band) const;
 

@@ -104,6 +104,8 @@ class KDSMWater(Passing, Stateful):
         if liquid.grid.dimension != 3:
             raise ValueError("liquid must be 3-D, as tetrahedra are")
         liquid._spray()
+        if liquid.grid.comm.size > 1:
+            raise ValueError(f"water on tetrahedra is for one rank: the grid of liquid is cut among {liquid.grid.comm.size}")
         mesh = kdsm.moving() if isinstance(kdsm, KDSM) else _checks.one_of_type("kdsm", kdsm, MovingTetMesh)
         if isinstance(kdsm, KDSM) and not is_body_of(kdsm, liquid.solid):
             raise ValueError("the solid of liquid must be that of the mesh: pass solid=kdsm.solid to the LiquidSolver")

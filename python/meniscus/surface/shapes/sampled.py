@@ -14,10 +14,8 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
-from meniscus.grid.uniform import Grid
 from meniscus.mesh.surface_like import is_surface
 from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
-from meniscus.parallel.communicator import one_rank
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
@@ -80,8 +78,7 @@ def _replicated(levelset: LevelSet) -> LevelSet:
     grid = levelset.grid
     if grid.comm.size == 1:
         return levelset.copy()
-    alone = Grid(grid.shape, grid.spacing, grid.origin, grid.periodic, comm=one_rank())
-    result = LevelSet(alone, levelset.location, levelset.dtype)
+    result = LevelSet(grid.alone(), levelset.location, levelset.dtype)
     result.array[...] = grid.comm.gather(levelset.field.gather())[0]
     return result
 
