@@ -294,9 +294,6 @@ def liquids(
     for dimension in dimensions:
         for name in which:
             for dtype, periodic in ((np.float64, False), (np.float32, True)):
-                if dimension == 3 and periodic:
-                    # Radii of markers beside a periodic side that is cut differ by a rounding of single precision.
-                    dtype = np.float64
                 key = f"{dimension}-D {name} {np.dtype(dtype).name} {periodic}"
                 liquid = make_liquid(cut, dimension, dtype, LIQUID_OPTIONS[name], periodic)
                 for step in range(steps):

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -16,6 +17,19 @@ void check(const RadiusBounds& bounds) {
 }
 
 namespace {
+
+/// The sample of the domain of which a sample beyond a periodic side is an image, counted from the first of the block; others stay.
+/// Markers at the seam find the same strain on either side of it, however positions are rounded.
+template <class T, int D>
+Coord<D> original(const grid::Field<T, D>& phi, Coord<D> c) {
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    const Index first = phi.grid().first_cell()[a];
+    const Index image = grid::image_of_sample(phi.grid(), phi.stagger(), d, first + c[a]);
+    if (image >= 0) c[a] = image - first;
+  }
+  return c;
+}
 
 /// Sets a padded block to the strain along the normal of phi, n . grad(u) n in 1/s, at the samples within `width` cells of the
 /// surface and one layer of ghosts, and to zero elsewhere. There are fewer samples than particles. Ghosts of phi must be filled.
@@ -47,7 +61,7 @@ void find_strains(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
         gradient[d] = static_cast<double>(value[along]) - static_cast<double>(value[-along]);
       }
       const double slope = gradient.norm();
-      const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), c);
+      const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), original<T, D>(phi, c));
       for (int d = 0; d < D; ++d) {
         const double half = slope > 0.0 ? 0.5 * h * gradient[d] / slope : 0.0;
         points.data()[2 * k * D + d] = static_cast<T>(x[d] - half);
