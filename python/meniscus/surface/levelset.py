@@ -107,9 +107,10 @@ class LevelSet(State):
         return self._field.grid
 
     @property
-    def location(self) -> str:
+    def location(self) -> Location:
         """Position of the samples: 'nodes' or 'cells'."""
-        return str(self._location)
+        location: Location = self._location
+        return location
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -67,7 +67,7 @@ def interpolate_levelsets(
             raise TypeError(f"{name} must be of dtype {phi0.dtype}, not {v.dtype}")
     first = None if used == 0 or velocity0 is None else velocity0._core
     second = velocity1._core if used == 2 and velocity1 is not None else first
-    target = LevelSet(phi0.grid, phi0.location, phi0.dtype) if out is None else out  # type: ignore[arg-type]
+    target = LevelSet(phi0.grid, phi0.location, phi0.dtype) if out is None else out
     _surface.blend_level_sets(
         phi0.field._core,
         phi1.field._core,
