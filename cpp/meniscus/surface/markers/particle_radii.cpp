@@ -18,8 +18,8 @@ void check(const RadiusBounds& bounds) {
 
 namespace {
 
-/// The sample of the domain of which a sample beyond a periodic side is an image, counted from the first of the block; others stay.
-/// Markers at the seam find the same strain on either side of it, however positions are rounded.
+/// The sample of the domain of which a sample beyond a periodic side is an image, counted from the first of the block; others
+/// stay. Markers at the seam find the same strain on either side of it, however positions are rounded.
 template <class T, int D>
 Coord<D> original(const grid::Field<T, D>& phi, Coord<D> c) {
   for (int d = 0; d < D; ++d) {
