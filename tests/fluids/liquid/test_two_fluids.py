@@ -136,7 +136,7 @@ def test_a_drop_falls_freely(dimension: int, tracking: Any) -> None:
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 def test_impacts_gain_no_energy(name: str, tracking: Any) -> None:
     """A column that hits a ball, and a drop that falls into a pool, with water and air. With one velocity for both, or a surface moved
-    by the air, speeds reach 26 sqrt(2 g H) and energies three times what was given. One column in fifteen, which roundings decide, still
+    by the air, speeds reach 26 sqrt(2 g H) and energies three times what was given. One column in twenty, which roundings decide, still
     gains more than a tenth at the ball, so that two of three that start within a micrometre have to gain none."""
     n = 48
 
