@@ -1,4 +1,4 @@
-/// How far traces leave their blocks.
+/// Reach of traces beyond their blocks.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

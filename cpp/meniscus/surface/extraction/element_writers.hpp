@@ -1,4 +1,4 @@
-/// What the cells of a lattice add to a mesh: elements by numbers of vertices in one block, or by keys in many (for
+/// Contribution of the cells of a lattice to a mesh: elements by numbers of vertices in one block, or by keys in many (for
 /// extraction.cpp).
 #pragma once
 

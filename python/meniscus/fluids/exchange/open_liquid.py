@@ -1,4 +1,4 @@
-"""What a liquid solver opens up to other representations of water."""
+"""Exchange of a liquid solver with other representations of water."""
 
 from __future__ import annotations
 
