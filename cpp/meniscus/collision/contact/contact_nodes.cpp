@@ -1,0 +1,95 @@
+#include "meniscus/collision/contact/contact_nodes.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace meniscus::collision {
+namespace {
+
+constexpr std::size_t most_shares = 4;
+constexpr double weight_tolerance = 1e-9;
+constexpr Index chunk = 2048;
+
+}  // namespace
+
+ContactNodes::ContactNodes(std::span<const double> inverse_masses) {
+  set_inverse_masses(inverse_masses.empty() ? std::span<const double>() : inverse_masses);
+  first_.resize(inverse_masses.size() + 1);
+  std::iota(first_.begin(), first_.end(), 0);
+  shares_.resize(inverse_masses.size());
+  for (std::size_t i = 0; i < shares_.size(); ++i) shares_[i] = {static_cast<std::int32_t>(i), 1.0};
+  connect();
+}
+
+ContactNodes::ContactNodes(std::span<const double> inverse_masses, std::span<const std::int32_t> first,
+                           std::span<const NodeShare> shares) {
+  require(!first.empty() && first.front() == 0 && static_cast<std::size_t>(first.back()) == shares.size(),
+          "the offsets of the shares must begin at 0 and end at their number, ", shares.size());
+  set_inverse_masses(inverse_masses);
+  for (std::size_t v = 0; v + 1 < first.size(); ++v) {
+    const std::int32_t count = first[v + 1] - first[v];
+    require(count >= 1 && count <= static_cast<std::int32_t>(most_shares), "a vertex must have 1 to ", most_shares,
+            " nodes, but vertex ", v, " has ", count);
+    double sum = 0;
+    for (std::int32_t k = first[v]; k < first[v + 1]; ++k) {
+      const NodeShare& s = shares[static_cast<std::size_t>(k)];
+      require(s.node >= 0 && s.node < nodes(), "vertex ", v, " depends on node ", s.node, ", but there are ", nodes());
+      sum += s.weight;
+    }
+    require(std::abs(sum - 1) <= weight_tolerance, "the weights of a vertex must have the sum 1, but those of vertex ", v,
+            " have ", sum);
+  }
+  first_.assign(first.begin(), first.end());
+  shares_.assign(shares.begin(), shares.end());
+  connect();
+}
+
+void ContactNodes::connect() {
+  plain_ = vertices() == nodes();
+  for (std::int32_t v = 0; plain_ && v < vertices(); ++v) plain_ = shares(v).size() == 1 && shares(v)[0].node == v;
+  user_first_.assign(static_cast<std::size_t>(nodes()) + 1, 0);
+  for (const NodeShare& s : shares_) ++user_first_[static_cast<std::size_t>(s.node) + 1];
+  std::partial_sum(user_first_.begin(), user_first_.end(), user_first_.begin());
+  users_.resize(shares_.size());
+  std::vector<std::int32_t> next(user_first_.begin(), user_first_.end() - 1);
+  for (std::int32_t v = 0; v < vertices(); ++v)
+    for (const NodeShare& s : shares(v)) users_[static_cast<std::size_t>(next[static_cast<std::size_t>(s.node)]++)] = v;
+}
+
+void ContactNodes::set_inverse_masses(std::span<const double> inverse_masses) {
+  require(inverse_masses_.empty() || inverse_masses.size() == inverse_masses_.size(), "there are ", inverse_masses_.size(),
+          " nodes, but ", inverse_masses.size(), " inverse masses");
+  for (std::size_t i = 0; i < inverse_masses.size(); ++i)
+    require(std::isfinite(inverse_masses[i]) && inverse_masses[i] >= 0,
+            "inverse masses must be finite and not negative, but that of node ", i, " is ", inverse_masses[i]);
+  inverse_masses_.assign(inverse_masses.begin(), inverse_masses.end());
+}
+
+void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
+  for (std::size_t k = 0; k < guided.size(); ++k)
+    require(guided[k].node >= 0 && guided[k].node < nodes(), "guided node ", guided[k].node, " does not exist: there are ", nodes());
+  for (const GuidedNode& g : guided_) guide_[static_cast<std::size_t>(g.node)] = -1;
+  guided_.assign(guided.begin(), guided.end());
+  if (!guided.empty()) guide_.resize(inverse_masses_.size(), -1);
+  for (std::size_t k = 0; k < guided_.size(); ++k)
+    guide_[static_cast<std::size_t>(guided_[k].node)] = static_cast<std::int32_t>(k);
+}
+
+void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<mesh::Point> out) const {
+  require(of_nodes.size() == inverse_masses_.size() && static_cast<Index>(out.size()) == vertices(), "there are ", nodes(),
+          " nodes and ", vertices(), " vertices, not ", of_nodes.size(), " and ", out.size());
+  parallel_for(0, vertices(), chunk, [&](Index b, Index e) {
+    for (Index v = b; v < e; ++v) out[static_cast<std::size_t>(v)] = at_vertex(static_cast<std::int32_t>(v), of_nodes);
+  });
+}
+
+Index ContactNodes::nbytes() const {
+  return static_cast<Index>(inverse_masses_.capacity() * sizeof(double) +
+                            (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) * sizeof(std::int32_t) +
+                            shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode));
+}
+
+}  // namespace meniscus::collision

@@ -1,0 +1,107 @@
+/// Nodes behind the vertices of surfaces in contact: how each vertex yields to an impulse, and where it ends.
+///
+/// A vertex is a sum of nodes with fixed weights, whose sum is 1. Free vertices are nodes themselves; vertices of an embedded
+/// surface hang in the nodes of a tetrahedron or of a triangle; vertices on given paths are nodes of infinite mass. A node takes an impulse p by
+/// the change of velocity W p, where W is its inverse mass, within the directions in which it is free to move.
+///
+/// Contacts never ask what kind of body a vertex belongs to: they see nodes only.
+#pragma once
+
+#include "meniscus/core/block.hpp"
+#include "meniscus/mesh/triangle_mesh.hpp"
+
+#include <span>
+#include <vector>
+
+namespace meniscus::collision {
+
+/// A node that a vertex depends on, or a vertex that depends on a node.
+struct NodeShare {
+  std::int32_t node;
+  double weight;
+};
+
+/// A node that moves in a plane or on a line only.
+struct GuidedNode {
+  std::int32_t node;
+  /// Projection onto its free directions.
+  Eigen::Matrix3d free;
+};
+
+class ContactNodes {
+ public:
+  ContactNodes() = default;
+
+  /// Every vertex is a node of its own. Inverse masses, 1/kg; 0 for vertices on given paths.
+  explicit ContactNodes(std::span<const double> inverse_masses);
+
+  /// `first[v]` to `first[v + 1]` are the shares of vertex v. Throws InvalidArgument for offsets that do not ascend, for nodes that
+  /// do not exist, for vertices without shares, with more than four, and for weights whose sum is not 1 within 1e-9.
+  ContactNodes(std::span<const double> inverse_masses, std::span<const std::int32_t> first, std::span<const NodeShare> shares);
+
+  Index vertices() const { return static_cast<Index>(first_.size()) - 1; }
+  Index nodes() const { return static_cast<Index>(inverse_masses_.size()); }
+
+  /// Whether every vertex is the node of its number.
+  bool plain() const { return plain_; }
+
+  std::span<const NodeShare> shares(std::int32_t vertex) const {
+    const auto v = static_cast<std::size_t>(vertex);
+    return {shares_.data() + first_[v], static_cast<std::size_t>(first_[v + 1] - first_[v])};
+  }
+  /// Vertices that depend on a node, ascending.
+  std::span<const std::int32_t> vertices_of(std::int32_t node) const {
+    const auto n = static_cast<std::size_t>(node);
+    return {users_.data() + user_first_[n], static_cast<std::size_t>(user_first_[n + 1] - user_first_[n])};
+  }
+
+  double inverse_mass(std::int32_t node) const { return inverse_masses_[static_cast<std::size_t>(node)]; }
+  std::span<const double> inverse_masses() const { return inverse_masses_; }
+
+  /// Sets inverse masses; the number of nodes stays. Throws InvalidArgument for negative ones and NaN, naming the first.
+  void set_inverse_masses(std::span<const double> inverse_masses);
+
+  /// Sets the nodes that are not free in all directions, ascending; replaces those before.
+  void set_guided(std::span<const GuidedNode> guided);
+
+  /// The part of a vector along which the node is free.
+  mesh::Point free_part(std::int32_t node, const mesh::Point& direction) const {
+    const std::int32_t g = guide_.empty() ? -1 : guide_[static_cast<std::size_t>(node)];
+    return g < 0 ? direction : mesh::Point(guided_[static_cast<std::size_t>(g)].free * direction);
+  }
+
+  /// Whether any node of the vertex can move.
+  bool yields(std::int32_t vertex) const {
+    for (const NodeShare& s : shares(vertex))
+      if (s.weight != 0 && inverse_mass(s.node) > 0) return true;
+    return false;
+  }
+
+  /// The position of a vertex, or any other quantity of nodes, at the vertex. Exactly that of the node for plain vertices.
+  mesh::Point at_vertex(std::int32_t vertex, std::span<const mesh::Point> of_nodes) const {
+    const std::span<const NodeShare> own = shares(vertex);
+    if (own.size() == 1) return of_nodes[static_cast<std::size_t>(own[0].node)];
+    mesh::Point sum = own[0].weight * of_nodes[static_cast<std::size_t>(own[0].node)];
+    for (std::size_t k = 1; k < own.size(); ++k) sum += own[k].weight * of_nodes[static_cast<std::size_t>(own[k].node)];
+    return sum;
+  }
+
+  /// The same for all vertices, in parallel.
+  void at_vertices(std::span<const mesh::Point> of_nodes, std::span<mesh::Point> out) const;
+
+  Index nbytes() const;
+
+ private:
+  void connect();
+
+  std::vector<double> inverse_masses_;
+  std::vector<std::int32_t> first_{0};
+  std::vector<NodeShare> shares_;
+  std::vector<std::int32_t> user_first_{0};
+  std::vector<std::int32_t> users_;
+  std::vector<std::int32_t> guide_;
+  std::vector<GuidedNode> guided_;
+  bool plain_ = true;
+};
+
+}  // namespace meniscus::collision
