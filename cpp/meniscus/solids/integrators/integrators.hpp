@@ -1,5 +1,5 @@
-/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt. After an error, a
-/// failed solve or Ctrl-C the body is unchanged. With a reused workspace a repeated step allocates nothing.
+/// Time integration of deformable bodies. Every integrator is one function that takes bodies, as one system, from t to t + dt. After an
+/// error, a failed solve or Ctrl-C they are unchanged. With a reused workspace a repeated step allocates nothing.
 ///
 /// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
 #pragma once
@@ -91,6 +91,10 @@ struct StepReport {
 /// InvalidArgument as `BodyStep` does, for input and for results that are not finite; Interrupted.
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report);
+
+/// The same for several bodies as one system; the list must have no body twice.
+bool take_step(std::span<BodyInStep> bodies, Integrator integrator, double dt, const StepOptions& options, Workspace& workspace,
+               StepReport& report);
 
 // --- the integrators ---------------------------------------------------------------------------------------------------------
 
