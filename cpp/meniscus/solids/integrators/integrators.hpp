@@ -111,9 +111,14 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
 // --- the stages of Newmark, for code between them --------------------------------------------------------------------
 
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
-/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities and a first guess. False where the solve failed.
+/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities, also those of nodes in contact along their normals
+/// (`BodyStep::hold_contacts`), and a first guess. False where the solve failed.
+///
+/// `unprojected`, if not empty, becomes v, but with the velocities along normals of contacts that the same forces would give if
+/// nothing were in the way: the solved velocities go into damping and linearised elasticity, and nothing is projected. What the
+/// contact takes from it is its impulse, which friction needs (Selle 2008, section 6.5, v_NP).
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent);
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent, Points unprojected = {});
 
 /// v = v0 as a first guess for `solve_velocity`: without what constraints take away, but for moved nodes, which keep what they
 /// have.

@@ -11,8 +11,26 @@
 
 namespace meniscus::solids {
 
+namespace {
+
+/// Sets `out` to v, but for nodes in contact, which get the velocity u + (damping D + stiffness K) v / mass along their normals: as
+/// if nothing were in their way.
+void unproject(const BodyStep& step, double damping, double stiffness, ConstPoints u, ConstPoints v, Points out) {
+  const ScratchPoints f = step.scratch();
+  nodes::clear(f);
+  step.each_force([&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(v), stiffness, damping, b.of(f)); });
+  nodes::copy(v, out);
+  const HeldNodes& held = step.held();
+  nodes::each(static_cast<Index>(held.touching().size()), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(held.touching()[k]);
+    out[i] += held.across()[k] * (u[i] + step.inverse_mass(i) * f[i] - v[i]);
+  });
+}
+
+}  // namespace
+
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent) {
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent, Points unprojected) {
   const ScratchPoints u = step.scratch();
   step.accelerations(x, {}, u);
   nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
@@ -20,12 +38,17 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
     if (step.damped() || elastic_dt > 0)
       step.linearise(x, tangent);
   };
-  linearise(options.tangent);
-  if (solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info)) return true;
-  if (info.end != numerics::SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
-  used_definite_tangent = true;
-  linearise(Tangent::definite);
-  return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+  const auto solve = [&](Tangent tangent) {
+    linearise(tangent);
+    return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+  };
+  bool solved = solve(options.tangent);
+  if (!solved && info.end == numerics::SolveEnd::indefinite_matrix && options.tangent != Tangent::definite) {
+    used_definite_tangent = true;
+    solved = solve(Tangent::definite);
+  }
+  if (!unprojected.empty()) unproject(step, h, h * elastic_dt, u, v, unprojected);
+  return solved;
 }
 
 void guess_velocity(const BodyStep& step, ConstPoints v0, Points v) {
