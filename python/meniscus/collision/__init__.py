@@ -2,6 +2,7 @@
 
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
+from meniscus.collision.contact.resolution import ContactNodes, ContactResolver, ResolveInfo, resolve
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
@@ -35,12 +36,15 @@ __all__ = [
     "CollisionMesh",
     "CollisionPairs",
     "ContactGeometry",
+    "ContactNodes",
+    "ContactResolver",
     "DegenerateContact",
     "ElementDistances",
     "FaceVisibility",
     "MutualIntersections",
     "MutualPairs",
     "RayHits",
+    "ResolveInfo",
     "SpaceTimeContacts",
     "TetLocations",
     "TetLocator",
@@ -58,6 +62,7 @@ __all__ = [
     "point_in_tetrahedron",
     "point_triangle_distance",
     "points_of_bodies",
+    "resolve",
     "space_time_edge_edge",
     "space_time_point_segment",
     "space_time_vertex_face",

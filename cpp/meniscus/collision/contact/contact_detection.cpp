@@ -1,0 +1,114 @@
+#include "meniscus/collision/contact/contact_detection.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
+#include "meniscus/core/parallel.hpp"
+
+namespace meniscus::collision {
+namespace {
+
+constexpr Index chunk = 2048;
+
+}  // namespace
+
+bool PairsAside::contains(PairKind kind, const ElementPair& pair) const {
+  const auto& pairs = kind == PairKind::vertex_face ? vertex_face : edge_edge;
+  return std::ranges::binary_search(pairs, pair);
+}
+
+Stencil stencil_of(const CollisionMesh& mesh, PairKind kind, const ElementPair& pair) {
+  const auto second = static_cast<std::size_t>(pair[1]);
+  if (kind == PairKind::vertex_face) {
+    const mesh::Triangle& face = mesh.triangles()[second];
+    return {pair[0], face[0], face[1], face[2]};
+  }
+  const auto& a = mesh.edges()[static_cast<std::size_t>(pair[0])];
+  const auto& b = mesh.edges()[second];
+  return {a[0], a[1], b[0], b[1]};
+}
+
+void ContactPaths::set(std::span<const mesh::Point> start, std::span<const mesh::Point> end) {
+  const auto n = static_cast<std::size_t>(nodes_->nodes());
+  require(start.size() == n && end.size() == n, "there must be positions of ", n, " nodes at the start and the end, not ",
+          start.size(), " and ", end.size());
+  mesh::require_finite(start, "the positions at the start");
+  mesh::require_finite(end, "the positions at the end");
+  start_.assign(start.begin(), start.end());
+  end_.assign(end.begin(), end.end());
+  displacement_.resize(n);
+  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) displacement_[i] = end_[i] - start_[i];
+  });
+  vertex_start_.resize(static_cast<std::size_t>(nodes_->vertices()));
+  vertex_end_.resize(vertex_start_.size());
+  nodes_->at_vertices(start_, vertex_start_);
+  nodes_->at_vertices(end_, vertex_end_);
+  marks_.assign(vertex_start_.size(), 0);
+  all_ = true;
+}
+
+void ContactPaths::move(std::span<const std::int32_t> moved) {
+  for (const std::int32_t node : moved) {
+    const auto i = static_cast<std::size_t>(node);
+    end_[i] = start_[i] + displacement_[i];
+  }
+  for (const std::int32_t node : moved)
+    for (const std::int32_t v : nodes_->vertices_of(node)) {
+      vertex_end_[static_cast<std::size_t>(v)] = nodes_->at_vertex(v, end_);
+      marks_[static_cast<std::size_t>(v)] = 1;
+    }
+}
+
+void ContactPaths::cut(double fraction) {
+  parallel_for(0, static_cast<Index>(start_.size()), chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      displacement_[i] *= fraction;
+      end_[i] = start_[i] + displacement_[i];
+    }
+  });
+  nodes_->at_vertices(end_, vertex_end_);
+  all_ = true;
+}
+
+void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const PairsAside& aside) {
+  const std::size_t before = found_.size();
+  for (Index i = 0; i < pairs.size(); ++i) {
+    const ElementPair& pair = pairs[i];
+    const Stencil vertices = stencil_of(*mesh_, kind, pair);
+    if (std::ranges::none_of(vertices, [&](std::int32_t v) { return nodes_->yields(v); })) continue;
+    if (!aside.empty() && aside.contains(kind, pair)) continue;
+    PathContact contact{};
+    contact.kind = kind;
+    contact.pair = pair;
+    contact.vertices = vertices;
+    found_.push_back(contact);
+  }
+  parallel_for(static_cast<Index>(before), static_cast<Index>(found_.size()), 64, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      const PathContact& c = found_[i];
+      found_[i] = path_contact(c.kind, c.pair, c.vertices, vertex_start_, vertex_end_);
+    }
+  });
+}
+
+std::span<const PathContact> ContactPaths::detect(const PairsAside& aside) {
+  found_.clear();
+  DetectionOptions options;
+  if (!all_) options.changed = marks_;
+  const CollisionPairs pairs = mesh_->collisions({vertex_start_, vertex_end_}, ContactMode::any, options);
+  append(PairKind::vertex_face, pairs.vertex_face, aside);
+  append(PairKind::edge_edge, pairs.edge_edge, aside);
+  std::ranges::fill(marks_, std::uint8_t{0});
+  all_ = false;
+  return found_;
+}
+
+Index ContactPaths::nbytes() const {
+  return static_cast<Index>((start_.capacity() + end_.capacity() + displacement_.capacity() + vertex_start_.capacity() +
+                             vertex_end_.capacity()) *
+                                sizeof(mesh::Point) +
+                            marks_.capacity() + found_.capacity() * sizeof(PathContact));
+}
+
+}  // namespace meniscus::collision

@@ -1,0 +1,89 @@
+#include "meniscus/collision/contact/resolve.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+
+namespace meniscus::collision {
+namespace {
+
+/// Of the certified time: so that a gap stays from which the rest of the step can begin.
+constexpr double part_of_free_time = 0.8;
+/// A step that would end before is not taken.
+constexpr double least_fraction = 1e-9;
+constexpr std::size_t most_listed = 1000;
+
+void list_pairs(std::span<const PathContact> contacts, ResolveReport& report) {
+  for (const PathContact& c : contacts) {
+    auto& pairs = c.kind == PairKind::vertex_face ? report.vertex_face : report.edge_edge;
+    if (pairs.size() < most_listed) pairs.push_back(c.pair);
+  }
+}
+
+}  // namespace
+
+ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                                       const PairsAside& aside, const ResolveOptions& options) {
+  paths_.set(start, end);
+  ResolveReport report;
+  std::span<const PathContact> contacts = paths_.detect(aside);
+  report.contacts = static_cast<Index>(contacts.size());
+  report.passes = 1;
+  const auto detect = [&] {
+    check_interrupt();
+    contacts = paths_.detect(aside);
+    ++report.passes;
+  };
+  for (int pass = 0; pass < options.impulse_passes && !contacts.empty(); ++pass) {
+    // A push that goes on forever would only hand contacts around.
+    report.impulses += impulses_.apply(paths_, contacts, pass == 0 ? options.push : ContactPush{});
+    detect();
+  }
+  if (contacts.empty()) return report;
+
+  zones_.begin(paths_);
+  bool possible = true;
+  for (int pass = 0; possible && pass < options.zone_passes && !contacts.empty(); ++pass) {
+    possible = zones_.add(paths_, contacts, options.zones);
+    if (possible) detect();
+  }
+  report.zones = zones_.counts();
+  if (!possible || !contacts.empty()) {
+    if (!possible) {
+      // Of the paths as they are now.
+      paths_.mark_all();
+      detect();
+    }
+    if (!contacts.empty()) {
+      if (options.cut) {
+        cut(contacts, aside, report);
+      } else {
+        report.end = ResolveEnd::pinched;
+        list_pairs(contacts, report);
+      }
+    }
+  }
+  return report;
+}
+
+void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report) {
+  const std::vector<PathContact> last(contacts.begin(), contacts.end());
+  double earliest = 1;
+  for (const PathContact& c : last) earliest = std::min(earliest, c.time);
+  double fraction = part_of_free_time * earliest;
+  while (fraction >= least_fraction) {
+    paths_.cut(fraction / report.fraction);
+    report.fraction = fraction;
+    check_interrupt();
+    ++report.passes;
+    // Rounded ends make other paths than those that were tested.
+    if (paths_.detect(aside).empty()) {
+      report.end = ResolveEnd::cut;
+      return;
+    }
+    fraction *= 0.5;
+  }
+  report.end = ResolveEnd::pinched;
+  list_pairs(last, report);
+}
+
+}  // namespace meniscus::collision

@@ -1,0 +1,209 @@
+"""Resolution of contacts within a step, so that no pair of elements touches anywhere on the path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import collision as _collision
+from meniscus._options import CoreOption
+from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs
+from meniscus.mesh.arrays import index_rows
+from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.mesh.triangle_mesh import triangle_mesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+ResolveEnd = Literal["free", "cut", "pinched"]
+
+RESOLVE_END = CoreOption(ResolveEnd, _collision.ResolveEnd)
+_FLOAT64 = np.dtype(np.float64)
+_NO_PAIRS = np.zeros((0, 2), np.int32)
+
+
+@dataclass(frozen=True)
+class ResolveInfo:
+    """Report of a resolution of contacts.
+
+    Attributes:
+        end: "free", no contact on the path; "cut", none up to `fraction` of the step, where the positions are; "pinched", contacts that
+            nothing resolves: `unresolved`.
+        fraction: the part of the step that was taken.
+        contacts: number of pairs that were in contact on the path as given.
+        impulses: number of impulses applied.
+        passes: number of detections, of which the last found no contact unless `end` is "pinched".
+        zones, zone_nodes, largest_zone: number of impact zones, of nodes in them, and of nodes in the largest.
+        rigid_zones, rigid_nodes: those of them that moved as rigid bodies.
+        zone_iterations, failed_solves: iterations of conjugate gradients in zones, and solves that did not meet their constraints.
+        unresolved: pairs in contact when `end` is "pinched", at most 1000 of each kind.
+    """
+
+    end: ResolveEnd
+    fraction: float
+    contacts: int
+    impulses: int
+    passes: int
+    zones: int
+    zone_nodes: int
+    largest_zone: int
+    rigid_zones: int
+    rigid_nodes: int
+    zone_iterations: int
+    failed_solves: int
+    unresolved: CollisionPairs
+
+    @property
+    def certified(self) -> bool:
+        """Whether by the exact test no pair touches anywhere on the path to the positions at the end, those set aside excepted."""
+        return self.end != "pinched"
+
+
+class ContactNodes:
+    """Nodes behind the vertices of surfaces in contact: how the vertices yield to impulses.
+
+    Args:
+        inverse_masses: (n,) float64, 1/kg; 0 for nodes on given paths.
+        nodes: (v, k) int32, k <= 4: the nodes of which each vertex is a weighted sum; None: every vertex is a node.
+        weights: (v, k) float64, of sum 1 for each vertex; entries of weight 0 do not count.
+
+    Raises:
+        TypeError, ValueError: wrong shapes, masses that are negative or not finite, unknown nodes, weights whose sum is not 1.
+    """
+
+    def __init__(self, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None) -> None:
+        w = _checks.numbers("inverse_masses", inverse_masses)
+        if w.ndim != 1:
+            raise ValueError(f"inverse_masses must have shape (nodes,), not {w.shape}")
+        if (nodes is None) != (weights is None):
+            raise TypeError("nodes and weights come together")
+        if nodes is None or weights is None:
+            self._core: Any = _collision.ContactNodes(w, None, None)
+            return
+        node = np.ascontiguousarray(nodes, np.int32)
+        self._core = _collision.ContactNodes(w, node, np.ascontiguousarray(_checks.numbers("weights", weights)))
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return int(self._core.nodes)
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices."""
+        return int(self._core.vertices)
+
+    def at_vertices(self, of_nodes: Floats) -> Floats:
+        """Return positions, or any other vectors of nodes (n, 3), at the vertices (v, 3)."""
+        return self._core.at_vertices(_checks.incoming("of_nodes", of_nodes, _FLOAT64, (len(self), 3)))  # type: ignore[no-any-return]
+
+
+class ContactResolver:
+    """Resolution of contacts from step to step of the same surfaces; it keeps its memory.
+
+    Args:
+        mesh: all surfaces in one `CollisionMesh`.
+        nodes: the nodes of its vertices.
+
+    Source: Selle 2008, sections 6.2 and 6.3; Brochu 2012, section 3.2.7.
+    """
+
+    def __init__(self, mesh: CollisionMesh, nodes: ContactNodes) -> None:
+        _checks.one_of_type("mesh", mesh, CollisionMesh)
+        self._nodes = _checks.one_of_type("nodes", nodes, ContactNodes)
+        self._core: Any = _collision.ContactResolver(mesh._core, nodes._core)  # noqa: SLF001
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept between calls."""
+        return int(self._core.nbytes)
+
+    def resolve(
+        self,
+        start: Floats,
+        end: Floats,
+        *,
+        impulse_passes: int = 8,
+        inelastic_solves: int = 20,
+        rigid_zones: bool = True,
+        cut: bool = True,
+        thickness: npt.ArrayLike | None = None,
+        push: float = 0.1,
+        inner_steps: float = 1.0,
+        aside: CollisionPairs | None = None,
+    ) -> tuple[Floats, ResolveInfo]:
+        """Return positions (n, 3) of the nodes at the end of the step, on whose straight paths nothing touches, and a report.
+
+        Where the surfaces do not intersect at the start, they do not intersect at the end.
+
+        Args:
+            start, end: (n, 3) float64, positions of the nodes, m.
+            impulse_passes: passes of impulses before zones are built; 0: none.
+            inelastic_solves: solves of an inelastic zone before it becomes rigid; 0: all zones are rigid.
+            rigid_zones: whether zones may become rigid.
+            cut: whether the step may be ended before a contact that nothing else resolves.
+            thickness: (v,) m, the distance that vertices should keep from other elements: pairs in contact are pushed towards it, a pair
+                towards the mean of its elements. None: no push.
+            push: the part of the missing distance that one inner time step may add.
+            inner_steps: number of inner time steps in the step.
+            aside: pairs that may pass through each other.
+
+        Raises:
+            TypeError, ValueError: wrong shapes, positions that are not finite.
+
+        Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
+        """
+        shape = (len(self._nodes), 3)
+        x = _checks.incoming("start", start, _FLOAT64, shape)
+        y = _checks.incoming("end", end, _FLOAT64, shape)
+        out = np.empty(shape)
+        h = None if thickness is None else np.ascontiguousarray(np.broadcast_to(_checks.numbers("thickness", thickness), (self._nodes.vertices,)))
+        kept = (_NO_PAIRS, _NO_PAIRS) if aside is None else tuple(index_rows("aside", pairs, 2) for pairs in aside)
+        report = self._core.resolve(
+            x,
+            y,
+            *kept,
+            _checks.integer("impulse_passes", impulse_passes, 0),
+            _checks.integer("inelastic_solves", inelastic_solves, 0),
+            _checks.flag("rigid_zones", rigid_zones),
+            _checks.flag("cut", cut),
+            h,
+            _checks.number("push", push),
+            _checks.positive("inner_steps", inner_steps),
+            out,
+        )
+        return out, _info(report)
+
+
+def resolve(
+    mesh: CollisionMesh | SurfaceLike,
+    start: Floats,
+    end: Floats,
+    inverse_masses: npt.ArrayLike | ContactNodes,
+    **options: Any,
+) -> tuple[Floats, ResolveInfo]:
+    """Resolve the contacts of a single step: return positions at its end and a report.
+
+    Args:
+        mesh: a `CollisionMesh` of all surfaces, or a triangle mesh.
+        start, end: (n, 3) float64, positions at both ends of the step, m.
+        inverse_masses: (n,) 1/kg, 0 for vertices on given paths; or `ContactNodes`, where start and end are positions of nodes.
+        **options: those of `ContactResolver.resolve`.
+
+    Raises:
+        TypeError, ValueError: wrong shapes, positions or masses that are not finite.
+
+    Source: Selle 2008, sections 6.2 and 6.3; Brochu 2012, section 3.2.7.
+    """
+    surfaces = mesh if isinstance(mesh, CollisionMesh) else CollisionMesh(triangle_mesh(mesh))
+    nodes = inverse_masses if isinstance(inverse_masses, ContactNodes) else ContactNodes(inverse_masses)
+    return ContactResolver(surfaces, nodes).resolve(start, end, **options)
+
+
+def _info(report: Any) -> ResolveInfo:
+    names = [name for name in ResolveInfo.__dataclass_fields__ if name not in ("end", "unresolved")]
+    end: ResolveEnd = report.end.name
+    pairs = CollisionPairs(report.vertex_face, report.edge_edge)
+    return ResolveInfo(end=end, unresolved=pairs, **{name: getattr(report, name) for name in names})
