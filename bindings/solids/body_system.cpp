@@ -76,6 +76,10 @@ void bind_body_system(py::module_& m) {
           },
           py::arg("positions"), py::arg("velocities"))
       .def(
+          "require_stable",
+          [](SystemStep& s, const solids::StepOptions& options) { interruptible([&] { solids::require_stable(*s, options); }); },
+          py::arg("options"))
+      .def(
           "hold_mean_velocities",
           [](SystemStep& s, const py::array& v) {
             const auto vs = s.out(v, "velocities");

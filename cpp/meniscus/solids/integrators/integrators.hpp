@@ -127,6 +127,10 @@ void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
 /// The largest frequency times dt for which the linear, undamped system stays bounded; infinite where all do.
 double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish);
 
+/// Throws InvalidArgument for a step beyond the limit of stability of the linear system, which it names. Linearises the forces where it has to
+/// look closely.
+void require_stable(const BodyStep& step, const StepOptions& options);
+
 /// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
 

@@ -137,6 +137,14 @@ double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish) {
   return backward && elasticity == ImplicitElasticity::first_half_step ? 2.0 : std::numeric_limits<double>::infinity();
 }
 
+void require_stable(const BodyStep& step, const StepOptions& options) {
+  const double limit = newmark_stability(options.elasticity, options.finish), dt = step.dt();
+  if (!std::isfinite(limit) || dt <= 0.5 * limit * elastic_time_step(step)) return;
+  const double longest = limit / highest_frequency(step);
+  require(dt <= longest, "the step of ", dt, " s is beyond the stability limit of ", longest,
+          " s; take shorter ones, elasticity full-step or implicit Euler");
+}
+
 bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
   const double dt = step.dt(), h = 0.5 * dt;
   const auto is = [&](auto... which) { return ((options.elasticity == which) || ...); };
@@ -152,12 +160,7 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
     return !converged && !options.accept_unconverged;
   };
 
-  const double limit = newmark_stability(options.elasticity, options.finish);
-  if (options.safeguard && std::isfinite(limit) && dt > 0.5 * limit * elastic_time_step(step)) {
-    const double longest = limit / highest_frequency(step);
-    require(dt <= longest, "the step of ", dt, " s is beyond the stability limit of ", longest,
-            " s; take shorter ones, elasticity full-step or implicit Euler");
-  }
+  if (options.safeguard) require_stable(step, options);
   step.start(v0);
   const bool guarded = options.safeguard && options.elasticity != ImplicitElasticity::none;
   EnergyBalance::Energies elastic;
