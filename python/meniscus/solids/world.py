@@ -28,7 +28,7 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
-_MOST_SLIPS = 3  # solves of a step that are taken once more because nodes slip
+_MOST_SLIPS = 5  # solves of a step that are taken once more because nodes slip
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 

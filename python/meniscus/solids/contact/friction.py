@@ -31,6 +31,7 @@ class SolveFriction:
         self.sticking: Bools = contacts.sticking
         self.rubbed: Bools = np.zeros(len(contacts), np.bool_)
         self.change: Floats = np.zeros((len(contacts), 3))
+        self._shared = contacts.shared()
         self._given_up: Bools = np.zeros(len(contacts), np.bool_)
 
     def holds(self) -> tuple[Ints, Floats]:
@@ -72,7 +73,9 @@ class SolveFriction:
         c = self.contacts
         back = self.rubbed & (np.einsum("kd,kd->k", (solved[c.nodes] - c.velocities), self.change) > 0)
         pressed = _along(solved[c.nodes] - loose[c.nodes], c.normals)
-        slips = self.sticking & ~self._given_up & ~stopped(end[c.nodes], c.normals, c.velocities, c.friction)
+        stops = stopped(end[c.nodes], c.normals, c.velocities, c.friction)
+        slips = self.sticking & ~self._given_up & ~stops
+        back |= ~self.sticking & ~self.rubbed & ~self._given_up & ~self._shared & stops
         if not back.any() and not slips.any():
             return False
         k = slips
@@ -82,7 +85,7 @@ class SolveFriction:
         self.change[k] = -(c.friction[k] * np.maximum(pressed[k], 0.0) / np.where(size > 0, size, 1.0))[:, None] * along
         self.change[back] = 0.0
         # A node that friction would turn around sticks, and is not asked again.
-        self._given_up = self._given_up | back
+        self._given_up = self._given_up | (back & self.rubbed)
         self.rubbed = (self.rubbed | slips) & ~back
         self.sticking = (self.sticking & ~slips) | back
         return True

@@ -63,9 +63,9 @@ class SolidContacts:
         relative = velocities[self.nodes] - self.velocities
         relative -= np.einsum("kd,kd->k", relative, self.normals)[:, None] * self.normals
         size = np.linalg.norm(self.velocities, axis=1)
-        return replace(self, sticking=(self.sticking | (np.linalg.norm(relative, axis=1) <= 1e-12 * (1e-3 + size))) & ~self._shared())
+        return replace(self, sticking=(self.sticking | (np.linalg.norm(relative, axis=1) <= 1e-12 * (1e-3 + size))) & ~self.shared())
 
-    def _shared(self) -> Bools:
+    def shared(self) -> Bools:
         """Return whether nodes have other contacts; these are left to their normals."""
         shared = np.zeros(len(self), np.bool_)
         shared[1:] = self.nodes[1:] == self.nodes[:-1]
