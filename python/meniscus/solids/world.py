@@ -254,6 +254,7 @@ class World(ContactLoop):
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
+            self._keep_sliding(a.x0, a.x1)
             core.hold_positions(_solids.StepTime.end, a.own(a.x1))
             core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
         self._friction = SolveFriction(contacts)
@@ -323,6 +324,19 @@ class World(ContactLoop):
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
         if self._rub(a.x1, a.v1, self.running_report.contact):
             core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+
+    def _keep_sliding(self, start: Floats, end: Floats) -> None:
+        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
+        first = 0
+        for body in self.bodies:
+            nodes, directions = body._core.sliding()  # noqa: SLF001
+            if len(nodes):
+                rows = nodes + first
+                way = end[rows] - start[rows]
+                for k in range(3):
+                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
+                end[rows] = start[rows] + way
+            first += len(body)
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:
