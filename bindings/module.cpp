@@ -22,6 +22,7 @@ void bind_mesh_topology(py::module_& m);
 void bind_tet_samples(py::module_& m);
 void bind_mesh_queries(py::module_& m);
 void bind_collision_mesh(py::module_& m);
+void bind_contact(py::module_& m);
 void bind_ray_casting(py::module_& m);
 void bind_point_location(py::module_& m);
 void bind_continuous_collision(py::module_& m);
@@ -96,6 +97,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_continuous_collision(collision);
   bind_ccd_comparison(collision);
   bind_collision_mesh(collision);
+  bind_contact(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_tetrahedra(surface);

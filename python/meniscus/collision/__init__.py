@@ -2,6 +2,8 @@
 
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
+from meniscus.collision.contact.nodes import ContactNodes
+from meniscus.collision.contact.repulsion import Repulsion, RepulsionPairs, RepulsionReport
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
@@ -35,12 +37,16 @@ __all__ = [
     "CollisionMesh",
     "CollisionPairs",
     "ContactGeometry",
+    "ContactNodes",
     "DegenerateContact",
     "ElementDistances",
     "FaceVisibility",
     "MutualIntersections",
     "MutualPairs",
     "RayHits",
+    "Repulsion",
+    "RepulsionPairs",
+    "RepulsionReport",
     "SpaceTimeContacts",
     "TetLocations",
     "TetLocator",

@@ -1,0 +1,164 @@
+// Nodes behind vertices in contact, and repulsion.
+#include "collision/triangle_arrays.hpp"
+
+#include "meniscus/collision/contact/repulsion.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+using collision::PairKind;
+using collision::Repulsion;
+
+std::span<const double> contact_values_of(const py::array& a, const char* name) {
+  const double* first = data_of<double>(a, name);
+  require(a.ndim() == 1, name, " must have shape (n,)");
+  return {first, static_cast<std::size_t>(a.size())};
+}
+
+std::span<mesh::Point> contact_rows_of(const py::array& a, const char* name) {
+  double* first = data_of<double>(a, name, -1, true);
+  require(a.ndim() == 2 && a.shape(1) == 3, name, " must have shape (n, 3)");
+  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+std::unique_ptr<collision::ContactNodes> make_contact_nodes(const py::array& inverse_masses,
+                                                            const std::optional<py::array>& first,
+                                                            const std::optional<py::array>& node,
+                                                            const std::optional<py::array>& weight) {
+  const auto w = contact_values_of(inverse_masses, "inverse_masses");
+  if (!first) return std::make_unique<collision::ContactNodes>(w);
+  const auto offsets = indices_of(first, "first");
+  const auto numbers = indices_of(node, "node");
+  const auto weights = weight ? contact_values_of(*weight, "weight") : std::span<const double>();
+  require(numbers.size() == weights.size(), "node and weight must have the same length, not ", numbers.size(), " and ",
+          weights.size());
+  std::vector<collision::NodeShare> shares(numbers.size());
+  const std::span<const std::int32_t> n = numbers;
+  for (std::size_t k = 0; k < shares.size(); ++k) shares[k] = {n[k], weights[k]};
+  return std::make_unique<collision::ContactNodes>(w, offsets, shares);
+}
+
+void guide_contact_nodes(collision::ContactNodes& self, const py::array& node, const py::array& free) {
+  const auto numbers = indices_of(node, "node");
+  const double* matrices = data_of<double>(free, "free", 9 * static_cast<Index>(numbers.size()));
+  const std::span<const std::int32_t> n = numbers;
+  std::vector<collision::GuidedNode> guided(n.size());
+  for (std::size_t k = 0; k < n.size(); ++k)
+    guided[k] = {n[k], Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(matrices + 9 * k)};
+  self.set_guided(guided);
+}
+
+template <class T, std::size_t K>
+py::array_t<T> contact_rows(const std::vector<std::array<T, K>>& values) {
+  py::array_t<T> a({static_cast<py::ssize_t>(values.size()), static_cast<py::ssize_t>(K)});
+  for (std::size_t i = 0; i < values.size(); ++i) std::copy_n(values[i].data(), K, a.mutable_data() + K * i);
+  return a;
+}
+
+py::array_t<double> contact_column(std::span<const double> values) {
+  py::array_t<double> a(static_cast<py::ssize_t>(values.size()));
+  std::ranges::copy(values, a.mutable_data());
+  return a;
+}
+
+py::tuple repulsion_pairs_of(const Repulsion& self, PairKind kind) {
+  const collision::RepulsionPairs& p = self.pairs(kind);
+  std::vector<collision::Stencil> vertices(p.places);
+  for (auto& s : vertices)
+    for (std::int32_t& v : s) v = self.vertices()[static_cast<std::size_t>(v)];
+  py::array_t<std::int32_t> colour(static_cast<py::ssize_t>(p.size()));
+  for (std::size_t c = 0; c + 1 < p.colours.size(); ++c)
+    std::fill(colour.mutable_data() + p.colours[c], colour.mutable_data() + p.colours[c + 1], static_cast<std::int32_t>(c));
+  return py::make_tuple(contact_rows(p.elements), contact_rows(vertices), contact_column(p.thickness), contact_column(p.friction),
+                        contact_rows(p.direction), colour);
+}
+
+py::tuple repulsion_report_of(const collision::RepulsionReport& r) {
+  return py::make_tuple(r.pairs, r.active, r.inverted, r.impulses, r.largest_overlap);
+}
+
+}  // namespace
+
+void bind_contact(py::module_& m) {
+  py::native_enum<collision::ElasticRule>(m, "ElasticRule", "enum.Enum")
+      .value("corrected", collision::ElasticRule::corrected)
+      .value("literal", collision::ElasticRule::literal)
+      .value("full_gap", collision::ElasticRule::full_gap)
+      .finalize();
+  py::native_enum<collision::EdgeHistory>(m, "EdgeHistory", "enum.Enum")
+      .value("sided", collision::EdgeHistory::sided)
+      .value("direction", collision::EdgeHistory::direction)
+      .finalize();
+  py::class_<collision::ContactNodes>(m, "ContactNodes")
+      .def(py::init(&make_contact_nodes), py::arg("inverse_masses"), py::arg("first"), py::arg("node"), py::arg("weight"))
+      .def("guide", &guide_contact_nodes, py::arg("node"), py::arg("free"))
+      .def_property_readonly("nodes", &collision::ContactNodes::nodes)
+      .def_property_readonly("vertices", &collision::ContactNodes::vertices)
+      .def_property_readonly("inverse_masses",
+                             [](const collision::ContactNodes& self) { return contact_column(self.inverse_masses()); })
+      .def(
+          "set_inverse_masses",
+          [](collision::ContactNodes& self, const py::array& w) {
+            self.set_inverse_masses(contact_values_of(w, "inverse_masses"));
+          },
+          py::arg("inverse_masses"));
+  py::class_<collision::RepulsionOptions>(m, "RepulsionOptions")
+      .def(py::init<>())
+      .def_readwrite("stiffness", &collision::RepulsionOptions::stiffness)
+      .def_readwrite("part", &collision::RepulsionOptions::part)
+      .def_readwrite("elastic", &collision::RepulsionOptions::elastic)
+      .def_readwrite("common_mass", &collision::RepulsionOptions::common_mass)
+      .def_readwrite("generous", &collision::RepulsionOptions::generous)
+      .def_readwrite("margin", &collision::RepulsionOptions::margin)
+      .def_readwrite("history", &collision::RepulsionOptions::history)
+      .def_readwrite("edge_history", &collision::RepulsionOptions::edge_history)
+      .def_readwrite("flip", &collision::RepulsionOptions::flip)
+      .def_readwrite("reach", &collision::RepulsionOptions::reach)
+      .def_readwrite("clamp", &collision::RepulsionOptions::clamp);
+  py::class_<Repulsion>(m, "Repulsion")
+      .def(py::init([](const collision::CollisionMesh& mesh, const py::array& rest, const py::array& thickness,
+                       const py::array& friction, const collision::RepulsionOptions& options) {
+             const auto x = positions_of(rest, "rest");
+             const auto h = contact_values_of(thickness, "thickness");
+             const auto mu = contact_values_of(friction, "friction");
+             return interruptible([&] { return std::make_unique<Repulsion>(mesh, x, h, mu, options); });
+           }),
+           py::arg("mesh"), py::arg("rest"), py::arg("thickness"), py::arg("friction"), py::arg("options"))
+      .def_property_readonly("thickness", [](const Repulsion& self) { return contact_column(self.thickness()); })
+      .def_property_readonly("clamped", &Repulsion::clamped)
+      .def_property_readonly("size", &Repulsion::size)
+      .def_property_readonly("nbytes", &Repulsion::nbytes)
+      .def("forget", &Repulsion::forget)
+      .def(
+          "pairs",
+          [](const Repulsion& self, bool edges) {
+            return repulsion_pairs_of(self, edges ? PairKind::edge_edge : PairKind::vertex_face);
+          },
+          py::arg("edges"))
+      .def(
+          "find",
+          [](Repulsion& self, collision::CollisionMesh& mesh, const collision::ContactNodes& nodes, const py::array& positions) {
+            const auto x = positions_of(positions, "positions");
+            interruptible([&] { self.find(mesh, nodes, x); });
+          },
+          py::arg("mesh"), py::arg("nodes"), py::arg("positions"))
+      .def(
+          "push",
+          [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities,
+             double dt) {
+            const auto x = positions_of(positions, "positions");
+            const auto v = contact_rows_of(velocities, "velocities");
+            return repulsion_report_of(interruptible([&] { return self.push(nodes, x, v, dt); }));
+          },
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"), py::arg("dt"))
+      .def(
+          "rub",
+          [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities) {
+            const auto x = positions_of(positions, "positions");
+            const auto v = contact_rows_of(velocities, "velocities");
+            return repulsion_report_of(interruptible([&] { return self.rub(nodes, x, v); }));
+          },
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,92 @@
+"""Nodes behind the vertices of surfaces in contact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import collision as _collision
+from meniscus.mesh.arrays import integers
+
+Floats = npt.NDArray[np.float64]
+
+
+def values(name: str, value: npt.ArrayLike) -> Floats:
+    """Return a C-contiguous float64 array (n,); raise TypeError for what holds no numbers, ValueError for other shapes."""
+    array = np.ascontiguousarray(_checks.numbers(name, value))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), not {array.shape}")
+    return array
+
+
+class ContactNodes:
+    """How the vertices of surfaces yield to impulses: each is a sum of up to four nodes with fixed weights.
+
+    An impulse p changes the velocity of a node of inverse mass W by W p. Free vertices are nodes themselves; those of an embedded surface
+    hang in the nodes of a tetrahedron; vertices on given paths are nodes of inverse mass 0.
+
+    Args:
+        inverse_masses: (n,) numbers, 1/kg, of the nodes.
+        first: (v + 1,) integers: the shares of vertex i are [first[i], first[i + 1]). None: every vertex is the node of its number.
+        node: (s,) integers, the node of each share.
+        weight: (s,) numbers; those of a vertex have the sum 1.
+        guided: (k,) integers, nodes that do not move freely.
+        free: (k, 3, 3) numbers, projections onto the directions in which they move.
+
+    Raises:
+        TypeError, ValueError: arrays that are none of these or of different lengths, inverse masses that are negative or not finite
+            (the first is named), nodes that do not exist, vertices without a share or with more than four, other sums of weights.
+
+    Source: Bridson, Fedkiw and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002, section 7.
+    """
+
+    def __init__(
+        self,
+        inverse_masses: npt.ArrayLike,
+        *,
+        first: npt.ArrayLike | None = None,
+        node: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        guided: npt.ArrayLike | None = None,
+        free: npt.ArrayLike | None = None,
+    ) -> None:
+        if (first is None) != (node is None) or (first is None) != (weight is None):
+            raise ValueError("first, node and weight must be given together")
+        if (guided is None) != (free is None):
+            raise ValueError("guided and free must be given together")
+        w = values("inverse_masses", inverse_masses)
+        if first is None or node is None or weight is None:
+            self._core: Any = _collision.ContactNodes(w, None, None, None)
+        else:
+            shares = integers("first", first, 1), integers("node", node, 1), values("weight", weight)
+            self._core = _collision.ContactNodes(w, *shares)
+        if guided is not None and free is not None:
+            projections = np.ascontiguousarray(_checks.numbers("free", free))
+            _checks.require_finite("free", projections)
+            self._core.guide(integers("guided", guided, 1), projections)
+
+    def __repr__(self) -> str:
+        """One line with the counts."""
+        return f"<ContactNodes: {self.vertices} vertices, {self.nodes} nodes>"
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(self._core.nodes)
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices."""
+        return int(self._core.vertices)
+
+    @property
+    def inverse_masses(self) -> Floats:
+        """A copy of the inverse masses (n,), 1/kg. Assigning sets them."""
+        return self._core.inverse_masses  # type: ignore[no-any-return]
+
+    @inverse_masses.setter
+    def inverse_masses(self, value: npt.ArrayLike) -> None:
+        self._core.set_inverse_masses(values("inverse_masses", value))
