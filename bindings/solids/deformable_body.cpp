@@ -1,5 +1,5 @@
 // Deformable bodies, their constraints, and time integration.
-#include "collision/triangle_arrays.hpp"
+#include "solids/body_arrays.hpp"
 
 #include "meniscus/solids/integrators/integrators.hpp"
 #include "meniscus/solids/integrators/time_step.hpp"
@@ -17,27 +17,6 @@ template <class F>
 void with_nodes(const py::array& nodes, F&& f) {
   const auto numbers = indices_of(nodes, "nodes");
   f(std::span<const std::int32_t>(numbers));
-}
-
-solids::Points writable_points(const py::array& a, const char* name, Index n) {
-  double* first = data_of<double>(a, name, 3 * n, true);
-  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(n)};
-}
-
-solids::ConstPoints points_of(const py::array& a, const char* name, Index n) {
-  const solids::ConstPoints p = positions_of(a, name);
-  require(static_cast<Index>(p.size()) == n, name, " must have ", n, " rows, one per node, not ", p.size());
-  return p;
-}
-
-/// Prescribed motion of nodes from five arrays: positions in the middle and at the end of a step, then velocities at its start,
-/// in its middle and at its end. None is no motion.
-solids::NodeMotion motion_of(const py::object& given) {
-  if (given.is_none()) return {};
-  const auto arrays = given.cast<std::vector<py::array>>();
-  require(arrays.size() == 5, "a motion has five arrays, not ", arrays.size());
-  const auto at = [&](std::size_t k) { return positions_of(arrays[k], "the motion"); };
-  return {at(0), at(1), at(2), at(3), at(4)};
 }
 
 using Body = solids::DeformableBody;
@@ -281,6 +260,8 @@ void bind_deformable_body(py::module_& m) {
       .def("forget_previous", &Body::forget_previous);
   bind_constraints(c);
   bind_stages(c);
+  bind_body_system(m);
+  bind_solid_contact(m);
 }
 
 }  // namespace meniscus::bindings

@@ -54,6 +54,8 @@ class Constraints {
   void restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions);
 
   ConstraintKind kind(Index node) const { return kinds_[static_cast<std::size_t>(node)]; }
+  /// Of all nodes.
+  std::span<const ConstraintKind> kinds() const { return kinds_; }
 
   /// All constrained nodes, ascending, with the projection onto their free velocities.
   const std::vector<std::int32_t>& constrained() const { return constrained_; }

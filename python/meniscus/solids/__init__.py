@@ -1,6 +1,8 @@
 """Deformable solids: bodies, their forces and constraints, and time integration."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
+from meniscus.solids.contact.solid_contacts import SolidContacts
 from meniscus.solids.elements.membrane import TriangleMembrane
 from meniscus.solids.elements.quadratic import QuadraticTetElements
 from meniscus.solids.elements.tetrahedra import (
@@ -31,12 +33,15 @@ from meniscus.solids.springs.altitude_and_bending import (
 )
 from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.springs.options import SpringOptions
+from meniscus.solids.world import World
 
 __all__ = [
     "FORCES",
     "AltitudeSelection",
     "AltitudeSprings",
     "BendingSprings",
+    "ContactError",
+    "ContactInfo",
     "DeformableBody",
     "DegeneratePolicy",
     "DihedralBending",
@@ -55,6 +60,7 @@ __all__ = [
     "QuadraticTetElements",
     "ShellAltitudeSprings",
     "SoftBindings",
+    "SolidContacts",
     "SolidElements",
     "SpringOptions",
     "StepInfo",
@@ -69,6 +75,8 @@ __all__ = [
     "TriangleMembrane",
     "VerletForm",
     "WindDrag",
+    "World",
+    "WorldInfo",
     "advance_positions",
     "commit",
     "dihedral_angles",

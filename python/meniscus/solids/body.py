@@ -34,6 +34,7 @@ from meniscus.solids.options import (
 )
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 
 _Self = TypeVar("_Self", bound="DeformableBody")
 _Force = TypeVar("_Force", bound=Force)
@@ -89,6 +90,7 @@ class DeformableBody(NodeConstraints, Stateful):
                 raise ValueError("an array of positions has no density; give masses")
             m = mesh.node_masses(1000.0 if density is None else density)
         self._core = _solids.DeformableBody(x, np.ascontiguousarray(m, dtype=np.float64))
+        self._elements = elements_of(mesh)
         self._workspace = Workspace()
         self._forces: list[Any] = []
         self._paths: list[tuple[npt.NDArray[np.int32], Path]] = []
@@ -157,6 +159,11 @@ class DeformableBody(NodeConstraints, Stateful):
     def nbytes(self) -> int:
         """Bytes of the state and of scratch memory; without the forces."""
         return int(self._core.nbytes) + int(self._workspace.nbytes) + held_bytes(self._backups)
+
+    @property
+    def elements(self) -> Ints | None:
+        """The segments, triangles or tetrahedra of the mesh (m, 2 | 3 | 4), if the body was made from one with these; the mesh's array."""
+        return self._elements
 
     def energy(self) -> dict[str, float]:
         """Return the energies in J: "kinetic", "elastic", "gravity" (0 for nodes at the origin) and their sum, "total"."""
@@ -366,16 +373,25 @@ class DeformableBody(NodeConstraints, Stateful):
         """Forces and constraints."""
         sliding, normals = self._core.sliding()
         holds = {"constrained": self._core.constrained, "moved": self._core.moved, "sliding": sliding, "normals": normals}
-        return {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets), **holds}
+        own = {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets)}
+        return {**own, **holds, "elements": self._elements}
 
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
         for force in setup["forces"]:
             self.add(force)
+        self._elements = setup["elements"]
         self._paths, self._targets = setup["paths"], setup["targets"]
         self._core.fix(np.setdiff1d(setup["constrained"], np.union1d(setup["moved"], setup["sliding"])).astype(np.int32))
         self._core.move(setup["moved"])
         self._core.restore_sliding(setup["sliding"], setup["normals"])
+
+
+def elements_of(mesh: Any) -> Ints | None:
+    """Return the segments, triangles or tetrahedra of a mesh; None for what has none, or others."""
+    elements = getattr(mesh, "elements", None)
+    simple = isinstance(elements, np.ndarray) and elements.ndim == 2 and elements.shape[1] in (2, 3, 4)
+    return elements if simple else None
 
 
 class PreviousPositions:

@@ -3,34 +3,53 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace meniscus::solids {
+namespace {
+
+const mesh::Point& moved(const NodeMotion& motion, std::size_t k, StepTime when) {
+  switch (when) {
+    case StepTime::start:
+      break;
+    case StepTime::middle:
+      return motion.middle_velocity[k];
+    case StepTime::end:
+      return motion.end_velocity[k];
+  }
+  return motion.start_velocity[k];
+}
+
+}  // namespace
 
 BodyStep::BodyStep(DeformableBody& body, double dt, const NodeMotion& motion, Workspace& workspace)
-    : body_(body),
+    : BodyStep({}, Own{{&body, motion}}, dt, workspace) {}
+
+BodyStep::BodyStep(std::span<BodyInStep> bodies, double dt, Workspace& workspace) : BodyStep(bodies, Own{}, dt, workspace) {}
+
+BodyStep::BodyStep(std::span<BodyInStep> bodies, const Own& own, double dt, Workspace& workspace)
+    : own_(own),
+      bodies_(bodies.empty() ? std::span<const BodyInStep>(&own_.body, 1) : bodies),
+      size_(bodies.empty() ? own.body.size() : number(bodies)),
       dt_(dt),
-      motion_(motion),
       workspace_(workspace),
-      inverse_mass_(workspace.take<double>(body.size())),
-      damped_(body.damped()) {
+      inverse_mass_(workspace.take<double>(size_)),
+      gravity_(bodies_[0].body->gravity()),
+      held_(bodies_, size_, workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, not ", dt);
-  const std::size_t moved = body.constraints().moved().size();
-  for (const ConstPoints& given :
-       {motion.middle, motion.end, motion.start_velocity, motion.middle_velocity, motion.end_velocity}) {
-    require(given.empty() || given.size() == moved, "the body moves ", moved, " nodes, but the motion is that of ", given.size());
-    require(given.empty() == motion.end.empty(), "a motion has positions and velocities at all of its times");
-    mesh::require_finite(given, "the motion of the moved nodes");
-  }
-  const auto x = body.positions();
-  const auto v = body.velocities();
-  const auto m = body.masses();
+  check_motions();
+  gather();
   double* const w = inverse_mass_.data();
-  const Index bad = nodes::first(size(), [&](std::size_t i) {
-    w[i] = 1 / m[i];
-    return !(m[i] > 0) || !x[i].allFinite() || !v[i].allFinite();
-  });
-  if (bad < size()) {
+  for (const BodyInStep& b : bodies_) {
+    damped_ = damped_ || b.body->damped();
+    const auto x = std::as_const(*b.body).positions(), v = std::as_const(*b.body).velocities();
+    const auto m = std::as_const(*b.body).masses();
+    const Index bad = nodes::first(b.size(), [&](std::size_t i) {
+      w[b.node(i)] = 1 / m[i];
+      return !(m[i] > 0) || !x[i].allFinite() || !v[i].allFinite();
+    });
+    if (bad == b.size()) continue;
     const auto i = static_cast<std::size_t>(bad);
     require(m[i] > 0, "masses must be positive, but that of node ", bad, " is ", m[i]);
     require(x[i].allFinite(), "positions must be finite, but that of node ", bad, " is not");
@@ -39,71 +58,126 @@ BodyStep::BodyStep(DeformableBody& body, double dt, const NodeMotion& motion, Wo
   infinite_ = nodes::first(size(), [&](std::size_t i) { return w[i] == 0; }) < size();
 }
 
+Index BodyStep::number(std::span<BodyInStep> bodies) {
+  Index first = 0;
+  for (BodyInStep& b : bodies) {
+    b.first = first;
+    first += b.size();
+  }
+  require(first <= 2147483647, "the bodies have too many nodes: ", first);
+  return first;
+}
+
+void BodyStep::check_motions() const {
+  for (const BodyInStep& b : bodies_) {
+    const NodeMotion& m = b.motion;
+    const std::size_t moved = b.body->constraints().moved().size();
+    for (const ConstPoints& given : {m.middle, m.end, m.start_velocity, m.middle_velocity, m.end_velocity}) {
+      require(given.empty() || given.size() == moved, "the body moves ", moved, " nodes, but the motion is that of ",
+              given.size());
+      require(given.empty() == m.end.empty(), "a motion has positions and velocities at all of its times");
+      mesh::require_finite(given, "the motion of the moved nodes");
+    }
+  }
+}
+
+void BodyStep::gather() {
+  if (bodies_.size() == 1) {
+    positions_ = std::as_const(*bodies_[0].body).positions();
+    velocities_ = std::as_const(*bodies_[0].body).velocities();
+    return;
+  }
+  position_memory_ = scratch();
+  velocity_memory_ = scratch();
+  positions_ = position_memory_;
+  velocities_ = velocity_memory_;
+  for (const BodyInStep& b : bodies_) {
+    nodes::copy(std::as_const(*b.body).positions(), b.of(position_memory_));
+    nodes::copy(std::as_const(*b.body).velocities(), b.of(velocity_memory_));
+  }
+  if (std::all_of(bodies_.begin(), bodies_.end(), [&](const BodyInStep& b) { return b.body->gravity() == gravity_; })) return;
+  gravity_memory_ = workspace_.take<mesh::Point>(size_);
+  for (const BodyInStep& b : bodies_)
+    nodes::each(b.size(), [&](std::size_t i) { gravity_memory_.data()[b.node(i)] = b.body->gravity(); });
+}
+
 void BodyStep::project(Points v) const {
-  body_.constraints().project(v);
+  held_.project(v);
   if (infinite_)
     nodes::each(size(), [&](std::size_t i) {
       if (inverse_mass(i) == 0) v[i].setZero();
     });
 }
 
-const mesh::Point& BodyStep::moved(std::size_t k, StepTime when) const {
-  switch (when) {
-    case StepTime::start:
-      break;
-    case StepTime::middle:
-      return motion_.middle_velocity[k];
-    case StepTime::end:
-      return motion_.end_velocity[k];
-  }
-  return motion_.start_velocity[k];
+void BodyStep::hold_contacts(ConstPoints given, Points v) const {
+  nodes::each(static_cast<Index>(held_.touching().size()), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(held_.touching()[k]);
+    v[i] += held_.across()[k] * (given[i] - v[i]);
+  });
 }
 
 void BodyStep::hold_velocities(StepTime when, Points v) const {
-  const Constraints& c = body_.constraints();
-  // Moved nodes have no freedom, so this leaves them at rest until their own velocity is set.
-  c.project(v);
-  if (motion_.end.empty()) return;
-  nodes::each(static_cast<Index>(c.moved().size()),
-              [&](std::size_t k) { v[static_cast<std::size_t>(c.moved()[k])] = moved(k, when); });
+  for (const BodyInStep& b : bodies_) {
+    const Constraints& c = b.body->constraints();
+    const Points own = b.of(v);
+    // Moved nodes have no freedom, so this leaves them at rest until their own velocity is set.
+    c.project(own);
+    if (b.motion.end.empty()) continue;
+    nodes::each(static_cast<Index>(c.moved().size()),
+                [&](std::size_t k) { own[static_cast<std::size_t>(c.moved()[k])] = moved(b.motion, k, when); });
+  }
 }
 
 void BodyStep::hold_mean_velocities(Points v) const {
-  const Constraints& c = body_.constraints();
-  c.project(v);
-  if (motion_.end.empty()) return;
-  const ConstPoints x = std::as_const(body_).positions();
-  nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(c.moved()[k]);
-    v[i] = (motion_.end[k] - x[i]) / dt_;
-  });
+  for (const BodyInStep& b : bodies_) {
+    const Constraints& c = b.body->constraints();
+    const Points own = b.of(v);
+    c.project(own);
+    if (b.motion.end.empty()) continue;
+    const ConstPoints x = b.of(positions());
+    nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) {
+      const auto i = static_cast<std::size_t>(c.moved()[k]);
+      own[i] = (b.motion.end[k] - x[i]) / dt_;
+    });
+  }
 }
 
 void BodyStep::hold_positions(StepTime when, Points x) const {
-  const Constraints& c = body_.constraints();
-  const ConstPoints start = std::as_const(body_).positions();
-  nodes::each(static_cast<Index>(c.constrained().size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(c.constrained()[k]);
-    if (c.kind(c.constrained()[k]) != ConstraintKind::sliding) x[i] = start[i];
-  });
-  if (motion_.end.empty() || when == StepTime::start) return;
-  const ConstPoints to = when == StepTime::middle ? motion_.middle : motion_.end;
-  nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) { x[static_cast<std::size_t>(c.moved()[k])] = to[k]; });
+  for (const BodyInStep& b : bodies_) {
+    const Constraints& c = b.body->constraints();
+    const Points own = b.of(x);
+    const ConstPoints start = b.of(positions());
+    nodes::each(static_cast<Index>(c.constrained().size()), [&](std::size_t k) {
+      const auto i = static_cast<std::size_t>(c.constrained()[k]);
+      if (c.kind(c.constrained()[k]) != ConstraintKind::sliding) own[i] = start[i];
+    });
+    if (b.motion.end.empty() || when == StepTime::start) continue;
+    const ConstPoints to = when == StepTime::middle ? b.motion.middle : b.motion.end;
+    nodes::each(static_cast<Index>(c.moved().size()),
+                [&](std::size_t k) { own[static_cast<std::size_t>(c.moved()[k])] = to[k]; });
+  }
 }
 
 void BodyStep::start(Points v) const {
-  nodes::copy(std::as_const(body_).velocities(), v);
+  nodes::copy(velocities(), v);
   hold_velocities(StepTime::start, v);
 }
 
+bool BodyStep::has_forces() const {
+  return std::any_of(bodies_.begin(), bodies_.end(), [](const BodyInStep& b) { return !b.body->forces().empty(); });
+}
+
+void BodyStep::linearise(ConstPoints x, Tangent tangent) const {
+  each_force([&](Force& force, const BodyInStep& b) { force.linearise(b.of(x), tangent); });
+}
+
 void BodyStep::accelerations(ConstPoints x, ConstPoints v, Points a) const {
-  body_.forces_at(x, v, a);
-  const mesh::Point g = body_.gravity();
+  for (const BodyInStep& b : bodies_) b.body->forces_at(b.of(x), b.of(v), b.of(a));
   nodes::each(size(), [&](std::size_t i) {
     const double w = inverse_mass(i);
-    a[i] = w > 0 ? mesh::Point(g + w * a[i]) : mesh::Point(mesh::Point::Zero());
+    a[i] = w > 0 ? mesh::Point(gravity(i) + w * a[i]) : mesh::Point(mesh::Point::Zero());
   });
-  body_.constraints().project(a);
+  held_.project_lasting(a);
 }
 
 double BodyStep::check(ConstPoints x, ConstPoints v) const {
@@ -119,14 +193,12 @@ double BodyStep::check(ConstPoints x, ConstPoints v) const {
 double BodyStep::commit(ConstPoints x, ConstPoints v) {
   const double speed = check(x, v);
   const NoInterrupts whole;
-  const Points to_x = body_.positions();
-  const Points to_v = body_.velocities();
-  nodes::each(size(), [&](std::size_t i) {
-    to_x[i] = x[i];
-    to_v[i] = v[i];
-  });
-  body_.set_time(body_.time() + dt_);
-  body_.forget_previous();
+  for (const BodyInStep& b : bodies_) {
+    nodes::copy(b.of(x), b.body->positions());
+    nodes::copy(b.of(v), b.body->velocities());
+    b.body->set_time(b.body->time() + dt_);
+    b.body->forget_previous();
+  }
   return speed;
 }
 

@@ -11,12 +11,18 @@
 
 namespace meniscus::solids {
 
-/// Kinetic and elastic energy of the free nodes between two states, and the work that others do on them: gravity, moved nodes and
-/// nodes of infinite mass, and forces without energy. Damping may only take energy away.
+/// Kinetic and elastic energy of the free nodes of one body between two states, and the work that others do on them: gravity, moved
+/// nodes and nodes of infinite mass, and forces without energy. Damping may only take energy away. Positions and velocities are
+/// those of all bodies of the step.
 class EnergyBalance {
  public:
-  /// At the start of a step, with the velocities `v0` of `BodyStep::start`, which must outlive this.
-  EnergyBalance(const BodyStep& step, ConstPoints v0);
+  /// Memory for the elastic energies of all bodies at the start of a step.
+  using Energies = Workspace::Lease<double>;
+  static Energies energies(const BodyStep& step);
+
+  /// Of a body, with its elastic energy at the start of the step and the velocities `v0` of `BodyStep::start`, which must outlive
+  /// this.
+  EnergyBalance(const BodyStep& step, const BodyInStep& body, double elastic, ConstPoints v0);
 
   struct Change {
     /// Energy at the end less that at the start, less the work, seen from the moved nodes; J.
@@ -44,22 +50,25 @@ class EnergyBalance {
   /// or not at all.
   void retreat(double tolerance, Points x1, Points v1) const;
 
-  /// Whether forces move a node.
-  bool free(std::size_t i) const;
-
  private:
+  /// Whether forces move a node of the body.
+  bool free(std::size_t i) const { return step_.moves(body_.node(i)); }
+  double inverse_mass(std::size_t i) const { return step_.inverse_mass(body_.node(i)); }
+  Index size() const { return body_.size(); }
+  bool has_infinite_masses() const;
   mesh::Point mean_velocity(ConstPoints v) const;
   /// The mean velocity of the moved and the fixed nodes. Seen from there they do little work, or none, whatever the forces are.
   mesh::Point frame(ConstPoints x1) const;
   bool give_back(double gain, double part, const mesh::Point& mean, Points v1) const;
   double kinetic_energy(ConstPoints v, const mesh::Point& mean) const;
-  double elastic_energy(ConstPoints x) const;
+  static double elastic_energy(const BodyInStep& body, ConstPoints x);
 
   const BodyStep& step_;
+  const BodyInStep& body_;
   ConstPoints x0_;
   ConstPoints v0_;
   double elastic_;
-  bool works_ = false;
+  bool works_;
 };
 
 }  // namespace meniscus::solids

@@ -6,18 +6,13 @@ namespace meniscus::solids {
 
 IncrementalPotential::IncrementalPotential(const BodyStep& step)
     : step_(step),
-      x0_(std::as_const(step.body()).positions()),
+      x0_(step.positions()),
       v0_(step.scratch()),
       force_(step.scratch()),
       damping_(step.scratch()),
-      end_{step.body()} {
+      end_{step} {
   step.start(v0_);
-  for (const auto& force : step.body().forces()) force->begin_step(x0_, step.dt());
-}
-
-bool IncrementalPotential::moves(std::size_t i) const {
-  const ConstraintKind kind = step_.body().constraints().kind(static_cast<Index>(i));
-  return step_.inverse_mass(i) > 0 && kind != ConstraintKind::fixed && kind != ConstraintKind::moved;
+  step.each_force([&](Force& force, const BodyInStep& b) { force.begin_step(b.of(x0_), step.dt()); });
 }
 
 PotentialValue IncrementalPotential::evaluate(ConstPoints v, Points x, Points r) const {
@@ -27,22 +22,23 @@ PotentialValue IncrementalPotential::evaluate(ConstPoints v, Points x, Points r)
   nodes::clear(force_);
   nodes::clear(damping_);
   double elastic = 0, drag = 0;
-  for (const auto& force : step_.body().forces()) {
-    force->add_forces(x, force_);
-    elastic += force->energy(x);
-    if (force->has_drag())
-      drag += force->add_drag(v, force_);
-    else if (force->damped())
-      force->add_damping(v, 1.0, damping_);
-  }
-  const mesh::Point gravity = step_.body().gravity(), kick = dt * gravity;
+  step_.each_force([&](const Force& force, const BodyInStep& b) {
+    const ConstPoints own = b.of(ConstPoints(x));
+    force.add_forces(own, b.of(force_));
+    elastic += force.energy(own);
+    if (force.has_drag())
+      drag += force.add_drag(b.of(v), b.of(force_));
+    else if (force.damped())
+      force.add_damping(b.of(v), 1.0, b.of(damping_));
+  });
   using Sums = Eigen::Array<double, 5, 1>;
   const Sums sums = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
     Sums s = Sums::Zero();
     r[i].setZero();
     s[4] = v[i].dot(damping_[i]);
-    if (!moves(i)) return s;
+    if (!step_.moves(i)) return s;
     const double w = step_.inverse_mass(i);
+    const mesh::Point gravity = step_.gravity(i), kick = dt * gravity;
     const mesh::Point change = v[i] - v0_[i] - kick;
     r[i] = change / w - dt * (force_[i] + damping_[i]);
     s[0] = change.squaredNorm() / w;
@@ -61,10 +57,10 @@ PotentialValue IncrementalPotential::evaluate(ConstPoints v, Points x, Points r)
 }
 
 void IncrementalPotential::linearise(ConstPoints x, ConstPoints v, Tangent tangent) const {
-  for (const auto& force : step_.body().forces()) {
-    force->linearise(x, tangent);
-    if (force->has_drag()) force->linearise_drag(v);
-  }
+  step_.each_force([&](Force& force, const BodyInStep& b) {
+    force.linearise(b.of(x), tangent);
+    if (force.has_drag()) force.linearise_drag(b.of(v));
+  });
 }
 
 }  // namespace meniscus::solids

@@ -27,7 +27,7 @@ struct PotentialValue {
   bool finite() const { return std::isfinite(potential) && std::isfinite(residual); }
 };
 
-/// While it lives, the forces of the body are in a step (`Force::begin_step`).
+/// While it lives, the forces of the bodies are in a step (`Force::begin_step`).
 class IncrementalPotential {
  public:
   explicit IncrementalPotential(const BodyStep& step);
@@ -47,12 +47,11 @@ class IncrementalPotential {
  private:
   /// Ends the step of the forces, also if beginning it throws.
   struct StepOfForces {
-    const DeformableBody& body;
+    const BodyStep& step;
     ~StepOfForces() {
-      for (const auto& force : body.forces()) force->end_step();
+      step.each_force([](Force& force, const BodyInStep&) { force.end_step(); });
     }
   };
-  bool moves(std::size_t i) const;
 
   const BodyStep& step_;
   ConstPoints x0_;

@@ -26,16 +26,28 @@ bool continues_verlet(const DeformableBody& body) {
          }) == body.size();
 }
 
-/// Memory of the forces of a body; restored unless it is released.
+/// New positions in the position form of Verlet, from accelerations a.
+void verlet_positions(const BodyInStep& b, double dt, ConstPoints x0, ConstPoints v, ConstPoints a, Points x) {
+  const DeformableBody& body = *b.body;
+  if (!continues_verlet(body)) {
+    nodes::each(b.size(), [&](std::size_t i) { x[i] = x0[i] + dt * v[i] + 0.5 * dt * dt * a[i]; });
+    return;
+  }
+  const ConstPoints before = body.previous_positions();
+  const double ratio = dt / body.previous_dt(), square = 0.5 * dt * (dt + body.previous_dt());
+  nodes::each(b.size(), [&](std::size_t i) { x[i] = x0[i] + ratio * (x0[i] - before[i]) + square * a[i]; });
+}
+
+/// Memory of the forces of all bodies; restored unless it is released.
 class SavedMemory {
  public:
-  SavedMemory(const DeformableBody& body, Workspace& workspace) : forces_(body.forces()) {
+  SavedMemory(std::span<const BodyInStep> bodies, Workspace& workspace) : bodies_(bodies) {
     std::size_t size = 0;
-    for (const auto& force : forces_) size += force->memory().size();
+    each([&](Force& force) { size += force.memory().size(); });
     if (size == 0) return;
     saved_ = workspace.take<double>(static_cast<Index>(size));
     double* to = saved_.data();
-    for (const auto& force : forces_) to = std::copy(force->memory().begin(), force->memory().end(), to);
+    each([&](Force& force) { to = std::copy(force.memory().begin(), force.memory().end(), to); });
   }
   SavedMemory(const SavedMemory&) = delete;
   SavedMemory& operator=(const SavedMemory&) = delete;
@@ -44,16 +56,22 @@ class SavedMemory {
   }
   void bring_back() const {
     const double* from = saved_.data();
-    for (const auto& force : forces_) {
-      const std::span<double> memory = force->memory();
+    each([&](Force& force) {
+      const std::span<double> memory = force.memory();
       std::copy_n(from, memory.size(), memory.begin());
       from += memory.size();
-    }
+    });
   }
   void let_go() { let_go_ = true; }
 
  private:
-  const std::vector<std::shared_ptr<Force>>& forces_;
+  template <class F>
+  void each(F&& f) const {
+    for (const BodyInStep& b : bodies_)
+      for (const auto& force : b.body->forces()) f(*force);
+  }
+
+  std::span<const BodyInStep> bodies_;
   Workspace::Lease<double> saved_;
   bool let_go_ = false;
 };
@@ -95,7 +113,7 @@ bool step_with(Integrator integrator, BodyStep& step, const StepOptions& options
 }  // namespace
 
 bool explicit_euler(BodyStep& step, StepReport& report) {
-  const ConstPoints x0 = step.body().positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v = step.scratch(), a = step.scratch(), x = step.scratch();
   step.start(v);
   step.accelerations(x0, v, a);
@@ -108,7 +126,7 @@ bool explicit_euler(BodyStep& step, StepReport& report) {
 }
 
 bool symplectic_euler(BodyStep& step, StepReport& report) {
-  const ConstPoints x0 = step.body().positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v = step.scratch(), a = step.scratch(), x = step.scratch();
   step.start(v);
   step.accelerations(x0, v, a);
@@ -121,7 +139,7 @@ bool symplectic_euler(BodyStep& step, StepReport& report) {
 }
 
 bool rk2(BodyStep& step, StepReport& report) {
-  const ConstPoints x0 = step.body().positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v0 = step.scratch(), v = step.scratch(), a = step.scratch(), x = step.scratch();
   step.start(v0);
   step.accelerations(x0, v0, a);
@@ -139,7 +157,7 @@ bool rk2(BodyStep& step, StepReport& report) {
 }
 
 bool rk4(BodyStep& step, StepReport& report) {
-  const ConstPoints x0 = step.body().positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v0 = step.scratch(), v = step.scratch(), a = step.scratch(), x = step.scratch(), sum_v = step.scratch(),
                       sum_a = step.scratch();
   const double dt = step.dt();
@@ -171,20 +189,15 @@ bool rk4(BodyStep& step, StepReport& report) {
 }
 
 bool verlet(BodyStep& step, VerletForm form, StepReport& report) {
-  DeformableBody& body = step.body();
-  const ConstPoints x0 = body.positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v = step.scratch(), a = step.scratch(), x = step.scratch();
   const double dt = step.dt();
   step.start(v);
   step.accelerations(x0, v, a);
   if (form == VerletForm::velocities) {
     nodes::each(step.size(), [&](std::size_t i) { x[i] = x0[i] + dt * v[i] + dt * dt * a[i]; });
-  } else if (continues_verlet(body)) {
-    const ConstPoints before = body.previous_positions();
-    const double ratio = dt / body.previous_dt(), square = 0.5 * dt * (dt + body.previous_dt());
-    nodes::each(step.size(), [&](std::size_t i) { x[i] = x0[i] + ratio * (x0[i] - before[i]) + square * a[i]; });
   } else {
-    nodes::each(step.size(), [&](std::size_t i) { x[i] = x0[i] + dt * v[i] + 0.5 * dt * dt * a[i]; });
+    for (const BodyInStep& b : step.bodies()) verlet_positions(b, dt, b.of(x0), b.of(v), b.of(a), b.of(x));
   }
   step.hold_positions(StepTime::end, x);
   nodes::each(step.size(), [&](std::size_t i) {
@@ -199,16 +212,16 @@ bool verlet(BodyStep& step, VerletForm form, StepReport& report) {
     report.max_speed = step.commit(x, v);
     return true;
   }
-  body.keep_previous(body.previous_dt());
+  for (const BodyInStep& b : step.bodies()) b.body->keep_previous(b.body->previous_dt());
   const NoInterrupts whole;
-  nodes::copy(x0, body.previous_positions());
+  for (const BodyInStep& b : step.bodies()) nodes::copy(b.of(x0), b.body->previous_positions());
   report.max_speed = step.commit(x, v);
-  body.keep_previous(dt);
+  for (const BodyInStep& b : step.bodies()) b.body->keep_previous(dt);
   return true;
 }
 
 bool velocity_verlet(BodyStep& step, StepReport& report) {
-  const ConstPoints x0 = step.body().positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v0 = step.scratch(), v = step.scratch(), a0 = step.scratch(), a = step.scratch(), x = step.scratch();
   const double dt = step.dt();
   step.start(v0);
@@ -227,6 +240,12 @@ bool velocity_verlet(BodyStep& step, StepReport& report) {
 
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report) {
+  BodyInStep only{&body, motion};
+  return take_step(std::span(&only, 1), integrator, dt, options, workspace, report);
+}
+
+bool take_step(std::span<BodyInStep> bodies, Integrator integrator, double dt, const StepOptions& options, Workspace& workspace,
+               StepReport& report) {
   for (numerics::SolveInfo& info : report.solves) {
     info.iterations = 0;
     info.residual = info.seconds = 0;
@@ -241,8 +260,8 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.retaken = report.out_of_time = false;
   report.converged = true;
   report.max_speed = 0;
-  SavedMemory memory(body, workspace);
-  BodyStep step(body, dt, motion, workspace);
+  SavedMemory memory(bodies, workspace);
+  BodyStep step(bodies, dt, workspace);
   const auto spend = [&, begin = BodyStep::Clock::now()](double part) {
     if (!std::isfinite(options.budget)) return;
     const std::chrono::duration<double> time(part * std::min(options.budget, 1e6));

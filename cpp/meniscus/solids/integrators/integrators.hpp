@@ -1,5 +1,5 @@
-/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt. After an error, a
-/// failed solve or Ctrl-C the body is unchanged. With a reused workspace a repeated step allocates nothing.
+/// Time integration of deformable bodies. Every integrator is one function that takes bodies, as one system, from t to t + dt. After an
+/// error, a failed solve or Ctrl-C they are unchanged. With a reused workspace a repeated step allocates nothing.
 ///
 /// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
 #pragma once
@@ -92,6 +92,10 @@ struct StepReport {
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report);
 
+/// The same for several bodies as one system; the list must have no body twice.
+bool take_step(std::span<BodyInStep> bodies, Integrator integrator, double dt, const StepOptions& options, Workspace& workspace,
+               StepReport& report);
+
 // --- the integrators ---------------------------------------------------------------------------------------------------------
 
 bool explicit_euler(BodyStep& step, StepReport& report);
@@ -107,9 +111,14 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
 // --- the stages of Newmark, for code between them --------------------------------------------------------------------
 
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
-/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities and a first guess. False where the solve failed.
+/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities, also those of nodes in contact along their normals
+/// (`BodyStep::hold_contacts`), and a first guess. False where the solve failed.
+///
+/// `unprojected`, if not empty, becomes v, but with the velocities along normals of contacts that the same forces would give if
+/// nothing were in the way: the solved velocities go into damping and linearised elasticity, and nothing is projected. What the
+/// contact takes from it is its impulse, which friction needs (Selle 2008, section 6.5, v_NP).
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent);
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent, Points unprojected = {});
 
 /// v = v0 as a first guess for `solve_velocity`: without what constraints take away, but for moved nodes, which keep what they
 /// have.
@@ -117,6 +126,10 @@ void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
 
 /// The largest frequency times dt for which the linear, undamped system stays bounded; infinite where all do.
 double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish);
+
+/// Throws InvalidArgument for a step beyond the limit of stability of the linear system, which it names. Linearises the forces where it has to
+/// look closely.
+void require_stable(const BodyStep& step, const StepOptions& options);
 
 /// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);

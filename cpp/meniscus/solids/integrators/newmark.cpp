@@ -5,38 +5,64 @@
 #include "meniscus/solids/integrators/time_step.hpp"
 #include "meniscus/solids/integrators/velocity_system.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 namespace meniscus::solids {
 
+namespace {
+
+/// Sets `out` to v, but for nodes in contact, which get the velocity u + (damping D + stiffness K) v / mass along their normals: as
+/// if nothing were in their way.
+void unproject(const BodyStep& step, double damping, double stiffness, ConstPoints u, ConstPoints v, Points out) {
+  const ScratchPoints f = step.scratch();
+  nodes::clear(f);
+  step.each_force([&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(v), stiffness, damping, b.of(f)); });
+  nodes::copy(v, out);
+  const HeldNodes& held = step.held();
+  nodes::each(static_cast<Index>(held.touching().size()), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(held.touching()[k]);
+    out[i] += held.across()[k] * (u[i] + step.inverse_mass(i) * f[i] - v[i]);
+  });
+}
+
+}  // namespace
+
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent) {
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent, Points unprojected) {
   const ScratchPoints u = step.scratch();
   step.accelerations(x, {}, u);
   nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
   const auto linearise = [&](Tangent tangent) {
     if (step.damped() || elastic_dt > 0)
-      for (const auto& force : step.body().forces()) force->linearise(x, tangent);
+      step.linearise(x, tangent);
   };
-  linearise(options.tangent);
-  if (solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info)) return true;
-  if (info.end != numerics::SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
-  used_definite_tangent = true;
-  linearise(Tangent::definite);
-  return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+  const auto solve = [&](Tangent tangent) {
+    linearise(tangent);
+    return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+  };
+  bool solved = solve(options.tangent);
+  if (!solved && info.end == numerics::SolveEnd::indefinite_matrix && options.tangent != Tangent::definite) {
+    used_definite_tangent = true;
+    solved = solve(Tangent::definite);
+  }
+  if (!unprojected.empty()) unproject(step, h, h * elastic_dt, u, v, unprojected);
+  return solved;
 }
 
 void guess_velocity(const BodyStep& step, ConstPoints v0, Points v) {
   nodes::copy(v0, v);
-  const Constraints& constraints = step.body().constraints();
-  constraints.project(v);
-  for (const std::int32_t node : constraints.moved()) v[static_cast<std::size_t>(node)] = v0[static_cast<std::size_t>(node)];
+  step.held().project_lasting(v);
+  for (const BodyInStep& b : step.bodies())
+    for (const std::int32_t own : b.body->constraints().moved()) {
+      const std::size_t i = b.node(static_cast<std::size_t>(own));
+      v[i] = v0[i];
+    }
 }
 
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1) {
-  const ConstPoints x0 = std::as_const(step.body()).positions();
+  const ConstPoints x0 = step.positions();
   nodes::each(step.size(), [&](std::size_t i) { x1[i] = x0[i] + step.dt() * v[i]; });
   step.hold_positions(StepTime::end, x1);
 }
@@ -48,13 +74,12 @@ void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0
 
 namespace {
 
-/// Whether a step does not gain energy, beyond what the solves leave open. `first_full_step` keeps, in linear systems, the energy
+/// Whether a body does not gain energy in a step, beyond what the solves leave open. `first_full_step` keeps, in linear systems, the energy
 /// plus h^2 / 2 (force + weight)^2 / mass.
 ///
 /// The variants that lose no energy in linear systems may gain some by the nonlinear motion. Up to a hundredth is taken from the
 /// velocities relative to their mean, which changes no momentum.
-bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const StepOptions& options, ConstPoints x1, Points v1) {
-  const double dt = step.dt();
+bool keeps_energy(double dt, const EnergyBalance& balance, const StepOptions& options, ConstPoints x1, Points v1) {
   const bool full = options.elasticity == ImplicitElasticity::first_full_step;
   const bool first = full || options.elasticity == ImplicitElasticity::first_half_step;
   const bool conserves = first && options.finish == NewmarkFinish::trapezoid;
@@ -67,11 +92,17 @@ bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const Step
   return balance.give_back(gain, 0.1, v1);
 }
 
+double elastic_time_step(const BodyStep& step) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const BodyInStep& b : step.bodies()) shortest = std::min(shortest, elastic_time_step(*b.body, step.workspace()));
+  return shortest;
+}
+
 /// The highest elastic frequency (1/s) at the start of a step, by power iteration: more exact than the bound by rows, and far
 /// more expensive. The residual is added, so that the result is too low only for starts that happen to miss a frequency.
 double highest_frequency(const BodyStep& step) {
   constexpr int iterations = 40;
-  for (const auto& force : step.body().forces()) force->linearise(std::as_const(step.body()).positions(), Tangent::definite);
+  step.linearise(step.positions(), Tangent::definite);
   VelocitySystem system(step, 0, 1, false);
   const ScratchPoints p_memory = step.scratch(), q_memory = step.scratch();
   Points p = p_memory, q = q_memory;
@@ -106,6 +137,14 @@ double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish) {
   return backward && elasticity == ImplicitElasticity::first_half_step ? 2.0 : std::numeric_limits<double>::infinity();
 }
 
+void require_stable(const BodyStep& step, const StepOptions& options) {
+  const double limit = newmark_stability(options.elasticity, options.finish), dt = step.dt();
+  if (!std::isfinite(limit) || dt <= 0.5 * limit * elastic_time_step(step)) return;
+  const double longest = limit / highest_frequency(step);
+  require(dt <= longest, "the step of ", dt, " s is beyond the stability limit of ", longest,
+          " s; take shorter ones, elasticity full-step or implicit Euler");
+}
+
 bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
   const double dt = step.dt(), h = 0.5 * dt;
   const auto is = [&](auto... which) { return ((options.elasticity == which) || ...); };
@@ -113,7 +152,7 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
                        : is(ImplicitElasticity::half_step, ImplicitElasticity::first_half_step) ? h
                                                                                                 : dt;
   const double second = is(ImplicitElasticity::half_step, ImplicitElasticity::full_step) ? first : 0.0;
-  const ConstPoints x0 = std::as_const(step.body()).positions();
+  const ConstPoints x0 = step.positions();
   const ScratchPoints v0 = step.scratch(), v = step.scratch(), x1 = step.scratch();
   const auto failed = [&](bool converged) {
     report.solve_count++;
@@ -121,16 +160,11 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
     return !converged && !options.accept_unconverged;
   };
 
-  const double limit = newmark_stability(options.elasticity, options.finish);
-  if (options.safeguard && std::isfinite(limit) && dt > 0.5 * limit * elastic_time_step(step.body(), step.workspace())) {
-    const double longest = limit / highest_frequency(step);
-    require(dt <= longest, "the step of ", dt, " s is beyond the stability limit of ", longest,
-            " s; take shorter ones, elasticity full-step or implicit Euler");
-  }
+  if (options.safeguard) require_stable(step, options);
   step.start(v0);
   const bool guarded = options.safeguard && options.elasticity != ImplicitElasticity::none;
-  std::optional<EnergyBalance> balance;
-  if (guarded) balance.emplace(step, v0);
+  EnergyBalance::Energies elastic;
+  if (guarded) elastic = EnergyBalance::energies(step);
   nodes::copy(v0, v);
   step.hold_mean_velocities(v);
   if (failed(solve_velocity(step, x0, v0, h, first, options, v, report.solves[0], report.used_definite_tangent))) return false;
@@ -150,10 +184,11 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
       return false;
     extrapolate_velocity(step, v, v0, v);
   }
-  if (guarded && !keeps_energy(step, *balance, options, x1, v)) {
-    report.retaken = true;
-    return false;
-  }
+  for (std::size_t k = 0; guarded && k < step.bodies().size(); ++k)
+    if (!keeps_energy(step.dt(), EnergyBalance(step, step.bodies()[k], elastic.data()[k], v0), options, x1, v)) {
+      report.retaken = true;
+      return false;
+    }
   report.max_speed = step.commit(x1, v);
   return true;
 }

@@ -62,11 +62,10 @@ double Newton::forcing() const {
 }
 
 void Newton::set_guess(Guess kind, Points v) const {
-  const mesh::Point kick = step_.dt() * step_.body().gravity();
   nodes::each(step_.size(), [&](std::size_t i) {
     v[i] = potential_.start()[i];
     if (step_.inverse_mass(i) == 0) return;
-    if (kind == Guess::fall) v[i] += kick;
+    if (kind == Guess::fall) v[i] += mesh::Point(step_.dt() * step_.gravity(i));
     if (kind == Guess::rest) v[i].setZero();
   });
   step_.hold_mean_velocities(v);
@@ -170,11 +169,20 @@ bool Newton::search() {
 }
 
 void Newton::conserve_momentum() {
-  if (step_.has_infinite_masses() || !step_.body().constraints().constrained().empty()) return;
+  for (const BodyInStep& b : step_.bodies()) conserve_momentum(b);
+}
+
+void Newton::conserve_momentum(const BodyInStep& body) {
+  const auto heavy = [&](std::size_t i) { return step_.inverse_mass(body.node(i)) == 0; };
+  if (!body.body->constraints().constrained().empty()) return;
+  if (step_.has_infinite_masses() && nodes::first(body.size(), heavy) < body.size()) return;
+  const ConstPoints residual = body.of(residual_);
   const mesh::Point lost =
-      nodes::sum(step_.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual_[i]; });
-  const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
-  nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
+      nodes::sum(body.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual[i]; });
+  const double mass = nodes::sum(body.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(body.node(i)); });
+  nodes::copy(v_, trial_);
+  const Points own = body.of(trial_);
+  nodes::each(body.size(), [&](std::size_t i) { own[i] -= lost / mass; });
   const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
   // Short of the goal, where a body at rest may have been the start, a lower potential is as good.
   const bool lower = !report_.newton.converged && there.potential <= now_.potential + noise();

@@ -33,9 +33,10 @@ class Newton {
   bool find_direction(Tangent tangent, double tolerance);
   /// Goes along the direction as far as the potential falls enough.
   bool search();
-  /// Removes what loose or unfinished solves have done to the momentum of a free body, unless external forces make the residual
+  /// Removes what loose or unfinished solves have done to the momentum of free bodies, unless external forces make the residual
   /// grow by it.
   void conserve_momentum();
+  void conserve_momentum(const BodyInStep& body);
   /// Whether the direction moves no node by more than rounding errors of positions.
   bool negligible() const;
   /// Tolerance of the next linear solve.

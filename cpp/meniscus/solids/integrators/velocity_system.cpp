@@ -26,10 +26,11 @@ VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stif
 void VelocitySystem::prepare_blocks() {
   Block3* const blocks = blocks_.data();
   nodes::each(step_.size(), [&](std::size_t i) { blocks[i].setZero(); });
-  for (const auto& force : step_.body().forces())
-    force->add_diagonal(stiffness_, damping_, {blocks, static_cast<std::size_t>(step_.size())});
+  const std::span<Block3> all(blocks, static_cast<std::size_t>(step_.size()));
+  step_.each_force(
+      [&](const Force& force, const BodyInStep& b) { force.add_diagonal(stiffness_, damping_, b.of(all)); });
   // Held nodes first: what is left of a block within the projection, made invertible across it.
-  const Constraints& c = step_.body().constraints();
+  const HeldNodes& held_nodes = step_.held();
   const auto invert = [&](std::size_t i, const Block3& p) {
     const double s = scale(i);
     const double size = s == 0 ? 0.0 : (p * blocks[i] * p).diagonal().cwiseAbs().maxCoeff();
@@ -52,16 +53,17 @@ void VelocitySystem::prepare_blocks() {
   };
   const Block3 identity = Block3::Identity();
   const double free = nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
-    return c.kind(static_cast<Index>(i)) == ConstraintKind::free ? invert(i, identity) : 0.0;
+    return step_.kind(i) == ConstraintKind::free ? invert(i, identity) : 0.0;
   });
-  const double held = nodes::sum(static_cast<Index>(c.constrained().size()), 0.0, [&](std::size_t k) {
-    return invert(static_cast<std::size_t>(c.constrained()[k]), c.projections()[k]);
+  const double held = nodes::sum(static_cast<Index>(held_nodes.nodes().size()), 0.0, [&](std::size_t k) {
+    return invert(static_cast<std::size_t>(held_nodes.nodes()[k]), held_nodes.projections()[k]);
   });
   stiffness_size_ = std::sqrt(free + held);
 }
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {
-  for (const auto& force : step_.body().forces()) force->add_tangent(u, stiffness_, damping_, q);
+  step_.each_force(
+      [&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(u), stiffness_, damping_, b.of(q)); });
 }
 
 double VelocitySystem::multiply_dot(Vector& p, Vector& q) {
@@ -133,15 +135,14 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
   info.iterations = 0;
   info.residual = 0;
   info.seconds = 0;
-  if ((damping == 0 || !step.damped()) && (stiffness == 0 || step.body().forces().empty())) {
+  if ((damping == 0 || !step.damped()) && (stiffness == 0 || !step.has_forces())) {
     // The matrix is that of the masses. What is held, and infinite masses, keep the velocities that v has.
     const ScratchPoints free = step.scratch();
     nodes::each(n, [&](std::size_t i) { free[i] = u[i] - v[i]; });
     step.project(free);
-    const Constraints& c = step.body().constraints();
     nodes::each(n, [&](std::size_t i) {
       // Exactly u where nothing is held.
-      if (c.kind(static_cast<Index>(i)) == ConstraintKind::free)
+      if (step.kind(i) == ConstraintKind::free)
         v[i] = step.inverse_mass(i) > 0 ? u[i] : v[i];
       else
         v[i] += free[i];

@@ -16,6 +16,7 @@ from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
 from meniscus.grid.transport.advection import workspace_or_new
 from meniscus.numerics.rotation_matrix import Rows, rotation_matrix
+from meniscus.surface.shapes.normals import difference_normals
 from meniscus.surface.shapes.pose import Pose
 
 Floats = npt.NDArray[np.float64]
@@ -57,6 +58,15 @@ class Shape:
         out = np.empty(len(x))
         self._core.signed_distance(x, out)
         return out
+
+    def normals(self, points: Floats) -> Floats:
+        """Return the outward unit normals (n, dim), the gradients of phi, at points (n, dim), m, float64; errors as `signed_distance`.
+
+        Where phi has no gradient, such as at edges and centres, any direction is returned.
+        """
+        x = _checks.points("points", points, np.dtype(np.float64), self._dimension)
+        _checks.require_finite("points", x)
+        return self._normals(x)
 
     def sample(
         self,
@@ -163,6 +173,9 @@ class Shape:
         names = [f.name for f in fields(self) if f.init]
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(names, self._parameters(), strict=True))})"
 
+    def _normals(self, points: Floats) -> Floats:
+        return difference_normals(self.signed_distance, points)
+
     def _make(self) -> None:
         raise TypeError("Shape is what all shapes share; make one of them")
 
@@ -232,6 +245,9 @@ class Complement(Shape):
         n = _checks.one_of_type("shape", self.shape, Shape).dimension
         self._finish(f"complement{n}", n, self.shape._core)
 
+    def _normals(self, points: Floats) -> Floats:
+        return -self.shape._normals(points)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Offset(Shape):
@@ -244,6 +260,9 @@ class Offset(Shape):
         n = _checks.one_of_type("shape", self.shape, Shape).dimension
         d = _checks.number("distance", self.distance)
         self._finish(f"offset{n}", n, self.shape._core, d, distance=d)
+
+    def _normals(self, points: Floats) -> Floats:
+        return self.shape._normals(points)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,3 +316,8 @@ class Transformed(Shape):
             translation=pose.translation,
             scale=s,
         )
+
+    def _normals(self, points: Floats) -> Floats:
+        pose = Pose(self.translation, self.rotation)
+        own = self.shape._normals(np.ascontiguousarray(pose.to_body(points) / self.scale))
+        return np.ascontiguousarray(own @ np.array(pose.rotation).T)

@@ -103,6 +103,12 @@ class KinematicSolid(Solid):
         """Return phi (n,), m, at points (n, dim), m, float64, at a time in seconds; without periodic images."""
         return self._distance.signed_distance(self.pose(time).to_body(self._points(points)))
 
+    def normals(self, points: Floats, time: float = 0.0) -> Floats:
+        """Return the outward unit normals (n, dim) at points (n, dim), m, float64, at a time in seconds."""
+        pose = self.pose(time)
+        own = self._distance.normals(pose.to_body(self._points(points)))
+        return np.ascontiguousarray(own @ np.array(pose.rotation).T)
+
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
         """Return v + W (x - c) (n, dim), m/s, at points (n, dim), m; with `dt` (s) as for `sample`."""
         twist, reference = self._frame(_checks.number("time", time), None if dt is None else checked_step(dt))
@@ -214,6 +220,10 @@ class DeformingSolid(Solid):
     def signed_distance(self, points: Floats, time: float = 0.0) -> Floats:
         """Return phi (n,), m, at points (n, 3), m, float64, at a time in seconds; without periodic images."""
         return self._mesh(_checks.number("time", time)).signed_distance(self._points(points))
+
+    def normals(self, points: Floats, time: float = 0.0) -> Floats:
+        """Return the outward unit normals (n, 3) at points (n, 3), m, float64, at a time in seconds."""
+        return self._mesh(_checks.number("time", time)).normals(self._points(points))
 
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
         """Return the velocity (n, 3), m/s, of the closest points of the surface; with `dt` (s) as for `sample`."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from meniscus import _checks
-from meniscus.surface.shapes.constructive import Shape, Vector
+from meniscus.surface.shapes.constructive import Floats, Shape, Vector
+from meniscus.surface.shapes.normals import unit_rows
 
 
 def _dimension_of(name: str, value: object) -> int:
@@ -29,6 +30,9 @@ class Sphere(Shape):
         n = _dimension_of("center", self.center)
         c, r = _checks.vector("center", self.center, n), _checks.positive("radius", self.radius)
         self._finish(f"sphere{n}", n, c, r, center=c, radius=r)
+
+    def _normals(self, points: Floats) -> Floats:
+        return unit_rows(points - np.array(self.center))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +61,9 @@ class HalfSpace(Shape):
         n = _dimension_of("point", self.point)
         p, v = _checks.vector("point", self.point, n), _checks.vector("normal", self.normal, n)
         self._finish(f"half_space{n}", n, p, v, point=p, normal=v)
+
+    def _normals(self, points: Floats) -> Floats:
+        return unit_rows(np.tile(np.array(self.normal), (len(points), 1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

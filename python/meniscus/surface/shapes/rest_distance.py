@@ -17,6 +17,7 @@ from meniscus.grid import Grid, NodeField
 from meniscus.mesh.surface_like import is_surface
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.shapes.normals import difference_normals, unit_rows
 from meniscus.surface.shapes.pose import Pose
 from meniscus.surface.shapes.sampled import as_shape, checked_distances
 
@@ -64,6 +65,10 @@ class Distance(ABC):
     def signed_distance(self, points: Floats) -> Floats:
         """Return phi (n,), m, at points (n, dim)."""
 
+    def normals(self, points: Floats) -> Floats:
+        """Return the outward unit normals (n, dim) at points (n, dim)."""
+        return difference_normals(self.signed_distance, points)
+
     def bounds(self) -> tuple[Floats, Floats] | None:
         """Return the corners of a box around the solid, or None if they are not known."""
         return None
@@ -83,6 +88,10 @@ class ShapeDistance(Distance):
     def signed_distance(self, points: Floats) -> Floats:
         """Return the shape's values."""
         return self._shape.signed_distance(points)
+
+    def normals(self, points: Floats) -> Floats:
+        """Return the shape's normals."""
+        return self._shape.normals(points)
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the shape's box."""
@@ -105,6 +114,18 @@ class MeshSolid(Distance):
         if not len(points):
             return np.empty(0)
         return checked_distances("shape.signed_distance", self._queries.signed_distance(points), len(points))
+
+    def normals(self, points: Floats) -> Floats:
+        """Return directions to and from the closest points; closer than round-off, the normals of their triangles."""
+        if not len(points) or not isinstance(self._queries, MeshDistance):
+            return super().normals(points)
+        closest = self._queries.closest(points)
+        corners = self._queries.vertices[self._queries.triangles[closest.triangles]]
+        faces = unit_rows(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]))
+        way = points - np.einsum("nk,nkd->nd", closest.barycentric, corners)
+        away = np.where(self.signed_distance(points) < 0, -1.0, 1.0)[:, None] * way
+        near = np.linalg.norm(way, axis=1) < 1e-9 * np.abs(points).max()
+        return np.where(near[:, None], faces, unit_rows(away))
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the box of the vertices."""

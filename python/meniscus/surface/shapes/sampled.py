@@ -19,6 +19,7 @@ from meniscus.mesh.triangle_mesh import TriangleMesh, triangle_mesh
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.shapes.normals import difference_normals
 from meniscus.surface.shapes.pose import Pose
 
 Floats = npt.NDArray[np.float64]
@@ -71,6 +72,10 @@ class LevelSetShape(Shape):
         object.__setattr__(self, "levelset", phi)
         object.__setattr__(self, "_dimension", n)
         object.__setattr__(self, "_core", core.level_set_shape(phi.field._core))
+
+    def _normals(self, points: Floats) -> Floats:
+        # The gradient jumps from cell to cell; across a cell it does not.
+        return difference_normals(self.signed_distance, points, 0.5 * self.levelset.grid.spacing)
 
 
 def _replicated(levelset: LevelSet) -> LevelSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.grid import Grid, MacField, NodeField, ZeroGradient
 from meniscus.surface.shapes.constructive import checked_band
+from meniscus.surface.shapes.normals import difference_normals
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,6 +104,13 @@ class Solid(ABC):
     @abstractmethod
     def signed_distance(self, points: Floats, time: float = 0.0) -> Floats:
         """Return phi (n,), m, at points (n, dim), m, float64, at a time in seconds."""
+
+    def normals(self, points: Floats, time: float = 0.0) -> Floats:
+        """Return the outward unit normals (n, dim), the gradients of phi, at points (n, dim), m, float64, at a time in seconds.
+
+        Where phi has no gradient, such as at edges and centres, any direction is returned.
+        """
+        return difference_normals(lambda x: self.signed_distance(x, time), self._points(points))
 
     @abstractmethod
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
@@ -217,14 +225,21 @@ class SolidGroup(Solid):
         result: Floats = np.min([s.signed_distance(points, time) for s in self._solids], axis=0)
         return result
 
+    def normals(self, points: Floats, time: float = 0.0) -> Floats:
+        """Return the normals (n, dim) of the nearest solid at points (n, dim), m."""
+        return self._of_nearest(points, time, lambda solid, x: solid.normals(x, time))
+
     def velocity(self, points: Floats, time: float = 0.0, dt: float | None = None) -> Floats:
         """Return the velocity (n, dim), m/s, of the nearest solid at points (n, dim), m; with `dt` (s) as for `sample`."""
+        return self._of_nearest(points, time, lambda solid, x: solid.velocity(x, time, dt))
+
+    def _of_nearest(self, points: Floats, time: float, values: Callable[[Solid, Floats], Floats]) -> Floats:
         nearest = np.argmin([s.signed_distance(points, time) for s in self._solids], axis=0)
         out = np.empty(points.shape)
         for i, solid in enumerate(self._solids):
             mine = nearest == i
             if mine.any():
-                out[mine] = solid.velocity(points[mine], time, dt)
+                out[mine] = values(solid, points[mine])
         return out
 
     def bounds(self, time: float = 0.0) -> tuple[Floats, Floats]:

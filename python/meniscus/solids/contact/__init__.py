@@ -1,0 +1,1 @@
+"""Contact of deformable bodies with each other and with obstacles."""

@@ -1,0 +1,236 @@
+"""All surfaces of a world as one, and the nodes behind its vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.collision import CollisionMesh, embed
+from meniscus.collision.contact.resolution import ContactNodes
+from meniscus.mesh.embedding.embedding import Embedding
+from meniscus.mesh.segment_mesh import SegmentMesh
+from meniscus.mesh.surface_like import is_surface, surface_arrays
+from meniscus.mesh.tet_mesh import TetMesh
+from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.obstacles import MeshObstacle
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+# Thickness where none is given, relative to the mean edge.
+_THICKNESS = 0.25
+
+
+@dataclass(frozen=True)
+class BodySurface:
+    """Surface of a body.
+
+    Attributes:
+        edges: (e, 2), vertices of the surface; None for those of the triangles.
+        triangles: (m, 3).
+        nodes, weights: (v, k): each vertex is a weighted sum of nodes of the body.
+        rest: (v, 3), where the vertices were when the body was added, m.
+        thickness: m; None: a quarter of the mean edge.
+        friction: coefficient.
+    """
+
+    edges: Ints | None
+    triangles: Ints
+    nodes: Ints
+    weights: Floats
+    rest: Floats
+    thickness: float | None
+    friction: float
+
+
+def surface_of(body: DeformableBody, given: Any, thickness: float | None, friction: float) -> BodySurface | None:
+    """Return the surface of a body, or None where it has none; arguments and errors as for `World.add`."""
+    mu = _checks.number("friction", friction)
+    h = None if thickness is None else _checks.number("thickness", thickness)
+    if mu < 0 or (h is not None and h < 0):
+        raise ValueError(f"thickness and friction must not be negative, but are {h} and {mu:g}")
+    if given is None:
+        return _own_surface(body, h, mu)
+    embedding = None
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Embedding):
+        given, embedding = given
+    if isinstance(given, SegmentMesh):
+        vertices, edges, triangles = np.asarray(given.vertices), given.segments, np.empty((0, 3), np.int32)
+    elif is_surface(given):
+        vertices, triangles = surface_arrays(given)
+        edges = None
+    else:
+        raise TypeError(f"surface must be a mesh of triangles or segments, alone or with its Embedding, not {type(given).__name__}")
+    if embedding is None and vertices.shape == body.positions.shape and np.array_equal(vertices, body.positions):
+        return _without_inner_nodes(body, edges, triangles, h, mu)
+    if embedding is None:
+        embedding = _embedded(body, vertices)
+    if len(embedding.parents) != len(vertices) or embedding.parents.max(initial=0) >= len(body):
+        raise ValueError(f"the embedding must have {len(vertices)} points in the {len(body)} nodes of the body")
+    parents, weights = np.array(embedding.parents), np.array(embedding.weights, np.float64)
+    rest = np.einsum("vk,vkd->vd", weights, body.positions[parents])
+    return BodySurface(edges, triangles, parents, weights, rest, h, mu)
+
+
+def _own_surface(body: DeformableBody, thickness: float | None, friction: float) -> BodySurface | None:
+    elements = body.elements
+    if elements is None:
+        return None
+    if elements.shape[1] == 2:
+        return _without_inner_nodes(body, elements, np.empty((0, 3), np.int32), thickness, friction)
+    triangles = elements if elements.shape[1] == 3 else TetMesh(body.positions, elements).boundary.triangles
+    return _without_inner_nodes(body, None, triangles, thickness, friction)
+
+
+def _without_inner_nodes(
+    body: DeformableBody, edges: Ints | None, triangles: Ints, thickness: float | None, friction: float
+) -> BodySurface:
+    """Return a surface of nodes, numbered without those that are in no element."""
+    used = np.unique(triangles if edges is None else np.concatenate([edges.ravel(), triangles.ravel()])).astype(np.int32)
+
+    def numbered(elements: Ints) -> Ints:
+        return np.searchsorted(used, elements).astype(np.int32)
+
+    own = None if edges is None else numbered(edges)
+    rest = body.positions[used]
+    return BodySurface(own, numbered(triangles), used[:, None], np.ones((len(used), 1)), rest, thickness, friction)
+
+
+def _embedded(body: DeformableBody, vertices: Floats) -> Embedding:
+    elements = body.elements
+    if elements is None or elements.shape[1] == 2:
+        raise ValueError("a surface hangs in a body of triangles or tetrahedra; for others give (surface, Embedding)")
+    mesh = TetMesh(body.positions, elements) if elements.shape[1] == 4 else TriangleMesh(body.positions, elements)
+    return embed(mesh, np.ascontiguousarray(vertices), "nearest")
+
+
+class ContactSurface:
+    """The surfaces of all bodies and mesh obstacles as one mesh. Its nodes are those of the bodies, then the vertices of the obstacles.
+
+    Attributes:
+        mesh: all surfaces.
+        contact_nodes: the nodes behind its vertices.
+        rest: (v, 3), where the vertices were when their bodies were added, m.
+        thickness, friction: (v,) of the vertices, m and coefficients.
+        inverse_masses: (n,) of the nodes, 1/kg, 0 for those on given paths.
+        movable: nodes that contact can move, ascending.
+        body_nodes: number of the nodes of bodies; size: of all.
+    """
+
+    def __init__(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]], obstacles: Sequence[MeshObstacle]) -> None:
+        self._obstacles = tuple(obstacles)
+        sizes = [len(body) for body, _ in bodies] + [len(o.rest) for o in obstacles]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.size = int(starts[-1])
+        self.body_nodes = int(starts[len(bodies)])
+        self.starts = starts
+        parts: list[BodySurface] = []
+        firsts: list[int] = []
+        for (_, surface), first in zip(bodies, starts, strict=False):
+            if surface is not None:
+                parts.append(surface)
+                firsts.append(int(first))
+        for o, first in zip(obstacles, starts[len(bodies) :], strict=False):
+            own = np.arange(len(o.rest), dtype=np.int32)[:, None]
+            parts.append(BodySurface(o.edges, o.triangles, own, np.ones(own.shape), o.rest, o.thickness, o.friction))
+            firsts.append(int(first))
+        self._join(parts, firsts)
+        self.inverse_masses = inverse_masses(bodies, self.size)
+        self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
+        self.contact_nodes = ContactNodes(self.inverse_masses, self.nodes, self.weights)
+        self.rest = np.concatenate([np.empty((0, 3)), *(p.rest for p in parts)])
+        self.thickness = np.concatenate([np.empty(0), *self._thicknesses(parts, self.rest)])
+        self.friction = np.concatenate([np.empty(0), *(np.full(len(p.nodes), p.friction) for p in parts)])
+
+    def _join(self, parts: Sequence[BodySurface], firsts: Sequence[int]) -> None:
+        columns = max((p.nodes.shape[1] for p in parts), default=1)
+        counts = [len(p.nodes) for p in parts]
+        self._vertex_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        n = int(self._vertex_starts[-1])
+        self.nodes = np.zeros((n, columns), np.int32)
+        self.weights = np.zeros((n, columns))
+        edges, triangles = [np.empty((0, 2), np.int32)], [np.empty((0, 3), np.int32)]
+        for p, first, v in zip(parts, firsts, self._vertex_starts, strict=False):
+            k = p.nodes.shape[1]
+            rows = slice(int(v), int(v) + len(p.nodes))
+            self.nodes[rows, :k] = p.nodes + first
+            self.nodes[rows, k:] = p.nodes[:, :1] + first
+            self.weights[rows, :k] = p.weights
+            own = CollisionMesh(None, p.triangles).edges if p.edges is None else p.edges
+            edges.append((own + v).astype(np.int32))
+            triangles.append((p.triangles + v).astype(np.int32))
+        self.mesh = CollisionMesh(np.concatenate(edges), np.concatenate(triangles))
+
+    def _thicknesses(self, parts: Sequence[BodySurface], at: Floats) -> list[Floats]:
+        edges = self.mesh.edges
+        lengths = np.linalg.norm(at[edges[:, 1]] - at[edges[:, 0]], axis=1)
+        of_part = np.searchsorted(self._vertex_starts, edges[:, 0], side="right") - 1
+        result = []
+        for k, p in enumerate(parts):
+            own = lengths[of_part == k]
+            default = _THICKNESS * float(own.mean()) if len(own) else 0.0
+            result.append(np.full(len(p.nodes), default if p.thickness is None else p.thickness))
+        return result
+
+    def __len__(self) -> int:
+        """Return the number of vertices."""
+        return len(self.nodes)
+
+    @property
+    def can_touch(self) -> bool:
+        """Whether there is anything that contact could be between."""
+        return len(self.mesh.triangles) > 0 or len(self.mesh.edges) > 1
+
+    def gather(self, of_bodies: Sequence[Floats], time: float, out: Floats | None = None) -> Floats:
+        """Return positions of all nodes (n, 3), m: those of the bodies, and the vertices of the obstacles at a time."""
+        x = np.empty((self.size, 3)) if out is None else out
+        for first, positions in zip(self.starts, of_bodies, strict=False):
+            x[first : first + len(positions)] = positions
+        self.move_obstacles(x, time)
+        return x
+
+    def move_obstacles(self, positions: Floats, time: float) -> None:
+        """Set the rows of the obstacles in positions of all nodes to those at a time (s)."""
+        first = self.body_nodes
+        for o in self._obstacles:
+            positions[first : first + len(o.rest)] = o.vertices(time)
+            first += len(o.rest)
+
+    def set_obstacle_velocities(self, velocities: Floats, time: float, dt: float) -> None:
+        """Set the rows of the obstacles in velocities of all nodes (m/s) to their means over a step of dt from a time (s)."""
+        first = self.body_nodes
+        for o in self._obstacles:
+            rows = slice(first, first + len(o.rest))
+            velocities[rows] = 0.0 if o.motion is None else (o.vertices(time + dt) - o.vertices(time)) / dt
+            first += len(o.rest)
+
+    def at_vertices(self, of_nodes: Floats) -> Floats:
+        """Return positions of nodes (n, 3) at the vertices (v, 3)."""
+        return self.contact_nodes.at_vertices(of_nodes)
+
+
+def inverse_masses(bodies: Sequence[tuple[DeformableBody, BodySurface | None]], size: int) -> Floats:
+    """Return the inverse masses of all nodes (n,), 1/kg: 0 for obstacles, for pinned and moved nodes and for infinite masses."""
+    w = np.zeros(size)
+    first = 0
+    for body, _ in bodies:
+        own = w[first : first + len(body)]
+        own[...] = 1.0 / body.masses
+        own[fixed_nodes(body)] = 0.0
+        first += len(body)
+    return w
+
+
+def fixed_nodes(body: DeformableBody) -> Ints:
+    """Return the nodes of a body that forces do not move: pinned, moved, or sliding across three directions."""
+    held = body.constrained
+    if not len(held):
+        return held
+    freedom = np.abs(body._core.projections).max(axis=(1, 2))  # noqa: SLF001
+    return held[freedom == 0]

@@ -1,0 +1,84 @@
+"""Reports of steps of a world, and the errors of contact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from meniscus.collision import CollisionPairs
+from meniscus.numerics.solve import SolveInfo
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Floats, SolidContacts
+
+
+class ContactError(RuntimeError):
+    """Contacts that nothing resolves, as of cloth that is pinched between obstacles on given paths; nothing has changed.
+
+    Attributes:
+        pairs: the pairs in contact, at most 1000 of each kind, by the vertices of the joined surface (`World.surface`).
+    """
+
+    def __init__(self, message: str, pairs: CollisionPairs) -> None:
+        super().__init__(message)
+        self.pairs = pairs
+
+    def __reduce__(self) -> tuple[type[ContactError], tuple[str, CollisionPairs]]:
+        """Pickle with the pairs."""
+        return type(self), (str(self), self.pairs)
+
+
+@dataclass
+class ContactInfo:
+    """Contacts of a step.
+
+    Attributes:
+        solids: contacts of nodes with solids.
+        impulses_of_solids: (k, 3), what they have given to the nodes in the step, N s.
+        pairs: number of pairs of elements near each other in this loop.
+        active: of these, those within their thickness.
+        inverted: of these, those on the wrong side, which are pulled back.
+        repulsions: number of impulses between them.
+        clamped: number of vertices whose thickness is limited by their edges.
+        loop_ended: whether the step ended a loop. What follows is of such steps only.
+        contacts: number of pairs in contact on the paths of the loop before they were resolved.
+        impulses: number of impulses that resolved them.
+        zone_vertices, rigid_vertices: number of nodes in impact zones, and of those in rigid ones.
+        cuts: 1 if the loop was ended before the last contact, else 0.
+        fraction: the part of the loop that was taken.
+        set_aside: number of pairs that may pass through each other, since nothing resolved their contact.
+        certified: whether by the exact test nothing touches anywhere on the path of the loop, pairs set aside excepted.
+    """
+
+    solids: SolidContacts = NO_CONTACTS
+    impulses_of_solids: Floats = field(default_factory=lambda: NO_CONTACTS.normals)
+    pairs: int = 0
+    active: int = 0
+    inverted: int = 0
+    repulsions: int = 0
+    clamped: int = 0
+    loop_ended: bool = False
+    contacts: int = 0
+    impulses: int = 0
+    zone_vertices: int = 0
+    rigid_vertices: int = 0
+    cuts: int = 0
+    fraction: float = 1.0
+    set_aside: int = 0
+    certified: bool = False
+
+
+@dataclass
+class WorldInfo:
+    """Report of a step of a world.
+
+    Attributes:
+        dt: s.
+        solves: the velocity solves, in order.
+        used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
+        max_speed: of the nodes at the end, m/s.
+        contact: of the step.
+    """
+
+    dt: float = 0.0
+    solves: tuple[SolveInfo, ...] = ()
+    used_definite_tangent: bool = False
+    max_speed: float = 0.0
+    contact: ContactInfo = field(default_factory=ContactInfo)

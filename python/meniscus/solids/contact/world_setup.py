@@ -1,0 +1,152 @@
+"""What a world consists of: bodies with their surfaces, and obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.core.stateful import Stateful, exclusively
+from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, inverse_masses, surface_of
+from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, SolidObstacle, obstacle_of
+
+
+class WorldSetup(Stateful):
+    """Base of a world: its bodies and obstacles."""
+
+    gravity: Floats | None
+    bodies: list[DeformableBody]
+    inner_steps: int
+    settings = ("_setup",)
+
+    _surfaces: list[BodySurface | None]
+    _solids: list[SolidObstacle]
+    _meshes: list[MeshObstacle]
+    _joined: ContactSurface | None
+
+    @exclusively
+    def add(self, body: DeformableBody, surface: Any = None, thickness: float | None = None, friction: float = 0.4) -> DeformableBody:
+        """Add a body and return it. Its time becomes that of the world, and its gravity too, if the world has one.
+
+        Args:
+            body: steps of the world change it. Between steps its state, forces and constraints may be changed.
+            surface: the surface that contact sees. None: that of the body's own mesh: its triangles, the boundary of its tetrahedra, its
+                segments; none for a body without a mesh. Or a mesh of triangles or segments, which hangs in the body as it is now, or in the
+                way that a pair (mesh, `Embedding`) says. Contact with solids is that of the nodes.
+            thickness: distance from other surfaces at which repulsion begins, m; None: a quarter of the mean edge. At each vertex at most
+                0.9 of its shortest edge.
+            friction: coefficient, against other surfaces.
+
+        Raises:
+            TypeError, ValueError: no body, or one that the world has; no such surface; negative values; in the middle of a loop.
+        """
+        _checks.one_of_type("body", body, DeformableBody)
+        if any(b is body for b in self.bodies):
+            raise ValueError("the world has this body already")
+        self._require_between_loops("bodies are added")
+        own = surface_of(body, surface, thickness, friction)
+        if self.gravity is not None:
+            body.gravity = self.gravity
+        body.time = self.time
+        self.bodies.append(body)
+        self._surfaces.append(own)
+        self._joined = None
+        return body
+
+    @exclusively
+    def add_obstacle(
+        self,
+        obstacle: Any,
+        thickness: float | None = None,
+        friction: float = 0.4,
+        sides: Sides = "outside",
+        motion: MeshMotion | None = None,
+    ) -> None:
+        """Add an obstacle, whose motion is given.
+
+        Args:
+            obstacle: with `sides` "outside", a `surface.Solid`, or what a `KinematicSolid` is made from: a shape, a `LevelSet`, a closed mesh;
+                nodes stay out of it. With "both", a mesh of triangles, also an open one, a `DeformingSolid`, or a mesh of segments (for
+                which this is always so): surfaces stay on their side of it.
+            thickness: m: distance that nodes keep from a solid, default 0; of a mesh as in `add`.
+            friction: coefficient: that of nodes on this solid; of a mesh as in `add`.
+            sides: see above.
+            motion: of a mesh with two sides: a function of time (s) that returns its vertices (n, 3), m, or a `Pose`; None: it is at rest.
+
+        Raises:
+            TypeError, ValueError: no such obstacle, negative values; in the middle of a loop.
+        """
+        self._require_between_loops("obstacles are added")
+        made = obstacle_of(obstacle, thickness=thickness, friction=friction, sides=sides, motion=motion)
+        if isinstance(made, SolidObstacle):
+            self._solids.append(made)
+        else:
+            made.vertices(self.time)
+            self._meshes.append(made)
+            self._joined = None
+
+    @property
+    def time(self) -> float:
+        """Seconds; that of all bodies."""
+        return self._time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._time = _checks.number("time", value)
+        for body in self.bodies:
+            body.time = self._time
+
+    _time: float
+
+    @property
+    def solids(self) -> tuple[SolidObstacle, ...]:
+        """The solids among the obstacles, in the order in which they were added."""
+        return tuple(self._solids)
+
+    @property
+    def meshes(self) -> tuple[MeshObstacle, ...]:
+        """The meshes among the obstacles, in the order in which they were added."""
+        return tuple(self._meshes)
+
+    @property
+    def surface(self) -> ContactSurface:
+        """All surfaces as one, with the nodes behind their vertices as they are held now."""
+        pairs = list(zip(self.bodies, self._surfaces, strict=True))
+        known = self._joined
+        if known is None or not np.array_equal(known.inverse_masses, inverse_masses(pairs, known.size)):
+            known = self._joined = ContactSurface(pairs, self._meshes)
+            self._surface_replaced()
+        return known
+
+    def _surface_replaced(self) -> None:
+        """Discard what belongs to the surface that was."""
+
+    def _require_between_loops(self, what: str) -> None:
+        if self.inner_steps:
+            raise ValueError(f"{what} between loops, but this one has had {self.inner_steps} steps: call finish_loop")
+
+    def copy(self: Any) -> Any:
+        """Return an independent world in the same state, with copies of the bodies; obstacles are shared."""
+        arguments, named = self._arguments()
+        setup = {**self._setup, "bodies": [body.copy() for body in self.bodies]}
+        return self._duplicate(arguments, named, {"_setup": setup})
+
+    @property
+    def _setup(self) -> dict[str, Any]:
+        return {
+            "bodies": list(self.bodies),
+            "surfaces": list(self._surfaces),
+            "solids": list(self._solids),
+            "meshes": list(self._meshes),
+        }
+
+    @_setup.setter
+    def _setup(self, setup: Mapping[str, Any]) -> None:
+        self.bodies[:] = setup["bodies"]
+        self._surfaces[:] = setup["surfaces"]
+        self._solids[:] = setup["solids"]
+        self._meshes[:] = setup["meshes"]
+        self._joined = None

@@ -1,0 +1,339 @@
+"""Worlds: bodies and obstacles that touch, in one step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.collision import CollisionPairs
+from meniscus.core import Workspace
+from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
+from meniscus.solids.contact.contact_surface import Floats, Ints
+from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.reports import WorldInfo
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
+from meniscus.solids.contact.stage_arrays import StageArrays
+from meniscus.solids.options import step_options
+
+Response = Literal["impulses"]
+"""How surfaces answer to contact with each other."""
+OnPinch = Literal["error", "release"]
+"""What happens to contacts that nothing resolves."""
+
+_FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
+_SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
+_LONGEST = 100  # cuts in a row before `advance` gives up
+
+
+class World(ContactLoop):
+    """Deformable bodies and obstacles that touch each other and themselves, as one system.
+
+    A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
+    code of your own (`on_stage`):
+
+    1. `predict`: velocities in the middle of the step, for the positions;
+    2. `repel`: repulsion between surfaces changes these;
+    3. `advance_positions`: positions at the end;
+    4. `collide`: contact with solids changes them, and the velocities that the rest of the step starts from;
+    5. `solve`: velocities in the middle of the step; those along normals of contacts are given;
+    6. `extrapolate`: velocities at the end, without the forces of contact;
+    7. `slide`: contact and friction with solids;
+    8. `rub`: repulsion and friction between surfaces.
+
+    After every `steps_per_loop` steps, `finish_loop` looks at the straight way from the positions at which the loop began, and changes it
+    until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. `find_pairs`
+    at the start of a loop stores which side of each other surfaces are on. `step` calls both.
+
+    `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the bodies, the
+    time, and the loop: the number of its steps, its length so far, positions and velocities at its start, pairs set aside. What the world
+    consists of is the set-up, which copies and pickles have too.
+
+    Args:
+        gravity: m/s^2, of all bodies that are added; None: each has its own.
+        steps_per_loop: steps from one certified state to the next.
+        response: "impulses".
+        solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
+            against; "projection": the older method, for comparison, which loses friction in the solve.
+        on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
+            they are set aside, and taken back once they are apart.
+        cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
+        **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
+            `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
+
+    Raises:
+        TypeError, ValueError: wrong types or values.
+
+    Source: Selle 2008, section 6.2.
+    """
+
+    stages = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
+
+    def __init__(
+        self,
+        *,
+        gravity: Sequence[float] | Floats | None = None,
+        steps_per_loop: int = 16,
+        response: Response = "impulses",
+        solid_response: SolidResponse = "path",
+        on_pinch: OnPinch = "error",
+        cut: bool = True,
+        **options: Any,
+    ) -> None:
+        self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
+        self._response = _checks.choice("response", response, Response)
+        self._solid_response = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._make_loop(
+            _checks.integer("steps_per_loop", steps_per_loop, 1),
+            _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
+            _checks.flag("cut", cut),
+        )
+        refused = set(options) - {
+            *("elasticity", "finish", "tangent", "tolerance", "max_iterations"),
+            *("preconditioner", "safeguard", "raise_on_failure"),
+        }
+        if refused:
+            raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
+        self._options = step_options(**options)
+        self._safeguard = bool(options.get("safeguard", True))
+        self._raises = bool(options.get("raise_on_failure", True))
+        self._elasticity = str(options.get("elasticity", "explicit"))
+        self._finish = str(options.get("finish", "trapezoid"))
+        self._workspace = Workspace()
+        self._core: Any = None
+        self._arrays = StageArrays()
+        self._contacts = NO_CONTACTS
+        self._solves: list[SolveInfo] = []
+        self.report: WorldInfo | None = None
+        self.running_report = WorldInfo()
+
+    # --- steps ---------------------------------------------------------------------------------------------------------------
+
+    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> WorldInfo:
+        """Advance by dt seconds, and end the loop if it was its last step.
+
+        Args:
+            dt: s, positive.
+            on_stage: called with the name of each stage and this world, after the stage.
+
+        Returns:
+            The report of the step; also stored as `report`.
+
+        Raises:
+            ConvergenceError: a velocity solve failed.
+            ContactError: contacts at the end of a loop that nothing resolves.
+            TypeError, ValueError: dt is not positive or beyond the limit of stability; surfaces that intersect at the start of a loop, with
+                their number and the first; values that are not finite. In all cases nothing has changed.
+
+        Source: Selle 2008, section 6.2.
+        """
+        dt = _checks.positive("dt", dt)
+        if on_stage is not None:
+            _checks.function("on_stage", on_stage)
+        with self.transaction():
+            try:
+                self.begin(dt)
+                for name in self.stages:
+                    getattr(self, name)(dt)
+                    if on_stage:
+                        on_stage(name, self)
+                info = self.end()
+            finally:
+                self._core = None
+                self.running_report = WorldInfo()
+        for body in self.bodies:
+            body._targets.clear()  # noqa: SLF001
+        self.report = info
+        return info
+
+    def advance(self, duration: float) -> list[WorldInfo]:
+        """Advance by a duration (s) in whole loops of steps of at most `max_dt`; return the reports of the steps.
+
+        A loop that has begun is finished. Where a loop was cut, another one follows. Errors are those of `step`; then the state is that
+        after the last completed step.
+        """
+        end = self.time + _checks.positive("duration", duration)
+        infos: list[WorldInfo] = []
+        cuts = 0
+        while True:
+            left = end - self.time
+            if self.inner_steps == 0 and left <= 1e-12 * max(abs(end), duration):
+                break
+            longest = self.max_dt()
+            if not longest > 0:
+                raise ValueError("no step is stable: the limit of the time step is 0")
+            k = self.steps_per_loop
+            loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
+            dt = left / (loops * k - self.inner_steps)
+            infos.append(self.step(dt))
+            cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
+            if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
+                cuts = 0
+            if cuts > _LONGEST:
+                raise RuntimeError(f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length")
+        self.time = end
+        return infos
+
+    def max_dt(self) -> float:
+        """Return the longest step (s) that the limits of all bodies allow; infinite without a limit."""
+        named: Any = {"elasticity": self._elasticity, "finish": self._finish}
+        return min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
+        if not self.bodies:
+            raise ValueError("a world needs a body: call add")
+        self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
+        surface = self.surface
+        self._enter_loop()
+        motions: list[Any] = []
+        for body in self.bodies:
+            for force in body.forces:
+                # Some forces, such as wind, ask for the state at the start of the step.
+                if hasattr(force, "prepare"):
+                    force.prepare(body.positions, body.velocities, body.time)
+            motions.append(body._motion(dt))  # noqa: SLF001
+        self._contacts = NO_CONTACTS
+        self._solves = []
+        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)  # noqa: SLF001
+        a = self._arrays.of(surface)
+        self._core.begin(a.own(a.x0), a.own(a.v0))
+        surface.move_obstacles(a.x0, self.time)
+        if self._safeguard:
+            self._core.require_stable(self._options)
+
+    def end(self) -> WorldInfo:
+        """End the step that `begin` has begun, when all stages were called, and the loop if it was its last; return the report."""
+        info, a = self.running_report, self._arrays
+        info.max_speed = self._core.commit(a.own(a.x1), a.own(a.v1))
+        info.solves = tuple(self._solves)
+        self._core = None
+        self._stepped(info.dt)
+        if self.inner_steps >= self.steps_per_loop:
+            self._end_loop(info.contact)
+        return info
+
+    # --- stages --------------------------------------------------------------------------------------------------------------
+
+    def predict(self, dt: float) -> None:
+        """Find the velocities that positions go with, by a solve over dt / 2 from the positions at the start."""
+        core, a = self._stage(dt)
+        a.v[...] = a.v0
+        core.hold_mean_velocities(a.own(a.v))
+        self._solve(a.x0, a.v0, 0.5 * dt, _FIRST[self._elasticity] * dt, a.v, None)
+        self.surface.set_obstacle_velocities(a.v, self.time, dt)
+
+    def repel(self, dt: float) -> None:
+        """Change these velocities by inelastic and elastic repulsion between surfaces."""
+        core, a = self._stage(dt)
+        if self._push(a.x0, a.v, dt, self.running_report.contact):
+            core.hold_mean_velocities(a.own(a.v))
+
+    def advance_positions(self, dt: float) -> None:
+        """Move the nodes with these velocities."""
+        core, a = self._stage(dt)
+        core.advance_positions(a.own(a.v), a.own(a.x1))
+        self.surface.move_obstacles(a.x1, self.time + dt)
+
+    def collide(self, dt: float) -> None:
+        """Keep nodes out of solids; find the velocities after contact that the rest of the step starts from."""
+        core, a = self._stage(dt)
+        nodes = self.surface.movable
+        contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
+        self._contacts = self.running_report.contact.solids = contacts
+        a.v_star[...] = a.v0
+        if len(contacts):
+            contacts.apply(a.own(a.v_star))
+            core.hold_positions(_solids.StepTime.end, a.own(a.x1))
+            core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
+        core.set_contacts(contacts.nodes, contacts.normals)
+
+    def solve(self, dt: float) -> None:
+        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler"; contacts hold along normals."""
+        core, a = self._stage(dt)
+        backward = self._finish == "backward-euler"
+        when = _solids.StepTime.end if backward else _solids.StepTime.middle
+        if backward:
+            a.middle[...] = a.x1
+        else:
+            np.add(a.x0, a.x1, out=a.middle)
+            a.middle *= 0.5
+        core.hold_positions(when, a.own(a.middle))
+        core.hold_velocities(when, a.own(a.v))
+        core.hold_contacts(a.own(a.v_star), a.own(a.v))
+        loose = a.loose if self._solid_response == "path" else None
+        self._solve(a.middle, a.v_star, dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt, a.v, loose)
+
+    def extrapolate(self, dt: float) -> None:
+        """Find the velocities at the end of the step, without the forces of contact."""
+        core, a = self._stage(dt)
+        found = a.loose if self._solid_response == "path" else a.v
+        if self._finish == "backward-euler":
+            a.v1[...] = found
+            return
+        core.extrapolate_velocity(a.own(found), a.own(a.v_star), a.own(a.v1))
+
+    def slide(self, dt: float) -> None:
+        """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
+        core, a = self._stage(dt)
+        contacts = self._contacts
+        if not len(contacts) or self._solid_response == "projection":
+            return
+        own = a.own(a.v1)
+        first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
+        before = own[contacts.nodes]
+        contacts.apply(own)
+        core.hold_velocities(_solids.StepTime.end, own)
+        change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
+        self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
+
+    def rub(self, dt: float) -> None:
+        """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
+        core, a = self._stage(dt)
+        self.surface.set_obstacle_velocities(a.v1, self.time, dt)
+        if self._rub(a.x1, a.v1, self.running_report.contact):
+            core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+
+    def _stage(self, dt: float) -> tuple[Any, StageArrays]:
+        if self._core is None:
+            raise RuntimeError("a stage is part of a step: call begin first")
+        if dt != self.running_report.dt:
+            raise ValueError(f"the step that has begun is of {self.running_report.dt:g} s, not of {dt!r}")
+        return self._core, self._arrays
+
+    def _solve(self, x: Floats, v0: Floats, h: float, elastic_dt: float, v: Floats, loose: Floats | None) -> None:
+        own = self._arrays.own
+        unprojected = None if loose is None else own(loose)
+        raw, definite = self._core.solve_velocity(own(x), own(v0), h, elastic_dt, self._options, own(v), unprojected)
+        info = SolveInfo(**facts(raw, 0.0))
+        self._solves.append(info)
+        self.running_report.used_definite_tangent |= bool(definite)
+        if self._raises and not info.converged:
+            raise ConvergenceError(
+                f"the velocity solve reached a residual of {info.residual:.1e} in {info.iterations} iterations and ended because "
+                f"{info.reason}; nothing has changed",
+                info,
+            )
+
+    @property
+    def contacts(self) -> SolidContacts:
+        """Contacts with solids of the last step, or of the one that goes on."""
+        return self._contacts
+
+    def __repr__(self) -> str:
+        """One line: bodies, obstacles, time."""
+        nodes = sum(map(len, self.bodies))
+        obstacles = len(self._solids) + len(self._meshes)
+        return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {obstacles} obstacles, t = {self.time:g} s>"
+
+    def audit(self) -> Ints:
+        """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""
+        return self._intersections()
+
+    def set_aside(self) -> CollisionPairs:
+        """Return the pairs that may pass through each other, by elements of `surface.mesh`."""
+        return self._aside
