@@ -45,8 +45,9 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
     return v;
   };
   const auto join = [&](std::int32_t a, std::int32_t b) {
-    const auto [low, high] = std::minmax(root(a), root(b));
-    parent[static_cast<std::size_t>(high)] = low;
+    const std::int32_t at_a = root(a);
+    const std::int32_t at_b = root(b);
+    parent[static_cast<std::size_t>(std::max(at_a, at_b))] = std::min(at_a, at_b);
   };
   for (const auto& e : mesh.edges()) join(e[0], e[1]);
   for (const mesh::Triangle& t : mesh.triangles()) {

@@ -92,20 +92,21 @@ class Repulsion:
         stiffness: k of the spring between two elements, N/m.
         part: of the overlap, which goes in a step at most.
         elastic: "corrected" as above; "literal" as printed, with one common mass and twice the second term, so that up to twice `part`
-            goes, and with momentum that is conserved only for equal masses; "full-gap" without a spring, with the whole overlap in one step.
+            goes, and with momentum that is conserved only for equal masses; "full-gap" without a spring, the whole overlap in a step.
         common_mass: kg, of the literal rule. None for the mean of all nodes that can move.
         generous: `find` takes pairs within this multiple of their thickness, and `margin` more.
         margin: m.
         history: False takes the side from the current positions, so that elements that have passed each other are pushed on.
-        edge_history: "sided" inverts edges whose direction has turned and whose tetrahedron has changed the sign of its volume, which a pair
-            that rotates as one body has not; "direction" asks for the first alone, as printed.
+        edge_history: "sided" inverts edges whose direction has turned and whose tetrahedron has changed the sign of its volume, which a
+            pair that rotates as one body has not; "direction" asks for the first alone, as printed.
         flip: edges have turned where the scalar product of their directions, now and in `find`, is below this: -1.5 for never, 0 for soon.
         reach: pairs that are inverted deeper than this multiple of their thickness are left alone.
         clamp: thickness is at most this multiple of the shortest edge at rest, and for elements of one connected surface this multiple of
             their distance at rest.
 
     Raises:
-        TypeError, ValueError: wrong types, shapes or lengths, numbers that are negative or not finite where they may not be, unknown choices.
+        TypeError, ValueError: wrong types, shapes or lengths, numbers that are negative or not finite where they may not be, unknown
+            choices.
 
     Source: Selle 2008, section 6.4; Bridson, Fedkiw and Anderson, "Robust treatment of collisions, contact and friction for cloth
     animation", 2002, section 7; Brochu 2012, section 3.2.7 ("full-gap").
