@@ -1,92 +1,107 @@
-// Contact of surfaces: nodes behind their vertices, and resolution of contacts within a step.
+// Nodes behind vertices in contact, and repulsion.
 #include "collision/triangle_arrays.hpp"
 
-#include "meniscus/collision/contact/resolve.hpp"
-
-#include <optional>
+#include "meniscus/collision/contact/repulsion.hpp"
 
 namespace meniscus::bindings {
 namespace {
 
-using collision::ElementPair;
+using collision::PairKind;
+using collision::Repulsion;
 
-std::span<const double> doubles_in(const py::array& a, const char* name) {
+std::span<const double> contact_values_of(const py::array& a, const char* name) {
   const double* first = data_of<double>(a, name);
+  require(a.ndim() == 1, name, " must have shape (n,)");
   return {first, static_cast<std::size_t>(a.size())};
 }
 
-collision::ContactNodes nodes_of(const py::array& inverse_masses, const std::optional<py::array>& nodes,
-                                 const std::optional<py::array>& weights) {
-  const auto w = doubles_in(inverse_masses, "inverse_masses");
-  if (!nodes) return collision::ContactNodes(w);
-  const std::int32_t* node = data_of<std::int32_t>(*nodes, "nodes");
-  const double* weight = data_of<double>(*weights, "weights");
-  require(nodes->ndim() == 2 && weights->ndim() == 2 && nodes->shape(0) == weights->shape(0) && nodes->shape(1) == weights->shape(1),
-          "nodes and weights must have the same shape (vertices, nodes of a vertex)");
-  std::vector<std::int32_t> first{0};
-  std::vector<collision::NodeShare> shares;
-  const py::ssize_t columns = nodes->shape(1);
-  for (py::ssize_t v = 0; v < nodes->shape(0); ++v) {
-    for (py::ssize_t k = 0; k < columns; ++k)
-      if (weight[v * columns + k] != 0) shares.push_back({node[v * columns + k], weight[v * columns + k]});
-    first.push_back(static_cast<std::int32_t>(shares.size()));
-  }
-  return collision::ContactNodes(w, first, shares);
+std::span<mesh::Point> contact_rows_of(const py::array& a, const char* name) {
+  double* first = data_of<double>(a, name, -1, true);
+  require(a.ndim() == 2 && a.shape(1) == 3, name, " must have shape (n, 3)");
+  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
-/// Pairs as an array (k, 2) with memory of its own.
-py::array_t<std::int32_t> array_of(const std::vector<ElementPair>& pairs) {
-  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(pairs.size()), static_cast<py::ssize_t>(2)});
-  std::copy_n(reinterpret_cast<const std::int32_t*>(pairs.data()), 2 * pairs.size(), a.mutable_data());
+std::unique_ptr<collision::ContactNodes> make_contact_nodes(const py::array& inverse_masses,
+                                                            const std::optional<py::array>& first,
+                                                            const std::optional<py::array>& node,
+                                                            const std::optional<py::array>& weight) {
+  const auto w = contact_values_of(inverse_masses, "inverse_masses");
+  if (!first) return std::make_unique<collision::ContactNodes>(w);
+  const auto offsets = indices_of(first, "first");
+  const auto numbers = indices_of(node, "node");
+  const auto weights = weight ? contact_values_of(*weight, "weight") : std::span<const double>();
+  require(numbers.size() == weights.size(), "node and weight must have the same length, not ", numbers.size(), " and ",
+          weights.size());
+  std::vector<collision::NodeShare> shares(numbers.size());
+  const std::span<const std::int32_t> n = numbers;
+  for (std::size_t k = 0; k < shares.size(); ++k) shares[k] = {n[k], weights[k]};
+  return std::make_unique<collision::ContactNodes>(w, offsets, shares);
+}
+
+void guide_contact_nodes(collision::ContactNodes& self, const py::array& node, const py::array& free) {
+  const auto numbers = indices_of(node, "node");
+  const double* matrices = data_of<double>(free, "free", 9 * static_cast<Index>(numbers.size()));
+  const std::span<const std::int32_t> n = numbers;
+  std::vector<collision::GuidedNode> guided(n.size());
+  for (std::size_t k = 0; k < n.size(); ++k)
+    guided[k] = {n[k], Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(matrices + 9 * k)};
+  self.set_guided(guided);
+}
+
+template <class T, std::size_t K>
+py::array_t<T> contact_rows(const std::vector<std::array<T, K>>& values) {
+  py::array_t<T> a({static_cast<py::ssize_t>(values.size()), static_cast<py::ssize_t>(K)});
+  for (std::size_t i = 0; i < values.size(); ++i) std::copy_n(values[i].data(), K, a.mutable_data() + K * i);
   return a;
 }
 
-std::vector<ElementPair> pairs_in(const py::array& a, const char* name) {
-  const std::int32_t* first = data_of<std::int32_t>(a, name);
-  require(a.ndim() == 2 && a.shape(1) == 2, name, " must have shape (k, 2)");
-  std::vector<ElementPair> pairs(static_cast<std::size_t>(a.shape(0)));
-  std::copy_n(first, 2 * pairs.size(), reinterpret_cast<std::int32_t*>(pairs.data()));
-  std::sort(pairs.begin(), pairs.end());
-  return pairs;
+py::array_t<double> contact_column(std::span<const double> values) {
+  py::array_t<double> a(static_cast<py::ssize_t>(values.size()));
+  std::ranges::copy(values, a.mutable_data());
+  return a;
 }
 
-/// What a resolver works on stays alive as long as it does.
-struct Resolver {
-  py::object mesh, nodes;
-  collision::ContactResolver core;
-};
+py::tuple repulsion_pairs_of(const Repulsion& self, PairKind kind) {
+  const collision::RepulsionPairs& p = self.pairs(kind);
+  std::vector<collision::Stencil> vertices(p.places);
+  for (auto& s : vertices)
+    for (std::int32_t& v : s) v = self.vertices()[static_cast<std::size_t>(v)];
+  py::array_t<std::int32_t> colour(static_cast<py::ssize_t>(p.size()));
+  for (std::size_t c = 0; c + 1 < p.colours.size(); ++c)
+    std::fill(colour.mutable_data() + p.colours[c], colour.mutable_data() + p.colours[c + 1], static_cast<std::int32_t>(c));
+  return py::make_tuple(contact_rows(p.elements), contact_rows(vertices), contact_column(p.thickness), contact_column(p.friction),
+                        contact_rows(p.direction), colour);
+}
+
+py::tuple repulsion_report_of(const collision::RepulsionReport& r) {
+  return py::make_tuple(r.pairs, r.active, r.inverted, r.impulses, r.largest_overlap);
+}
 
 }  // namespace
 
 void bind_contact(py::module_& m) {
-  py::native_enum<collision::ResolveEnd>(m, "ResolveEnd", "enum.Enum")
-      .value("free", collision::ResolveEnd::free)
-      .value("cut", collision::ResolveEnd::cut)
-      .value("pinched", collision::ResolveEnd::pinched)
+  py::native_enum<collision::ElasticRule>(m, "ElasticRule", "enum.Enum")
+      .value("corrected", collision::ElasticRule::corrected)
+      .value("literal", collision::ElasticRule::literal)
+      .value("full_gap", collision::ElasticRule::full_gap)
+      .finalize();
+  py::native_enum<collision::EdgeHistory>(m, "EdgeHistory", "enum.Enum")
+      .value("sided", collision::EdgeHistory::sided)
+      .value("direction", collision::EdgeHistory::direction)
       .finalize();
   py::class_<collision::ContactNodes>(m, "ContactNodes")
-      .def(py::init(&nodes_of), py::arg("inverse_masses"), py::arg("nodes"), py::arg("weights"))
+      .def(py::init(&make_contact_nodes), py::arg("inverse_masses"), py::arg("first"), py::arg("node"), py::arg("weight"))
+      .def("guide", &guide_contact_nodes, py::arg("node"), py::arg("free"))
       .def_property_readonly("nodes", &collision::ContactNodes::nodes)
       .def_property_readonly("vertices", &collision::ContactNodes::vertices)
-      .def_property_readonly("nbytes", &collision::ContactNodes::nbytes)
+      .def_property_readonly("inverse_masses",
+                             [](const collision::ContactNodes& self) { return contact_column(self.inverse_masses()); })
       .def(
           "set_inverse_masses",
-          [](collision::ContactNodes& self, const py::array& inverse_masses) {
-            self.set_inverse_masses(doubles_in(inverse_masses, "inverse_masses"));
+          [](collision::ContactNodes& self, const py::array& w) {
+            self.set_inverse_masses(contact_values_of(w, "inverse_masses"));
           },
           py::arg("inverse_masses"))
-      .def(
-          "set_guided",
-          [](collision::ContactNodes& self, const py::array& nodes, const py::array& projections) {
-            const std::int32_t* node = data_of<std::int32_t>(nodes, "nodes");
-            const double* p = data_of<double>(projections, "projections");
-            require(projections.size() == 9 * nodes.size(), "projections must have shape (nodes, 3, 3)");
-            std::vector<collision::GuidedNode> guided(static_cast<std::size_t>(nodes.size()));
-            for (std::size_t k = 0; k < guided.size(); ++k)
-              guided[k] = {node[k], Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(p + 9 * k)};
-            self.set_guided(guided);
-          },
-          py::arg("nodes"), py::arg("projections"))
       .def(
           "at_vertices",
           [](const collision::ContactNodes& self, const py::array& of_nodes) {
@@ -97,59 +112,63 @@ void bind_contact(py::module_& m) {
             return out;
           },
           py::arg("of_nodes"));
-  py::class_<collision::ResolveReport>(m, "ResolveReport")
-      .def_readonly("end", &collision::ResolveReport::end)
-      .def_readonly("fraction", &collision::ResolveReport::fraction)
-      .def_readonly("contacts", &collision::ResolveReport::contacts)
-      .def_readonly("impulses", &collision::ResolveReport::impulses)
-      .def_readonly("passes", &collision::ResolveReport::passes)
-      .def_property_readonly("zones", [](const collision::ResolveReport& r) { return r.zones.zones; })
-      .def_property_readonly("zone_nodes", [](const collision::ResolveReport& r) { return r.zones.nodes; })
-      .def_property_readonly("largest_zone", [](const collision::ResolveReport& r) { return r.zones.largest; })
-      .def_property_readonly("rigid_zones", [](const collision::ResolveReport& r) { return r.zones.rigid_zones; })
-      .def_property_readonly("rigid_nodes", [](const collision::ResolveReport& r) { return r.zones.rigid_nodes; })
-      .def_property_readonly("failed_solves", [](const collision::ResolveReport& r) { return r.zones.failed_solves; })
-      .def_property_readonly("zone_iterations", [](const collision::ResolveReport& r) { return r.zones.iterations; })
-      .def_property_readonly("vertex_face", [](const collision::ResolveReport& r) { return array_of(r.vertex_face); })
-      .def_property_readonly("edge_edge", [](const collision::ResolveReport& r) { return array_of(r.edge_edge); });
-  py::class_<Resolver>(m, "ContactResolver")
-      .def(py::init([](py::object mesh, py::object nodes) {
-             auto& core_mesh = mesh.cast<collision::CollisionMesh&>();
-             const auto& core_nodes = nodes.cast<const collision::ContactNodes&>();
-             return std::make_unique<Resolver>(Resolver{std::move(mesh), std::move(nodes), {core_mesh, core_nodes}});
+  py::class_<collision::RepulsionOptions>(m, "RepulsionOptions")
+      .def(py::init<>())
+      .def_readwrite("stiffness", &collision::RepulsionOptions::stiffness)
+      .def_readwrite("part", &collision::RepulsionOptions::part)
+      .def_readwrite("elastic", &collision::RepulsionOptions::elastic)
+      .def_readwrite("common_mass", &collision::RepulsionOptions::common_mass)
+      .def_readwrite("generous", &collision::RepulsionOptions::generous)
+      .def_readwrite("margin", &collision::RepulsionOptions::margin)
+      .def_readwrite("history", &collision::RepulsionOptions::history)
+      .def_readwrite("edge_history", &collision::RepulsionOptions::edge_history)
+      .def_readwrite("flip", &collision::RepulsionOptions::flip)
+      .def_readwrite("reach", &collision::RepulsionOptions::reach)
+      .def_readwrite("clamp", &collision::RepulsionOptions::clamp);
+  py::class_<Repulsion>(m, "Repulsion")
+      .def(py::init([](const collision::CollisionMesh& mesh, const py::array& rest, const py::array& thickness,
+                       const py::array& friction, const collision::RepulsionOptions& options) {
+             const auto x = positions_of(rest, "rest");
+             const auto h = contact_values_of(thickness, "thickness");
+             const auto mu = contact_values_of(friction, "friction");
+             return interruptible([&] { return std::make_unique<Repulsion>(mesh, x, h, mu, options); });
            }),
-           py::arg("mesh"), py::arg("nodes"))
-      .def_property_readonly("nbytes", [](const Resolver& self) { return self.core.nbytes(); })
+           py::arg("mesh"), py::arg("rest"), py::arg("thickness"), py::arg("friction"), py::arg("options"))
+      .def_property_readonly("thickness", [](const Repulsion& self) { return contact_column(self.thickness()); })
+      .def_property_readonly("clamped", &Repulsion::clamped)
+      .def_property_readonly("size", &Repulsion::size)
+      .def_property_readonly("nbytes", &Repulsion::nbytes)
+      .def("forget", &Repulsion::forget)
       .def(
-          "resolve",
-          [](Resolver& self, const py::array& start, const py::array& end, const py::array& aside_vertex_face,
-             const py::array& aside_edge_edge, int impulse_passes, int inelastic_solves, bool rigid, bool cut,
-             const std::optional<py::array>& thickness, double push_part, double inner_steps, py::array& out) {
-            const auto from = positions_of(start, "start");
-            const auto to = positions_of(end, "end");
-            const collision::PairsAside aside{pairs_in(aside_vertex_face, "vertex_face"), pairs_in(aside_edge_edge, "edge_edge")};
-            collision::ResolveOptions options;
-            options.impulse_passes = impulse_passes;
-            options.zones = {inelastic_solves, rigid};
-            options.cut = cut;
-            options.push = {{}, push_part, inner_steps};
-            if (thickness) {
-              options.push.thickness = doubles_in(*thickness, "thickness");
-              require(thickness->size() == self.nodes.cast<const collision::ContactNodes&>().vertices(),
-                      "thickness must have one value per vertex, not ", thickness->size());
-            }
-            const auto written = positions_of(out, "out");
-            require(written.size() == from.size(), "out must have the shape of start");
-            auto* const x = reinterpret_cast<mesh::Point*>(out.mutable_data());
-            return interruptible([&] {
-              collision::ResolveReport report = self.core.resolve(from, to, aside, options);
-              std::ranges::copy(self.core.paths().end(), x);
-              return report;
-            });
+          "pairs",
+          [](const Repulsion& self, bool edges) {
+            return repulsion_pairs_of(self, edges ? PairKind::edge_edge : PairKind::vertex_face);
           },
-          py::arg("start"), py::arg("end"), py::arg("aside_vertex_face"), py::arg("aside_edge_edge"), py::arg("impulse_passes"),
-          py::arg("inelastic_solves"), py::arg("rigid"), py::arg("cut"), py::arg("thickness"), py::arg("push_part"),
-          py::arg("inner_steps"), py::arg("out"));
+          py::arg("edges"))
+      .def(
+          "find",
+          [](Repulsion& self, collision::CollisionMesh& mesh, const collision::ContactNodes& nodes, const py::array& positions) {
+            const auto x = positions_of(positions, "positions");
+            interruptible([&] { self.find(mesh, nodes, x); });
+          },
+          py::arg("mesh"), py::arg("nodes"), py::arg("positions"))
+      .def(
+          "push",
+          [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities,
+             double dt) {
+            const auto x = positions_of(positions, "positions");
+            const auto v = contact_rows_of(velocities, "velocities");
+            return repulsion_report_of(interruptible([&] { return self.push(nodes, x, v, dt); }));
+          },
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"), py::arg("dt"))
+      .def(
+          "rub",
+          [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities) {
+            const auto x = positions_of(positions, "positions");
+            const auto v = contact_rows_of(velocities, "velocities");
+            return repulsion_report_of(interruptible([&] { return self.rub(nodes, x, v); }));
+          },
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,7 +1,9 @@
 // Collision queries of a `CollisionMesh` that test pairs as they are found, and store only those that are asked for.
+#include "meniscus/collision/broad_phase/next_double.hpp"
 #include "meniscus/collision/collision_mesh.hpp"
 #include "meniscus/collision/continuous/moving_frame.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/lower_to.hpp"
 #include "meniscus/core/parallel.hpp"
 
@@ -24,6 +26,29 @@ void CollisionMesh::follow_all(const Motion& motion, const DetectionOptions& opt
     if (marks) t->marks.mark(t->tree, options.changed);
   }
   marked_ = marks;
+}
+
+void CollisionMesh::follow_grown(std::span<const mesh::Point> positions, std::span<const double> growth,
+                                 std::span<const std::uint8_t> flags) {
+  const Motion rest{positions, positions};
+  require_valid_motion(rest, "positions", "positions");
+  require(growth.size() == positions.size(), "there are ", positions.size(), " positions, but ", growth.size(), " growths");
+  require(flags.empty() || flags.size() == positions.size(), "there are ", positions.size(), " positions, but ", flags.size(),
+          " flags");
+  follow(rest, 0);
+  parallel_for(0, static_cast<Index>(positions.size()), 4096, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
+    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v)
+      for (Index d = 0; d < 3; ++d) {
+        vertex_boxes_[v].low[d] = next_down(positions[v][d] - growth[v]);
+        vertex_boxes_[v].high[d] = next_up(positions[v][d] + growth[v]);
+      }
+  });
+  for (FollowingTree* t : {&vertex_tree_, &edge_tree_, &face_tree_}) {
+    t->follow(vertex_boxes_, workspace_);
+    if (!flags.empty()) t->marks.mark(t->tree, flags);
+  }
+  marked_ = !flags.empty();
 }
 
 template <class Sink>

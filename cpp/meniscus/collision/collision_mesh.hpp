@@ -93,6 +93,24 @@ class CollisionMesh {
   /// The earliest time of impact of all pairs; infinity if none collides.
   double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
 
+  /// Passes pairs without a common vertex whose closed boxes overlap to sink(kind, block), in parallel and without storing them,
+  /// after begin(kind, chunks) with the number of chunks of that kind. The box of an element encloses those of its vertices,
+  /// which reach `growth` (m, one per vertex, rounded outward) to each side. With flags, one per vertex, only pairs with a
+  /// flagged vertex are wanted. The sink must not call this mesh.
+  template <class Begin, class Sink>
+  void for_each_near(std::span<const mesh::Point> positions, std::span<const double> growth, std::span<const std::uint8_t> flags,
+                     Begin&& begin, Sink&& sink) {
+    const std::lock_guard lock(mutex_);
+    follow_grown(positions, growth, flags);
+    for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) {
+      begin(kind, chunks_of(query(kind)));
+      for_each_candidate(query(kind), scratch_, [&](const PairBlock& block) {
+        sink(kind, block);
+        return true;
+      });
+    }
+  }
+
   /// Edges and triangles without a common vertex that have a point in common.
   Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, mesh::DegenerateContact policy);
 
@@ -118,6 +136,7 @@ class CollisionMesh {
 
   void require_valid_motion(const Motion& motion, const char* start = "start", const char* end = "end") const;
   void follow(const Motion& motion, double inflation);
+  void follow_grown(std::span<const mesh::Point> positions, std::span<const double> growth, std::span<const std::uint8_t> flags);
   PairQuery query(PairKind kind) const;
   Block<ElementPair> list(const PairQuery& query);
   CollisionPairs candidates_by_rows(BroadPhase method);

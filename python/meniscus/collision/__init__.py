@@ -2,7 +2,9 @@
 
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
-from meniscus.collision.contact.resolution import ContactNodes, ContactResolver, ResolveInfo, resolve
+from meniscus.collision.contact.nodes import ContactNodes
+from meniscus.collision.contact.repulsion import Repulsion, RepulsionPairs, RepulsionReport
+from meniscus.collision.contact.resolution import ContactResolver, ResolveInfo, resolve
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
@@ -44,6 +46,9 @@ __all__ = [
     "MutualIntersections",
     "MutualPairs",
     "RayHits",
+    "Repulsion",
+    "RepulsionPairs",
+    "RepulsionReport",
     "ResolveInfo",
     "SpaceTimeContacts",
     "TetLocations",

@@ -64,6 +64,9 @@ class ContactNodes {
   /// Sets the nodes that are not free in all directions, ascending; replaces those before.
   void set_guided(std::span<const GuidedNode> guided);
 
+  /// Whether any node is not free in all directions.
+  bool guided() const { return !guided_.empty(); }
+
   /// The part of a vector along which the node is free.
   mesh::Point free_part(std::int32_t node, const mesh::Point& direction) const {
     const std::int32_t g = guide_.empty() ? -1 : guide_[static_cast<std::size_t>(node)];

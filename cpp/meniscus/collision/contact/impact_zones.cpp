@@ -1,5 +1,6 @@
 #include "meniscus/collision/contact/impact_zones.hpp"
 
+#include "meniscus/collision/contact/constraint_projection.hpp"
 #include "meniscus/collision/contact/rigid_motion.hpp"
 #include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
@@ -7,16 +8,6 @@
 #include <cmath>
 
 namespace meniscus::collision {
-namespace {
-
-/// Relative to the largest displacement of a zone: where iterations end, and what counts as met.
-constexpr double solve_tolerance = 1e-13;
-constexpr double met = 1e-10;
-/// Contradictory constraints (paths that are given pinch a zone) never converge.
-constexpr Index most_iterations = 2000;
-
-}  // namespace
-
 void ImpactZones::begin(const ContactPaths& paths) {
   const std::size_t n = paths.displacements().size();
   reference_.assign(paths.displacements().begin(), paths.displacements().end());
@@ -57,38 +48,26 @@ std::int32_t ImpactZones::join(std::int32_t a, std::int32_t b) {
 
 bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts, const ZoneOptions& options) {
   const ContactNodes& nodes = paths.nodes();
+  const std::size_t before = rows_.size();
   bool possible = true;
   for (const PathContact& c : contacts) {
-    const ContactRow row(nodes, c.vertices, c.weights, c.normal);
-    std::int32_t zone = -1;
-    bool within = true;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      const std::int32_t node = row.node(k);
-      if (nodes.inverse_mass(node) == 0) continue;
-      const auto i = static_cast<std::size_t>(node);
-      if (parent_[i] < 0) {
-        parent_[i] = node;
-        used_.push_back(node);
-        within = false;
-      }
-      within = within && (zone < 0 || root(node) == zone);
-      zone = zone < 0 ? root(node) : join(zone, node);
-    }
-    if (zone < 0) {
-      possible = false;
-      continue;
-    }
-    // A rigid zone keeps its own elements apart; it may still meet nodes on given paths that it has not seen.
-    const bool met_given = [&] {
-      for (std::size_t k = 0; k < row.size(); ++k)
-        if (nodes.inverse_mass(row.node(k)) == 0) return true;
-      return false;
-    }();
-    if (within && rigid_[static_cast<std::size_t>(zone)] == 1 && !met_given) possible = false;
-    grown_[static_cast<std::size_t>(zone)] = 1;
-    rows_.push_back(row);
+    rows_.emplace_back(nodes, c.vertices, c.weights, c.normal);
+    possible = possible && can_resolve(nodes, rows_.back());
   }
   if (!possible) return false;
+  for (std::size_t i = before; i < rows_.size(); ++i) {
+    std::int32_t zone = -1;
+    for (std::size_t k = 0; k < rows_[i].size(); ++k) {
+      const std::int32_t node = rows_[i].node(k);
+      if (nodes.inverse_mass(node) == 0) continue;
+      if (parent_[static_cast<std::size_t>(node)] < 0) {
+        parent_[static_cast<std::size_t>(node)] = node;
+        used_.push_back(node);
+      }
+      zone = zone < 0 ? root(node) : join(zone, node);
+    }
+    grown_[static_cast<std::size_t>(zone)] = 1;
+  }
 
   group_rows(nodes);
   std::vector<std::int32_t> failed(groups_.size(), 0);
@@ -103,10 +82,14 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       if (grown_[r] == 0) continue;
       members(nodes, group, moved[g], given);
       if (rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
-        iterations[g] = solve_inelastic(paths, group, moved[g]);
-        if (iterations[g] >= 0) continue;
+        const std::span<mesh::Point> u = paths.displacements();
+        for (const std::int32_t n : moved[g]) u[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
+        const std::span members = std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
+        const ProjectionInfo info = project_onto_constraints({nodes, rows_, members, moved[g]}, change_, u);
+        iterations[g] = info.iterations;
+        if (info.met) continue;
+        failed[g] = 1;
       }
-      if (iterations[g] < 0) failed[g] = 1;
       rigid_[r] = 1;
       if (options.rigid && move_rigidly(paths, moved[g], given)) continue;
       failed[g] |= 2;
@@ -117,12 +100,30 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
   bool resolved = true;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     grown_[static_cast<std::size_t>(groups_[g].root)] = 0;
-    counts_.iterations += std::abs(iterations[g]);
+    counts_.iterations += iterations[g];
     counts_.failed_solves += failed[g] & 1;
     resolved = resolved && (failed[g] & 2) == 0;
     paths.move(moved[g]);
   }
   return resolved;
+}
+
+bool ImpactZones::can_resolve(const ContactNodes& nodes, const ContactRow& row) {
+  // A rigid zone keeps its own elements apart already; it may still meet nodes on given paths that it has not seen.
+  std::int32_t zone = -1;
+  bool within = true, given = false;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const std::int32_t node = row.node(k);
+    if (nodes.inverse_mass(node) == 0) {
+      given = true;
+    } else if (parent_[static_cast<std::size_t>(node)] < 0) {
+      within = false;
+    } else {
+      within = within && (zone < 0 || root(node) == zone);
+      zone = root(node);
+    }
+  }
+  return !within || (zone >= 0 && (given || rigid_[static_cast<std::size_t>(zone)] == 0));
 }
 
 void ImpactZones::group_rows(const ContactNodes& nodes) {
@@ -161,74 +162,6 @@ void ImpactZones::members(const ContactNodes& nodes, const Group& group, std::ve
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
-}
-
-Index ImpactZones::solve_inelastic(ContactPaths& paths, const Group& group, std::span<const std::int32_t> free) {
-  const ContactNodes& nodes = paths.nodes();
-  const std::span<mesh::Point> u = paths.displacements();
-  const auto m = static_cast<std::size_t>(group.end - group.begin);
-  const auto row = [&](std::size_t i) -> const ContactRow& {
-    return rows_[static_cast<std::size_t>(order_[static_cast<std::size_t>(group.begin) + i])];
-  };
-  double scale = 0;
-  for (const std::int32_t n : free) {
-    const auto i = static_cast<std::size_t>(n);
-    u[i] = reference_[i];
-    scale = std::max(scale, u[i].cwiseAbs().maxCoeff());
-  }
-  std::vector<double> x(m, 0.0), r(m), z(m), p(m), q(m), inverse(m);
-  double worst = 0;
-  for (std::size_t i = 0; i < m; ++i) {
-    const double diagonal = row(i).inverse_mass(nodes);
-    inverse[i] = diagonal > 0 ? 1 / diagonal : 0;
-    r[i] = -row(i).relative_normal(u);
-    scale = std::max(scale, std::abs(r[i]));
-    worst = std::max(worst, std::abs(r[i]));
-  }
-  // q = C M^-1 C^T p; `change_` is zero before and after.
-  const auto spread = [&](const std::vector<double>& lambda) {
-    for (std::size_t i = 0; i < m; ++i) row(i).apply(nodes, lambda[i] * row(i).normal(), change_);
-  };
-  const auto clear = [&] {
-    for (const std::int32_t n : free) change_[static_cast<std::size_t>(n)].setZero();
-  };
-  double rz = 0;
-  for (std::size_t i = 0; i < m; ++i) {
-    z[i] = inverse[i] * r[i];
-    p[i] = z[i];
-    rz += r[i] * z[i];
-  }
-  const Index limit = std::min<Index>(100 + 20 * static_cast<Index>(m), most_iterations);
-  Index n = 0;
-  for (; n < limit && worst > solve_tolerance * scale && rz > 0; ++n) {
-    spread(p);
-    double pq = 0;
-    for (std::size_t i = 0; i < m; ++i) {
-      q[i] = row(i).relative_normal(change_);
-      pq += p[i] * q[i];
-    }
-    clear();
-    if (!(pq > 0)) break;
-    const double alpha = rz / pq;
-    double next = 0;
-    worst = 0;
-    for (std::size_t i = 0; i < m; ++i) {
-      x[i] += alpha * p[i];
-      r[i] -= alpha * q[i];
-      z[i] = inverse[i] * r[i];
-      next += r[i] * z[i];
-      worst = std::max(worst, std::abs(r[i]));
-    }
-    const double beta = next / rz;
-    rz = next;
-    for (std::size_t i = 0; i < m; ++i) p[i] = z[i] + beta * p[i];
-  }
-  spread(x);
-  for (const std::int32_t k : free) u[static_cast<std::size_t>(k)] += change_[static_cast<std::size_t>(k)];
-  clear();
-  worst = 0;
-  for (std::size_t i = 0; i < m; ++i) worst = std::max(worst, std::abs(row(i).relative_normal(u)));
-  return worst <= met * scale ? n : -n - 1;
 }
 
 bool ImpactZones::move_rigidly(ContactPaths& paths, std::span<const std::int32_t> free, std::span<const std::int32_t> given) const {

@@ -54,11 +54,11 @@ class ImpactZones {
 
   std::int32_t root(std::int32_t node);
   std::int32_t join(std::int32_t a, std::int32_t b);
+  /// Whether a contact is new to the zones that it is in.
+  bool can_resolve(const ContactNodes& nodes, const ContactRow& row);
   void group_rows(const ContactNodes& nodes);
   /// The free nodes of the rows of a group, ascending, and those on given paths.
   void members(const ContactNodes& nodes, const Group& group, std::vector<std::int32_t>& free, std::vector<std::int32_t>& given) const;
-  /// Returns the iterations, negative if the constraints are not met.
-  Index solve_inelastic(ContactPaths& paths, const Group& group, std::span<const std::int32_t> free);
   bool move_rigidly(ContactPaths& paths, std::span<const std::int32_t> free, std::span<const std::int32_t> given) const;
 
   std::vector<mesh::Point> reference_;

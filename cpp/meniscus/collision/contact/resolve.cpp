@@ -12,6 +12,12 @@ constexpr double part_of_free_time = 0.8;
 constexpr double least_fraction = 1e-9;
 constexpr std::size_t most_listed = 1000;
 
+double earliest_of(std::span<const PathContact> contacts) {
+  double earliest = 1;
+  for (const PathContact& c : contacts) earliest = std::min(earliest, c.time);
+  return earliest;
+}
+
 void list_pairs(std::span<const PathContact> contacts, ResolveReport& report) {
   for (const PathContact& c : contacts) {
     auto& pairs = c.kind == PairKind::vertex_face ? report.vertex_face : report.edge_edge;
@@ -27,6 +33,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   ResolveReport report;
   std::span<const PathContact> contacts = paths_.detect(aside);
   report.contacts = static_cast<Index>(contacts.size());
+  const double first_contact = earliest_of(contacts);
   report.passes = 1;
   const auto detect = [&] {
     check_interrupt();
@@ -55,6 +62,11 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
     }
     if (!contacts.empty()) {
       if (options.cut) {
+        // Responses that failed may have made everything faster: the paths as given may be free for longer.
+        if (first_contact > earliest_of(contacts)) {
+          paths_.set(start, end);
+          detect();
+        }
         cut(contacts, aside, report);
       } else {
         report.end = ResolveEnd::pinched;
@@ -67,9 +79,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
 
 void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report) {
   const std::vector<PathContact> last(contacts.begin(), contacts.end());
-  double earliest = 1;
-  for (const PathContact& c : last) earliest = std::min(earliest, c.time);
-  double fraction = part_of_free_time * earliest;
+  double fraction = part_of_free_time * earliest_of(last);
   while (fraction >= least_fraction) {
     paths_.cut(fraction / report.fraction);
     report.fraction = fraction;

@@ -1,0 +1,1 @@
+"""Response to contact: nodes behind vertices, repulsion."""

@@ -12,6 +12,7 @@ from meniscus import _checks
 from meniscus._meniscus import collision as _collision
 from meniscus._options import CoreOption
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs
+from meniscus.collision.contact.nodes import ContactNodes
 from meniscus.mesh.arrays import index_rows
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.triangle_mesh import triangle_mesh
@@ -60,44 +61,6 @@ class ResolveInfo:
     def certified(self) -> bool:
         """Whether by the exact test no pair touches anywhere on the path to the positions at the end, those set aside excepted."""
         return self.end != "pinched"
-
-
-class ContactNodes:
-    """Nodes behind the vertices of surfaces in contact: how the vertices yield to impulses.
-
-    Args:
-        inverse_masses: (n,) float64, 1/kg; 0 for nodes on given paths.
-        nodes: (v, k) int32, k <= 4: the nodes of which each vertex is a weighted sum; None: every vertex is a node.
-        weights: (v, k) float64, of sum 1 for each vertex; entries of weight 0 do not count.
-
-    Raises:
-        TypeError, ValueError: wrong shapes, masses that are negative or not finite, unknown nodes, weights whose sum is not 1.
-    """
-
-    def __init__(self, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None) -> None:
-        w = _checks.numbers("inverse_masses", inverse_masses)
-        if w.ndim != 1:
-            raise ValueError(f"inverse_masses must have shape (nodes,), not {w.shape}")
-        if (nodes is None) != (weights is None):
-            raise TypeError("nodes and weights come together")
-        if nodes is None or weights is None:
-            self._core: Any = _collision.ContactNodes(w, None, None)
-            return
-        node = np.ascontiguousarray(nodes, np.int32)
-        self._core = _collision.ContactNodes(w, node, np.ascontiguousarray(_checks.numbers("weights", weights)))
-
-    def __len__(self) -> int:
-        """Return the number of nodes."""
-        return int(self._core.nodes)
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices."""
-        return int(self._core.vertices)
-
-    def at_vertices(self, of_nodes: Floats) -> Floats:
-        """Return positions, or any other vectors of nodes (n, 3), at the vertices (v, 3)."""
-        return self._core.at_vertices(_checks.incoming("of_nodes", of_nodes, _FLOAT64, (len(self), 3)))  # type: ignore[no-any-return]
 
 
 class ContactResolver:
@@ -155,7 +118,7 @@ class ContactResolver:
 
         Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
         """
-        shape = (len(self._nodes), 3)
+        shape = (self._nodes.nodes, 3)
         x = _checks.incoming("start", start, _FLOAT64, shape)
         y = _checks.incoming("end", end, _FLOAT64, shape)
         out = np.empty(shape)

@@ -1,0 +1,161 @@
+#include "meniscus/collision/contact/repulsion.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace meniscus::collision {
+namespace {
+
+constexpr Index chunk = 4096;
+
+void require_not_negative(std::span<const double> values, const char* name) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    require(std::isfinite(values[i]) && values[i] >= 0, name, " must be finite and not negative, but that of vertex ", i, " is ",
+            values[i]);
+}
+
+void require_valid(const RepulsionOptions& o) {
+  const auto not_negative = [](double x, const char* name) {
+    require(std::isfinite(x) && x >= 0, name, " must be finite and not negative, not ", x);
+  };
+  not_negative(o.stiffness, "stiffness");
+  not_negative(o.common_mass, "common_mass");
+  not_negative(o.margin, "margin");
+  require(o.part > 0 && o.part <= 1, "part must be in (0, 1], not ", o.part);
+  require(std::isfinite(o.generous) && o.generous >= 1, "generous must be at least 1, not ", o.generous);
+  require(std::isfinite(o.flip) && o.flip <= 1, "flip must be at most 1, not ", o.flip);
+  require(o.reach >= 0, "reach must not be negative, not ", o.reach);
+  require(o.clamp > 0 && o.clamp <= 1, "clamp must be in (0, 1], not ", o.clamp);
+}
+
+/// The number of the connected surface of each vertex: that of its lowest vertex.
+std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vertices) {
+  std::vector<std::int32_t> parent(vertices);
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](std::int32_t v) {
+    while (parent[static_cast<std::size_t>(v)] != v) {
+      std::int32_t& up = parent[static_cast<std::size_t>(v)];
+      up = parent[static_cast<std::size_t>(up)];
+      v = up;
+    }
+    return v;
+  };
+  const auto join = [&](std::int32_t a, std::int32_t b) {
+    const std::int32_t at_a = root(a);
+    const std::int32_t at_b = root(b);
+    parent[static_cast<std::size_t>(std::max(at_a, at_b))] = std::min(at_a, at_b);
+  };
+  for (const auto& e : mesh.edges()) join(e[0], e[1]);
+  for (const mesh::Triangle& t : mesh.triangles()) {
+    join(t[0], t[1]);
+    join(t[1], t[2]);
+  }
+  for (std::size_t v = 0; v < vertices; ++v) parent[v] = root(static_cast<std::int32_t>(v));
+  return parent;
+}
+
+}  // namespace
+
+Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> rest, std::span<const double> thickness,
+                     std::span<const double> friction, const RepulsionOptions& options)
+    : options_(options) {
+  require(thickness.size() == rest.size() && friction.size() == rest.size(),
+          "there must be a thickness and a friction for each of ", rest.size(), " vertices, not ", thickness.size(), " and ",
+          friction.size());
+  require_valid(options);
+  mesh::require_finite(rest, "rest");
+  require_not_negative(thickness, "thickness");
+  require_not_negative(friction, "friction");
+  for (const auto& e : mesh.edges())
+    for (const std::int32_t v : e)
+      require(static_cast<std::size_t>(v) < rest.size(), "the mesh has vertex ", v, ", but rest has ", rest.size(), " positions");
+  for (const mesh::Triangle& t : mesh.triangles())
+    for (const std::int32_t v : t)
+      require(static_cast<std::size_t>(v) < rest.size(), "the mesh has vertex ", v, ", but rest has ", rest.size(), " positions");
+  surface_.rest.assign(rest.begin(), rest.end());
+  surface_.friction.assign(friction.begin(), friction.end());
+  surface_.component = components(mesh, rest.size());
+  std::vector<double> shortest(rest.size(), std::numeric_limits<double>::infinity());
+  for (const auto& e : mesh.edges()) {
+    const double length = (rest[static_cast<std::size_t>(e[0])] - rest[static_cast<std::size_t>(e[1])]).norm();
+    for (const std::int32_t v : e)
+      shortest[static_cast<std::size_t>(v)] = std::min(shortest[static_cast<std::size_t>(v)], length);
+  }
+  surface_.thickness.resize(rest.size());
+  for (std::size_t v = 0; v < rest.size(); ++v) {
+    const double most = options.clamp * shortest[v];
+    if (thickness[v] > most) ++clamped_;
+    surface_.thickness[v] = std::min(thickness[v], most);
+  }
+}
+
+void Repulsion::forget() {
+  for (RepulsionPairs& p : pairs_) p.clear();
+  vertices_.clear();
+}
+
+void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
+  forget();
+  const std::size_t n = surface_.thickness.size();
+  require(positions.size() == n && static_cast<std::size_t>(nodes.vertices()) == n, "the surface has ", n, " vertices, not ",
+          positions.size(), ", and the nodes not ", nodes.vertices());
+  yielding_nodes_.resize(static_cast<std::size_t>(nodes.nodes()));
+  for (std::size_t i = 0; i < yielding_nodes_.size(); ++i) yielding_nodes_[i] = nodes.inverse_masses()[i] > 0 ? 1 : 0;
+  yielding_.resize(n);
+  growth_.resize(n);
+  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
+      yielding_[v] = nodes.yields(static_cast<std::int32_t>(v)) ? 1 : 0;
+      growth_[v] = 0.5 * (options_.generous * surface_.thickness[v] + options_.margin);
+    }
+  });
+  const bool all = std::ranges::find(yielding_, 0) == yielding_.end();
+  mesh.for_each_near(
+      positions, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
+      [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
+      [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions); });
+  const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
+  finder_.collect(nodes, seconds, pairs_);
+  number_vertices(n);
+}
+
+void Repulsion::number_vertices(std::size_t vertices) {
+  place_.assign(vertices, 0);
+  for (const RepulsionPairs& p : pairs_)
+    for (const Stencil& s : p.places)
+      for (const std::int32_t v : s) place_[static_cast<std::size_t>(v)] = 1;
+  for (std::size_t v = 0; v < vertices; ++v)
+    if (place_[v] != 0) {
+      place_[v] = static_cast<std::int32_t>(vertices_.size());
+      vertices_.push_back(static_cast<std::int32_t>(v));
+    }
+  for (RepulsionPairs& p : pairs_)
+    parallel_for(0, p.size(), chunk, [&](Index b, Index e) {
+      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+        for (std::int32_t& v : p.places[i]) v = place_[static_cast<std::size_t>(v)];
+    });
+}
+
+void Repulsion::require_matching(const ContactNodes& nodes, std::span<const mesh::Point> positions) const {
+  const std::size_t n = surface_.thickness.size();
+  require(positions.size() == n && static_cast<std::size_t>(nodes.vertices()) == n, "the surface has ", n, " vertices, not ",
+          positions.size(), ", and the nodes not ", nodes.vertices());
+  if (size() == 0) return;
+  require(static_cast<std::size_t>(nodes.nodes()) == yielding_nodes_.size(), "the pairs were found with ", yielding_nodes_.size(),
+          " nodes, not ", nodes.nodes());
+  for (std::size_t i = 0; i < yielding_nodes_.size(); ++i)
+    require(yielding_nodes_[i] != 0 || nodes.inverse_masses()[i] == 0, "node ", i,
+            " yields, but did not when the pairs were found");
+}
+
+Index Repulsion::nbytes() const {
+  const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
+  return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
+         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(packed_) + bytes(moved_);
+}
+
+}  // namespace meniscus::collision

@@ -1,0 +1,161 @@
+/// Repulsion of surfaces: impulses between elements that are closer than their thickness, in every time step, with a memory of
+/// the side on which they were.
+///
+/// All surfaces are one `CollisionMesh`; `ContactNodes` says how its vertices yield. `find` takes positions without collisions
+/// and stores the pairs within a generous thickness, with their orientation. Until the next `find`, `push` and `rub` act on the
+/// velocities of the nodes in every step: elements that pass each other are pulled back to the side they came from. Both work on
+/// pair after pair with the newest velocities: all vertex-face pairs, colour by colour, within a colour by ascending vertex and
+/// face; then all edge-edge pairs likewise. Pairs of one colour have no yielding node in common, so the pairs of a colour are
+/// done in parallel with the bits of that serial order.
+///
+/// A pair is an element at distance d from another along the normal n, and h is its thickness. With weights a of its vertices,
+/// relative normal velocity v = n . sum a_i v_i and inverse mass w, the impulses along n are
+///   inelastic: -v / w where v < 0;
+///   elastic:   min(2 dt k (h - d) / sum a_i^2, (c (h - d) / dt - v) / w) where v < c (h - d) / dt, with k the stiffness and c =
+///   0.1; friction:  against the tangential velocity u, min(mu J, |u| / w) with the inelastic impulse J.
+///
+/// Thickness of an element is the least of its vertices'; that of a pair is the mean of its elements'. Friction of an element is
+/// the mean of its vertices', that of a pair the geometric mean of its elements'.
+///
+/// Sources: Selle 2008, section 6.4, equations 6.1 and 6.2; Bridson, Fedkiw and Anderson, "Robust treatment of collisions,
+/// contact and friction for cloth animation", 2002, section 7.2 and 7.4; Brochu 2012, section 3.2.7.
+#pragma once
+
+#include "meniscus/collision/collision_mesh.hpp"
+#include "meniscus/collision/contact/contact_nodes.hpp"
+#include "meniscus/collision/contact/repulsion_pairs.hpp"
+
+namespace meniscus::collision {
+
+/// Position, velocity and inverse mass of a vertex in one line of memory.
+struct alignas(64) PackedVertex {
+  double position[3];
+  double velocity[3];
+  double inverse_mass;
+  double unused;
+};
+
+/// Rules of the elastic impulse.
+enum class ElasticRule : std::int8_t {
+  /// As above: at most a part c of the overlap goes in a step, for any masses.
+  corrected,
+  /// As printed: with one common mass m for all nodes, and twice the second term, which is then m (c (h - d) / dt - v)
+  /// distributed like
+  /// the spring's. So up to 2 c of the overlap goes, and momentum is conserved only if the masses are equal.
+  literal,
+  /// The whole overlap goes in a step, without a spring (Brochu).
+  full_gap,
+};
+
+/// Signs that two edges have passed each other.
+enum class EdgeHistory : std::int8_t {
+  /// The shortest vector between them has turned, and the volume of their tetrahedron has changed sign. A pair of edges that
+  /// rotates
+  /// as one body is on its old side.
+  sided,
+  /// The vector has turned, as printed.
+  direction,
+};
+
+struct RepulsionOptions {
+  /// Stiffness k of the spring between two elements, N/m.
+  double stiffness = 30;
+  /// The part c of the overlap that goes in a step.
+  double part = 0.1;
+  ElasticRule elastic = ElasticRule::corrected;
+  /// Of the literal rule, kg. 0 for the mean of all nodes that can move.
+  double common_mass = 0;
+  /// `find` looks for pairs within this multiple of the thickness, and `margin` (m) more.
+  double generous = 1.1;
+  double margin = 0;
+  /// False: the current positions tell the side, so that elements that have passed each other are pushed on.
+  bool history = true;
+  EdgeHistory edge_history = EdgeHistory::sided;
+  /// Edges have turned where the scalar product of their direction in `find` and the current one is below this: -1.5 for never, 0
+  /// for soon.
+  double flip = -0.5;
+  /// Pairs that are inverted deeper than this multiple of the thickness are left alone: at a tenth of the overlap in a step they
+  /// would not come back within 16 steps.
+  double reach = 4;
+  /// The thickness of a vertex is at most this multiple of the shortest of its edges at rest; that of a pair of elements of one
+  /// connected surface, this multiple of their distance at rest, so that a surface at rest does not repel itself.
+  double clamp = 0.9;
+};
+
+/// Counts of a call.
+struct RepulsionReport {
+  /// Pairs of the last `find`.
+  Index pairs = 0;
+  /// Of these, within their thickness now, or inverted.
+  Index active = 0;
+  /// Of these, on the wrong side.
+  Index inverted = 0;
+  /// Pairs that took an impulse.
+  Index impulses = 0;
+  /// Greatest h - d of the active pairs, m; 0 without any.
+  double largest_overlap = 0;
+};
+
+class Repulsion {
+ public:
+  /// A surface with positions at rest (m), thickness (m) and coefficient of friction of each vertex. Throws InvalidArgument for
+  /// arrays of different lengths, and for values and options that are negative or not finite (`reach` may be infinite).
+  Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> rest, std::span<const double> thickness,
+            std::span<const double> friction, const RepulsionOptions& options);
+
+  const RepulsionOptions& options() const { return options_; }
+
+  /// Thickness of the vertices after the clamp, m.
+  std::span<const double> thickness() const { return surface_.thickness; }
+  /// Vertices whose thickness was too great for their edges.
+  Index clamped() const { return clamped_; }
+
+  /// Stores the pairs of elements of the mesh that are near each other at positions without collisions, m; pairs of which no
+  /// vertex yields are left out. If it throws, there are no pairs.
+  void find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions);
+
+  /// Forgets the pairs.
+  void forget();
+
+  /// Pairs of a kind, in the order in which they are worked on.
+  const RepulsionPairs& pairs(PairKind kind) const { return pairs_[kind == PairKind::vertex_face ? 0 : 1]; }
+  Index size() const { return pairs_[0].size() + pairs_[1].size(); }
+  /// Vertices of pairs, ascending.
+  std::span<const std::int32_t> vertices() const { return vertices_; }
+
+  /// Applies inelastic and elastic impulses to the velocities of the nodes (m/s), for vertices at `positions` (m) and a step dt
+  /// (s). The nodes must be those of `find`; masses may have changed, but no node may yield that did not. If it throws, the
+  /// velocities are unchanged.
+  RepulsionReport push(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities,
+                       double dt);
+
+  /// Applies inelastic impulses and friction, as `push` does.
+  RepulsionReport rub(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities);
+
+  Index nbytes() const;
+
+ private:
+  RepulsionReport sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities,
+                        double dt, bool friction);
+  void require_matching(const ContactNodes& nodes, std::span<const mesh::Point> positions) const;
+  /// Lists the vertices of all pairs, and turns those of pairs into places in the list.
+  void number_vertices(std::size_t vertices);
+  void pack(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities);
+
+  RepulsionOptions options_;
+  RepulsionSurface surface_;
+  Index clamped_ = 0;
+  std::array<RepulsionPairs, 2> pairs_;
+  std::vector<std::int32_t> vertices_;
+  std::vector<std::int32_t> place_;
+  /// Flags of nodes and of vertices that yielded in `find`.
+  std::vector<std::uint8_t> yielding_nodes_;
+  std::vector<std::uint8_t> yielding_;
+  std::vector<double> growth_;
+  PairFinder finder_;
+  std::vector<PackedVertex> packed_;
+  /// Velocities of nodes during a sweep over vertices that are not nodes.
+  std::vector<mesh::Point> moved_;
+};
+
+}  // namespace meniscus::collision

@@ -1,0 +1,201 @@
+#include "meniscus/collision/contact/repulsion_pairs.hpp"
+
+#include "meniscus/collision/contact/repulsion.hpp"
+#include "meniscus/collision/proximity/proximity.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/radix_sort.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace meniscus::collision {
+namespace {
+
+constexpr Index chunk = 4096;
+
+using Points = std::array<mesh::Point, 4>;
+
+Points points_of(const Stencil& s, std::span<const mesh::Point> x) {
+  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[static_cast<std::size_t>(s[k])]; };
+  return {at(0), at(1), at(2), at(3)};
+}
+
+/// The value of each element from those of its vertices.
+template <class Of>
+std::pair<double, double> of_elements(PairKind kind, const Stencil& s, const std::vector<double>& value, Of&& of) {
+  const auto v = [&](std::size_t k) { return value[static_cast<std::size_t>(s[k])]; };
+  if (kind == PairKind::vertex_face) return {v(0), of(of(v(1), v(2)), v(3))};
+  return {of(v(0), v(1)), of(v(2), v(3))};
+}
+
+double thickness_of(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
+  const auto [a, b] = of_elements(kind, s, surface.thickness, [](double x, double y) { return std::min(x, y); });
+  return 0.5 * (a + b);
+}
+
+double friction_of(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
+  auto [a, b] = of_elements(kind, s, surface.friction, [](double x, double y) { return x + y; });
+  if (kind == PairKind::edge_edge) a *= 0.5;
+  b *= kind == PairKind::edge_edge ? 0.5 : 1.0 / 3;
+  return std::sqrt(a * b);
+}
+
+/// Whether boxes around the elements are at most `distance` apart.
+bool boxes_within(PairKind kind, const Points& x, double distance) {
+  const bool face = kind == PairKind::vertex_face;
+  for (Index d = 0; d < 3; ++d) {
+    const double a0 = x[0][d];
+    const double a1 = face ? a0 : x[1][d];
+    const double b1 = face ? x[1][d] : x[2][d];
+    const double low = std::min({b1, x[2][d], x[3][d]});
+    const double high = std::max({b1, x[2][d], x[3][d]});
+    if (low - std::max(a0, a1) > distance || std::min(a0, a1) - high > distance) return false;
+  }
+  return true;
+}
+
+/// Exchanges two vertices where the volume of the four says that the normal points away.
+void orient(PairKind kind, const Points& x, Stencil& s) {
+  if (kind == PairKind::vertex_face) {
+    if ((x[2] - x[1]).cross(x[3] - x[1]).dot(x[0] - x[1]) < 0) std::swap(s[2], s[3]);
+  } else {
+    if ((x[1] - x[0]).cross(x[3] - x[2]).dot(x[0] - x[2]) < 0) std::swap(s[2], s[3]);
+  }
+}
+
+template <class T>
+Index bytes(const std::vector<T>& v) {
+  return static_cast<Index>(v.capacity() * sizeof(T));
+}
+
+}  // namespace
+
+Index RepulsionPairs::nbytes() const {
+  return bytes(elements) + bytes(places) + bytes(thickness) + bytes(friction) + bytes(direction) + bytes(colours);
+}
+
+void RepulsionPairs::clear() {
+  resize(0, false);
+  colours.assign(1, 0);
+}
+
+void RepulsionPairs::resize(Index n, bool with_direction) {
+  const auto size = static_cast<std::size_t>(n);
+  elements.resize(size);
+  places.resize(size);
+  thickness.resize(size);
+  friction.resize(size);
+  direction.resize(with_direction ? size : 0);
+}
+
+Index RepulsionSurface::nbytes() const { return bytes(rest) + bytes(thickness) + bytes(friction) + bytes(component); }
+
+void PairFinder::begin(PairKind kind, Index chunks) {
+  OfKind& own = kinds_[kind == PairKind::vertex_face ? 0 : 1];
+  own.chunks = chunks;
+  if (own.found.size() < static_cast<std::size_t>(chunks)) own.found.resize(static_cast<std::size_t>(chunks));
+  for (auto& f : own.found) f.clear();
+}
+
+void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
+                     std::span<const mesh::Point> positions) {
+  auto& found = kinds_[kind == PairKind::vertex_face ? 0 : 1].found[static_cast<std::size_t>(block.chunk)];
+  for (std::size_t i = 0; i < block.pairs.size(); ++i) {
+    Stencil s = block.stencils[i];
+    double h = thickness_of(kind, s, surface);
+    const Points x = points_of(s, positions);
+    const double within = options.generous * h + options.margin;
+    if (!boxes_within(kind, x, within)) continue;
+    const ElementProximity now = proximity(kind, x);
+    if (!(now.distance <= within)) continue;
+    const auto component = [&](std::size_t k) { return surface.component[static_cast<std::size_t>(s[k])]; };
+    if (component(0) == component(2)) {
+      const Points rest = points_of(s, surface.rest);
+      if (boxes_within(kind, rest, h / options.clamp)) h = std::min(h, options.clamp * proximity(kind, rest).distance);
+      if (!(now.distance <= options.generous * h + options.margin) || h == 0) continue;
+    }
+    orient(kind, x, s);
+    const mesh::Point& n = now.normal;
+    found.push_back({block.pairs[i],
+                     s,
+                     {static_cast<float>(n[0]), static_cast<float>(n[1]), static_cast<float>(n[2])},
+                     h,
+                     friction_of(kind, s, surface)});
+  }
+}
+
+const PairFinder::Found& PairFinder::OfKind::at(Index i) const {
+  const auto c = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), i) - first.begin()) - 1;
+  return found[c][static_cast<std::size_t>(i - first[c])];
+}
+
+void PairFinder::sort(OfKind& own, Index seconds) {
+  own.first.assign(static_cast<std::size_t>(own.chunks) + 1, 0);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c)
+    own.first[c + 1] = own.first[c] + static_cast<Index>(own.found[c].size());
+  const Index n = own.first.back();
+  auto keys = workspace_.take<std::uint64_t>(n);
+  own.order = workspace_.take<Index>(n);
+  std::uint64_t end = 0;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c) {
+    std::uint64_t* key = keys.data() + own.first[c];
+    for (const Found& f : own.found[c]) {
+      *key = static_cast<std::uint64_t>(f.elements[0]) * static_cast<std::uint64_t>(seconds) +
+             static_cast<std::uint64_t>(f.elements[1]);
+      end = std::max(end, *key++ + 1);
+    }
+  }
+  radix_sort(keys.data(), own.order.data(), n, end, workspace_);
+  own.sorted.resize(static_cast<std::size_t>(n));
+  parallel_for(0, n, chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) own.sorted[static_cast<std::size_t>(i)] = own.at(own.order.data()[i]).vertices;
+  });
+}
+
+void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
+  const Index n = own.first.back();
+  out.resize(n, with_direction);
+  const std::span<const Index> counts = own.colouring.counts();
+  out.colours.assign(counts.size() + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), out.colours.begin() + 1);
+  own.slot.assign(static_cast<std::size_t>(n), 0);
+  std::vector<Index>& next = own.first_of_colour;
+  next.assign(out.colours.begin(), out.colours.end());
+  for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[static_cast<std::size_t>(own.colouring.colours()[i])]++;
+  parallel_for(0, n, chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const Found& f = own.at(own.order.data()[i]);
+      const auto to = static_cast<std::size_t>(own.slot[static_cast<std::size_t>(i)]);
+      out.elements[to] = f.elements;
+      out.places[to] = f.vertices;
+      out.thickness[to] = f.thickness;
+      out.friction[to] = f.friction;
+      if (with_direction) out.direction[to] = f.direction;
+    }
+  });
+}
+
+void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> seconds, std::array<RepulsionPairs, 2>& out) {
+  for (std::size_t k = 0; k < 2; ++k) sort(kinds_[k], seconds[k]);
+  // One pair after the other, but both kinds at once.
+  parallel_for(0, 2, 1, [&](Index k, Index) {
+    OfKind& own = kinds_[static_cast<std::size_t>(k)];
+    own.colouring.colour(own.sorted, nodes);
+  });
+  for (std::size_t k = 0; k < 2; ++k) {
+    store(kinds_[k], k == 1, out[k]);
+    kinds_[k].order = {};
+  }
+}
+
+Index PairFinder::nbytes() const {
+  Index sum = workspace_.bytes();
+  for (const OfKind& own : kinds_) {
+    sum += bytes(own.found) + bytes(own.first) + bytes(own.sorted) + bytes(own.slot) + bytes(own.first_of_colour) +
+           own.colouring.nbytes();
+    for (const auto& f : own.found) sum += bytes(f);
+  }
+  return sum;
+}
+
+}  // namespace meniscus::collision
