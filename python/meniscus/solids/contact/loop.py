@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus import collision
-from meniscus.collision import CollisionPairs
-from meniscus.collision.contact.resolution import ContactResolver
+from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.reports import ContactError, ContactInfo
@@ -34,7 +32,7 @@ class ContactLoop(WorldSetup):
         self._surfaces, self._solids, self._meshes = [], [], []
         self._joined: ContactSurface | None = None
         self._resolver: ContactResolver | None = None
-        self._repulsion: Any = None
+        self._repulsion: Repulsion | None = None
         self._found = False
         self.bodies = self.declare("bodies", [])
         self._time = self.declare("_time", 0.0)
@@ -54,11 +52,12 @@ class ContactLoop(WorldSetup):
         """
         surface = self.surface
         self._found = True
-        if self._repulsion is None:
-            self._repulsion = _repulsion_of(surface)
-        if self._repulsion is None or not surface.can_touch:
+        if not surface.can_touch:
             return 0
-        return int(self._repulsion.find(surface.at_vertices(self.x_free)))
+        if self._repulsion is None:
+            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
+        return self._repulsion.find(surface.at_vertices(self.x_free))
 
     @exclusively
     def finish_loop(self) -> ContactInfo:
@@ -167,23 +166,19 @@ class ContactLoop(WorldSetup):
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.push(self.surface.at_vertices(positions), velocities, dt)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.push(self.surface.at_vertices(positions), velocities, dt), info)
 
     def _rub(self, positions: Floats, velocities: Floats, info: ContactInfo) -> bool:
         """Apply inelastic repulsion and friction to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.rub(self.surface.at_vertices(positions), velocities)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.rub(self.surface.at_vertices(positions), velocities), info)
 
-    def _count(self, report: Any, info: ContactInfo) -> bool:
+    def _count(self, report: RepulsionReport, info: ContactInfo) -> bool:
         info.pairs, info.active, info.inverted = report.pairs, report.active, report.inverted
         info.repulsions += report.impulses
-        info.clamped = self._repulsion.clamped
-        return bool(report.impulses)
+        info.clamped = 0 if self._repulsion is None else self._repulsion.clamped
+        return report.impulses > 0
 
     # --- intersections and pairs set aside -----------------------------------------------------------------------------------
 
@@ -223,10 +218,7 @@ class ContactLoop(WorldSetup):
         self.aside_edge_edge = self.aside_edge_edge[keep]
 
     def _thickness(self) -> Floats | None:
-        if self._repulsion is not None:
-            clamped: Floats = self._repulsion.thickness
-            return clamped
-        return None
+        return None if self._repulsion is None else self._repulsion.thickness
 
     def _surface_replaced(self) -> None:
         self._resolver = self._repulsion = None
@@ -234,14 +226,6 @@ class ContactLoop(WorldSetup):
 
     def _state_replaced(self) -> None:
         self._found = False
-
-
-def _repulsion_of(surface: ContactSurface) -> Any:
-    """Return the repulsion between the elements of a surface."""
-    kind = getattr(collision, "Repulsion", None)
-    if kind is None or not len(surface):
-        return None
-    return kind(surface.mesh, surface.rest, surface.contact_nodes, thickness=surface.thickness, friction=surface.friction)
 
 
 def _pinched(pairs: CollisionPairs, surface: ContactSurface) -> str:
