@@ -23,6 +23,8 @@ from meniscus.solids.options import step_options
 
 Response = Literal["impulses"]
 """How surfaces answer to contact with each other."""
+Rest = Literal["held", "literal"]
+"""Friction between surfaces in the velocities that positions go with."""
 OnPinch = Literal["error", "release"]
 """What happens to contacts that nothing resolves."""
 
@@ -63,6 +65,9 @@ class World(ContactLoop):
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
             they are set aside, and taken back once they are apart.
+        rest: "held": friction between surfaces acts on the velocities that positions go with too, so that what friction holds stays where
+            it is; "literal": as printed, on those at the end of the step only: what rests on a slope creeps by half of what it would fall
+            along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
@@ -83,12 +88,14 @@ class World(ContactLoop):
         response: Response = "impulses",
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
+        rest: Rest = "held",
         cut: bool = True,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
         self._solid_response = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
@@ -232,9 +239,10 @@ class World(ContactLoop):
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
-        """Change these velocities by inelastic and elastic repulsion between surfaces."""
+        """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
-        if self._push(a.x0, a.v, dt, self.running_report.contact):
+        rubbed = self._rest == "held" and self._rub(a.x0, a.v, self.running_report.contact)
+        if self._push(a.x0, a.v, dt, self.running_report.contact) or rubbed:
             core.hold_mean_velocities(a.own(a.v))
 
     def advance_positions(self, dt: float) -> None:
