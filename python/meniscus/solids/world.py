@@ -50,8 +50,8 @@ class World(ContactLoop):
     8. `rub`: repulsion and friction between surfaces.
 
     After every `steps_per_loop` steps, `finish_loop` looks at the straight way from the positions at which the loop began, and changes it
-    until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. `find_pairs`
-    at the start of a loop stores which side of each other surfaces are on. `step` calls both.
+    until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. As a loop
+    begins, `find_pairs` stores which side of each other surfaces are on. `step` calls both.
 
     `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the bodies, the
     time, and the loop: the number of its steps, its length so far, positions and velocities at its start, pairs set aside. What the world
@@ -94,7 +94,7 @@ class World(ContactLoop):
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
-        self._solid_response = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
@@ -156,7 +156,7 @@ class World(ContactLoop):
                 self._core = None
                 self.running_report = WorldInfo()
         for body in self.bodies:
-            body._targets.clear()  # noqa: SLF001
+            body._targets.clear()
         self.report = info
         return info
 
@@ -184,7 +184,9 @@ class World(ContactLoop):
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
                 cuts = 0
             if cuts > _LONGEST:
-                raise RuntimeError(f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length")
+                raise RuntimeError(
+                    f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length"
+                )
         self.time = end
         return infos
 
@@ -206,11 +208,11 @@ class World(ContactLoop):
                 # Some forces, such as wind, ask for the state at the start of the step.
                 if hasattr(force, "prepare"):
                     force.prepare(body.positions, body.velocities, body.time)
-            motions.append(body._motion(dt))  # noqa: SLF001
+            motions.append(body._motion(dt))
         self._contacts = NO_CONTACTS
         self._solves = []
         self._friction = SolveFriction()
-        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)  # noqa: SLF001
+        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
         surface.move_obstacles(a.x0, self.time)
@@ -337,7 +339,7 @@ class World(ContactLoop):
         """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
         first = 0
         for body in self.bodies:
-            nodes, directions = body._core.sliding()  # noqa: SLF001
+            nodes, directions = body._core.sliding()
             if len(nodes):
                 rows = nodes + first
                 way = end[rows] - start[rows]

@@ -82,7 +82,8 @@ def test_many_solids_find_the_contacts_that_each_alone_does() -> None:
     centres = rng.random((40, 3))
     solids = [SolidObstacle(KinematicSolid(Sphere(tuple(c), 0.05)), 0.01, 0.3) for c in centres]
     solids.append(SolidObstacle(KinematicSolid(HalfSpace((0, 0, 0.05), (0, 0, 1))), 0.0, 0.3))
-    start = rng.random((3000, 3)) + [0, 0, 1]
+    start = rng.random((3000, 3))
+    start[:, 2] += 1
     end = start - [0, 0, 1] + 0.05 * rng.normal(size=start.shape)
     nodes = np.arange(3000, dtype=np.int32)
     found = meet_solids(solids, start, end.copy(), 0.1, 0.1, nodes, "projection")

@@ -69,7 +69,7 @@ class Around:
         self.centre = centre
 
     def __call__(self, time: float) -> np.ndarray:
-        return (self.centre + [0.0, 0.01 * np.sin(5 * time), 0.0])[None]
+        return (self.centre + np.array([0.0, 0.01 * np.sin(5 * time), 0.0]))[None]
 
 
 def test_stages_are_called_in_order_and_a_step_may_be_taken_stage_by_stage() -> None:
@@ -209,10 +209,17 @@ def pinched(**options: Any) -> World:
 
 def test_cloth_that_is_pinched_raises_an_error_that_names_the_pairs() -> None:
     world = pinched()
-    with pytest.raises(ContactError, match="nothing resolves") as caught:
+    before: list[np.ndarray] = []
+    time = -1.0
+
+    def until_pinched() -> None:
+        nonlocal before, time
         for _ in range(40):
             before, time = state(world), world.time
             world.step(0.005)
+
+    with pytest.raises(ContactError, match="nothing resolves") as caught:
+        until_pinched()
     assert len(caught.value.pairs.vertex_face) + len(caught.value.pairs.edge_edge) > 0
     assert same(state(world), before)
     assert world.time == time

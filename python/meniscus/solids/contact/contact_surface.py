@@ -184,8 +184,10 @@ class ContactSurface:
 
     def fits(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> bool:
         """Return whether masses and constraints of the bodies are still what the surface was made with."""
-        now = (inverse_masses(bodies, self.size), *guides(bodies))
-        return all(np.array_equal(a, b) for a, b in zip((self.inverse_masses, *self.guides), now, strict=True))
+        nodes, free = guides(bodies)
+        if not np.array_equal(nodes, self.guides[0]) or not np.array_equal(free, self.guides[1]):
+            return False
+        return np.array_equal(self.inverse_masses, inverse_masses(bodies, self.size))
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -243,7 +245,7 @@ def guides(bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> tuple
     for body, _ in bodies:
         held = body.constrained
         if len(held):
-            projections = body._core.projections  # noqa: SLF001
+            projections = body._core.projections
             slides = np.abs(projections).max(axis=(1, 2)) > 0
             nodes.append((held[slides] + first).astype(np.int32))
             free.append(projections[slides])
@@ -256,5 +258,6 @@ def fixed_nodes(body: DeformableBody) -> Ints:
     held = body.constrained
     if not len(held):
         return held
-    freedom = np.abs(body._core.projections).max(axis=(1, 2))  # noqa: SLF001
-    return held[freedom == 0]
+    freedom = np.abs(body._core.projections).max(axis=(1, 2))
+    result: Ints = held[freedom == 0]
+    return result

@@ -49,7 +49,7 @@ class SolveFriction:
     def held_velocities(self, velocities: Floats) -> Floats:
         """Return velocities (n, 3), m/s, with those along the surface replaced, where nodes stick, by that of the solid."""
         c, k = self.contacts, self.sticking
-        held = velocities.copy()
+        held: Floats = velocities.copy()
         relative = velocities[c.nodes[k]] - c.velocities[k]
         held[c.nodes[k]] = c.velocities[k] + _along(relative, c.normals[k])[:, None] * c.normals[k]
         return held
@@ -58,7 +58,7 @@ class SolveFriction:
         """Return the velocities (n, 3), m/s, from which the solve starts, with friction on slipping nodes."""
         if not self.rubbed.any():
             return velocities
-        result = velocities.copy()
+        result: Floats = velocities.copy()
         result[self.contacts.nodes[self.rubbed]] += self.change[self.rubbed]
         return result
 

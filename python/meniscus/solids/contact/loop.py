@@ -195,10 +195,12 @@ class ContactLoop(WorldSetup):
         found = self._intersections()
         if not len(found) or len(self._aside.vertex_face) or len(self._aside.edge_edge):
             return
-        edge, triangle = (elements[k].tolist() for elements, k in zip((self.surface.mesh.edges, self.surface.mesh.triangles), found[0], strict=True))
+        edge, triangle = (
+            elements[k].tolist() for elements, k in zip((self.surface.mesh.edges, self.surface.mesh.triangles), found[0], strict=True)
+        )
         raise ValueError(
-            f"surfaces must not intersect at the start, but {len(found)} pairs of an edge and a triangle do, the first the edge {tuple(edge)} "
-            f"and the triangle {tuple(triangle)} of world.surface"
+            f"surfaces must not intersect at the start, but {len(found)} pairs of an edge and a triangle do, the first the edge "
+            f"{tuple(edge)} and the triangle {tuple(triangle)} of world.surface"
         )
 
     def _set_aside(self, pairs: CollisionPairs) -> None:
@@ -212,10 +214,8 @@ class ContactLoop(WorldSetup):
         found = self._intersections()
         caught = np.union1d(edges[found[:, 0]].ravel(), triangles[found[:, 1]].ravel())
         vertex, face = self.aside_vertex_face.T
-        keep = np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)
-        self.aside_vertex_face = self.aside_vertex_face[keep]
-        keep = np.isin(edges[self.aside_edge_edge].reshape(-1, 4), caught).any(axis=1)
-        self.aside_edge_edge = self.aside_edge_edge[keep]
+        self.aside_vertex_face = self.aside_vertex_face[np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)]
+        self.aside_edge_edge = self.aside_edge_edge[np.isin(edges[self.aside_edge_edge].reshape(-1, 4), caught).any(axis=1)]
 
     def _thickness(self) -> Floats | None:
         return None if self._repulsion is None else self._repulsion.thickness

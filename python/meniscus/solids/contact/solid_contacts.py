@@ -78,7 +78,9 @@ class SolidContacts:
             _solids.press_only(self.nodes, self.normals, self.velocities, self.friction, solved, loose)
 
 
-NO_CONTACTS = SolidContacts(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty(0, np.bool_))
+NO_CONTACTS = SolidContacts(
+    np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty(0, np.bool_)
+)
 
 
 def meet_solids(
@@ -184,9 +186,7 @@ def _turn(
     return normals, velocities
 
 
-def _lift(
-    obstacles: Sequence[SolidObstacle], end: Floats, time: float, nodes: Ints, found: dict[int, tuple[Ints, Floats, Floats]]
-) -> None:
+def _lift(obstacles: Sequence[SolidObstacle], end: Floats, time: float, nodes: Ints, found: dict[int, tuple[Ints, Floats, Floats]]) -> None:
     """Move nodes that are still inside out by a part of their depth."""
     for k, inside, depth in _inside(obstacles, end, time, nodes):
         where, normals, _ = found.get(k, (inside[:0], np.empty((0, 3)), np.empty((0, 3))))
@@ -195,9 +195,7 @@ def _lift(
         end[inside[known]] += _LIFT * depth[known, None] * normals[rows]
 
 
-def _joined(
-    known: tuple[Ints, Floats, Floats] | None, nodes: Ints, normals: Floats, velocities: Floats
-) -> tuple[Ints, Floats, Floats]:
+def _joined(known: tuple[Ints, Floats, Floats] | None, nodes: Ints, normals: Floats, velocities: Floats) -> tuple[Ints, Floats, Floats]:
     """Return the contacts with a solid with those of a further turn, which replace earlier ones of the same nodes; nodes ascend."""
     if known is None:
         return nodes, normals, velocities
@@ -209,9 +207,7 @@ def _joined(
     return all_nodes[order], first, second
 
 
-def _contacts(
-    obstacles: Sequence[SolidObstacle], found: dict[int, tuple[Ints, Floats, Floats]], stuck: dict[int, Ints]
-) -> SolidContacts:
+def _contacts(obstacles: Sequence[SolidObstacle], found: dict[int, tuple[Ints, Floats, Floats]], stuck: dict[int, Ints]) -> SolidContacts:
     if not found:
         return NO_CONTACTS
     numbers = sorted(found)
