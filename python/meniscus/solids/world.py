@@ -30,7 +30,6 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
-_MOST_SLIPS = 5  # solves of a step that are taken once more because nodes slip
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
@@ -69,6 +68,8 @@ class World(ContactLoop):
             it is; "literal": as printed, on those at the end of the step only: what rests on a slope creeps by half of what it would fall
             along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
+        friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
+            nodes; 0: as printed, which is enough for cloth.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
 
@@ -89,12 +90,14 @@ class World(ContactLoop):
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
+        friction_solves: int = 2,
         cut: bool = True,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
@@ -267,6 +270,8 @@ class World(ContactLoop):
             self._keep_sliding(a.x0, a.x1)
             core.hold_positions(_solids.StepTime.end, a.own(a.x1))
             core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
+        if self._friction_solves == 0:
+            contacts = contacts.sliding()
         self._friction = SolveFriction(contacts)
         core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
 
@@ -291,12 +296,12 @@ class World(ContactLoop):
             self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
             return
         friction = self._friction
-        for slips in range(_MOST_SLIPS + 1):
+        for slips in range(self._friction_solves + 1):
             core.hold_velocities(when, a.own(a.v))
             core.hold_contacts(friction.held_velocities(a.own(a.v_star)), a.own(a.v))
             self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
             end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if slips == _MOST_SLIPS or not len(friction.contacts) or not friction.revise(a.own(a.v), a.own(a.loose), end):
+            if slips == self._friction_solves or not len(friction.contacts) or not friction.revise(a.own(a.v), a.own(a.loose), end):
                 break
             core.set_contacts(*friction.holds())
         self._contacts.press_only(a.own(a.v), a.own(a.loose))

@@ -108,6 +108,24 @@ def test_a_block_rests_above_the_angle_of_friction_and_slips_below(friction: flo
     assert np.allclose(impulse, body.masses.sum() * np.array([0, 0, G]) / 400, rtol=0, atol=0.02 * impulse @ UP)
 
 
+def test_as_printed_a_block_creeps_down_slopes_that_hold_a_particle() -> None:
+    mesh = ms.mesh.tet_block(4, 4, 1, (0.6, 0.6, 0.15))
+    mesh = mesh.moved(mesh.vertices @ np.stack([DOWN, np.cross(UP, DOWN), UP]))
+    base = np.abs(mesh.vertices @ UP) < 1e-12
+    slips = []
+    for solves in (0, 2):
+        body = ms.solids.DeformableBody(mesh, density=1000)
+        body.add(ms.solids.TetElements(mesh, youngs_modulus=1e6, poissons_ratio=0.3, damping=0.1))
+        made = world(body, 1.0, elasticity="full-step", friction_solves=solves, tolerance=1e-8)
+        for _ in range(100):
+            made.step(1 / 400)
+        before = body.positions[base].copy()
+        made.step(1 / 400)
+        slips.append(np.abs((body.positions[base] - before) @ DOWN).max())
+    assert slips[0] > 1e-6
+    assert slips[1] == 0.0
+
+
 def test_the_plane_gives_a_particle_the_impulse_of_its_weight() -> None:
     made = world(particle(0.0), 0.6)
     for _ in range(3):

@@ -58,6 +58,10 @@ class SolidContacts:
             mu = self.friction if friction is None else friction
             _solids.apply_contacts(self.nodes, self.normals, self.velocities, mu, velocities)
 
+    def sliding(self) -> SolidContacts:
+        """Return the contacts, none of them sticking."""
+        return replace(self, sticking=np.zeros(len(self), np.bool_))
+
     def sticking_at_rest(self, velocities: Floats) -> SolidContacts:
         """Return the contacts with those sticking too whose nodes do not move along the solid at velocities (n, 3), m/s."""
         relative = velocities[self.nodes] - self.velocities
