@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Bools, Floats, Ints, SolidContacts, stopped
 
-
 # Part of the contacts for whose change no solve is taken once more.
 _FEW = 0.02
 
