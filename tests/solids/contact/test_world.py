@@ -1,6 +1,7 @@
 """Worlds: what they are made of, their stages and loops, and their state."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -278,3 +279,19 @@ def test_mistakes_are_told() -> None:
     world.add(cloth(3, 1.0))
     with pytest.raises(ValueError, match="stability"):
         world.step(10.0)
+
+
+def test_a_checkpoint_in_the_middle_of_a_loop_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    world = scene()
+    for _ in range(22):
+        world.step(1 / 200)
+    saved = ms.io.Checkpoint("none", {}, "0", {"step": 22}, {"world": world.snapshot()})
+    ms.io.write_checkpoint(tmp_path / "world.h5", saved)
+    for _ in range(6):
+        world.step(1 / 200)
+    other = scene()
+    other.restore(ms.io.read_checkpoint(tmp_path / "world.h5").state["world"])
+    assert (other.inner_steps, len(other.x_free)) == (2, sum(map(len, other.bodies)))
+    for _ in range(6):
+        other.step(1 / 200)
+    assert same(state(world), state(other))
