@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision import CollisionMesh, embed
-from meniscus.collision.contact.resolution import ContactNodes
+from meniscus.collision import ContactNodes
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.surface_like import is_surface, surface_arrays
@@ -143,7 +143,7 @@ class ContactSurface:
         self._join(parts, firsts)
         self.inverse_masses = inverse_masses(bodies, self.size)
         self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
-        self.contact_nodes = ContactNodes(self.inverse_masses, self.nodes, self.weights)
+        self.contact_nodes = ContactNodes.embedded(self.inverse_masses, self.nodes, self.weights)
         self.rest = np.concatenate([np.empty((0, 3)), *(p.rest for p in parts)])
         self.thickness = np.concatenate([np.empty(0), *self._thicknesses(parts, self.rest)])
         self.friction = np.concatenate([np.empty(0), *(np.full(len(p.nodes), p.friction) for p in parts)])

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus import collision
-from meniscus.collision import CollisionPairs
-from meniscus.collision.contact.resolution import ContactResolver
+from meniscus.collision import CollisionPairs, ContactResolver, Repulsion
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.reports import ContactError, ContactInfo
@@ -34,7 +32,7 @@ class ContactLoop(WorldSetup):
         self._surfaces, self._solids, self._meshes = [], [], []
         self._joined: ContactSurface | None = None
         self._resolver: ContactResolver | None = None
-        self._repulsion: Any = None
+        self._repulsion: Repulsion | None = None
         self._found = False
         self.bodies = self.declare("bodies", [])
         self._time = self.declare("_time", 0.0)
@@ -223,10 +221,7 @@ class ContactLoop(WorldSetup):
         self.aside_edge_edge = self.aside_edge_edge[keep]
 
     def _thickness(self) -> Floats | None:
-        if self._repulsion is not None:
-            clamped: Floats = self._repulsion.thickness
-            return clamped
-        return None
+        return None if self._repulsion is None else self._repulsion.thickness
 
     def _surface_replaced(self) -> None:
         self._resolver = self._repulsion = None
@@ -236,12 +231,11 @@ class ContactLoop(WorldSetup):
         self._found = False
 
 
-def _repulsion_of(surface: ContactSurface) -> Any:
+def _repulsion_of(surface: ContactSurface) -> Repulsion | None:
     """Return the repulsion between the elements of a surface."""
-    kind = getattr(collision, "Repulsion", None)
-    if kind is None or not len(surface):
+    if not len(surface):
         return None
-    return kind(surface.mesh, surface.rest, surface.contact_nodes, thickness=surface.thickness, friction=surface.friction)
+    return Repulsion(surface.mesh, surface.rest, surface.contact_nodes, thickness=surface.thickness, friction=surface.friction)
 
 
 def _pinched(pairs: CollisionPairs, surface: ContactSurface) -> str:
