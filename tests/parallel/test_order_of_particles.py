@@ -36,7 +36,7 @@ def test_vortex_particles_act_in_the_order_of_their_ids(shape: tuple[int, ...], 
 
 def test_points_just_below_a_sample_and_beyond_a_period() -> None:
     """In float32 the place in the cell is one, and the block of the image, far away, answers by its slow path."""
-    points = np.float32([[12.000001, 2.0], [12.000001, 5.5], [-1e-6, 7.0], [11.5, 4.0], [12.000001, 0.0]])
+    points = np.array([[12.000001, 2.0], [12.000001, 5.5], [-1e-6, 7.0], [11.5, 4.0], [12.000001, 0.0]], np.float32)
 
     def run() -> bytes:
         # Less than the rounding unit of float32 beside 1: the points are 2 - 2e-8 cells from the origin, and so on.
