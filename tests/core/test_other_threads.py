@@ -215,7 +215,6 @@ def test_arrays_over_bytes_at_odd_places_are_refused(offset: int) -> None:
 
 
 KEPT_IN_A_CYCLE = """
-import sys
 import numpy as np, meniscus as ms
 
 class Kept: pass
@@ -224,17 +223,13 @@ def still(x, *time): return 0 * x
 kept = Kept()
 kept.itself = kept
 grid = ms.Grid((8, 8), 1.0)
-kept.parts = {
-    "boundary": lambda: ms.MacField(grid, boundary=ms.Prescribed(still)),
-    "shape": lambda: ms.surface.FunctionShape(lambda x: x[:, 0], dimension=2),
-}[sys.argv[1]]()
+kept.velocity = ms.MacField(grid, boundary=ms.Prescribed(still))
 del kept
 print("the end")
 """
 
 
-@pytest.mark.parametrize("kind", ["boundary", "shape"])
-def test_functions_in_garbage_at_the_end(kind: str) -> None:
+def test_functions_in_garbage_at_the_end() -> None:
     """The interpreter collects its last garbage when it is ending; whoever lets go of a function then must not wait for it."""
-    done = subprocess.run([sys.executable, "-c", KEPT_IN_A_CYCLE, kind], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", KEPT_IN_A_CYCLE], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "the end", "")
