@@ -67,7 +67,7 @@ MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePo
       cell[d] = static_cast<Index>(whole) - source.layout->grid.first_cell()[d];
       fraction[d] = static_cast<T>(std::clamp(q - whole, 0.0, 1.0));
     }
-    out.value[l] = sample_point<T, D>(source, cell, fraction, interpolation, AllVisible{}).value;
+    out.value[l] = sample_in_cell<T, D>(source, cell, cell, fraction, interpolation, AllVisible{}).value;
   }
 }
 
