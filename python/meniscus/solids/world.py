@@ -14,6 +14,7 @@ from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats, Ints
+from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
@@ -27,6 +28,7 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
+_MOST_SLIPS = 5  # solves of a step that are taken once more because nodes slip
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
@@ -107,6 +109,7 @@ class World(ContactLoop):
         self._core: Any = None
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
+        self._friction = SolveFriction()
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
@@ -199,6 +202,7 @@ class World(ContactLoop):
             motions.append(body._motion(dt))  # noqa: SLF001
         self._contacts = NO_CONTACTS
         self._solves = []
+        self._friction = SolveFriction()
         self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)  # noqa: SLF001
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
@@ -244,16 +248,23 @@ class World(ContactLoop):
         core, a = self._stage(dt)
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
+        if len(contacts):
+            contacts = contacts.sticking_at_rest(a.own(a.v0))
         self._contacts = self.running_report.contact.solids = contacts
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
+            self._keep_sliding(a.x0, a.x1)
             core.hold_positions(_solids.StepTime.end, a.own(a.x1))
             core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        core.set_contacts(contacts.nodes, contacts.normals)
+        self._friction = SolveFriction(contacts)
+        core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
 
     def solve(self, dt: float) -> None:
-        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler"; contacts hold along normals."""
+        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler".
+
+        Contacts hold nodes along normals, and along the surface too where they stick; see `SolveFriction`.
+        """
         core, a = self._stage(dt)
         backward = self._finish == "backward-euler"
         when = _solids.StepTime.end if backward else _solids.StepTime.middle
@@ -263,10 +274,22 @@ class World(ContactLoop):
             np.add(a.x0, a.x1, out=a.middle)
             a.middle *= 0.5
         core.hold_positions(when, a.own(a.middle))
-        core.hold_velocities(when, a.own(a.v))
-        core.hold_contacts(a.own(a.v_star), a.own(a.v))
-        loose = a.loose if self._solid_response == "path" else None
-        self._solve(a.middle, a.v_star, dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt, a.v, loose)
+        h, elastic_dt = dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt
+        if self._solid_response == "projection":
+            core.hold_velocities(when, a.own(a.v))
+            core.hold_contacts(a.own(a.v_star), a.own(a.v))
+            self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
+            return
+        friction = self._friction
+        for slips in range(_MOST_SLIPS + 1):
+            core.hold_velocities(when, a.own(a.v))
+            core.hold_contacts(friction.held_velocities(a.own(a.v_star)), a.own(a.v))
+            self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
+            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
+            if slips == _MOST_SLIPS or not len(friction.contacts) or not friction.revise(a.own(a.v), a.own(a.loose), end):
+                break
+            core.set_contacts(*friction.holds())
+        self._contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -286,7 +309,11 @@ class World(ContactLoop):
         own = a.own(a.v1)
         first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
         before = own[contacts.nodes]
-        contacts.apply(own)
+        if self._finish != "backward-euler":
+            before -= 2.0 * self._friction.change
+        else:
+            before -= self._friction.change
+        self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
         change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
         self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
@@ -297,6 +324,19 @@ class World(ContactLoop):
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
         if self._rub(a.x1, a.v1, self.running_report.contact):
             core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+
+    def _keep_sliding(self, start: Floats, end: Floats) -> None:
+        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
+        first = 0
+        for body in self.bodies:
+            nodes, directions = body._core.sliding()  # noqa: SLF001
+            if len(nodes):
+                rows = nodes + first
+                way = end[rows] - start[rows]
+                for k in range(3):
+                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
+                end[rows] = start[rows] + way
+            first += len(body)
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:

@@ -44,6 +44,16 @@ void apply_contacts(std::span<const SolidContact> contacts, Points v) {
   });
 }
 
+void press_only(std::span<const SolidContact> contacts, ConstPoints solved, Points loose) {
+  require(solved.size() == loose.size(), "there must be as many solved velocities as others");
+  check(contacts, static_cast<Index>(loose.size()));
+  each_node(contacts, [&](std::size_t first, std::size_t last) {
+    const auto i = static_cast<std::size_t>(contacts[first].node);
+    for (std::size_t k = first; k < last; ++k)
+      if (const double more = contacts[k].normal.dot(loose[i] - solved[i]); more > 0) loose[i] -= more * contacts[k].normal;
+  });
+}
+
 void meeting_times(std::span<const double> before, std::span<const double> after, std::span<double> theta) {
   require(before.size() == after.size() && theta.size() == after.size(), "there must be as many distances at the start as at the end");
   nodes::each(static_cast<Index>(after.size()), [&](std::size_t k) {

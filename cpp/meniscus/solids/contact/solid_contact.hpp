@@ -33,6 +33,11 @@ inline mesh::Point after_contact(const SolidContact& c, const mesh::Point& v) {
 /// node has several, they take turns until none is violated.
 void apply_contacts(std::span<const SolidContact> contacts, Points v);
 
+/// Takes from velocities that know no contact (v_NP) what they have along normals more than the solved ones: forces that pull a node
+/// away from a solid which the solve held it at. That velocity is the result of one evaluation of forces, and with stiff damping far
+/// more than the node would ever have; the node leaves in the next step, which does not find it in contact.
+void press_only(std::span<const SolidContact> contacts, ConstPoints solved, Points loose);
+
 /// When nodes that go from x0 to x1 meet a solid: `theta` in [0, 1], from the distances (m) at both ends, `before` and `after`, of
 /// which the second is negative; 0 for nodes that begin inside.
 void meeting_times(std::span<const double> before, std::span<const double> after, std::span<double> theta);

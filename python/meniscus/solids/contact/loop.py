@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.collision import CollisionPairs, ContactResolver, Repulsion
+from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.reports import ContactError, ContactInfo
@@ -52,11 +52,12 @@ class ContactLoop(WorldSetup):
         """
         surface = self.surface
         self._found = True
-        if self._repulsion is None:
-            self._repulsion = _repulsion_of(surface)
-        if self._repulsion is None or not surface.can_touch:
+        if not surface.can_touch:
             return 0
-        return int(self._repulsion.find(surface.at_vertices(self.x_free)))
+        if self._repulsion is None:
+            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
+        return self._repulsion.find(surface.at_vertices(self.x_free))
 
     @exclusively
     def finish_loop(self) -> ContactInfo:
@@ -165,23 +166,19 @@ class ContactLoop(WorldSetup):
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.push(self.surface.at_vertices(positions), velocities, dt)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.push(self.surface.at_vertices(positions), velocities, dt), info)
 
     def _rub(self, positions: Floats, velocities: Floats, info: ContactInfo) -> bool:
         """Apply inelastic repulsion and friction to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.rub(self.surface.at_vertices(positions), velocities)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.rub(self.surface.at_vertices(positions), velocities), info)
 
-    def _count(self, report: Any, info: ContactInfo) -> bool:
+    def _count(self, report: RepulsionReport, info: ContactInfo) -> bool:
         info.pairs, info.active, info.inverted = report.pairs, report.active, report.inverted
         info.repulsions += report.impulses
-        info.clamped = self._repulsion.clamped
-        return bool(report.impulses)
+        info.clamped = 0 if self._repulsion is None else self._repulsion.clamped
+        return report.impulses > 0
 
     # --- intersections and pairs set aside -----------------------------------------------------------------------------------
 
@@ -229,13 +226,6 @@ class ContactLoop(WorldSetup):
 
     def _state_replaced(self) -> None:
         self._found = False
-
-
-def _repulsion_of(surface: ContactSurface) -> Repulsion | None:
-    """Return the repulsion between the elements of a surface."""
-    if not len(surface):
-        return None
-    return Repulsion(surface.mesh, surface.rest, surface.contact_nodes, thickness=surface.thickness, friction=surface.friction)
 
 
 def _pinched(pairs: CollisionPairs, surface: ContactSurface) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, inverse_masses, surface_of
+from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, surface_of
 from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, SolidObstacle, obstacle_of
 
 
@@ -116,7 +114,7 @@ class WorldSetup(Stateful):
         """All surfaces as one, with the nodes behind their vertices as they are held now."""
         pairs = list(zip(self.bodies, self._surfaces, strict=True))
         known = self._joined
-        if known is None or not np.array_equal(known.inverse_masses, inverse_masses(pairs, known.size)):
+        if known is None or not known.fits(pairs):
             known = self._joined = ContactSurface(pairs, self._meshes)
             self._surface_replaced()
         return known
