@@ -1,5 +1,7 @@
 #include "meniscus/parallel/box_exchange.hpp"
 
+#include <algorithm>
+
 namespace meniscus::parallel {
 namespace {
 
@@ -88,6 +90,71 @@ const std::byte* BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, 
     data += bytes;
   }
   return own;
+}
+
+template <int D>
+void BoxExchange<D>::transfer(std::span<const Transfer> transfers) {
+  struct Part {
+    const Transfer* transfer;
+    const Piece* piece;
+    std::size_t bytes;
+  };
+  // By block, and for each by transfer: sender and receiver agree on that.
+  const auto parts = [&](bool incoming) {
+    std::vector<Part> all;
+    for (const Transfer& t : transfers)
+      for (const Piece& p : t.back != incoming ? taken_ : given_)
+        all.push_back({&t, &p, static_cast<std::size_t>(product<D>(p.box.extents())) * t.size});
+    std::stable_sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.piece->block < b.piece->block; });
+    return all;
+  };
+  const std::vector<Part> outgoing = parts(false), incoming = parts(true);
+  const auto bytes_of = [](const std::vector<Part>& all) {
+    std::size_t bytes = 0;
+    for (const Part& p : all) bytes += p.bytes;
+    return bytes;
+  };
+  std::byte* const sent = communicator_.buffer(bytes_of(outgoing) + bytes_of(incoming));
+  std::byte* const received = sent + bytes_of(outgoing);
+  messages_.clear();
+  // Returns where the parts that stay in this block are.
+  const auto add = [&](const std::vector<Part>& all, std::byte* data) {
+    const std::byte* own = nullptr;
+    for (std::size_t i = 0; i < all.size(); data += all[i++].bytes) {
+      const int block = all[i].piece->block;
+      const bool begins = i == 0 || all[i - 1].piece->block != block;
+      if (block == communicator_.rank())
+        own = begins ? data : own;
+      else if (begins)
+        messages_.push_back({block, tags::boxes, data, all[i].bytes});
+      else
+        messages_.back().bytes += all[i].bytes;
+    }
+    return own;
+  };
+  const std::byte* own = add(outgoing, sent);
+  const std::size_t count = messages_.size();
+  add(incoming, received);
+  {
+    const auto packing = communicator_.packing();
+    std::byte* next = sent;
+    for (const Part& part : outgoing)
+      for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+        part.transfer->pack(first, n, next);
+        next += static_cast<std::size_t>(n) * part.transfer->size;
+      });
+  }
+  communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
+  const auto packing = communicator_.packing();
+  const std::byte* next = received;
+  for (const Part& part : incoming)
+    for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+      const std::size_t bytes = static_cast<std::size_t>(n) * part.transfer->size;
+      const bool stays = part.piece->block == communicator_.rank();
+      part.transfer->unpack(first, n, stays ? own : next);
+      if (stays) own += bytes;
+      next += bytes;
+    });
 }
 
 template class BoxExchange<2>;

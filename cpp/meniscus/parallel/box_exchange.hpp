@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 
 namespace meniscus::parallel {
 
@@ -68,16 +69,43 @@ class BoxExchange {
   /// that of the blocks' numbers.
   template <class T, class Take>
   void give_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take&& take) {
-    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin),
-         [&](const Coord<D>& first, Index count, const std::byte* values) {
-           const Index at = offset(first, owned_.begin, own_strides);
-           for (Index k = 0; k < count; ++k) {
-             T value;
-             std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
-             take(at + k * own_strides[D - 1], value);
-           }
-         });
+    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin), unpacking_to<T>(own_strides, take));
   }
+
+  /// A fetch or its reverse, to go in the same messages as others.
+  class Transfer {
+    friend BoxExchange;
+    std::size_t size;
+    bool back;
+    std::function<void(const Coord<D>& first, Index count, std::byte* message)> pack;
+    std::function<void(const Coord<D>& first, Index count, const std::byte* message)> unpack;
+  };
+  /// What `fetch` does, where the own box is a part of the array of the window, whose first sample is given.
+  template <class T>
+  Transfer fetching(T* window, const Coord<D>& strides) const {
+    Transfer t;
+    t.size = sizeof(T);
+    t.back = false;
+    t.pack = packing_of(window, strides, window_.begin);
+    t.unpack = [window, strides, begin = window_.begin](const Coord<D>& first, Index count, const std::byte* values) {
+      constexpr Index size = sizeof(T);
+      copy_row(reinterpret_cast<std::byte*>(window) + offset(first, begin, strides) * size, strides[D - 1] * size, values, size,
+               count, sizeof(T));
+    };
+    return t;
+  }
+  /// What `give_back` does.
+  template <class T, class Take>
+  Transfer giving_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take take) const {
+    Transfer t;
+    t.size = sizeof(T);
+    t.back = true;
+    t.pack = packing_of(window, window_strides, window_.begin);
+    t.unpack = unpacking_to<T>(own_strides, take);
+    return t;
+  }
+  /// Collective: several transfers in the messages of one, at most one message from each block to each other one.
+  void transfer(std::span<const Transfer> transfers);
 
  private:
   /// A box that goes from one block to another, in coordinates of the array that it is read from or written to.
@@ -109,6 +137,19 @@ class BoxExchange {
       constexpr Index size = sizeof(T);
       copy_row(message, size, reinterpret_cast<const std::byte*>(array) + offset(first, begin, strides) * size,
                strides[D - 1] * size, count, sizeof(T));
+    };
+  }
+
+  /// What hands samples that come back to take(offset in the own box, value).
+  template <class T, class Take>
+  auto unpacking_to(const Coord<D>& strides, Take& take) const {
+    return [take, strides, begin = owned_.begin](const Coord<D>& first, Index count, const std::byte* values) {
+      const Index at = offset(first, begin, strides);
+      for (Index k = 0; k < count; ++k) {
+        T value;
+        std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
+        take(at + k * strides[D - 1], value);
+      }
     };
   }
 

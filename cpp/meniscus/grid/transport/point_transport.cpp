@@ -7,7 +7,7 @@
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
-#include "meniscus/grid/particles/far_points.hpp"
+#include "meniscus/grid/blocks/far_points.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
 #include "meniscus/grid/transport/trace_reach.hpp"
 #include "meniscus/parallel/joint_reductions.hpp"

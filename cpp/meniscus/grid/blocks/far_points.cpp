@@ -1,4 +1,4 @@
-#include "meniscus/grid/particles/far_points.hpp"
+#include "meniscus/grid/blocks/far_points.hpp"
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
