@@ -64,10 +64,12 @@ PointBox<D> box_of_points(const T* points, Index n) {
   return parallel_reduce(
       0, n, points_per_piece, none,
       [&](Index begin, Index end) {
-        std::array<T, lanes> least, most;
-        least.fill(std::numeric_limits<T>::infinity());
-        most.fill(-std::numeric_limits<T>::infinity());
+        std::array<T, lanes> lowest, highest;
         simd_dispatch([&] {
+          // Local, so that no point can be one of them.
+          std::array<T, lanes> least, most;
+          least.fill(std::numeric_limits<T>::infinity());
+          most.fill(-std::numeric_limits<T>::infinity());
           Index i = begin * D;
           for (; i + lanes <= end * D; i += lanes)
             for (std::size_t l = 0; l < lanes; ++l) {
@@ -79,11 +81,13 @@ PointBox<D> box_of_points(const T* points, Index n) {
             least[l] = std::min(least[l], points[i]);
             most[l] = std::max(most[l], points[i]);
           }
+          lowest = least;
+          highest = most;
         });
         PointBox<D> box = none;
         for (std::size_t l = 0; l < lanes; ++l) {
-          box.low[l % D] = std::min(box.low[l % D], static_cast<double>(least[l]));
-          box.high[l % D] = std::max(box.high[l % D], static_cast<double>(most[l]));
+          box.low[l % D] = std::min(box.low[l % D], static_cast<double>(lowest[l]));
+          box.high[l % D] = std::max(box.high[l % D], static_cast<double>(highest[l]));
         }
         return box;
       },

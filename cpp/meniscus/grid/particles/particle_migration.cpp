@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 namespace meniscus::grid {
 namespace {
@@ -52,6 +53,35 @@ struct Announcement {
   Coord<D> first_cell;
   Index columns, common_ids, own_ids, valid, leaving;
 };
+
+/// Puts particles that come in the places of those that go, and the last particles where places are left.
+void replace(ParticleSet& particles, const std::vector<std::size_t>& columns, const std::vector<Index>& leaving,
+             const parallel::Parcels& incoming, Workspace& workspace) {
+  particles.append(0);  // their order by cells is lost
+  auto hole = leaving.begin();
+  for (const auto& [block, bytes] : incoming) {
+    const std::byte* next = bytes.data();
+    for (; hole != leaving.end() && next < bytes.data() + bytes.size(); ++hole) next = put_row(particles, columns, *hole, next);
+    const auto put = static_cast<std::size_t>(next - bytes.data());
+    if (put < bytes.size()) append_rows(particles, columns, std::span(bytes).subspan(put));
+  }
+  if (hole == leaving.end()) return;
+  const Index left = leaving.end() - hole, kept = particles.size() - left;
+  // Those that go from the end are no holes; as many others at the end stay.
+  auto from = leaving.end();
+  Index last = particles.size();
+  std::vector<std::byte> row;
+  for (; hole != from && *hole < kept; ++hole) {
+    for (--last; from != hole && *(from - 1) == last; --last) --from;
+    row.clear();
+    pack_row(particles, columns, last, row);
+    put_row(particles, columns, *hole, row.data());
+  }
+  const auto flags = workspace.take<std::uint8_t>(particles.size());
+  std::fill_n(flags.data(), kept, std::uint8_t{0});
+  std::fill_n(flags.data() + kept, left, std::uint8_t{1});
+  particles.remove(flags.data(), workspace);
+}
 
 }  // namespace
 
@@ -98,18 +128,14 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
     std::vector<std::size_t> columns(particles.columns().size());
     std::iota(columns.begin(), columns.end(), std::size_t{0});
     parallel::Parcels outgoing;
-    const auto flags = workspace.take<std::uint8_t>(particles.size());
-    std::fill_n(flags.data(), particles.size(), std::uint8_t{0});
     auto packing = communicator.packing();
     for (const Index i : going.leaving) {
-      flags.data()[i] = 1;
       const int block = single ? block_of<float>(particles, grid, blocks, i) : block_of<double>(particles, grid, blocks, i);
       pack_row(particles, columns, i, outgoing[block]);
     }
     packing.reset();
     const parallel::Parcels incoming = parallel::exchange_parcels(communicator, parallel::tags::particles, outgoing);
-    if (gone > 0) particles.remove(flags.data(), workspace);
-    for (const auto& [block, bytes] : incoming) append_rows(particles, columns, bytes);
+    replace(particles, columns, going.leaving, incoming, workspace);
   }
   particles.set_next_id(common + more);
   finish();

@@ -78,8 +78,8 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
       if (fates.data()[i] == grid::ParticleFate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
   if (counts.left + counts.in_solid > 0) particles.remove(removed.data(), workspace);
   if (!velocity.grid().block().cut()) return counts;
-  // On one block they keep their order, too.
-  grid::migrate_particles<D>(particles, velocity.grid(), workspace, grid::MigratedOrder::as_arrived);
+  // One block does not sort them, either.
+  grid::migrate_particles<D>(particles, velocity.grid(), workspace, grid::MigratedOrder::any);
   parallel::add_up(*velocity.grid().communicator(), {&counts.pushed, &counts.in_solid, &counts.left});
   return counts;
 }
