@@ -67,29 +67,33 @@ BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned
 }
 
 template <int D>
-std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) {
+std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) const {
   Index n = 0;
-  for (const Piece& p : pieces) n += product<D>(p.box.extents());
+  for (const Piece& p : pieces) n += p.block == communicator_.rank() ? 0 : product<D>(p.box.extents());
   return static_cast<std::size_t>(n);
 }
 
 template <int D>
-const std::byte* BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
-  const std::byte* own = nullptr;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const int block = pieces[i].block;
-    const std::size_t bytes = static_cast<std::size_t>(product<D>(pieces[i].box.extents())) * size;
-    const bool begins = i == 0 || pieces[i - 1].block != block;
-    if (block == communicator_.rank()) {
-      if (begins) own = data;
-    } else if (begins) {
-      messages_.push_back({block, tags::boxes, data, bytes});
-    } else {
+std::size_t BoxExchange<D>::longest_own_row(const std::vector<Piece>& pieces) const {
+  Index n = 0;
+  for (const Piece& p : pieces)
+    if (p.block == communicator_.rank()) n = std::max(n, p.box.extents()[D - 1]);
+  return static_cast<std::size_t>(n);
+}
+
+template <int D>
+void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
+  int before = communicator_.rank();
+  for (const Piece& p : pieces) {
+    if (p.block == communicator_.rank()) continue;
+    const std::size_t bytes = static_cast<std::size_t>(product<D>(p.box.extents())) * size;
+    if (p.block == before)
       messages_.back().bytes += bytes;
-    }
+    else
+      messages_.push_back({p.block, tags::boxes, data, bytes});
+    before = p.block;
     data += bytes;
   }
-  return own;
 }
 
 template <int D>

@@ -171,38 +171,55 @@ class BoxExchange {
   template <class Pack, class Unpack>
   void pass(std::size_t size, const std::vector<Piece>& outgoing, const std::vector<Piece>& incoming, Pack&& pack,
             Unpack&& unpack) {
-    std::byte* const sent = communicator_.buffer((samples(outgoing) + samples(incoming)) * size);
-    std::byte* const received = sent + samples(outgoing) * size;
+    const std::size_t leaving = samples(outgoing) * size, arriving = samples(incoming) * size;
+    std::byte* const sent = communicator_.buffer(leaving + arriving + longest_own_row(outgoing) * size);
+    std::byte* const received = sent + leaving;
+    std::byte* const own_row = received + arriving;
     messages_.clear();
-    const std::byte* own = add_messages(outgoing, size, sent);
+    add_messages(outgoing, size, sent);
     const std::size_t count = messages_.size();
     add_messages(incoming, size, received);
     {
       const auto packing = communicator_.packing();
       std::byte* next = sent;
-      for (const Piece& p : outgoing)
+      for (const Piece& p : outgoing) {
+        if (p.block == communicator_.rank()) continue;
         for_each_row(p.box, [&](const Coord<D>& first, Index n) {
           pack(first, n, next);
           next += static_cast<std::size_t>(n) * size;
         });
+      }
     }
     communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
     const auto packing = communicator_.packing();
     const std::byte* next = received;
-    for (const Piece& p : incoming)
+    auto own = outgoing.begin();
+    for (const Piece& p : incoming) {
+      if (p.block == communicator_.rank()) {
+        // What stays goes from one array to the other, row by row.
+        while (own->block != communicator_.rank()) ++own;
+        for_each_row(p.box, [&](const Coord<D>& first, Index n) {
+          Coord<D> from;
+          for (std::size_t d = 0; d < D; ++d) from[d] = first[d] - p.box.begin[d] + own->box.begin[d];
+          pack(from, n, own_row);
+          unpack(first, n, static_cast<const std::byte*>(own_row));
+        });
+        ++own;
+        continue;
+      }
       for_each_row(p.box, [&](const Coord<D>& first, Index n) {
-        const std::size_t bytes = static_cast<std::size_t>(n) * size;
-        const bool stays = p.block == communicator_.rank();
-        unpack(first, n, stays ? own : next);
-        if (stays) own += bytes;
-        next += bytes;
+        unpack(first, n, next);
+        next += static_cast<std::size_t>(n) * size;
       });
+    }
   }
 
-  static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns
-  /// where the pieces that stay in this block are: they are packed, but not sent.
-  const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
+  /// Samples of the pieces that go to or come from other blocks.
+  std::size_t samples(const std::vector<Piece>& pieces) const;
+  /// Samples of the longest row of the pieces that stay in this block.
+  std::size_t longest_own_row(const std::vector<Piece>& pieces) const;
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on.
+  void add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;
   IndexBox<D> owned_, window_;

@@ -2,9 +2,9 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/blocks/block_map.hpp"
+#include "meniscus/grid/blocks/far_points.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
-#include "meniscus/grid/blocks/far_points.hpp"
 #include "meniscus/grid/particles/packed_rows.hpp"
 #include "meniscus/parallel/parcels.hpp"
 

@@ -7,8 +7,8 @@ namespace meniscus::grid {
 
 /// Order of the particles of a block after migration.
 enum class MigratedOrder {
-  by_cell,    ///< (global cell, id), so that nothing depends on the blocks or on the ways that particles took
-  any         ///< those that come take the places of those that go, so that only they are moved in memory
+  by_cell,  ///< (global cell, id), so that nothing depends on the blocks or on the ways that particles took
+  any       ///< those that come take the places of those that go, so that only they are moved in memory
 };
 
 /// Collective: hands every particle to the block in which it lies, with its id and all columns. Particles that blocks have added

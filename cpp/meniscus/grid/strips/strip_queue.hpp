@@ -61,7 +61,8 @@ class StripQueue {
   }
 
   /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it affects. After each
-  /// colour, the arrays that `update` reads, with a value for each strip, are shared between blocks. Returns the number of rounds.
+  /// colour, the arrays that `update` reads, with a value for each strip, are shared between blocks. Returns the number of
+  /// rounds.
   template <class Update, class... T>
   Index run(StripExchange<D>& exchange, Update&& update, T*... values) {
     for (Index rounds = 0;; ++rounds) {
