@@ -25,7 +25,7 @@ def liquid_blocks(
     liquid: Shape | Sequence[Shape],
     *,
     origin: Sequence[float] | None = None,
-    periodic: Sequence[bool] | bool = False,
+    periodic: Sequence[bool] | None = None,
     down: Side | None = None,
     liquid_work: float = 2.0,
     comm: Any = None,
@@ -40,7 +40,7 @@ def liquid_blocks(
         spacing: of the cells, m.
         liquid: a Shape, or several that together are the liquid at the start.
         origin: lower corner of the domain, m; default zeros.
-        periodic: per axis.
+        periodic: per axis; default none.
         down: the side on which the liquid comes to rest, 'z-' for example; default: the lower side of the last axis.
         liquid_work: work on a cell of liquid. The default was measured for `LiquidSolver`; for `ParticleLiquidSolver` 10 is right.
         comm: the ranks, as for `Grid`.
@@ -49,7 +49,7 @@ def liquid_blocks(
         TypeError, ValueError: wrong types or values, or no cut as in `parallel.balanced_blocks`.
     """
     work = _checks.positive("liquid_work", liquid_work)
-    domain = Grid(shape, spacing, origin, periodic, comm=one_rank())
+    domain = Grid(shape, spacing, origin, False if periodic is None else periodic, comm=one_rank())
     side = f"{AXES[domain.dimension - 1]}-" if down is None else _checks.choice("down", down, Side)
     axis = AXES.index(side[0])
     if axis >= domain.dimension:
@@ -67,4 +67,4 @@ def liquid_blocks(
     rest = np.clip(wet.mean() * layers - np.arange(layers), 0, 1)
     rest = (rest if side[1] == "-" else rest[::-1]).reshape([-1 if d == axis else 1 for d in range(boxes.dimension)])
     weights = [1 + (work - 1) * np.broadcast_to(part, boxes.shape) for part in (wet, rest)]
-    return balanced_blocks(domain.shape, ranks, domain.periodic, weights=weights)
+    return balanced_blocks(domain.shape, ranks, periodic, weights=weights)
