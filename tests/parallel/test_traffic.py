@@ -177,6 +177,14 @@ def particles(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
     expected = announced + (cut.gather(16 * (first + 1)) + moved if most > 0 else Count())
     yield "migrate", lambda: p.migrate(grid), expected
     yield "migrate where no particle moves", lambda: p.migrate(grid), announced
+    # Up to a layer beyond the block, also beyond the domain, its own ghosts answer; whether they do is asked in the round that says
+    # how far points lie outside of the domain.
+    field, place = field_of(grid, rng, 8)
+    near = np.array(grid.first_cell) - 0.9 + own.random((20, grid.dimension)) * (np.array(grid.local_shape) + 1.8)
+    inside = cut.halo(place) + cut.reduce(16)
+    yield "sample", lambda: ms.grid.sample(field, near * grid.spacing), inside
+    velocity = velocity_of(grid, 8)
+    yield "sample of a velocity", lambda: ms.grid.sample(velocity, near * grid.spacing), cut.halo(faces(grid.dimension, 8)) + cut.reduce(16)
 
 
 OPERATORS: dict[str, Check] = {
