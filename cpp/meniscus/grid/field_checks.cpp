@@ -69,9 +69,13 @@ template <class T, int D>
 double largest_beyond(const Field<T, D>& field, int axis, int upper) {
   const SampleBox<D> box = box_beyond(field.layout(), axis, upper, ghost_width);
   const FieldView<const T, D> view = field.view();
-  double largest = 0.0;
-  for (Index i = 0; i < box.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
-  return largest;
+  const Index length = box.end[D - 1] - box.begin[D - 1];
+  T largest = T(0);
+  for (Index first = 0; first < box.size(); first += length) {
+    const T* const row = view.at(box.coordinate(first));
+    for (Index k = 0; k < length; ++k) largest = std::max(largest, std::abs(row[k]));
+  }
+  return static_cast<double>(largest);
 }
 
 }  // namespace
