@@ -69,9 +69,16 @@ template <class T, int D>
 double largest_beyond(const Field<T, D>& field, int axis, int upper) {
   const SampleBox<D> box = box_beyond(field.layout(), axis, upper, ghost_width);
   const FieldView<const T, D> view = field.view();
-  double largest = 0.0;
-  for (Index i = 0; i < box.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
-  return largest;
+  Coord<D> extents;
+  for (std::size_t d = 0; d < D; ++d) extents[d] = box.end[d] - box.begin[d];
+  const T* first = view.at(box.begin);
+  const Index length = extents[D - 1];
+  LaneMaximum<T> largest;
+  for (Index r = 0; r < product<D>(extents) / length; ++r) {
+    const T* p = first + dot<D>(row_start<D>(extents, r), view.strides);
+    for (Index k = 0; k < length; k += row_block) largest.take(p + k, static_cast<int>(std::min<Index>(row_block, length - k)));
+  }
+  return largest.result();
 }
 
 }  // namespace
