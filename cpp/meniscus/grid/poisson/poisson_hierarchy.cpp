@@ -94,6 +94,7 @@ void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowCh
   if (!windows_.empty() || (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout))) {
     windows_.clear();
     parts_.clear();
+    steps_.clear();
     levels_.clear();
     transfers_.clear();
     joinings_.clear();
@@ -250,6 +251,9 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
   levels_.front().matrix.finish();
   changes_.front().mark_all(levels_.front().matrix.layout);
   prepare_window(0);
+  steps_.resize(static_cast<std::size_t>(own_layout_.rows()));
+  for (Index r = 0; r < own_layout_.rows(); ++r)
+    steps_[static_cast<std::size_t>(r)] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
   const auto cells_of = [&](std::size_t l) {
     return l < windows_.size() ? windows_[l].domain_cells() : levels_[l].matrix.layout.count();
   };
@@ -380,7 +384,7 @@ void PoissonHierarchy<D>::solve_coarsest() {
 
 template <int D>
 Index PoissonHierarchy<D>::bytes() const {
-  Index n = static_cast<Index>(inverse_.size()) * 4;
+  Index n = inverse_.size() * 4 + static_cast<Index>(steps_.size() * sizeof(Index));
   // On a single block, the finest level shares what is derived from the matrix with the matrix in double precision.
   for (std::size_t l = 0; l < levels_.size(); ++l) n += levels_[l].bytes(l > 0 || !windows_.empty());
   for (const CellJoining<D>& j : joinings_) n += j.owner.size() + j.state.size() + j.links.size();

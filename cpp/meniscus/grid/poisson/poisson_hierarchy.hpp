@@ -25,6 +25,8 @@ class PoissonHierarchy {
   Block<float>& right_hand_side() { return finest().b; }
   Block<float>& correction() { return finest().x; }
   Index place(const Coord<D>& cell) const;
+  /// Step from the place of the cells of a row in the matrix to that.
+  Index step(Index row) const { return steps_.empty() ? 0 : steps_[static_cast<std::size_t>(row)]; }
   void cycle();
 
   /// Bytes held by the arrays of all levels.
@@ -70,6 +72,7 @@ class PoissonHierarchy {
   std::deque<LevelWindow<D>> windows_;
   std::deque<WindowPart> parts_;
   CellLayout<D> own_layout_;
+  std::vector<Index> steps_;
   Index replicated_cells_ = replicated_cells;
   /// The coarsest level: its unknowns, and the (pseudo-)inverse of its matrix.
   std::vector<Index> unknowns_;

@@ -59,7 +59,7 @@ MENISCUS_INLINE void for_row_segments(const FaceMatrix<double, D>& a, const Pois
                                       Index last_plane, Body&& body) {
   const Index rows = a.layout.rows_per_plane();
   for (Index r = first_plane * rows; r < last_plane * rows; ++r)
-    body(a.row_segments(r), a.row_segments(r + 1), hierarchy.place(a.layout.row_coordinate(r)) - a.layout.row(r));
+    body(a.row_segments(r), a.row_segments(r + 1), hierarchy.step(r));
 }
 
 /// Calls body(first plane, end) on pieces.
