@@ -6,8 +6,8 @@ namespace {
 Index half_up(Index i) { return (i + 1) >> 1; }
 Index half_down(Index i) { return i >> 1; }
 
-/// Makes a range of cells longer, up to whole blocks of a row as far as the domain goes: memory has room for them, and kernels
-/// are faster where nothing is left over. The first cell remains an even one.
+/// Makes a range of cells longer, up to whole blocks of a row as far as the domain goes: memory has room for them, and a row that
+/// is of one kind to its end takes one loop. The first cell remains an even one.
 void fill_blocks(Index& begin, Index& end, Index domain) {
   const Index missing = (cell_block - (end - begin) % cell_block) % cell_block;
   const Index above = std::min(missing, domain - end);
@@ -85,8 +85,8 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
       begin = std::max<Index>(begin, 0);
       end = std::min(end, n);
     }
-    known_.begin[d] = window_.begin[d] = whole_[d] ? 0 : begin;
-    known_.end[d] = window_.end[d] = whole_[d] ? n : end;
+    window_.begin[d] = whole_[d] ? 0 : begin;
+    window_.end[d] = whole_[d] ? n : end;
     if (d + 1 == D && !whole_[d] && !periodic_[d]) fill_blocks(window_.begin[d], window_.end[d], n);
     block.domain[d] = block.shape[d] = window_.end[d] - window_.begin[d];
     block.first[d] = window_.begin[d];
@@ -94,14 +94,14 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
     if (block.periodic[d]) block.neighbour[2 * d] = block.neighbour[2 * d + 1] = block.number;
   }
   layout_ = CellLayout<D>(block, parallel::single_block_communicator());
-  cells_.emplace(communicator, own_, known_, periods(), true);
+  cells_.emplace(communicator, own_, window_, periods(), true);
   right_hand_side_.emplace(communicator, own_, around(right_hand_side_margin), periods(), true);
   faces_.clear();
   faces_.reserve(D);
   for (int d = 0; d < D; ++d) {
-    parallel::IndexBox<D> known = known_;
-    ++known.end[static_cast<std::size_t>(d)];
-    faces_.emplace_back(communicator, own_faces(d), known, periods(), true);
+    parallel::IndexBox<D> window = window_;
+    ++window.end[static_cast<std::size_t>(d)];
+    faces_.emplace_back(communicator, own_faces(d), window, periods(), true);
   }
 }
 

@@ -35,17 +35,17 @@ class LevelWindow {
   /// Whether every block has all cells of the level.
   bool replicated() const { return replicated_; }
 
-  /// Collective: fills the known cells of an array of the window from their owners.
+  /// Collective: fills the margin of an array of the window from the owners of its cells.
   template <class T>
   void fill(T* values) {
-    fetch(*cells_, known_, values);
+    fetch(*cells_, window_, values);
   }
   /// Collective: the same of a right-hand side, as far as it is read.
   void fill_right_hand_side(float* values) { fetch(*right_hand_side_, around(right_hand_side_margin), values); }
   /// The same for the coefficients of the lower faces of the cells along an axis, and of the last face.
   template <class T>
   void fill_faces(int axis, T* values) {
-    fetch(faces_[static_cast<std::size_t>(axis)], known_, values);
+    fetch(faces_[static_cast<std::size_t>(axis)], window_, values);
   }
 
   /// Collective: those coarse cells of the finer level's window that corrections are interpolated from, in an array that is laid
@@ -93,9 +93,8 @@ class LevelWindow {
   std::array<bool, D> periodic_{};
   std::array<bool, D> cut_{};
   std::array<bool, D> whole_{};
-  /// In cells of the domain; windows may reach around periodic axes. Of the window, the own cells and a margin are known; the
-  /// others fill its rows to whole blocks, and are no unknowns.
-  parallel::IndexBox<D> own_, known_, window_;
+  /// In cells of the domain; windows may reach around periodic axes.
+  parallel::IndexBox<D> own_, window_;
   /// The finer level's window, in cells of this one, and of that the cells whose children get corrections.
   parallel::IndexBox<D> coarse_, interpolated_;
   Index most_replicated_ = 0;
