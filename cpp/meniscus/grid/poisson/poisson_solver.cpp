@@ -47,9 +47,8 @@ Index planes_per_task(const CellLayout<D>& layout) {
 /// Calls body(first segment, end) on pieces of all segments.
 template <int D, class Body>
 void for_segments(const FaceMatrix<double, D>& a, Body&& body) {
-  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout), [&](Index b, Index e) {
-    body(a.plane_segments(b), a.plane_segments(e));
-  });
+  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout),
+               [&](Index b, Index e) { body(a.plane_segments(b), a.plane_segments(e)); });
 }
 
 /// Calls body(first segment, end, step) for the rows of some planes: `step` leads from the place of a cell to its place on the
@@ -249,13 +248,14 @@ double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) con
     using Lanes = std::remove_reference_t<decltype(lanes)>;
     simd_dispatch([=, this, &lanes] {
       double* term = lanes.row();
-      for_row_segments(matrix, hierarchy_, first_plane, last_plane, [=, &lanes](const Segment* begin, const Segment* end, Index step) {
-        for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-          const float* single = c + first + step;
-          for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * static_cast<double>(single[l]));
-          lanes.finish(cells);
-        });
-      });
+      for_row_segments(matrix, hierarchy_, first_plane, last_plane,
+                       [=, &lanes](const Segment* begin, const Segment* end, Index step) {
+                         for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+                           const float* single = c + first + step;
+                           for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * static_cast<double>(single[l]));
+                           lanes.finish(cells);
+                         });
+                       });
     });
   });
 }

@@ -62,7 +62,8 @@ class LevelWindow {
   parallel::IndexBox<D> own_faces(int axis) const;
   /// First coarse cell of the finer level's window, in the domain.
   const Coord<D>& first_coarse() const { return coarse_.begin; }
-  /// Coarse cells, as coordinates in the finer level's window: those whose children get corrections, and those that get residuals.
+  /// Coarse cells, as coordinates in the finer level's window: those whose children get corrections, and those that get
+  /// residuals.
   parallel::IndexBox<D> interpolated() const { return relative(interpolated_, coarse_.begin); }
   parallel::IndexBox<D> restricted() const { return relative(own_, coarse_.begin); }
 
