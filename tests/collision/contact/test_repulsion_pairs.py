@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.collision import Scene, brute_force, cloth, edges_of, soup
-from support.contact import Reference
+from support.contact.repulsion import Reference
 from support.same_bits import everywhere
 
 import meniscus as ms

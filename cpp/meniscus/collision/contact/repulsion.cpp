@@ -155,7 +155,8 @@ void Repulsion::require_matching(const ContactNodes& nodes, std::span<const mesh
 Index Repulsion::nbytes() const {
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(packed_) + bytes(moved_);
+         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(moved_) +
+         packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision

@@ -153,7 +153,7 @@ class Repulsion {
   std::vector<std::uint8_t> yielding_;
   std::vector<double> growth_;
   PairFinder finder_;
-  std::vector<PackedVertex> packed_;
+  Block<PackedVertex> packed_{0};
   /// Velocities of nodes during a sweep over vertices that are not nodes.
   std::vector<mesh::Point> moved_;
 };
