@@ -233,6 +233,7 @@ RepulsionReport Repulsion::rub(const ContactNodes& nodes, std::span<const mesh::
 
 RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions,
                                  std::span<mesh::Point> velocities, double dt, bool friction) {
+  const std::lock_guard lock(mutex_);
   require_matching(nodes, positions);
   require(static_cast<Index>(velocities.size()) == nodes.nodes(), "there are ", nodes.nodes(), " nodes, but ", velocities.size(),
           " velocities");
