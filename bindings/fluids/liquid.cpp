@@ -72,6 +72,14 @@ void bind_liquid_scalar(py::module_& m) {
       },
       py::arg("velocity"), py::arg("air"), py::arg("levelset"), py::arg("air_density"));
   m.def(
+      "mostly_liquid_faces",
+      [](F& levelset, int axis, const py::array& mask) {
+        const Coord<D> faces = grid::Stagger<D>::face(axis).extents(levelset.extents());
+        auto* out = mask_of(mask, "mask", product<D>(faces), true);
+        interruptible([&] { fluids::mostly_liquid_faces<T, D>(levelset, axis, out); });
+      },
+      py::arg("levelset"), py::arg("axis"), py::arg("mask"));
+  m.def(
       "liquid_energy",
       [](const M& velocity, F& levelset, const std::optional<py::array>& outside) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));

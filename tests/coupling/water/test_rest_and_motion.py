@@ -104,28 +104,28 @@ def test_a_ball_of_water_falls_through_all_three_and_back() -> None:
     radius = 0.2
     sim.liquid.fill(Box((-1.0, -1.0, -1.0), (3.0, 3.0, 0.25)))
     pool = sim.ledger().grid
-    errors, largest = [], {"tets": 0.0, "drops": 0.0}
-    # At the end single balls differ from each other by as much as from free fall, for roundings decide which drop goes where: between 2.2
-    # and 3.7 % among six that start a micrometre apart. Here their mean falls freely.
+    largest = {"tets": 0.0, "drops": 0.0}
+    # Roundings decide which drop goes where. Markers left behind by water that had been handed over once became drops of it, so that there
+    # was 7 % more of it, which fell up to 3.5 % less far.
     for shift in (0.0, 1e-9, -1e-7):
         alone = air(24, resolved=1000.0)
         alone.liquid.fill(Sphere((1.0, 1.0, 1.5 + shift), radius))
         start, whole = height(alone), alone.liquid.volume_report().liquid
-        errors.append([])
+        checked = 0
         while alone.time < 0.42:
             alone.step(0.005)
             ledger = alone.ledger()
+            assert ledger.expected > -1e-6 * whole
             for name in largest:
                 largest[name] = max(largest[name], getattr(ledger, name) / whole)
             if 0.15 < alone.time < 0.4:
                 # Steps that move first and accelerate then fall by t dt g / 2 less.
                 free = 0.5 * G * alone.time * (alone.time - 0.005)
-                errors[-1].append((start - height(alone)) / free - 1)
-    assert np.abs(np.mean(errors, axis=0)).max() < 0.03
-    checked = len(errors[0])
-    assert checked > 40
-    assert largest["tets"] > 0.85
-    assert largest["drops"] > 0.6
+                # While the last of the grid passes, the middle of what it holds is known to a sixth of a cell.
+                assert start - height(alone) == pytest.approx(free, rel=0.02 if alone.time > 0.33 else 0.03)
+                checked += 1
+        assert checked > 40
+        assert ledger.expected == pytest.approx(0.0, abs=1e-6 * whole)
     # With a pool below, all of it comes to rest there.
     sim.liquid.fill(Sphere((1.0, 1.0, 1.5), radius))
     added = sim.ledger().grid - pool

@@ -9,7 +9,9 @@ import pytest
 
 import meniscus as ms
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
 from meniscus.fluids import LiquidOptions, LiquidSolver, diffuse_liquid, project
+from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.grid import CellField, MacField
 from meniscus.surface import Box, LevelSet, Sphere
 
@@ -136,11 +138,11 @@ def test_a_drop_falls_freely(dimension: int, tracking: Any) -> None:
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 def test_impacts_gain_no_energy(name: str, tracking: Any) -> None:
     """A column that hits a ball, and a drop that falls into a pool, with water and air. With one velocity for both, or a surface moved
-    by the air, speeds reach 26 sqrt(2 g H) and energies three times what was given. One column in twenty, which roundings decide, still
-    gains more than a tenth at the ball, so that two of three that start within a micrometre have to gain none."""
+    by the air, speeds reach 26 sqrt(2 g H) and energies three times what was given. Where faces with little liquid, which go along with
+    the air in gaps, carry the liquid, one column in twenty gains up to four fifths, and one in five is faster than 3 sqrt(2 g H): roundings
+    decide which, so several starts within a micrometre are tried."""
     n = 48
-
-    def gains_none(shift: float) -> bool:
+    for shift in (0.0, 1.211476490245918e-10, -1.7104549310051784e-9, 9e-7, 1.8e-6) if name == "ball" else (0.0,):
         grid = ms.Grid((n, n), 1 / n)
         solver = LiquidSolver(
             grid, LiquidOptions(air="fluid", tracking=tracking), solid=Sphere((0.6, 0.1), 0.2) if name == "ball" else None
@@ -148,18 +150,53 @@ def test_impacts_gain_no_energy(name: str, tracking: Any) -> None:
         column, drop = Box((-1, -1), (0.3 + shift, 0.7)), Sphere((0.5, 0.7 + shift), 0.12)
         solver.fill(column if name == "ball" else Box((-1, -1), (2, 0.25)) | drop)
 
-        def potential() -> float:
+        def potential(solver: LiquidSolver = solver) -> float:
             part = np.clip(0.5 - n * solver.levelset.array, 0, 1)
             return float(1000 * G * (part * (np.arange(n) + 0.5)).sum() / n**3)
 
         given = potential()
         while solver.time < 0.6:
             report = solver.step(min(solver.max_dt(), 0.01))
-            if report.max_speed >= 5 * math.sqrt(2 * G * 0.7) or report.kinetic_energy + potential() >= 1.1 * given:
-                return False
-        return True
+            assert report.max_speed < 4 * math.sqrt(2 * G * 0.7)
+            assert report.kinetic_energy + potential() < 1.04 * given
 
-    assert sum(gains_none(shift) for shift in (0.0, 1e-7, -1e-7)) >= 2
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_faces_that_are_mostly_liquid(dimension: int, dtype: Any) -> None:
+    """Those of which at least half of the line between the cells on both sides is."""
+    shape = (7, 9, 6)[:dimension]
+    grid = ms.Grid(shape, 0.2, periodic=(True,) + (False,) * (dimension - 1))
+    levelset = CellField(grid, dtype)
+    levelset.array[...] = np.random.default_rng(6).uniform(-0.2, 0.2, shape)
+    phi = levelset.array
+    for d in range(dimension):
+        width = [(1, 1) if e == d else (0, 0) for e in range(dimension)]
+        padded = np.pad(phi, width, mode="wrap") if d == 0 else np.pad(phi, width, mode="edge")
+        low, high = np.delete(padded, -1, d), np.delete(padded, 0, d)
+        found = np.ones(low.shape, bool)
+        core.mostly_liquid_faces(levelset._core, d, found)
+        # With a linear level set, half of the line is wet if its middle is.
+        np.testing.assert_array_equal(found, low + high <= 0)
+
+
+def test_light_faces_in_a_gap_do_not_carry_the_liquid() -> None:
+    """A jet of 1 m/s rises along a wall, 1.3 cells before it; what little liquid its tip has beyond the last cells goes along with air of
+    50 m/s."""
+    grid = ms.Grid((24, 24), 1.0)
+    liquid = LevelSet.from_function(grid, lambda x, y: np.maximum(np.abs(x - 17.7) - 5.0, y - 9.6), "cells")
+    columns = np.flatnonzero(liquid.array[:, 9] <= 0)
+    fastest = {}
+    for two_fluids in (True, False):
+        velocity = MacField(grid)
+        velocity.component(1)[...] = 1.0
+        velocity.component(1)[columns, 10] = 50.0
+        LiquidFaces(velocity, True, two_fluids).extend(velocity, liquid, None, 5, Workspace())
+        v = np.abs(velocity.component(1))
+        # At the wall, and on the other side, where the air is free.
+        fastest[two_fluids] = v[22:].max(), v[:16].max()
+        assert (v[columns, :10] == 1.0)[:, 1:].all()
+    assert fastest[True] == pytest.approx((1.0, 1.5), rel=1e-12)
+    assert fastest[False] == (50.0, 50.0)
 
 
 def test_shear_of_two_layers() -> None:

@@ -4,6 +4,8 @@
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/rows.hpp"
 
+#include <algorithm>
+
 namespace meniscus::fluids {
 
 template <class T, int D>
@@ -42,8 +44,30 @@ void unite_velocities(grid::MacField<T, D>& velocity, const grid::MacField<T, D>
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
-  template void unite_velocities<T, D>(grid::MacField<T, D>&, const grid::MacField<T, D>&, grid::Field<T, D>&, double);
+template <class T, int D>
+void mostly_liquid_faces(grid::Field<T, D>& levelset, int axis, std::uint8_t* mask) {
+  levelset.fill_ghosts(0.0);
+  const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
+  const double spacing = levelset.grid().spacing();
+  const Coord<D> faces = grid::Stagger<D>::face(axis).extents(phi.extents);
+  const Index step = phi.strides[static_cast<std::size_t>(axis)];
+  grid::parallel_rows<D>(faces, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* upper = phi.at(grid::row_start<D>(faces, r));
+      std::uint8_t* to = mask + r * faces[D - 1];
+      for (Index k = 0; k < faces[D - 1]; ++k) {
+        const auto [least, most] = std::minmax(upper[k - step], upper[k]);
+        to[k] = is_liquid_value(least, spacing) &&
+                (is_liquid_value(most, spacing) ||
+                 distance_to_surface<T>(static_cast<double>(least), static_cast<double>(most)) >= 0.5);
+      }
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                      \
+  template void unite_velocities<T, D>(grid::MacField<T, D>&, const grid::MacField<T, D>&, grid::Field<T, D>&, double); \
+  template void mostly_liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -187,7 +187,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
     def hand_over(self, region: Any, *, dt: float = 0.0) -> Exchange:
         """Empty a region, and return the volume and the momentum of the liquid that was in it, which is another's from now on.
 
-        The volume is what the region's absence changes, and what waited in it for room; as much less is expected. Drops stay.
+        The volume is what the region's absence changes, and what waited in it for room; as much less is expected. With the last of a
+        body of liquid goes what is still expected of it, also if that is less than it measures, or even less than nothing. Drops stay.
 
         Args:
             region: as that of a `LiquidSource`.
@@ -204,9 +205,13 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             self.volume.measure(self.levelset, nodes)
             before = np.array(self._momentum(solid))
             self.surface.drain(phi)
-            volume -= self.volume.update_after_sources("given", self.levelset, nodes)
-            momentum += before - self._momentum(solid)
+            gone, rest = self.volume.update_after_giving(self.levelset, nodes)
+            volume += gone + rest
+            # The rest moves as the others, but brings no more than they do: of next to nothing, no velocity is known.
+            moves = min(max(1.0 + rest / gone, 0.0), 2.0) if gone > 0 else 1.0
+            momentum += moves * (before - self._momentum(solid))
             self.surface.redistance(solid)
+            self.surface.remove_stray_markers()
         return Exchange(0, volume, tuple(momentum.tolist()))
 
     @exclusively

@@ -28,14 +28,20 @@ _GAP_SPEED = 1.0
 class LiquidFaces(Stateful):
     """Masks of the faces of one velocity, one array per axis.
 
+    Args:
+        velocity: gives grid, dtype and boundary.
+        balanced: whether the velocity is made divergence-free in the air.
+        two_fluids: whether air and liquid share a pressure, so that faces with little liquid are as fast as the air.
+
     Attributes:
         known: faces with a valid velocity: next to liquid, or extended from there.
     """
 
-    def __init__(self, velocity: MacField, balanced: bool) -> None:
+    def __init__(self, velocity: MacField, balanced: bool, two_fluids: bool = False) -> None:
         self._solver = PressureSolver(velocity.grid) if balanced else None
+        self._two_fluids = two_fluids
         self._air: Bools = np.zeros(velocity.grid.local_shape, bool)
-        self._bounds = CellField(velocity.grid, velocity.dtype) if balanced else None
+        self._bounds = CellField(velocity.grid, velocity.dtype) if balanced or two_fluids else None
         shapes = component_shapes(velocity.grid)
         self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes], samples_of=velocity.grid)
         self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
@@ -62,6 +68,8 @@ class LiquidFaces(Stateful):
         Without free slip, faces in the solid get its velocity.
         """
         core: Any = _grid  # overloaded over dimension and scalar
+        if self._two_fluids:
+            self._slow_light_faces(velocity, levelset, solid)
         for d, liquid in enumerate(self.liquid(levelset)):
             # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
             core.select_mask(liquid, None if solid is None else solid.inside_faces[d], False, self.known[d])
@@ -71,6 +79,23 @@ class LiquidFaces(Stateful):
             solid.set_solid_velocity(velocity)
         if self._solver is not None:
             self._balance(velocity, levelset, solid, time)
+
+    def _slow_light_faces(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> None:
+        """Limit the velocity on faces of the liquid that are mostly in the air, in gaps to that of faces that are not.
+
+        They have gone along with the air, and in a gap that is much faster than the liquid, which would inherit their speed as it fills it.
+        """
+        assert self._bounds is not None
+        core: Any = _fluids
+        samples: Any = _grid  # both overloaded over dimension and scalar
+        for d, heavy in enumerate(self._liquid):
+            core.mostly_liquid_faces(levelset.field._core, d, heavy)
+            if solid is not None:
+                # Closed, and whatever has been there says nothing: the extension replaces it.
+                samples.assign_component(velocity._core, d, 0.0, solid.inside_faces[d], True)
+                _grid.unite_masks(heavy, solid.inside_faces[d], heavy)
+        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
+        core.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
 
     def _balance(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None, time: float) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.

@@ -101,7 +101,9 @@ class LiquidSolver(OpenLiquid):
         self.expansion = self.declare("expansion", Expansion(grid, dtype, o.expansion_limit), changed_by=("transport", "spray", "project"))
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
         self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"), optional=False)
-        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("diffuse", "extend"))
+        self.faces = self.declare(
+            "faces", LiquidFaces(self.velocity, o.balanced_extension, o.air == "fluid"), changed_by=("diffuse", "extend")
+        )
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
         hand_out(self.vortices, grid, self._workspace)

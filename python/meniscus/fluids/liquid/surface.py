@@ -28,6 +28,7 @@ _AIR_DEPTH = {2: 0.1, 3: 0.2}
 # Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
 # loses several times as much.
 _FILL, _DRAIN = _surface.SetOperation.unite, _surface.SetOperation.subtract
+_STRAY = 2.0  # cells from the liquid beyond which none of its markers is, but for the radius: it would have become a drop
 _GAP = 2.5  # cells; as wide as the air that is made divergence-free
 
 
@@ -63,7 +64,7 @@ class LiquidSurface(Stateful):
         self.levelset.array[...] = (options.band + 1) * grid.spacing
         self._near = np.zeros(grid.local_shape, bool) if self.particles is None else None
         self._trap = CellField(grid, velocity.dtype) if self.particles is not None and grid.dimension == 2 else None
-        self._gathered: CellField | None = None
+        self._scratch: CellField | None = None
         self._first_new: int | None = None
         sides = velocity.boundary
         self.open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
@@ -158,6 +159,16 @@ class LiquidSurface(Stateful):
         """Empty the region where phi <= 0, but for drops."""
         self._combine(_DRAIN, phi, -1)
 
+    def remove_stray_markers(self) -> None:
+        """Remove the markers of liquid that another owner has taken, where none is left: they would become drops of the same water."""
+        if self.particles is None:
+            return
+        if self._scratch is None:
+            self._scratch = CellField(self.levelset.grid, self.levelset.dtype)
+        markers: Any = _surface
+        np.subtract(_STRAY * self.levelset.grid.spacing, self.levelset.array, out=self._scratch.array)
+        markers.remove_markers_in(self._scratch._core, self.particles.particles._core, -1, self._workspace)
+
     def drain_drops(self, phi: CellField) -> float:
         """Remove the drops where phi <= 0; returns their volume, m^dim."""
         if self.particles is None:
@@ -204,9 +215,11 @@ class LiquidSurface(Stateful):
         """Fill the cells of air that drops fill; `volume` accounts for them."""
         assert self.particles is not None
         spray, nodes = self.particles.spray, None if solid is None else solid.levelset
+        # Drops of a cell become markers in the order of their ids, wherever the blocks of ranks have brought them from.
+        spray.sort_by_cell(self.levelset.grid, workspace=self._workspace)
         gathered = np.zeros(len(spray), bool)
-        if self._gathered is None:
-            self._gathered = CellField(self.levelset.grid, velocity.dtype)
+        if self._scratch is None:
+            self._scratch = CellField(self.levelset.grid, velocity.dtype)
         core: Any = _fluids  # overloaded over dimension and scalar
         count, total, momentum, positions, volumes = core.gather_drops(
             velocity._core,
@@ -215,12 +228,12 @@ class LiquidSurface(Stateful):
             _outside(solid),
             spray._core,
             self.band,
-            self._gathered._core,
+            self._scratch._core,
             gathered,
             self._workspace,
         )
         if count:
-            self.fill(self._gathered)
+            self.fill(self._scratch)
             volume.measure(self.levelset, nodes)
             volume.add_volumes(positions, volumes, nodes)
             self.redistance(solid)

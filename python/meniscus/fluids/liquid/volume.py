@@ -117,6 +117,23 @@ class LiquidVolume(Stateful):
         self.totals[total] += -change if total in _TAKEN else change
         return change
 
+    def update_after_giving(self, levelset: LevelSet, solid: NodeField | None) -> tuple[float, float]:
+        """Update the volumes after the surface has lost liquid to another owner, since the last `measure`.
+
+        Returns:
+            The volume that is no longer there, and what was expected beyond that of families of which nothing is left: it goes along with
+            the last of them, and is negative where that measures more. As drops leave, a part measures more until its surface is corrected.
+        """
+        before = float(self._budget.unassigned()[0])
+        gone = -self.update_after_sources("given", levelset, solid)
+        rest = float(self._budget.unassigned()[0]) - before
+        if rest:
+            budget = self.budget
+            budget["unassigned"][0] = before
+            self.budget = budget
+            self.totals["given"] += rest
+        return gone, rest
+
     def account_outflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
         """Account for the liquid that leaves through the sides of the domain in dt, before it moves."""
         self._account("outflow", self._budget.account_outflow, levelset, velocity, dt, solid)
