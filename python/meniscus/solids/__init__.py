@@ -33,8 +33,8 @@ from meniscus.solids.springs.altitude_and_bending import (
 )
 from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.springs.options import SpringOptions
-from meniscus.solids.world import World
 from meniscus.solids.strain_limiting import StrainReport, limit_strain
+from meniscus.solids.world import World
 
 __all__ = [
     "FORCES",
