@@ -130,7 +130,7 @@ MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3
   p.weights[2] = t - 1.0;
   p.weights[3] = -t;
   p.overlap = h - distance;
-  p.active = (distance < h) & (distance > -rules.reach * h) & (a2 > 0.0) & (b2 > 0.0);
+  p.active = (distance < h) & (distance > -rules.reach * h) & (a2 > 0.0) & (b2 > 0.0) & (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0);
   return p;
 }
 
