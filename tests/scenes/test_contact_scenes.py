@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "wardrobe": {"triangles": 400, "released": 0.3, "end": 1.0, "frames": 5},
 }
 # In these, repulsion alone keeps everything apart, or nothing meets.
-QUIET = {"drape", "flag", "spinning-ball", "curtain"}
+QUIET = {"drape", "flag", "spinning-ball", "curtain", "wardrobe"}
 
 
 def require_sound(frame: scenes.Frame) -> None:
@@ -56,10 +56,12 @@ def test_nothing_intersects_and_nothing_freezes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["stack", "pile"])
 def test_what_falls_comes_to_rest(name: str) -> None:
-    small = {**SMALL[name], "end": 1.2, "frames": 12}
-    history = [frame.diagnostics for frame in scenes.frames(scenes.SCENES[name](**small))]
-    assert max(d["kinetic"] for d in history[-3:]) < 0.02 * max(d["kinetic"] for d in history)
-    assert history[-1]["mean y"] < history[0]["mean y"]
+    scene = scenes.SCENES[name](**{**SMALL[name], "end": {"stack": 0.8, "pile": 2.0}[name], "frames": 12})
+    history = [frame.diagnostics for frame in scenes.frames(scene)]
+    mass = sum(body.masses.sum() for body in scene.world.bodies)
+    # What is left is of the size of gravity times a step, which repulsion takes back in the next step.
+    assert np.sqrt(2.0 * history[-1]["kinetic"] / mass) < 0.1
+    assert history[-1]["mean y"] < 0.5 * history[0]["mean y"]
 
 
 def test_repulsion_does_not_strain_sheets_at_rest() -> None:
@@ -75,7 +77,7 @@ def test_repulsion_does_not_strain_sheets_at_rest() -> None:
 def test_a_cover_slides_off_only_without_friction() -> None:
     heights = {}
     for friction in (0.6, 0.02):
-        small = {**SMALL["wardrobe"], "friction_after": friction, "end": 1.6}
+        small = {**SMALL["wardrobe"], "friction_after": friction, "end": 2.2}
         heights[friction] = scenes.run(scenes.SCENES["wardrobe"](**small)).diagnostics["mean y"]
     assert heights[0.02] < heights[0.6] - 0.02
 

@@ -26,6 +26,9 @@ struct SweepRules {
   /// Edges: limit of the scalar product, and whether the volume must have changed sign as well.
   double flip;
   bool sided;
+  /// Whether edges act where they are nearest at an end. Not where every edge has a face: vertices and faces act there, along the
+  /// normal of the face, and the line to an end would push edges of flat sheets along these.
+  bool ends;
   /// Impulse of the spring over the overlap, times sum a_i^2; infinite without a spring. 0: no elastic impulse.
   double spring;
   /// Wanted relative velocity over the overlap, 1/s.
@@ -130,7 +133,8 @@ MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3
   p.weights[2] = t - 1.0;
   p.weights[3] = -t;
   p.overlap = h - distance;
-  p.active = (distance < h) & (distance > -rules.reach * h) & (a2 > 0.0) & (b2 > 0.0) & (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0);
+  p.active = (distance < h) & (distance > -rules.reach * h) & (a2 > 0.0) & (b2 > 0.0);
+  if (!rules.ends) p.active &= (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0);
   return p;
 }
 

@@ -54,7 +54,7 @@ class Wardrobe(Cloths):
 
     def make_mesh(self) -> TriangleMesh:
         """The cover, flat, above the wardrobe."""
-        return centered_cloth(self.quads((1.0, 1.0)), (self.size, self.size), _SIZE[1] + 0.005).translated((0.12, 0.0, 0.0))
+        return centered_cloth(self.quads((1.0, 1.0)), (self.size, self.size), _SIZE[1] + 0.005).translated((0.2, 0.0, 0.0))
 
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs, drag in air at rest, and a few nodes of one side that are pulled."""
