@@ -26,7 +26,9 @@ bool interpreter_ends() {
 }
 
 void require_interpreter() {
-  if (interpreter_ends() && depth_at_end == 0) core::rest_for_ever();
+  // The thread that ends the interpreter has the GIL when it collects garbage with functions that fields and shapes keep.
+  const bool may_call = !interpreter_ends() || depth_at_end > 0 || (!gone && PyGILState_Check() != 0);
+  if (!may_call) core::rest_for_ever();
 }
 
 // Whoever has the GIL while the interpreter ends is the thread that ends it.

@@ -62,14 +62,11 @@ py::array_t<double> contact_column(std::span<const double> values) {
 }
 
 py::tuple repulsion_pairs_of(const Repulsion& self, PairKind kind) {
-  const collision::RepulsionPairs& p = self.pairs(kind);
-  std::vector<collision::Stencil> vertices(p.places);
-  for (auto& s : vertices)
-    for (std::int32_t& v : s) v = self.vertices()[static_cast<std::size_t>(v)];
+  const collision::RepulsionPairs p = interruptible([&] { return self.copy_of_pairs(kind); });
   py::array_t<std::int32_t> colour(static_cast<py::ssize_t>(p.size()));
   for (std::size_t c = 0; c + 1 < p.colours.size(); ++c)
     std::fill(colour.mutable_data() + p.colours[c], colour.mutable_data() + p.colours[c + 1], static_cast<std::int32_t>(c));
-  return py::make_tuple(contact_rows(p.elements), contact_rows(vertices), contact_column(p.thickness), contact_column(p.friction),
+  return py::make_tuple(contact_rows(p.elements), contact_rows(p.places), contact_column(p.thickness), contact_column(p.friction),
                         contact_rows(p.direction), colour);
 }
 
@@ -137,8 +134,8 @@ void bind_contact(py::module_& m) {
       .def_property_readonly("thickness", [](const Repulsion& self) { return contact_column(self.thickness()); })
       .def_property_readonly("clamped", &Repulsion::clamped)
       .def_property_readonly("size", &Repulsion::size)
-      .def_property_readonly("nbytes", &Repulsion::nbytes)
-      .def("forget", &Repulsion::forget)
+      .def_property_readonly("nbytes", [](const Repulsion& self) { return interruptible([&] { return self.nbytes(); }); })
+      .def("forget", [](Repulsion& self) { interruptible([&] { self.forget(); }); })
       .def(
           "pairs",
           [](const Repulsion& self, bool edges) {

@@ -20,7 +20,10 @@ std::vector<solids::BodyInStep> bodies_in_step(const SystemBodies& bodies, const
 class SystemStep {
  public:
   SystemStep(SystemBodies bodies, py::list motions, double dt, Workspace& workspace)
-      : bodies_(std::move(bodies)), motions_(std::move(motions)), parts_(bodies_in_step(bodies_, motions_)), step_(parts_, dt, workspace) {}
+      : bodies_(std::move(bodies)),
+        motions_(std::move(motions)),
+        parts_(bodies_in_step(bodies_, motions_)),
+        step_(parts_, dt, workspace) {}
 
   solids::BodyStep& operator*() { return step_; }
   solids::BodyStep* operator->() { return &step_; }
@@ -124,9 +127,8 @@ void bind_body_system(py::module_& m) {
             const auto loose = unprojected.is_none() ? solids::Points() : s.out(unprojected.cast<py::array>(), "unprojected");
             numerics::SolveInfo info;
             bool used_definite_tangent = false;
-            interruptible([&] {
-              solids::solve_velocity(*s, xs, v0s, dt, elastic_dt, options, out, info, used_definite_tangent, loose);
-            });
+            interruptible(
+                [&] { solids::solve_velocity(*s, xs, v0s, dt, elastic_dt, options, out, info, used_definite_tangent, loose); });
             return py::make_tuple(info, used_definite_tangent);
           },
           py::arg("positions"), py::arg("velocities"), py::arg("dt"), py::arg("elastic_dt"), py::arg("options"), py::arg("out"),

@@ -37,6 +37,16 @@ void bind_solid_contact(py::module_& m) {
       },
       py::arg("nodes"), py::arg("normals"), py::arg("velocities"), py::arg("friction"), py::arg("out"));
   m.def(
+      "press_only",
+      [](const py::array& nodes, const py::array& normals, const py::array& velocities, const py::array& friction,
+         const py::array& solved, const py::array& loose) {
+        const auto contacts = solid_contacts(nodes, normals, velocities, friction);
+        const auto from = positions_of(solved, "solved");
+        const auto out = writable_points(loose, "out", static_cast<Index>(from.size()));
+        interruptible([&] { solids::press_only(contacts, from, out); });
+      },
+      py::arg("nodes"), py::arg("normals"), py::arg("velocities"), py::arg("friction"), py::arg("solved"), py::arg("out"));
+  m.def(
       "meeting_times",
       [](const py::array& before, const py::array& after) {
         const auto b = numbers_of(before, "before"), a = numbers_of(after, "after");

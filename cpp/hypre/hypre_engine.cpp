@@ -1,11 +1,9 @@
 // Table of functions over hypre's structured solvers: conjugate gradients preconditioned by its semicoarsening multigrid PFMG
 // (Ashby and Falgout 1996; Jones and Woodward 2001). Knows nothing of Python and of the rest of the library.
+#include "../mpi/mpi_running.hpp"
 #include "meniscus/grid/poisson/engines/structured_engine.hpp"
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
 #include <HYPRE_struct_ls.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <bit>
@@ -26,14 +24,6 @@ struct System {
   HYPRE_StructVector b = nullptr, x = nullptr;
   HYPRE_StructSolver iteration = nullptr, preconditioner = nullptr;
 };
-
-int running() {
-  int begun = 0, ended = 0;
-  MPI_Initialized(&begun);
-  if (!begun) return 0;
-  MPI_Finalized(&ended);
-  return !ended;
-}
 
 /// The errors since the last call. That an iteration has not come to its tolerance is none.
 int errors() {
@@ -163,7 +153,14 @@ void error_text(int error, char* text, std::size_t size) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const meniscus_structured_engine* meniscus_hypre_engine() {
-  static const meniscus_structured_engine table{
-      meniscus_structured_engine_version, "hypre", MENISCUS_MPI_NAME, running, create, release, set_matrix, solve, error_text};
+  static const meniscus_structured_engine table{meniscus_structured_engine_version,
+                                                "hypre",
+                                                MENISCUS_MPI_NAME,
+                                                meniscus::mpi_is_running,
+                                                create,
+                                                release,
+                                                set_matrix,
+                                                solve,
+                                                error_text};
   return &table;
 }

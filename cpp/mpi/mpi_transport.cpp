@@ -1,10 +1,7 @@
 // Table of message-passing functions over MPI. Compiled once for every binary interface, against its mpi.h; knows nothing of
 // Python and of the rest of the library.
 #include "meniscus/parallel/transport/transport_table.hpp"
-
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
+#include "mpi_running.hpp"
 
 #include <sched.h>
 #include <climits>
@@ -30,14 +27,6 @@ struct Channel {
 };
 
 MPI_Comm of(void* channel) { return static_cast<Channel*>(channel)->communicator; }
-
-int running() {
-  int begun = 0, ended = 0;
-  MPI_Initialized(&begun);
-  if (!begun) return 0;
-  MPI_Finalized(&ended);
-  return !ended;
-}
 
 int any_thread() {
   int provided = MPI_THREAD_SINGLE;
@@ -165,7 +154,7 @@ void error_text(int error, char* text, std::size_t size) {
 extern "C" __attribute__((visibility("default"))) const meniscus_transport* meniscus_mpi_transport() {
   static const meniscus_transport table{meniscus_transport_version,
                                         MENISCUS_MPI_NAME,
-                                        running,
+                                        meniscus::mpi_is_running,
                                         any_thread,
                                         duplicate,
                                         release,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from contact import repulsion
 from harness import THREADS, Timing, show_progress, time_waited
 from peers import collision_peers
 from tables import collision_tables
@@ -132,6 +133,9 @@ def mesh_cases(name: str, scene: Scene) -> Iterator[Case]:
     yield case("any-moving-frame", "candidate", lambda: mesh.collisions(*motion, "any", moving_frame=True))
     yield case("impact", "candidate", lambda: mesh.time_of_impact(*motion))
     yield case("self-intersections", "triangle", lambda: mesh.self_intersections(scene.end))
+    if name != "cloth-ball":  # hardly anything is near anything there
+        for what, run, found in repulsion.cases(scene):
+            yield Case(name, len(scene.triangles), what, "meniscus", "pair", lambda _, call=run: call(), found)
 
 
 @dataclass

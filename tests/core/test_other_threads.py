@@ -212,3 +212,24 @@ def test_arrays_over_bytes_at_odd_places_are_refused(offset: int) -> None:
         with pytest.raises(TypeError, match="must be aligned in memory; pass a copy"):
             call()
     assert TriangleMesh(skewed, ball.triangles) == ball  # constructors copy
+
+
+KEPT_IN_A_CYCLE = """
+import numpy as np, meniscus as ms
+
+class Kept: pass
+
+def still(x, *time): return 0 * x
+kept = Kept()
+kept.itself = kept
+grid = ms.Grid((8, 8), 1.0)
+kept.velocity = ms.MacField(grid, boundary=ms.Prescribed(still))
+del kept
+print("the end")
+"""
+
+
+def test_functions_in_garbage_at_the_end() -> None:
+    """The interpreter collects its last garbage when it is ending; whoever lets go of a function then must not wait for it."""
+    done = subprocess.run([sys.executable, "-c", KEPT_IN_A_CYCLE], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "the end", "")

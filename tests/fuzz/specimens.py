@@ -44,6 +44,8 @@ def objects() -> dict[str, Any]:
         "solid": ms.surface.KinematicSolid(sheet),
         "distance": ms.surface.MeshDistance(sheet),
         "collision": ms.collision.CollisionMesh(sheet),
+        "contact_nodes": ms.collision.ContactNodes(np.ones(len(sheet.vertices))),
+        "repulsion": ms.collision.Repulsion(ms.collision.CollisionMesh(sheet), sheet.vertices, np.ones(len(sheet.vertices))),
         "locator": ms.collision.TetLocator(block),
         "thick": ms.collision.ThickSurface(sheet, 0.01),
         "flow": ms.fluids.single_vortex(),

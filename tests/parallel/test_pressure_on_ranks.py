@@ -102,3 +102,29 @@ def test_a_wrong_coefficient_on_one_rank_is_told_to_all() -> None:
 
     with pytest.raises(ms.parallel.RankError, match=r"rank 1 failed: ValueError: faces\[0\] must not be negative"):
         ms.parallel.run_threads(3, program)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_bytes_of_a_solver_are_those_that_its_blocks_have_taken(count: int) -> None:
+    shape = (40, 48, 40)
+
+    def program() -> tuple[int, int]:
+        grid = ms.Grid(shape, 1.0)
+        faces = [np.ones([n + (k == d) for k, n in enumerate(grid.local_shape)]) for d in range(3)]
+        rhs = np.ones(grid.local_shape)
+        grid.comm.gather(0)
+        before = ms.core.block_bytes()
+        # No rank begins before all have looked, or ends before.
+        grid.comm.gather(0)
+        solver = ms.grid.PoissonSolver(grid)
+        solver.set_coefficients(faces)
+        solver.solve(rhs)
+        grid.comm.gather(0)
+        taken = ms.core.block_bytes() - before
+        grid.comm.gather(0)
+        return solver.nbytes, taken
+
+    results = ms.parallel.run_threads(count, program)
+    together = sum(held for held, _ in results)
+    # Lists of rows and runs are no blocks.
+    assert results[0][1] <= together <= 1.08 * results[0][1]

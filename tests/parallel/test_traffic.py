@@ -168,14 +168,23 @@ def particles(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
     row = 8 * grid.dimension + 8 + 8
     leaving = [int((to == r).sum()) if r != cut.rank else 0 for r in range(cut.size)]
     table = grid.comm.gather(leaving)
-    # Who is where, what the particles have, to whom how many bytes go: to as many as touch a block at once, or to all.
+    # Who is where, what the particles have and how many move; then to whom how many bytes go: to as many as touch a block at once.
     most = max(sum(n > 0 for n in line) for line in table)
     first = min(cut.size - 1, 26)
-    expected = cut.gather(8 * grid.dimension) + cut.gather(4 * 8) + cut.gather(16 * (first + 1))
     assert most <= first
-    waits = any(line[cut.rank] for line in table)
-    expected += Count(sum(n > 0 for n in leaving), row * sum(leaving), int(waits))
+    announced = cut.gather(8 * grid.dimension + 5 * 8)
+    moved = Count(sum(n > 0 for n in leaving), row * sum(leaving), int(any(line[cut.rank] for line in table)))
+    expected = announced + (cut.gather(16 * (first + 1)) + moved if most > 0 else Count())
     yield "migrate", lambda: p.migrate(grid), expected
+    yield "migrate where no particle moves", lambda: p.migrate(grid), announced
+    # Up to a layer beyond the block, also beyond the domain, its own ghosts answer; whether they do is asked in the round that says
+    # how far points lie outside of the domain.
+    field, place = field_of(grid, rng, 8)
+    near = np.array(grid.first_cell) - 0.9 + own.random((20, grid.dimension)) * (np.array(grid.local_shape) + 1.8)
+    inside = cut.halo(place) + cut.reduce(16)
+    yield "sample", lambda: ms.grid.sample(field, near * grid.spacing), inside
+    velocity = velocity_of(grid, 8)
+    yield "sample of a velocity", lambda: ms.grid.sample(velocity, near * grid.spacing), cut.halo(faces(grid.dimension, 8)) + cut.reduce(16)
 
 
 OPERATORS: dict[str, Check] = {

@@ -16,15 +16,15 @@ namespace meniscus::core {
 namespace {
 std::atomic<Index> allocations{0};
 std::atomic<Index> live_bytes{0};
-constexpr std::align_val_t alignment{64};
 
-/// Blocks from this size on take pages of 2 MiB where the system has them: fewer page faults, and a sweep over several arrays
-/// needs fewer entries of the page table than the processor remembers.
-constexpr std::size_t large = std::size_t{8} << 20;
-constexpr std::align_val_t large_alignment{std::size_t{2} << 20};
+/// Blocks of at least one page of 2 MiB take such pages where the system has them: fewer page faults, and a sweep over several
+/// arrays needs fewer entries of the page table than the processor remembers. What is left over has small pages, so that no more
+/// memory is in use than asked for.
+constexpr std::size_t large_page = std::size_t{2} << 20;
 
-/// Large blocks begin at different distances from the start of a page. Else entry i of all arrays would compete for the same
-/// places in the caches.
+/// From this size on, blocks begin at different distances from the start of a page. Else entry i of all arrays would compete for
+/// the same places in the caches.
+constexpr std::size_t staggered = std::size_t{1} << 20;
 std::size_t stagger(Index number) { return static_cast<std::size_t>(number % 32) * 13 * 64; }
 
 /// Memory that cannot be had (becomes MemoryError in Python), with the amounts.
@@ -56,23 +56,17 @@ std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
   require_memory(size);
   const Index number = allocations.fetch_add(1, std::memory_order_relaxed);
-  if (size >= large) {
-    const std::size_t offset = stagger(number);
-    auto* base = static_cast<std::byte*>(::operator new(size + offset, large_alignment));
-    live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
-#if defined(__linux__)
-    madvise(base, size + offset, MADV_HUGEPAGE);  // a wish; without it everything works the same
-#endif
-    return {base + offset, [size, offset](std::byte* q) {
-              live_bytes.fetch_sub(static_cast<Index>(size), std::memory_order_relaxed);
-              ::operator delete(q - offset, large_alignment);
-            }};
-  }
-  auto* p = static_cast<std::byte*>(::operator new(size, alignment));
+  const std::size_t offset = size >= staggered ? stagger(number) : 0;
+  const std::align_val_t alignment{size >= large_page ? large_page : 64};
+  auto* base = static_cast<std::byte*>(::operator new(size + offset, alignment));
   live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
-  return {p, [size](std::byte* q) {
+#if defined(__linux__)
+  // A wish; without it everything works the same.
+  if (size >= large_page) madvise(base, (size + offset) / large_page * large_page, MADV_HUGEPAGE);
+#endif
+  return {base + offset, [size, offset, alignment](std::byte* q) {
             live_bytes.fetch_sub(static_cast<Index>(size), std::memory_order_relaxed);
-            ::operator delete(q, alignment);
+            ::operator delete(q - offset, alignment);
           }};
 }
 

@@ -17,21 +17,23 @@ namespace {
 template <class T>
 struct LaneMaximum {
   Lanes<T> best{};
-  MENISCUS_INLINE void take(const T* v, int n) {
+  /// Zero as long as all that has been taken was finite.
+  Lanes<T> rest{};
+  MENISCUS_INLINE void take(const T* values, int n) {
+    const T* __restrict v = values;
+    T* __restrict most = best.data();
+    T* __restrict difference = rest.data();
     for (int l = 0; l < n; ++l) {
       const T a = std::abs(v[l]);
-      best[l] = a > best[l] ? a : best[l];
+      most[l] = a > most[l] ? a : most[l];
+      difference[l] += v[l] - v[l];
     }
+  }
+  bool finite() const {
+    return std::all_of(rest.begin(), rest.end(), [](T x) { return x == T(0); });
   }
   double result() const { return static_cast<double>(*std::max_element(best.begin(), best.end())); }
 };
-
-template <class T>
-MENISCUS_INLINE bool any_not_finite(const T* v, int n) {
-  int bad = 0;
-  for (int l = 0; l < n; ++l) bad |= (v[l] - v[l] == T(0)) ? 0 : 1;
-  return bad != 0;
-}
 
 /// Largest |v| of a view; infinite if any sample is not finite.
 template <class T, int D>
@@ -41,18 +43,15 @@ double largest_magnitude(const FieldView<const T, D>& view) {
       0, product<D>(view.extents) / length, std::max<Index>(1, 16384 / length), 0.0,
       [&](Index begin, Index end) {
         LaneMaximum<T> largest;
-        bool bad = false;
         simd_dispatch([&] {
           for (Index r = begin; r < end; ++r) {
             const T* p = view.at(row_start<D>(view.extents, r));
             for (Index k = 0; k < length; k += row_block) {
-              const int n = static_cast<int>(std::min<Index>(row_block, length - k));
-              largest.take(p + k, n);
-              bad |= any_not_finite(p + k, n);
+              largest.take(p + k, static_cast<int>(std::min<Index>(row_block, length - k)));
             }
           }
         });
-        return bad ? std::numeric_limits<double>::infinity() : largest.result();
+        return largest.finite() ? largest.result() : std::numeric_limits<double>::infinity();
       },
       [](double a, double b) { return std::max(a, b); });
 }
@@ -69,9 +68,16 @@ template <class T, int D>
 double largest_beyond(const Field<T, D>& field, int axis, int upper) {
   const SampleBox<D> box = box_beyond(field.layout(), axis, upper, ghost_width);
   const FieldView<const T, D> view = field.view();
-  double largest = 0.0;
-  for (Index i = 0; i < box.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(*view.at(box.coordinate(i)))));
-  return largest;
+  Coord<D> extents;
+  for (std::size_t d = 0; d < D; ++d) extents[d] = box.end[d] - box.begin[d];
+  const T* first = view.at(box.begin);
+  const Index length = extents[D - 1];
+  LaneMaximum<T> largest;
+  for (Index r = 0; r < product<D>(extents) / length; ++r) {
+    const T* p = first + dot<D>(row_start<D>(extents, r), view.strides);
+    for (Index k = 0; k < length; k += row_block) largest.take(p + k, static_cast<int>(std::min<Index>(row_block, length - k)));
+  }
+  return largest.result();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "meniscus/parallel/box_exchange.hpp"
 
+#include <algorithm>
+
 namespace meniscus::parallel {
 namespace {
 
@@ -65,29 +67,98 @@ BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned
 }
 
 template <int D>
-std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) {
+std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) const {
   Index n = 0;
-  for (const Piece& p : pieces) n += product<D>(p.box.extents());
+  for (const Piece& p : pieces) n += p.block == communicator_.rank() ? 0 : product<D>(p.box.extents());
   return static_cast<std::size_t>(n);
 }
 
 template <int D>
-const std::byte* BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
-  const std::byte* own = nullptr;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const int block = pieces[i].block;
-    const std::size_t bytes = static_cast<std::size_t>(product<D>(pieces[i].box.extents())) * size;
-    const bool begins = i == 0 || pieces[i - 1].block != block;
-    if (block == communicator_.rank()) {
-      if (begins) own = data;
-    } else if (begins) {
-      messages_.push_back({block, tags::boxes, data, bytes});
-    } else {
+std::size_t BoxExchange<D>::longest_own_row(const std::vector<Piece>& pieces) const {
+  Index n = 0;
+  for (const Piece& p : pieces)
+    if (p.block == communicator_.rank()) n = std::max(n, p.box.extents()[D - 1]);
+  return static_cast<std::size_t>(n);
+}
+
+template <int D>
+void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
+  int before = communicator_.rank();
+  for (const Piece& p : pieces) {
+    if (p.block == communicator_.rank()) continue;
+    const std::size_t bytes = static_cast<std::size_t>(product<D>(p.box.extents())) * size;
+    if (p.block == before)
       messages_.back().bytes += bytes;
-    }
+    else
+      messages_.push_back({p.block, tags::boxes, data, bytes});
+    before = p.block;
     data += bytes;
   }
-  return own;
+}
+
+template <int D>
+void BoxExchange<D>::transfer(std::span<const Transfer> transfers) {
+  struct Part {
+    const Transfer* transfer;
+    const Piece* piece;
+    std::size_t bytes;
+  };
+  // By block, and for each by transfer: sender and receiver agree on that.
+  const auto parts = [&](bool incoming) {
+    std::vector<Part> all;
+    for (const Transfer& t : transfers)
+      for (const Piece& p : t.back != incoming ? taken_ : given_)
+        all.push_back({&t, &p, static_cast<std::size_t>(product<D>(p.box.extents())) * t.size});
+    std::stable_sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.piece->block < b.piece->block; });
+    return all;
+  };
+  const std::vector<Part> outgoing = parts(false), incoming = parts(true);
+  const auto bytes_of = [](const std::vector<Part>& all) {
+    std::size_t bytes = 0;
+    for (const Part& p : all) bytes += p.bytes;
+    return bytes;
+  };
+  std::byte* const sent = communicator_.buffer(bytes_of(outgoing) + bytes_of(incoming));
+  std::byte* const received = sent + bytes_of(outgoing);
+  messages_.clear();
+  // Returns where the parts that stay in this block are.
+  const auto add = [&](const std::vector<Part>& all, std::byte* data) {
+    const std::byte* own = nullptr;
+    for (std::size_t i = 0; i < all.size(); data += all[i++].bytes) {
+      const int block = all[i].piece->block;
+      const bool begins = i == 0 || all[i - 1].piece->block != block;
+      if (block == communicator_.rank())
+        own = begins ? data : own;
+      else if (begins)
+        messages_.push_back({block, tags::boxes, data, all[i].bytes});
+      else
+        messages_.back().bytes += all[i].bytes;
+    }
+    return own;
+  };
+  const std::byte* own = add(outgoing, sent);
+  const std::size_t count = messages_.size();
+  add(incoming, received);
+  {
+    const auto packing = communicator_.packing();
+    std::byte* next = sent;
+    for (const Part& part : outgoing)
+      for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+        part.transfer->pack(first, n, next);
+        next += static_cast<std::size_t>(n) * part.transfer->size;
+      });
+  }
+  communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
+  const auto packing = communicator_.packing();
+  const std::byte* next = received;
+  for (const Part& part : incoming)
+    for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+      const std::size_t bytes = static_cast<std::size_t>(n) * part.transfer->size;
+      const bool stays = part.piece->block == communicator_.rank();
+      part.transfer->unpack(first, n, stays ? own : next);
+      if (stays) own += bytes;
+      next += bytes;
+    });
 }
 
 template class BoxExchange<2>;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 
 namespace meniscus::parallel {
 
@@ -68,16 +69,43 @@ class BoxExchange {
   /// that of the blocks' numbers.
   template <class T, class Take>
   void give_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take&& take) {
-    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin),
-         [&](const Coord<D>& first, Index count, const std::byte* values) {
-           const Index at = offset(first, owned_.begin, own_strides);
-           for (Index k = 0; k < count; ++k) {
-             T value;
-             std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
-             take(at + k * own_strides[D - 1], value);
-           }
-         });
+    pass(sizeof(T), taken_, given_, packing_of(window, window_strides, window_.begin), unpacking_to<T>(own_strides, take));
   }
+
+  /// A fetch or its reverse, to go in the same messages as others.
+  class Transfer {
+    friend BoxExchange;
+    std::size_t size;
+    bool back;
+    std::function<void(const Coord<D>& first, Index count, std::byte* message)> pack;
+    std::function<void(const Coord<D>& first, Index count, const std::byte* message)> unpack;
+  };
+  /// What `fetch` does, where the own box is a part of the array of the window, whose first sample is given.
+  template <class T>
+  Transfer fetching(T* window, const Coord<D>& strides) const {
+    Transfer t;
+    t.size = sizeof(T);
+    t.back = false;
+    t.pack = packing_of(window, strides, window_.begin);
+    t.unpack = [window, strides, begin = window_.begin](const Coord<D>& first, Index count, const std::byte* values) {
+      constexpr Index size = sizeof(T);
+      copy_row(reinterpret_cast<std::byte*>(window) + offset(first, begin, strides) * size, strides[D - 1] * size, values, size,
+               count, sizeof(T));
+    };
+    return t;
+  }
+  /// What `give_back` does.
+  template <class T, class Take>
+  Transfer giving_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take take) const {
+    Transfer t;
+    t.size = sizeof(T);
+    t.back = true;
+    t.pack = packing_of(window, window_strides, window_.begin);
+    t.unpack = unpacking_to<T>(own_strides, take);
+    return t;
+  }
+  /// Collective: several transfers in the messages of one, at most one message from each block to each other one.
+  void transfer(std::span<const Transfer> transfers);
 
  private:
   /// A box that goes from one block to another, in coordinates of the array that it is read from or written to.
@@ -112,6 +140,19 @@ class BoxExchange {
     };
   }
 
+  /// What hands samples that come back to take(offset in the own box, value).
+  template <class T, class Take>
+  auto unpacking_to(const Coord<D>& strides, Take& take) const {
+    return [take, strides, begin = owned_.begin](const Coord<D>& first, Index count, const std::byte* values) {
+      const Index at = offset(first, begin, strides);
+      for (Index k = 0; k < count; ++k) {
+        T value;
+        std::memcpy(&value, values + k * static_cast<Index>(sizeof(T)), sizeof(T));
+        take(at + k * strides[D - 1], value);
+      }
+    };
+  }
+
   /// Calls visit(first sample, samples) for the rows of a box, in C order.
   template <class Visit>
   static void for_each_row(const IndexBox<D>& box, Visit&& visit) {
@@ -130,38 +171,55 @@ class BoxExchange {
   template <class Pack, class Unpack>
   void pass(std::size_t size, const std::vector<Piece>& outgoing, const std::vector<Piece>& incoming, Pack&& pack,
             Unpack&& unpack) {
-    std::byte* const sent = communicator_.buffer((samples(outgoing) + samples(incoming)) * size);
-    std::byte* const received = sent + samples(outgoing) * size;
+    const std::size_t leaving = samples(outgoing) * size, arriving = samples(incoming) * size;
+    std::byte* const sent = communicator_.buffer(leaving + arriving + longest_own_row(outgoing) * size);
+    std::byte* const received = sent + leaving;
+    std::byte* const own_row = received + arriving;
     messages_.clear();
-    const std::byte* own = add_messages(outgoing, size, sent);
+    add_messages(outgoing, size, sent);
     const std::size_t count = messages_.size();
     add_messages(incoming, size, received);
     {
       const auto packing = communicator_.packing();
       std::byte* next = sent;
-      for (const Piece& p : outgoing)
+      for (const Piece& p : outgoing) {
+        if (p.block == communicator_.rank()) continue;
         for_each_row(p.box, [&](const Coord<D>& first, Index n) {
           pack(first, n, next);
           next += static_cast<std::size_t>(n) * size;
         });
+      }
     }
     communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
     const auto packing = communicator_.packing();
     const std::byte* next = received;
-    for (const Piece& p : incoming)
+    auto own = outgoing.begin();
+    for (const Piece& p : incoming) {
+      if (p.block == communicator_.rank()) {
+        // What stays goes from one array to the other, row by row.
+        while (own->block != communicator_.rank()) ++own;
+        for_each_row(p.box, [&](const Coord<D>& first, Index n) {
+          Coord<D> from;
+          for (std::size_t d = 0; d < D; ++d) from[d] = first[d] - p.box.begin[d] + own->box.begin[d];
+          pack(from, n, own_row);
+          unpack(first, n, static_cast<const std::byte*>(own_row));
+        });
+        ++own;
+        continue;
+      }
       for_each_row(p.box, [&](const Coord<D>& first, Index n) {
-        const std::size_t bytes = static_cast<std::size_t>(n) * size;
-        const bool stays = p.block == communicator_.rank();
-        unpack(first, n, stays ? own : next);
-        if (stays) own += bytes;
-        next += bytes;
+        unpack(first, n, next);
+        next += static_cast<std::size_t>(n) * size;
       });
+    }
   }
 
-  static std::size_t samples(const std::vector<Piece>& pieces);
-  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on. Returns
-  /// where the pieces that stay in this block are: they are packed, but not sent.
-  const std::byte* add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
+  /// Samples of the pieces that go to or come from other blocks.
+  std::size_t samples(const std::vector<Piece>& pieces) const;
+  /// Samples of the longest row of the pieces that stay in this block.
+  std::size_t longest_own_row(const std::vector<Piece>& pieces) const;
+  /// One message for every other block that pieces go to or come from, one after the other in memory from `data` on.
+  void add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data);
 
   Communicator& communicator_;
   IndexBox<D> owned_, window_;

@@ -3,40 +3,22 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace meniscus::parallel {
 namespace {
 
 Index wrap(Index i, Index period) { return ((i % period) + period) % period; }
 
-/// memcpy whose length the compiler knows where a few samples are copied.
-void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
-  switch (bytes) {
-    case 1:
-      *to = *from;
-      break;
-    case 4:
-      std::memcpy(to, from, 4);
-      break;
-    case 8:
-      std::memcpy(to, from, 8);
-      break;
-    case 12:
-      std::memcpy(to, from, 12);
-      break;
-    case 16:
-      std::memcpy(to, from, 16);
-      break;
-    case 24:
-      std::memcpy(to, from, 24);
-      break;
-    case 32:
-      std::memcpy(to, from, 32);
-      break;
-    default:
-      std::memcpy(to, from, bytes);
-  }
+/// Calls body(bytes) with a number that the compiler knows where a few samples are copied.
+template <class Body>
+void with_known_size(std::size_t bytes, Body&& body) {
+  const auto known = [&]<std::size_t... sizes>(std::index_sequence<sizes...>) {
+    return ((bytes == sizes && (body(std::integral_constant<std::size_t, sizes>()), true)) || ...);
+  };
+  if (!known(std::index_sequence<1, 4, 8, 12, 16, 24, 32>())) body(bytes);
 }
 
 }  // namespace
@@ -116,18 +98,26 @@ void HaloPlan<D>::for_each_line(const Lines& lines, Index begin, Index end, Body
   Coord<D> c;
   Index rest = begin;
   Index offset = layout_.origin;
+  // The last axis along which there are several pieces.
+  std::size_t inner = 0;
   for (std::size_t d = D; d-- > 0;) {
     c[d] = rest % lines.extent[d];
     rest /= lines.extent[d];
     offset += (lines.begin[d] + c[d]) * layout_.strides[d];
+    if (inner == 0 && lines.extent[d] > 1) inner = d;
   }
-  for (Index line = begin; line < end; ++line) {
-    body(offset);
-    for (std::size_t d = D; d-- > 0;) {
-      offset += layout_.strides[d];
-      if (++c[d] < lines.extent[d]) break;
-      offset -= lines.extent[d] * layout_.strides[d];
+  const Index stride = layout_.strides[inner];
+  for (Index line = begin; line < end;) {
+    const Index count = std::min(end - line, lines.extent[inner] - c[inner]);
+    for (Index k = 0; k < count; ++k, offset += stride) body(offset);
+    line += count;
+    c[inner] += count;
+    for (std::size_t d = inner + 1; d-- > 0 && c[d] == lines.extent[d];) {
+      offset -= c[d] * layout_.strides[d];
       c[d] = 0;
+      if (d == 0) break;
+      ++c[d - 1];
+      offset += layout_.strides[d - 1];
     }
   }
 }
@@ -198,11 +188,12 @@ template <int D>
 void HaloPlan<D>::copy_lines(int axis, std::byte* first, std::size_t size, Index begin, Index end) const {
   const Axis& plan = axes_[static_cast<std::size_t>(axis)];
   const Index stride = layout_.strides[static_cast<std::size_t>(axis)] * static_cast<Index>(size);
-  const std::size_t bytes = static_cast<std::size_t>(plan.copy_lines.run) * size;
-  for_each_line(plan.copy_lines, begin, end, [&](Index offset) {
-    std::byte* at = first + offset * static_cast<Index>(size);
-    for (const Copy& c : plan.copies)
-      for (Index k = 0; k < c.count; ++k) copy_run(at + (c.to + k) * stride, at + (c.from + k) * stride, bytes);
+  with_known_size(static_cast<std::size_t>(plan.copy_lines.run) * size, [&](auto bytes) {
+    for_each_line(plan.copy_lines, begin, end, [&](Index offset) {
+      std::byte* at = first + offset * static_cast<Index>(size);
+      for (const Copy& c : plan.copies)
+        for (Index k = 0; k < c.count; ++k) std::memcpy(at + (c.to + k) * stride, at + (c.from + k) * stride, bytes);
+    });
   });
 }
 
@@ -222,12 +213,17 @@ std::byte* HaloPlan<D>::move_layers(int axis, std::byte* first, std::size_t size
   const Index stride = layout_.strides[static_cast<std::size_t>(axis)] * static_cast<Index>(size);
   // Layers across the last axis follow each other in memory.
   const Index together = axis == D - 1 ? layers : 1;
-  const std::size_t bytes = static_cast<std::size_t>(lines.run * together) * size;
-  for (Index k = 0; k < layers; k += together)
-    for_each_line(lines, 0, lines.count(), [&](Index offset) {
-      move(first + offset * static_cast<Index>(size) + (layer + k) * stride, message, bytes);
-      message += bytes;
-    });
+  with_known_size(static_cast<std::size_t>(lines.run * together) * size, [&](auto bytes) {
+    std::byte* next = message;
+    for (Index k = 0; k < layers; k += together) {
+      std::byte* const layer_first = first + (layer + k) * stride;
+      for_each_line(lines, 0, lines.count(), [&](Index offset) {
+        move(layer_first + offset * static_cast<Index>(size), next, bytes);
+        next += bytes;
+      });
+    }
+    message = next;
+  });
   return message;
 }
 
@@ -264,7 +260,7 @@ void HaloPlan<D>::pass_messages(std::span<const PassedSide> sides, std::span<con
       for (const HaloArray<D>& a : arrays) {
         const Crossing& c = crossing(a, sides[i]);
         message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.send, c.sent, message,
-                                      [](const std::byte* at, std::byte* to, std::size_t n) { copy_run(to, at, n); });
+                                      [](const std::byte* at, std::byte* to, auto n) { std::memcpy(to, at, n); });
       }
     }
   }
@@ -275,7 +271,7 @@ void HaloPlan<D>::pass_messages(std::span<const PassedSide> sides, std::span<con
     for (const HaloArray<D>& a : arrays) {
       const Crossing& c = crossing(a, sides[i]);
       message = a.plan->move_layers(sides[i].axis, a.first, a.size, c.receive, c.received, message,
-                                    [](std::byte* at, const std::byte* from, std::size_t n) { copy_run(at, from, n); });
+                                    [](std::byte* at, const std::byte* from, auto n) { std::memcpy(at, from, n); });
     }
   }
 }

@@ -19,6 +19,7 @@ from meniscus.fluids.flows.procedural import (
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -90,6 +91,7 @@ __all__ = [
     "given_flow",
     "grid_to_particles",
     "kinetic_energy",
+    "liquid_blocks",
     "particle_density",
     "particle_levelset",
     "particles_to_grid",

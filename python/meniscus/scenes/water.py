@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import ScalarField
+from meniscus.grid import Grid, ScalarField
 from meniscus.grid.transport.advection import Limiter, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
-from meniscus.surface import LevelSet
+from meniscus.surface import Box, LevelSet, Shape
 
 
 @dataclass(kw_only=True)
@@ -130,6 +131,17 @@ class Water(FluidScene[LiquidSolver]):
             # A little into the solid, so that no gap shows.
             np.maximum(liquid.array, -phi - 0.25 * liquid.grid.spacing, out=liquid.array)
         return liquid
+
+
+def water_grid(shape: Sequence[int], spacing: float, *water: Shape) -> Grid:
+    """Return the grid of a scene, cut among the ranks in use so that the water is divided: the given shapes, and where it will lie."""
+    return Grid(shape, spacing, blocks=liquid_blocks(shape, spacing, water))
+
+
+def below(level: float, dimension: int = 3) -> Shape:
+    """Return the region below a level (m) along the last axis."""
+    across = (1e3,) * (dimension - 1)
+    return Box((*(-c for c in across), -1e3), (*across, level))
 
 
 def pool(level: float, field: ScalarField) -> LevelSet:

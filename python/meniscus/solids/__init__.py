@@ -34,6 +34,7 @@ from meniscus.solids.springs.altitude_and_bending import (
 from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.springs.options import SpringOptions
 from meniscus.solids.world import World
+from meniscus.solids.strain_limiting import StrainReport, limit_strain
 
 __all__ = [
     "FORCES",
@@ -68,6 +69,7 @@ __all__ = [
     "StiffnessFormula",
     "StiffnessStorage",
     "StrainMeasure",
+    "StrainReport",
     "StressMeasure",
     "Tangent",
     "TetElements",
@@ -83,5 +85,6 @@ __all__ = [
     "element_face_forces",
     "element_stiffness",
     "extrapolate_velocity",
+    "limit_strain",
     "solve_velocity",
 ]

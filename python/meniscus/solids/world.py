@@ -14,6 +14,7 @@ from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats, Ints
+from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
@@ -22,6 +23,8 @@ from meniscus.solids.options import step_options
 
 Response = Literal["impulses"]
 """How surfaces answer to contact with each other."""
+Rest = Literal["held", "literal"]
+"""Friction between surfaces in the velocities that positions go with."""
 OnPinch = Literal["error", "release"]
 """What happens to contacts that nothing resolves."""
 
@@ -46,8 +49,8 @@ class World(ContactLoop):
     8. `rub`: repulsion and friction between surfaces.
 
     After every `steps_per_loop` steps, `finish_loop` looks at the straight way from the positions at which the loop began, and changes it
-    until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. `find_pairs`
-    at the start of a loop stores which side of each other surfaces are on. `step` calls both.
+    until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. As a loop
+    begins, `find_pairs` stores which side of each other surfaces are on. `step` calls both.
 
     `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the bodies, the
     time, and the loop: the number of its steps, its length so far, positions and velocities at its start, pairs set aside. What the world
@@ -61,7 +64,12 @@ class World(ContactLoop):
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
             they are set aside, and taken back once they are apart.
+        rest: "held": friction between surfaces acts on the velocities that positions go with too, so that what friction holds stays where
+            it is; "literal": as printed, on those at the end of the step only: what rests on a slope creeps by half of what it would fall
+            along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
+        friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
+            nodes; 0: as printed, which is enough for cloth.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
 
@@ -81,12 +89,16 @@ class World(ContactLoop):
         response: Response = "impulses",
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
+        rest: Rest = "held",
+        friction_solves: int = 2,
         cut: bool = True,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
-        self._solid_response = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
+        self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
+        self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
@@ -107,6 +119,7 @@ class World(ContactLoop):
         self._core: Any = None
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
+        self._friction = SolveFriction()
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
@@ -146,7 +159,7 @@ class World(ContactLoop):
                 self._core = None
                 self.running_report = WorldInfo()
         for body in self.bodies:
-            body._targets.clear()  # noqa: SLF001
+            body._targets.clear()
         self.report = info
         return info
 
@@ -174,7 +187,9 @@ class World(ContactLoop):
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
                 cuts = 0
             if cuts > _LONGEST:
-                raise RuntimeError(f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length")
+                raise RuntimeError(
+                    f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length"
+                )
         self.time = end
         return infos
 
@@ -196,10 +211,11 @@ class World(ContactLoop):
                 # Some forces, such as wind, ask for the state at the start of the step.
                 if hasattr(force, "prepare"):
                     force.prepare(body.positions, body.velocities, body.time)
-            motions.append(body._motion(dt))  # noqa: SLF001
+            motions.append(body._motion(dt))
         self._contacts = NO_CONTACTS
         self._solves = []
-        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)  # noqa: SLF001
+        self._friction = SolveFriction()
+        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
         surface.move_obstacles(a.x0, self.time)
@@ -228,9 +244,10 @@ class World(ContactLoop):
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
-        """Change these velocities by inelastic and elastic repulsion between surfaces."""
+        """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
-        if self._push(a.x0, a.v, dt, self.running_report.contact):
+        rubbed = self._rest == "held" and self._rub(a.x0, a.v, self.running_report.contact)
+        if self._push(a.x0, a.v, dt, self.running_report.contact) or rubbed:
             core.hold_mean_velocities(a.own(a.v))
 
     def advance_positions(self, dt: float) -> None:
@@ -244,16 +261,25 @@ class World(ContactLoop):
         core, a = self._stage(dt)
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
+        if len(contacts):
+            contacts = contacts.sticking_at_rest(a.own(a.v0))
         self._contacts = self.running_report.contact.solids = contacts
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
+            self._keep_sliding(a.x0, a.x1)
             core.hold_positions(_solids.StepTime.end, a.own(a.x1))
             core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        core.set_contacts(contacts.nodes, contacts.normals)
+        if self._friction_solves == 0:
+            contacts = contacts.sliding()
+        self._friction = SolveFriction(contacts)
+        core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
 
     def solve(self, dt: float) -> None:
-        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler"; contacts hold along normals."""
+        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler".
+
+        Contacts hold nodes along normals, and along the surface too where they stick; see `SolveFriction`.
+        """
         core, a = self._stage(dt)
         backward = self._finish == "backward-euler"
         when = _solids.StepTime.end if backward else _solids.StepTime.middle
@@ -263,10 +289,22 @@ class World(ContactLoop):
             np.add(a.x0, a.x1, out=a.middle)
             a.middle *= 0.5
         core.hold_positions(when, a.own(a.middle))
-        core.hold_velocities(when, a.own(a.v))
-        core.hold_contacts(a.own(a.v_star), a.own(a.v))
-        loose = a.loose if self._solid_response == "path" else None
-        self._solve(a.middle, a.v_star, dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt, a.v, loose)
+        h, elastic_dt = dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt
+        if self._solid_response == "projection":
+            core.hold_velocities(when, a.own(a.v))
+            core.hold_contacts(a.own(a.v_star), a.own(a.v))
+            self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
+            return
+        friction = self._friction
+        for slips in range(self._friction_solves + 1):
+            core.hold_velocities(when, a.own(a.v))
+            core.hold_contacts(friction.held_velocities(a.own(a.v_star)), a.own(a.v))
+            self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
+            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
+            if slips == self._friction_solves or not len(friction.contacts) or not friction.revise(a.own(a.v), a.own(a.loose), end):
+                break
+            core.set_contacts(*friction.holds())
+        self._contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -286,7 +324,11 @@ class World(ContactLoop):
         own = a.own(a.v1)
         first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
         before = own[contacts.nodes]
-        contacts.apply(own)
+        if self._finish != "backward-euler":
+            before -= 2.0 * self._friction.change
+        else:
+            before -= self._friction.change
+        self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
         change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
         self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
@@ -297,6 +339,19 @@ class World(ContactLoop):
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
         if self._rub(a.x1, a.v1, self.running_report.contact):
             core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+
+    def _keep_sliding(self, start: Floats, end: Floats) -> None:
+        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
+        first = 0
+        for body in self.bodies:
+            nodes, directions = body._core.sliding()
+            if len(nodes):
+                rows = nodes + first
+                way = end[rows] - start[rows]
+                for k in range(3):
+                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
+                end[rows] = start[rows] + way
+            first += len(body)
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:

@@ -32,6 +32,7 @@ from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ell
 from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, MeshShape
 from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
 from meniscus.surface.shapes.solid_boundary import SolidBoundary
+from meniscus.surface.shapes.stored import StoredSolid
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 from meniscus.surface.tetrahedra.touched import touched_tets
 
@@ -78,6 +79,7 @@ __all__ = [
     "SolidSample",
     "Sphere",
     "SprayFlight",
+    "StoredSolid",
     "Torus",
     "Transfer",
     "Transformed",

@@ -17,19 +17,20 @@ LONGEST = 3600.0
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks over a transport, with threads for each, and what is added to their messages."""
+    """Ranks over a transport, with threads for each, what is added to their messages, and whether the cut divides the water."""
 
     count: int
     threads: int = 1
     transport: str = "threads"
     latency: float = 0.0
     bandwidth: float | None = None
+    divided: bool = False
 
     @property
     def name(self) -> str:
         """As tables have it."""
         ranks = "1 rank" if self.count == 1 else f"{self.count} ranks ({self.transport})"
-        return f"{ranks}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{ranks}, {self.threads} thread{'s' if self.threads > 1 else ''}{', water divided' if self.divided else ''}"
 
     @property
     def unavailable(self) -> str | None:
@@ -63,6 +64,7 @@ class Run:
         spec = {
             "work": self.work,
             "cells": self.cells,
+            "divided": r.divided,
             "steps": self.steps,
             "warm_up": self.warm_up,
             "threads": r.threads,

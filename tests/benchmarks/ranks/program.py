@@ -1,7 +1,7 @@
 """One measurement: some steps of a work on ranks. Run by `launch`, under `mpirun` or alone; prints one JSON object.
 
-The argument is a JSON object: `work`, `cells`, `steps`, `warm_up`, `threads` of each rank, `ranks` (0: MPI says how many), and what is
-added to messages: `latency` (s) and `bandwidth` (bytes/s or null).
+The argument is a JSON object: `work`, `cells`, `divided` (whether the cut divides the water), `steps`, `warm_up`, `threads` of each
+rank, `ranks` (0: MPI says how many), and what is added to messages: `latency` (s) and `bandwidth` (bytes/s or null).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Record = dict[str, float]
 
 def measure(spec: dict[str, Any]) -> list[Record]:
     """Take the steps on this rank; return what all ranks have measured, on every rank."""
-    step = WORKS[spec["work"]](tuple(spec["cells"]))
+    step = WORKS[spec["work"]](tuple(spec["cells"]), **({"divided": True} if spec["divided"] else {}))
     comm = ms.Grid(tuple(spec["cells"]), 1.0).comm
     for _ in range(spec["warm_up"]):
         step()

@@ -17,7 +17,7 @@ from tables import pages
 
 from ranks import report
 from ranks.launch import Ranks, Run
-from ranks.works import WORKS
+from ranks.works import WITH_WATER, WORKS
 
 CUT = (2, 2, 2)
 TWO_CORES = (
@@ -29,6 +29,7 @@ TWO_CORES = (
     Ranks(2, threads=2),
     Ranks(2, threads=2, transport="mpich"),
 )
+DIVIDED = (Ranks(2, divided=True), Ranks(2, transport="mpich", divided=True), Ranks(2, transport="openmpi", divided=True))
 DELAYS = ((1e-3, None), (0.0, 2e8), (3e-4, 5e8))
 
 
@@ -38,7 +39,7 @@ def groups(*, quick: bool) -> dict[str, list[Run]]:
     cells = {work: (side, side // 2, side // 2) if work in ("liquid", "flip") else (side,) * 3 for work in WORKS}
     delayed = [Ranks(2), *(Ranks(2, latency=latency, bandwidth=bandwidth) for latency, bandwidth in DELAYS)]
     return {
-        "two cores": [Run(w, cells[w], r, steps, warm_up) for w in WORKS for r in TWO_CORES],
+        "two cores": [Run(w, cells[w], r, steps, warm_up) for w in WORKS for r in (*TWO_CORES, *(DIVIDED if w in WITH_WATER else ()))],
         "eight ranks": [Run(w, cells[w], r, steps, warm_up) for w in WORKS for r in (Ranks(1), Ranks(8))],
         "slower messages": [
             Run(w, tuple(n // (1 if quick else 2) for n in cells[w]), r, steps, warm_up)

@@ -11,7 +11,16 @@ from collections.abc import Callable
 import numpy as np
 
 import meniscus as ms
-from meniscus.fluids import Emitter, LiquidOptions, LiquidSolver, ParticleLiquidOptions, ParticleLiquidSolver, SmokeOptions, SmokeSolver
+from meniscus.fluids import (
+    Emitter,
+    LiquidOptions,
+    LiquidSolver,
+    ParticleLiquidOptions,
+    ParticleLiquidSolver,
+    SmokeOptions,
+    SmokeSolver,
+    liquid_blocks,
+)
 from meniscus.surface import Box, Sphere
 
 Step = Callable[[], object]
@@ -24,6 +33,13 @@ DT_LIQUID = 0.25  # cells per step at 1 m/s
 def grid_of(cells: Cells) -> ms.Grid:
     """Return the grid, whose longest side is 1 m."""
     return ms.Grid(cells, 1.0 / max(cells))
+
+
+def grid_around(water: Box, cells: Cells, divided: bool, liquid_work: float) -> ms.Grid:
+    """Return the same grid, but where the water is to be divided cut so that it is."""
+    if not divided:
+        return grid_of(cells)
+    return ms.Grid(cells, 1.0 / max(cells), blocks=liquid_blocks(cells, 1.0 / max(cells), water, liquid_work=liquid_work))
 
 
 def transport(cells: Cells) -> Step:
@@ -48,20 +64,26 @@ def smoke(cells: Cells) -> Step:
     return lambda: solver.step(dt)
 
 
-def liquid(cells: Cells) -> Step:
+def liquid(cells: Cells, divided: bool = False) -> Step:
     """Steps of a dam break with the particle level set."""
-    solver = LiquidSolver(grid_of(cells), LiquidOptions(tracking="particle-level-set", tolerance=1e-5), dtype=np.float32)
-    solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.5)))
+    water = Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.5))
+    options = LiquidOptions(tracking="particle-level-set", tolerance=1e-5)
+    solver = LiquidSolver(grid_around(water, cells, divided, liquid_work=2.0), options, dtype=np.float32)
+    solver.fill(water)
     dt = DT_LIQUID / max(cells)
     return lambda: solver.step(dt)
 
 
-def flip(cells: Cells) -> Step:
+def flip(cells: Cells, divided: bool = False) -> Step:
     """Steps of a dam break of particles."""
-    solver = ParticleLiquidSolver(grid_of(cells), ParticleLiquidOptions(transfer="flip", tolerance=1e-5), dtype=np.float32)
-    solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.4)))
+    water = Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.4))
+    options = ParticleLiquidOptions(transfer="flip", tolerance=1e-5)
+    solver = ParticleLiquidSolver(grid_around(water, cells, divided, liquid_work=10.0), options, dtype=np.float32)
+    solver.fill(water)
     dt = DT_LIQUID / max(cells)
     return lambda: solver.step(dt)
 
 
-WORKS: dict[str, Callable[[Cells], Step]] = {"transport": transport, "smoke": smoke, "liquid": liquid, "flip": flip}
+WORKS: dict[str, Callable[..., Step]] = {"transport": transport, "smoke": smoke, "liquid": liquid, "flip": flip}
+WITH_WATER = ("liquid", "flip")
+"""Works whose domain may be cut so that the water is divided."""

@@ -26,6 +26,10 @@ WHAT = (
     "impact",
     "impact/additive",
     "self-intersections",
+    "repulsion-find",
+    "repulsion-push",
+    "repulsion-rub",
+    "repulsion-pruned",
     *(
         f"query-{kind}-{group}/{how}"
         for kind in ("vertex-face", "edge-edge")
@@ -41,6 +45,7 @@ COUNTERPARTS = {
     "impact": "impact/additive",
 }
 GOAL_SCENE = "cloth-ball"
+REPULSION_SCENE = "sheets-100000"
 
 
 def summary(result: object) -> object:
@@ -97,8 +102,10 @@ def _compare(rows: list[Report]) -> None:
 
 
 def _goals(rows: list[Report]) -> list[Report]:
-    """Table of goals and results on the larger pair of frames."""
-    by_key = {(r["what"], r["threads"]): r for r in rows if r["scene"] == GOAL_SCENE}
+    """Table of goals and results on the larger pair of frames, of repulsion on sheets."""
+    by_key = {
+        (r["what"], r["threads"]): r for r in rows if r["scene"] == (REPULSION_SCENE if r["what"].startswith("repulsion") else GOAL_SCENE)
+    }
 
     def goal(text: str, what: str, threads: int, figure: str, wanted: float, floor: float | None, at_most: bool) -> Report | None:
         row = by_key.get((what, threads))
@@ -120,6 +127,10 @@ def _goals(rows: list[Report]) -> list[Report]:
         *(
             goal(f"parity, ns per colliding {kind}", f"query-{kind}-positive/parity", 1, "ns_per_item", 1000.0, None, True)
             for kind in ("vertex-face", "edge-edge")
+        ),
+        *(
+            goal(f"repulsion, {what}, ns per pair ({REPULSION_SCENE})", f"repulsion-{what}", 1, "ns_per_item", 50.0, 100.0, True)
+            for what in ("push", "rub")
         ),
         *(goal(f"{what}, speed-up on two threads", what, 2, "speedup", 1.6, None, False) for what in ("any", "parity", "impact")),
     ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.contact import VERTEX_FACE, Reference, single_pair, vertex_above_face, weights_of
+from support.contact.repulsion import VERTEX_FACE, Reference, single_pair, vertex_above_face, weights_of
 
 from meniscus.collision import CollisionMesh, ContactNodes, Repulsion
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.contact import single_pair
+from support.contact.repulsion import single_pair
 
 KINDS = ("vertex-face", "edge-edge")
 STEPS = 16
@@ -70,7 +70,7 @@ def test_edges_that_turn_past_parallel_stay_on_their_side() -> None:
     repulsion, x = single_pair("edge-edge", 0.05)
     for angle in (0.3, np.pi / 2 - 1e-3, np.pi / 2, np.pi / 2 + 1e-3, 2.0, 3.0):
         turned = x.copy()
-        turned[:2] = rotated(x[:2] - [0, 0.1, 0], angle, 2) + [0, 0.1, 0]
+        turned[:2] = rotated(x[:2] - np.array([0, 0.1, 0]), angle, 2) + np.array([0, 0.1, 0])
         report = repulsion.push(turned, np.zeros((4, 3)), 0.01)
         assert report[1:3] == (1, 0)
         assert report.largest_overlap == pytest.approx(0.05, rel=1e-9)

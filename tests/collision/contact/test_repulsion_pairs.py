@@ -1,9 +1,11 @@
 """Pairs of repulsion: those that brute force finds, coloured, in a known order, worked on as one after the other."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from support.collision import Scene, brute_force, cloth, edges_of, soup
-from support.contact import Reference
+from support.contact.repulsion import Reference
 from support.same_bits import everywhere
 
 import meniscus as ms
@@ -251,6 +253,30 @@ def test_repeated_steps_allocate_nothing(rng: np.random.Generator) -> None:
     repulsion.rub(x, v)
     assert repulsion.nbytes == held
     assert ms.core.block_allocations() == blocks
+
+
+def test_calls_from_several_threads_wait_for_each_other(rng: np.random.Generator) -> None:
+    scene, rest = pressed(rng)
+    x = scene.start
+    repulsion = Repulsion(CollisionMesh(scene.edges, scene.triangles), rest, np.ones(len(x)), thickness=0.04)
+    n = repulsion.find(x)
+    v0 = rng.standard_normal(x.shape)
+    expected = v0.copy()
+    repulsion.push(x, expected, 0.01)
+
+    def work(number: int) -> np.ndarray:
+        v = v0.copy()
+        for _ in range(20):
+            if number % 2:
+                repulsion.find(x)
+                assert sum(len(repulsion.pairs(kind).colour) for kind in KINDS) == n
+            v = v0.copy()
+            repulsion.push(x, v, 0.01)
+        return v
+
+    with ThreadPoolExecutor(4) as pool:
+        for v in pool.map(work, range(4)):
+            assert np.array_equal(v, expected)
 
 
 def test_edges_of_the_mesh_clamp(rng: np.random.Generator) -> None:

@@ -145,7 +145,29 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
   }
   int wrong = 0;
   each_sample<D>(window, [&](const Coord<D>& c) { wrong += values[place(c)] != static_cast<T>(domain.number(c)); });
-  if (in_place) return wrong;
+  if (in_place) {
+    // The same, another array and the way back in one round.
+    std::vector<T> again(values.size(), T(-1));
+    std::vector<std::int16_t> third(values.size(), -1);
+    const auto third_of = [&](const Coord<D>& c) { return static_cast<std::int16_t>(domain.number(c) % 1009 + 1); };
+    each_sample<D>(own, [&](const Coord<D>& c) {
+      again[place(c)] = static_cast<T>(domain.number(c));
+      third[place(c)] = third_of(c);
+    });
+    const auto take = [&](Index offset, T value) {
+      ++given_back;
+      wrong += value != values[static_cast<std::size_t>(static_cast<Index>(place(own.begin)) + offset)];
+    };
+    const Index before = communicator.traffic().rounds;
+    exchange.transfer(std::array{exchange.fetching(again.data(), window_strides),
+                                 exchange.giving_back(values.data(), window_strides, window_strides, take),
+                                 exchange.fetching(third.data(), window_strides)});
+    wrong += communicator.traffic().rounds > before + 1;
+    each_sample<D>(window,
+                   [&](const Coord<D>& c) { wrong += again[place(c)] != values[place(c)] || third[place(c)] != third_of(c); });
+    asked += product<D>(window.extents()) - product<D>(own.extents());
+    return wrong;
+  }
   exchange.give_back(values.data(), window_strides, own_strides, [&](Index offset, T value) {
     ++given_back;
     wrong += value != source[static_cast<std::size_t>(offset)];

@@ -245,7 +245,7 @@ def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_e
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the ranks in /proc")
-@pytest.mark.parametrize("library", MPIS)
+@pytest.mark.parametrize("library", ["mpich", pytest.param("openmpi", marks=pytest.mark.slow)])
 def test_two_kills_change_nothing(library: str, slow_embers: Path, whole: Path, tmp_path: Path) -> None:
     kills_change_nothing(library, (4, 3), 2, slow_embers, whole, tmp_path)
 

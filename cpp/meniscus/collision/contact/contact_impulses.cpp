@@ -29,10 +29,12 @@ Index ContactImpulses::apply(ContactPaths& paths, std::span<const PathContact> c
     const double approach = row.relative_normal(u);
     double change = std::max(0.0, -approach);
     if (!push.thickness.empty()) {
+      const double thickness = pair_thickness(push.thickness, c);
       const double start_gap = row.relative_normal(paths.start());
-      const double missing = pair_thickness(push.thickness, c) - (start_gap + approach + change);
-      // At most the given part of what is missing for each inner step, as a separation that is not there yet.
+      const double missing = thickness - (start_gap + approach + change);
+      // A separation that is not there yet.
       if (missing > 0) change = std::max(change, push.part * missing * push.inner_steps - approach);
+      change = std::max(change, push.least * thickness - start_gap - approach);
     }
     if (!(change > 0)) continue;
     row.apply(nodes, (change / inverse) * c.normal, u);

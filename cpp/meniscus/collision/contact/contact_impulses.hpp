@@ -17,6 +17,9 @@ struct ContactPush {
   double part = 0.1;
   /// Number of inner time steps in the step, k_i: the push is that of one of them, carried over the whole step.
   double inner_steps = 1;
+  /// Part of the thickness that a pair keeps at least, whatever that takes: gaps would otherwise shrink from step to step until nothing
+  /// is left that a step could be cut to.
+  double least = 0.02;
 };
 
 class ContactImpulses {

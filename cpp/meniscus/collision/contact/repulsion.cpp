@@ -110,12 +110,26 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
 }
 
 void Repulsion::forget() {
+  const std::lock_guard lock(mutex_);
+  clear();
+}
+
+RepulsionPairs Repulsion::copy_of_pairs(PairKind kind) const {
+  const std::lock_guard lock(mutex_);
+  RepulsionPairs copy = pairs(kind);
+  for (Stencil& s : copy.places)
+    for (std::int32_t& v : s) v = vertices_[static_cast<std::size_t>(v)];
+  return copy;
+}
+
+void Repulsion::clear() {
   for (RepulsionPairs& p : pairs_) p.clear();
   vertices_.clear();
 }
 
 void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
-  forget();
+  const std::lock_guard lock(mutex_);
+  clear();
   const std::size_t n = surface_.thickness.size();
   require(positions.size() == n && static_cast<std::size_t>(nodes.vertices()) == n, "the surface has ", n, " vertices, not ",
           positions.size(), ", and the nodes not ", nodes.vertices());
@@ -135,8 +149,13 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
       [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
       [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions); });
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
-  finder_.collect(nodes, seconds, pairs_);
-  number_vertices(n);
+  try {
+    finder_.collect(nodes, seconds, pairs_);
+    number_vertices(n);
+  } catch (...) {
+    clear();
+    throw;
+  }
 }
 
 void Repulsion::number_vertices(std::size_t vertices) {
@@ -169,9 +188,11 @@ void Repulsion::require_matching(const ContactNodes& nodes, std::span<const mesh
 }
 
 Index Repulsion::nbytes() const {
+  const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(packed_) + bytes(moved_);
+         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(moved_) +
+         packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision

@@ -96,6 +96,7 @@ struct RepulsionReport {
   double largest_overlap = 0;
 };
 
+/// Calls from several threads wait for each other; `pairs` and `vertices` are for callers without such threads.
 class Repulsion {
  public:
   /// A surface with positions at rest (m), thickness (m) and coefficient of friction of each vertex. Throws InvalidArgument for
@@ -120,6 +121,8 @@ class Repulsion {
   /// Pairs of a kind, in the order in which they are worked on.
   const RepulsionPairs& pairs(PairKind kind) const { return pairs_[kind == PairKind::vertex_face ? 0 : 1]; }
   Index size() const { return pairs_[0].size() + pairs_[1].size(); }
+  /// A copy, with vertices in place of places.
+  RepulsionPairs copy_of_pairs(PairKind kind) const;
   /// Vertices of pairs, ascending.
   std::span<const std::int32_t> vertices() const { return vertices_; }
 
@@ -135,6 +138,7 @@ class Repulsion {
   Index nbytes() const;
 
  private:
+  void clear();
   RepulsionReport sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities,
                         double dt, bool friction);
   void require_matching(const ContactNodes& nodes, std::span<const mesh::Point> positions) const;
@@ -142,6 +146,7 @@ class Repulsion {
   void number_vertices(std::size_t vertices);
   void pack(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities);
 
+  mutable std::mutex mutex_;
   RepulsionOptions options_;
   RepulsionSurface surface_;
   Index clamped_ = 0;
@@ -155,7 +160,7 @@ class Repulsion {
   std::vector<std::uint8_t> yielding_;
   std::vector<double> growth_;
   PairFinder finder_;
-  std::vector<PackedVertex> packed_;
+  Block<PackedVertex> packed_{0};
   /// Velocities of nodes during a sweep over vertices that are not nodes.
   std::vector<mesh::Point> moved_;
 };

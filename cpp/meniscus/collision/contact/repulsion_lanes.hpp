@@ -92,49 +92,118 @@ MENISCUS_INLINE PairLanes vertex_face_lanes(const PackVec3 (&x)[4], const Pack& 
   return p;
 }
 
-/// `before`: the direction from the second edge to the first that is remembered.
-MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3& before, const Pack& h,
-                                          const SweepRules& rules) {
+/// The closest points of two edges: parameters, the vector from the second to the first, and whether the edges are not parallel.
+struct ClosestOnEdges {
+  Pack s, t;
+  PackVec3 between;
+  Pack squared;
+  PackVec3 across;
+  Pack volume;
+  Pack a2, b2;
+  PackMask skew;
+};
+
+MENISCUS_INLINE ClosestOnEdges closest_on_edges(const PackVec3 (&x)[4]) {
   const Pack zero = numerics::splat(0.0);
   const Pack one = numerics::splat(1.0);
   const PackVec3 a = x[1] - x[0];
   const PackVec3 b = x[3] - x[2];
   const PackVec3 r = x[0] - x[2];
-  const Pack a2 = dot(a, a);
-  const Pack b2 = dot(b, b);
   const Pack ab = dot(a, b);
   const Pack ar = dot(a, r);
-  const Pack br = dot(b, r);
-  const PackVec3 c = cross(a, b);
-  const Pack c2 = dot(c, c);
-  const PackMask skew = c2 > 1e-10 * a2 * b2;
+  ClosestOnEdges q;
+  q.a2 = dot(a, a);
+  q.b2 = dot(b, b);
+  q.across = cross(a, b);
+  q.volume = dot(q.across, r);
+  const Pack c2 = dot(q.across, q.across);
+  q.skew = c2 > 1e-10 * q.a2 * q.b2;
   // Of parallel edges, the middle of the part that lies beside the other edge.
-  const Pack to2 = -ar / a2;
-  const Pack to3 = (ab - ar) / a2;
+  const Pack to2 = -ar / q.a2;
+  const Pack to3 = (ab - ar) / q.a2;
   const Pack middle = 0.5 * (max(zero, min(to2, to3)) + min(one, max(to2, to3)));
-  Pack s = unit_interval(select(skew, dot(cross(b, r), c) / c2, middle));
-  Pack t = (ab * s + br) / b2;
-  const PackMask early = t < 0.0;
-  const PackMask late = t > 1.0;
-  s = select(early, unit_interval(to2), select(late, unit_interval(to3), s));
-  t = unit_interval(t);
-  const PackVec3 g = r + s * a - t * b;
-  const Pack g2 = dot(g, g);
-  Pack distance = sqrt(g2);
+  const Pack s = unit_interval(select(q.skew, dot(cross(b, r), q.across) / c2, middle));
+  const Pack t = (ab * s + dot(b, r)) / q.b2;
+  q.s = select(t < 0.0, unit_interval(to2), select(t > 1.0, unit_interval(to3), s));
+  q.t = unit_interval(t);
+  q.between = r + q.s * a - q.t * b;
+  q.squared = dot(q.between, q.between);
+  return q;
+}
+
+/// Elements closer than this multiple of their size, squared, touch: the vector between them has no direction.
+constexpr double touching = 1e-20;
+
+/// `before`: the direction from the second edge to the first that is remembered.
+MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3& before, const Pack& h,
+                                          const SweepRules& rules) {
+  const ClosestOnEdges q = closest_on_edges(x);
+  Pack distance = sqrt(q.squared);
+  const PackVec3 across = (1.0 / sqrt(dot(q.across, q.across))) * q.across;
   PairLanes p;
-  p.normal = select(g2 > 1e-20 * (a2 + b2), (1.0 / distance) * g, select(skew, (1.0 / sqrt(c2)) * c, before));
+  p.normal = select(q.squared > touching * (q.a2 + q.b2), (1.0 / distance) * q.between, select(q.skew, across, before));
   p.inverted = dot(before, p.normal) < rules.flip;
-  if (rules.sided) p.inverted &= dot(c, r) < 0.0;
-  if (!rules.history) p.inverted = zero > one;
+  if (rules.sided) p.inverted &= q.volume < 0.0;
+  if (!rules.history) p.inverted = numerics::splat(0.0) > 1.0;
   p.normal = select(p.inverted, -p.normal, p.normal);
   distance = select(p.inverted, -distance, distance);
-  p.weights[0] = 1.0 - s;
-  p.weights[1] = s;
-  p.weights[2] = t - 1.0;
-  p.weights[3] = -t;
+  p.weights[0] = 1.0 - q.s;
+  p.weights[1] = q.s;
+  p.weights[2] = q.t - 1.0;
+  p.weights[3] = -q.t;
   p.overlap = h - distance;
-  p.active = (distance < h) & (distance > -rules.reach * h) & (a2 > 0.0) & (b2 > 0.0);
-  if (!rules.ends) p.active &= (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0);
+  p.active = (distance < h) & (distance > -rules.reach * h) & (q.a2 > 0.0) & (q.b2 > 0.0);
+  if (!rules.ends) p.active &= (q.s > 0.0) & (q.s < 1.0) & (q.t > 0.0) & (q.t < 1.0);
+  return p;
+}
+
+/// Distance, direction and side of eight pairs, in no particular order of vertices.
+struct NearLanes {
+  Pack distance;
+  /// From the second element to the first, of length 1; of edges only.
+  PackVec3 direction;
+  /// Of the four vertices, times 6; positive where the order of the vertices holds the side.
+  Pack volume;
+  /// Neither degenerate, nor in contact, nor of extreme coordinates.
+  PackMask sound;
+};
+
+MENISCUS_INLINE NearLanes near_edges(const PackVec3 (&x)[4]) {
+  const ClosestOnEdges q = closest_on_edges(x);
+  NearLanes r;
+  r.distance = sqrt(q.squared);
+  r.direction = (1.0 / r.distance) * q.between;
+  r.volume = q.volume;
+  r.sound = (q.squared > touching * (q.a2 + q.b2)) & (q.a2 > 1e-150) & (q.b2 > 1e-150) & (q.squared < 1e150) & (q.a2 < 1e150) &
+            (q.b2 < 1e150);
+  return r;
+}
+
+/// Squared distance of r from the segment from 0 to e.
+MENISCUS_INLINE Pack to_segment(const PackVec3& r, const PackVec3& e, const Pack& e2) {
+  const PackVec3 d = r - unit_interval(dot(r, e) / e2) * e;
+  return dot(d, d);
+}
+
+MENISCUS_INLINE NearLanes near_face(const PackVec3 (&x)[4]) {
+  const PackVec3 e2 = x[2] - x[1];
+  const PackVec3 e3 = x[3] - x[1];
+  const PackVec3 e23 = x[3] - x[2];
+  const PackVec3 r = x[0] - x[1];
+  const PackVec3 n = cross(e2, e3);
+  const Pack n2 = dot(n, n);
+  const Pack w2 = dot(cross(r, e3), n);
+  const Pack w3 = dot(cross(e2, r), n);
+  const Pack l2 = dot(e2, e2);
+  const Pack l3 = dot(e3, e3);
+  const Pack l23 = dot(e23, e23);
+  NearLanes p;
+  p.volume = dot(n, r);
+  const Pack rim = min(min(to_segment(r, e2, l2), to_segment(r, e3, l3)), to_segment(x[0] - x[2], e23, l23));
+  p.distance = select((w2 >= 0.0) & (w3 >= 0.0) & (w2 + w3 <= n2), abs(p.volume) / sqrt(n2), sqrt(rim));
+  p.direction = n;
+  const Pack longest = max(max(l2, l3), l23);
+  p.sound = (n2 > 1e-16 * longest * longest) & (min(min(l2, l3), l23) > 1e-70) & (longest < 1e70) & (rim < 1e70);
   return p;
 }
 

@@ -1,9 +1,11 @@
 #include "meniscus/collision/contact/repulsion_pairs.hpp"
 
 #include "meniscus/collision/contact/repulsion.hpp"
+#include "meniscus/collision/contact/repulsion_lanes.hpp"
 #include "meniscus/collision/proximity/proximity.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/core/simd.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -28,11 +30,6 @@ std::pair<double, double> of_elements(PairKind kind, const Stencil& s, const std
   return {of(v(0), v(1)), of(v(2), v(3))};
 }
 
-double thickness_of(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
-  const auto [a, b] = of_elements(kind, s, surface.thickness, [](double x, double y) { return std::min(x, y); });
-  return 0.5 * (a + b);
-}
-
 double friction_of(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
   auto [a, b] = of_elements(kind, s, surface.friction, [](double x, double y) { return x + y; });
   if (kind == PairKind::edge_edge) a *= 0.5;
@@ -54,12 +51,54 @@ bool boxes_within(PairKind kind, const Points& x, double distance) {
   return true;
 }
 
-/// Exchanges two vertices where the volume of the four says that the normal points away.
-void orient(PairKind kind, const Points& x, Stencil& s) {
-  if (kind == PairKind::vertex_face) {
-    if ((x[2] - x[1]).cross(x[3] - x[1]).dot(x[0] - x[1]) < 0) std::swap(s[2], s[3]);
-  } else {
-    if ((x[1] - x[0]).cross(x[3] - x[2]).dot(x[0] - x[2]) < 0) std::swap(s[2], s[3]);
+/// Six times the volume of the four vertices: negative where two have to be exchanged to hold the side.
+double volume(PairKind kind, const Points& x) {
+  if (kind == PairKind::vertex_face) return (x[2] - x[1]).cross(x[3] - x[1]).dot(x[0] - x[1]);
+  return (x[1] - x[0]).cross(x[3] - x[2]).dot(x[0] - x[2]);
+}
+
+/// What is known of a candidate.
+struct Nearness {
+  double distance;
+  double thickness;
+  std::array<float, 3> direction;
+  bool swapped;
+  bool sound;
+};
+
+template <PairKind kind>
+MENISCUS_INLINE void measure(const PairBlock& block, const RepulsionSurface& surface, std::span<const mesh::Point> positions,
+                             Nearness* out) {
+  using numerics::min;
+  using numerics::Pack;
+  constexpr std::size_t width = numerics::pack_size;
+  const double* x = positions.data()->data();
+  const double* h = surface.thickness.data();
+  const std::size_t n = block.stencils.size();
+  for (std::size_t first = 0; first < n; first += width) {
+    numerics::PackVec3 y[4];
+    Pack t[4];
+    for (std::size_t i = 0; i < width; ++i) {
+      const Stencil& s = block.stencils[std::min(first + i, n - 1)];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const double* p = x + 3 * static_cast<std::size_t>(s[k]);
+        y[k].x[i] = p[0];
+        y[k].y[i] = p[1];
+        y[k].z[i] = p[2];
+        t[k][i] = h[s[k]];
+      }
+    }
+    const bool face = kind == PairKind::vertex_face;
+    const detail::NearLanes near = face ? detail::near_face(y) : detail::near_edges(y);
+    const Pack thickness = 0.5 * (face ? t[0] + min(min(t[1], t[2]), t[3]) : min(t[0], t[1]) + min(t[2], t[3]));
+    for (std::size_t i = 0; i < std::min(width, n - first); ++i) {
+      const auto as_float = [](double v) { return static_cast<float>(v); };
+      out[first + i] = {near.distance[i],
+                        thickness[i],
+                        {as_float(near.direction.x[i]), as_float(near.direction.y[i]), as_float(near.direction.z[i])},
+                        near.volume[i] < 0,
+                        near.sound[i] != 0};
+    }
   }
 }
 
@@ -99,28 +138,34 @@ void PairFinder::begin(PairKind kind, Index chunks) {
 
 void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
                      std::span<const mesh::Point> positions) {
+  std::array<Nearness, PairBlock::capacity> near;
+  simd_dispatch([&] {
+    if (kind == PairKind::vertex_face)
+      measure<PairKind::vertex_face>(block, surface, positions, near.data());
+    else
+      measure<PairKind::edge_edge>(block, surface, positions, near.data());
+  });
   auto& found = kinds_[kind == PairKind::vertex_face ? 0 : 1].found[static_cast<std::size_t>(block.chunk)];
   for (std::size_t i = 0; i < block.pairs.size(); ++i) {
+    Nearness& now = near[i];
+    double h = now.thickness;
+    if (now.sound && !(now.distance <= options.generous * h + options.margin)) continue;
     Stencil s = block.stencils[i];
-    double h = thickness_of(kind, s, surface);
-    const Points x = points_of(s, positions);
-    const double within = options.generous * h + options.margin;
-    if (!boxes_within(kind, x, within)) continue;
-    const ElementProximity now = proximity(kind, x);
-    if (!(now.distance <= within)) continue;
-    const auto component = [&](std::size_t k) { return surface.component[static_cast<std::size_t>(s[k])]; };
-    if (component(0) == component(2)) {
+    if (!now.sound) {
+      const Points x = points_of(s, positions);
+      const ElementProximity p = proximity(kind, x);
+      now.distance = p.distance;
+      for (std::size_t d = 0; d < 3; ++d) now.direction[d] = static_cast<float>(p.normal[static_cast<Index>(d)]);
+      now.swapped = volume(kind, x) < 0;
+      if (!(now.distance <= options.generous * h + options.margin)) continue;
+    }
+    if (surface.component[static_cast<std::size_t>(s[0])] == surface.component[static_cast<std::size_t>(s[2])]) {
       const Points rest = points_of(s, surface.rest);
       if (boxes_within(kind, rest, h / options.clamp)) h = std::min(h, options.clamp * proximity(kind, rest).distance);
       if (!(now.distance <= options.generous * h + options.margin) || h == 0) continue;
     }
-    orient(kind, x, s);
-    const mesh::Point& n = now.normal;
-    found.push_back({block.pairs[i],
-                     s,
-                     {static_cast<float>(n[0]), static_cast<float>(n[1]), static_cast<float>(n[2])},
-                     h,
-                     friction_of(kind, s, surface)});
+    if (now.swapped) std::swap(s[2], s[3]);
+    found.push_back({block.pairs[i], s, now.direction, h, friction_of(kind, s, surface)});
   }
 }
 

@@ -26,6 +26,7 @@ using numerics::PackVec3;
 constexpr Index pairs_per_task = 1024;
 constexpr Index vertices_per_task = 4096;
 constexpr Index width = numerics::pack_size;
+constexpr Index ahead = 2 * width;
 
 /// Counts of all threads. Sums of integers and a maximum do not depend on the order.
 struct Tally {
@@ -81,6 +82,9 @@ MENISCUS_INLINE void work(const RepulsionPairs& pairs, Index begin, Index end, P
   for (Index first = begin; first < end; first += width) {
     const Index size = std::min<Index>(width, end - first);
     const auto at = [&](int i) { return static_cast<std::size_t>(first + i); };
+    // The vertices of later pairs are anywhere in memory.
+    for (Index i = first + ahead; i < std::min(first + ahead + width, end); ++i)
+      for (const std::int32_t p : pairs.places[static_cast<std::size_t>(i)]) __builtin_prefetch(packed + p, 1);
     std::int32_t place[4][width];
     for (int i = 0; i < width; ++i)
       for (std::size_t k = 0; k < 4; ++k) place[k][i] = pairs.places[at(i < size ? i : 0)][k];
@@ -198,17 +202,19 @@ double mean_mass(const ContactNodes& nodes) {
 }  // namespace
 
 void Repulsion::pack(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities) {
-  packed_.resize(vertices_.size());
+  const auto used = static_cast<Index>(vertices_.size());
+  if (packed_.size() < used) packed_ = Block<PackedVertex>(used);
   const bool plain = nodes.plain();
-  parallel_for(0, static_cast<Index>(vertices_.size()), vertices_per_task, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      const auto v = static_cast<std::size_t>(vertices_[i]);
+  parallel_for(0, used, vertices_per_task, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const std::int32_t vertex = vertices_[static_cast<std::size_t>(i)];
+      const auto v = static_cast<std::size_t>(vertex);
       PackedVertex& p = packed_[i];
       for (Index d = 0; d < 3; ++d) {
         p.position[d] = positions[v][d];
         p.velocity[d] = plain ? velocities[v][d] : 0.0;
       }
-      p.inverse_mass = plain ? nodes.inverse_mass(vertices_[i]) : 0.0;
+      p.inverse_mass = plain ? nodes.inverse_mass(vertex) : 0.0;
       p.unused = 0;
     }
   });
@@ -227,6 +233,7 @@ RepulsionReport Repulsion::rub(const ContactNodes& nodes, std::span<const mesh::
 
 RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions,
                                  std::span<mesh::Point> velocities, double dt, bool friction) {
+  const std::lock_guard lock(mutex_);
   require_matching(nodes, positions);
   require(static_cast<Index>(velocities.size()) == nodes.nodes(), "there are ", nodes.nodes(), " nodes, but ", velocities.size(),
           " velocities");
@@ -280,8 +287,9 @@ RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh
     return report;
   }
   parallel_for(0, static_cast<Index>(vertices_.size()), vertices_per_task, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      for (Index d = 0; d < 3; ++d) velocities[static_cast<std::size_t>(vertices_[i])][d] = packed_[i].velocity[d];
+    for (Index i = b; i < e; ++i)
+      for (Index d = 0; d < 3; ++d)
+        velocities[static_cast<std::size_t>(vertices_[static_cast<std::size_t>(i)])][d] = packed_[i].velocity[d];
   });
   return report;
 }

@@ -41,8 +41,10 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
     ++report.passes;
   };
   for (int pass = 0; pass < options.impulse_passes && !contacts.empty(); ++pass) {
-    // A push that goes on forever would only hand contacts around.
-    report.impulses += impulses_.apply(paths_, contacts, pass == 0 ? options.push : ContactPush{});
+    // A push that goes on forever would only hand contacts around: later on, pairs just keep the least distance.
+    ContactPush push = options.push;
+    if (pass > 0) push.part = 0;
+    report.impulses += impulses_.apply(paths_, contacts, push);
     detect();
   }
   if (contacts.empty()) return report;

@@ -6,6 +6,7 @@
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
@@ -132,18 +133,10 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
   };
   Index width = 0;
   if (grid.block().cut()) {
-    const Index length = cells[D - 1];
-    const Index own = parallel_reduce(
-        Index{0}, product<D>(cells) / length, std::max<Index>(1, 16384 / length), Index{0},
-        [&](Index begin, Index end) {
-          Index most = 0;
-          for (Index r = begin; r < end; ++r)
-            trace_row(grid::row_start<D>(cells, r), r * length,
-                      [&](Index, const Coord<D>& from) { most = std::max(most, grid::distance_from_block<D>(grid, from)); });
-          return most;
-        },
-        [](Index a, Index b) { return std::max(a, b); });
-    width = 1 + static_cast<Index>(parallel::global_max(*grid.communicator(), static_cast<double>(own)));
+    // No trace goes farther than the fastest face would take it.
+    const auto longest = static_cast<double>(*std::max_element(grid.shape().begin(), grid.shape().end()));
+    const double most = std::abs(dt) / grid.spacing() * grid::max_component_speed(velocity);
+    width = 1 + static_cast<Index>(std::floor(std::min(most, longest) + 0.50001));
   }
   const grid::BlockWindow<std::int32_t, D> labels(grid, before, width);
   for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {

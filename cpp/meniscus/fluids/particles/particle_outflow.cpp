@@ -1,7 +1,7 @@
 #include "meniscus/fluids/particles/particle_outflow.hpp"
 
 #include "meniscus/grid/particles/particle_migration.hpp"
-#include "meniscus/parallel/reductions.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 
 namespace meniscus::fluids {
 
@@ -9,13 +9,12 @@ template <class T, int D>
 grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid::ParticleBoundary<D>& boundary,
                                            grid::ParticleSet& particles, Workspace& workspace) {
   const auto left = workspace.take<std::uint8_t>(particles.size());
-  const grid::FateCounts counts = grid::apply_particle_boundary<T, D>(grid, boundary, particles, left.data(), workspace);
+  grid::FateCounts counts = grid::apply_particle_boundary<T, D>(grid, boundary, particles, left.data(), workspace);
   if (counts.left > 0) particles.remove(left.data(), workspace);
   if (!grid.block().cut()) return counts;
   grid::migrate_particles<D>(particles, grid, workspace);
-  parallel::Communicator& communicator = *grid.communicator();
-  return {parallel::global_sum(communicator, counts.pushed), parallel::global_sum(communicator, counts.in_solid),
-          parallel::global_sum(communicator, counts.left)};
+  parallel::add_up(*grid.communicator(), {&counts.pushed, &counts.in_solid, &counts.left});
+  return counts;
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                  \

@@ -15,8 +15,7 @@ template <int D>
 Index ComponentMultigrid<D>::bytes() const {
   Index n = 0;
   for (const Component& c : components_) {
-    n += c.hierarchy.bytes() + 8 * (c.matrix.diagonal.size() + c.matrix.masses.size()) + c.matrix.active.size();
-    for (const Block<double>& f : c.matrix.faces) n += 8 * f.size();
+    n += c.hierarchy.bytes() + c.matrix.bytes();
   }
   return n;
 }
@@ -63,13 +62,15 @@ void ComponentMultigrid<D>::apply(const double* r, double* z) {
     const grid::CellLayout<D>& layout = c.matrix.layout;
     const std::uint8_t* active = c.matrix.active.data();
     float* b = c.hierarchy.right_hand_side().data();
-    for_each_cell_row<D>(layout, [=](const Coord<D>&, Index first, Index count) {
-      for (Index i = first; i < first + count; ++i) b[i] = active[i] ? static_cast<float>(r[i]) : 0.0f;
+    for_each_cell_row<D>(layout, [=, &c](const Coord<D>& cell, Index first, Index count) {
+      float* single = b + c.hierarchy.place(cell) - first;
+      for (Index i = first; i < first + count; ++i) single[i] = active[i] ? static_cast<float>(r[i]) : 0.0f;
     });
     c.hierarchy.cycle();
     const float* x = c.hierarchy.correction().data();
-    for_each_cell_row<D>(layout, [=, scale = scale_](const Coord<D>&, Index first, Index count) {
-      for (Index i = first; i < first + count; ++i) z[i] = active[i] ? scale * static_cast<double>(x[i]) : 0.0;
+    for_each_cell_row<D>(layout, [=, &c, scale = scale_](const Coord<D>& cell, Index first, Index count) {
+      const float* single = x + c.hierarchy.place(cell) - first;
+      for (Index i = first; i < first + count; ++i) z[i] = active[i] ? scale * static_cast<double>(single[i]) : 0.0;
     });
     r += layout.size;
     z += layout.size;

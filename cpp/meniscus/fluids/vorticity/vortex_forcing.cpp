@@ -10,8 +10,10 @@
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace meniscus::fluids {
 namespace {
@@ -327,7 +329,15 @@ void find_means(const Source<T, D>* sources, Index n, const std::array<Component
   });
 }
 
-/// One particle as all blocks see it: in the order of the ids, in which one block has them.
+/// The order in which particles act: that of their ids, wherever they are stored. A particle set that was sorted by cell, as it
+/// is on several ranks and after a restart from their files, then adds up its forces like any other.
+void order_by_id(const std::int64_t* ids, Index n, Index* order, std::int64_t* ordered_ids) {
+  std::iota(order, order + n, Index{0});
+  if (!std::is_sorted(ids, ids + n)) std::sort(order, order + n, [ids](Index a, Index b) { return ids[a] < ids[b]; });
+  for (Index i = 0; i < n; ++i) ordered_ids[i] = ids[order[i]];
+}
+
+/// One particle as all blocks see it.
 template <class T, int D>
 struct KnownSource {
   std::int64_t id;
@@ -410,9 +420,14 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
   const auto missing = workspace.take<T>(options.reduce ? n * width : 1);
   if (options.reduce) find_missing(velocity, columns, n, options.time, missing.data());
   const T* vorticity = options.reduce ? missing.data() : columns.vorticity;
+  const auto* ids = reinterpret_cast<const std::int64_t*>(particles.ids().data.data());
+  const auto order = workspace.take<Index>(n);
+  const auto ordered_ids = workspace.take<std::int64_t>(n);
+  order_by_id(ids, n, order.data(), ordered_ids.data());
   const auto sources = workspace.take<Source<T, D>>(n);
-  for (Index i = 0; i < n; ++i) {
-    Source<T, D>& s = sources.data()[i];
+  for (Index place = 0; place < n; ++place) {
+    const Index i = order.data()[place];
+    Source<T, D>& s = sources.data()[place];
     const auto radius = static_cast<double>(columns.radius[i]);
     s.radius = radius / h;
     const auto at = grid::locate(grid, columns.position + i * D);
@@ -425,11 +440,10 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
     for (Index k = 0; k < width; ++k)
       s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
-  const auto* ids = reinterpret_cast<const std::int64_t*>(particles.ids().data.data());
   if (options.kernel == VortexKernel::gaussian)
-    add_forces<VortexKernel::gaussian>(velocity, sources.data(), ids, n, options.balance, workspace);
+    add_forces<VortexKernel::gaussian>(velocity, sources.data(), ordered_ids.data(), n, options.balance, workspace);
   else
-    add_forces<VortexKernel::tent>(velocity, sources.data(), ids, n, options.balance, workspace);
+    add_forces<VortexKernel::tent>(velocity, sources.data(), ordered_ids.data(), n, options.balance, workspace);
   velocity.fill_ghosts(options.time);
 }
 

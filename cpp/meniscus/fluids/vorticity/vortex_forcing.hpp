@@ -25,10 +25,10 @@ struct VortexForcing {
 /// its own faces, zero within 1e-4 cells of the particle. Faces whose normal velocity is given keep it. `epsilons`: one per
 /// particle, or nullptr.
 ///
-/// The order of the particles decides the last bits; the number of threads does not. Collective on a domain that is cut into
-/// blocks: each block hands in the particles that lie in it, and all act in the order of their ids. The velocity is unchanged if
-/// anything is thrown: InvalidArgument for values that are not finite, a radius that is not positive or larger than the domain;
-/// Interrupted.
+/// The particles act in the order of their ids: neither the order in which they are stored nor the number of threads changes a
+/// bit. Collective on a domain that is cut into blocks: each block hands in the particles that lie in it. The velocity is
+/// unchanged if anything is thrown: InvalidArgument for values that are not finite, a radius that is not positive or larger than
+/// the domain; Interrupted.
 template <class T, int D>
 void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
                        const double* epsilons, const VortexForcing& options, Workspace& workspace);

@@ -12,19 +12,11 @@ template <int D>
 class BlockMap {
  public:
   /// Collective where the grid is cut: every block tells the others where it is.
-  explicit BlockMap(const Grid<D>& grid) {
-    struct Box {
-      Coord<D> first;
-    };
-    std::vector<Box> all{{grid.first_cell()}};
-    if (grid.block().cut()) {
-      parallel::Communicator& c = *grid.communicator();
-      const Box own = all.front();
-      all.resize(static_cast<std::size_t>(c.size()));
-      c.gather(&own, sizeof own, all.data());
-    }
+  explicit BlockMap(const Grid<D>& grid) : BlockMap(grid, gathered(grid)) {}
+  /// From the first cells of all blocks.
+  BlockMap(const Grid<D>& grid, const std::vector<Coord<D>>& first_cells) {
     for (std::size_t d = 0; d < D; ++d) {
-      for (const Box& b : all) starts_[d].push_back(b.first[d]);
+      for (const Coord<D>& first : first_cells) starts_[d].push_back(first[d]);
       std::sort(starts_[d].begin(), starts_[d].end());
       starts_[d].erase(std::unique(starts_[d].begin(), starts_[d].end()), starts_[d].end());
       place_[d] = place(static_cast<int>(d), grid.first_cell()[d]);
@@ -57,6 +49,16 @@ class BlockMap {
   }
 
  private:
+  static std::vector<Coord<D>> gathered(const Grid<D>& grid) {
+    std::vector<Coord<D>> all{grid.first_cell()};
+    if (!grid.block().cut()) return all;
+    parallel::Communicator& c = *grid.communicator();
+    const Coord<D> own = all.front();
+    all.resize(static_cast<std::size_t>(c.size()));
+    c.gather(&own, sizeof own, all.data());
+    return all;
+  }
+
   std::array<std::vector<Index>, D> starts_;
   Coord<D> place_{};
 };

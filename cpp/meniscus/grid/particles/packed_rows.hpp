@@ -4,6 +4,7 @@
 #include "meniscus/grid/particles/particles.hpp"
 
 #include <cstring>
+#include <span>
 
 namespace meniscus::grid {
 
@@ -23,8 +24,19 @@ inline void pack_row(const ParticleSet& particles, const std::vector<std::size_t
   }
 }
 
+/// Writes a particle from a message over another one; returns what follows it in the message.
+inline const std::byte* put_row(ParticleSet& particles, const std::vector<std::size_t>& columns, Index i, const std::byte* from) {
+  for (const std::size_t k : columns) {
+    ParticleColumn& c = particles.column(particles.columns()[k].name);
+    const auto row = static_cast<std::size_t>(c.row_bytes());
+    std::memcpy(c.data.data() + i * c.row_bytes(), from, row);
+    from += row;
+  }
+  return from;
+}
+
 /// Adds the particles in a message. The ids are those in the message; the next id is left to the caller.
-inline void append_rows(ParticleSet& particles, const std::vector<std::size_t>& columns, const std::vector<std::byte>& bytes) {
+inline void append_rows(ParticleSet& particles, const std::vector<std::size_t>& columns, std::span<const std::byte> bytes) {
   const auto count = static_cast<Index>(bytes.size() / bytes_of_row(particles, columns));
   const Index first = particles.append(count);
   std::vector<std::byte*> to;

@@ -153,7 +153,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
   layout.halo.exchange(rough.data());
   for_rows([&](Index r) { derive_kinds(r); });
   segments.clear();
-  plane_begin.clear();
+  row_begin.clear();
   unknowns = 0;
   const bool apart = !std::all_of(open_coupling.begin(), open_coupling.end(), distributes<C>);
   const auto kind_of = [&](SegmentKind kind) {
@@ -161,7 +161,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
     return apart && kind == SegmentKind::simple ? SegmentKind::simple_apart : kind;
   };
   for (Index r = 0; r < layout.rows(); ++r) {
-    if (r % layout.rows_per_plane() == 0) plane_begin.push_back(static_cast<Index>(segments.size()));
+    row_begin.push_back(static_cast<Index>(segments.size()));
     unknowns += active_in_row_[static_cast<std::size_t>(r)];
     const auto parity = static_cast<std::uint8_t>(layout.parity(layout.row_coordinate(r)));
     const SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
@@ -173,7 +173,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
       k = end;
     }
   }
-  plane_begin.push_back(static_cast<Index>(segments.size()));
+  row_begin.push_back(static_cast<Index>(segments.size()));
 }
 
 template <class C, int D>

@@ -57,15 +57,20 @@ struct FaceMatrix {
   /// Bit d: the face below the cell along axis d lies between two unknowns, and its coefficient is not the open coupling. The
   /// ghosts beyond shared sides hold copies.
   Block<std::uint8_t> rough;
-  /// In the order of the rows; those of plane i across axis 0 are [plane_begin[i], plane_begin[i + 1]).
+  /// In the order of the rows; those of row r are [row_begin[r], row_begin[r + 1]).
   std::vector<Segment> segments;
-  std::vector<Index> plane_begin;
+  std::vector<Index> row_begin;
   Index unknowns = 0;
 
   /// Sets the layout and all values to zero; reuses memory of the right size.
   void reset(const CellLayout<D>& cells, bool with_faces);
 
   C face(int axis, Index cell) const { return has_faces ? faces[static_cast<std::size_t>(axis)][cell] : open_coupling[axis]; }
+
+  /// The first segment of a row, or of those behind it.
+  const Segment* row_segments(Index row) const { return segments.data() + row_begin[static_cast<std::size_t>(row)]; }
+  /// The first segment of a plane across axis 0.
+  const Segment* plane_segments(Index plane) const { return row_segments(plane * layout.rows_per_plane()); }
 
   C mass_of(Index cell) const { return masses.size() > 0 ? masses[cell] : mass; }
 
@@ -83,8 +88,17 @@ struct FaceMatrix {
     active = a.active;
     rough = a.rough;
     segments = a.segments;
-    plane_begin = a.plane_begin;
+    row_begin = a.row_begin;
     unknowns = a.unknowns;
+  }
+
+  /// Bytes of the arrays; of those that another precision shares, only with `derived`.
+  Index bytes(bool derived = true) const {
+    Index n = (diagonal.size() + masses.size()) * static_cast<Index>(sizeof(C));
+    for (const auto& f : faces) n += f.size() * static_cast<Index>(sizeof(C));
+    if (derived) n += active.size() + rough.size();
+    return n + static_cast<Index>(segments.capacity() * sizeof(Segment) + row_begin.capacity() * sizeof(Index) +
+                                  block_kinds_.capacity() + active_in_row_.capacity() * sizeof(Index));
   }
 
   C open_diagonal() const {

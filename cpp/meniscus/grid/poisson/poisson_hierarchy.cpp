@@ -90,10 +90,11 @@ void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowCh
     build_on_blocks(matrix);
     return;
   }
-  windows_.clear();
-  parts_.clear();
   // What lies beyond the sides is set once for a layout.
-  if (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout)) {
+  if (!windows_.empty() || (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout))) {
+    windows_.clear();
+    parts_.clear();
+    steps_.clear();
     levels_.clear();
     transfers_.clear();
     joinings_.clear();
@@ -135,40 +136,42 @@ void PoissonHierarchy<D>::restrict_residual(int level) {
   at(level).compute_residual();
   const auto l = static_cast<std::size_t>(level);
   if (!divided_anew(level)) {
-    transfers_[l].restrict_residual(at(level), at(level + 1));
+    transfers_[l].restrict_residual(at(level), at(level + 1).b.data());
     return;
   }
   LevelWindow<D>& window = windows_[l + 1];
-  PoissonLevel<D>& part = parts_[l];
-  transfers_[l].restrict_residual(at(level), part);
-  copy_box<D>(window.own(), part.matrix.layout, window.first_coarse(), part.b.data(), window.layout(), window.first(),
+  WindowPart& part = parts_[l];
+  transfers_[l].restrict_residual(at(level), part.values.data());
+  copy_box<D>(window.own(), part.layout, window.first_coarse(), part.values.data(), window.layout(), window.first(),
               at(level + 1).b.data());
-  window.fill(at(level + 1).b.data());
+  window.fill_right_hand_side(at(level + 1).b.data());
 }
 
 template <int D>
 void PoissonHierarchy<D>::add_correction(int level) {
   const auto l = static_cast<std::size_t>(level);
   if (!divided_anew(level)) {
-    transfers_[l].add_correction(at(level + 1), at(level));
+    transfers_[l].add_correction(at(level + 1).x.data(), at(level));
     return;
   }
-  PoissonLevel<D>& part = parts_[l];
-  windows_[l + 1].spread(at(level + 1).x.data(), part.matrix.layout, part.x.data());
-  transfers_[l].add_correction(part, at(level));
+  WindowPart& part = parts_[l];
+  windows_[l + 1].spread(at(level + 1).x.data(), part.layout, part.values.data());
+  transfers_[l].add_correction(part.values.data(), at(level));
 }
 
 template <int D>
 void PoissonHierarchy<D>::cycle() {
-  if (windows_.empty()) {
-    numerics::v_cycle(*this);
-    return;
-  }
-  LevelWindow<D>& window = windows_.front();
-  copy_box<D>(window.own(), own_layout_, own_layout_.first, own_b_.data(), window.layout(), window.first(), finest().b.data());
-  window.fill(finest().b.data());
+  if (!windows_.empty()) windows_.front().fill_right_hand_side(finest().b.data());
   numerics::v_cycle(*this);
-  copy_box<D>(window.own(), window.layout(), window.first(), finest().x.data(), own_layout_, own_layout_.first, own_x_.data());
+}
+
+template <int D>
+Index PoissonHierarchy<D>::place(const Coord<D>& cell) const {
+  const CellLayout<D>& layout = levels_.front().matrix.layout;
+  if (windows_.empty()) return layout.index(cell);
+  Coord<D> c;
+  for (std::size_t d = 0; d < D; ++d) c[d] = own_layout_.first[d] + cell[d] - windows_.front().first()[d];
+  return layout.index(c);
 }
 
 // --- on blocks
@@ -202,9 +205,8 @@ void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
 
 /// The coarse cells of a window's own fine cells become the own part of the next window.
 template <int D>
-void PoissonHierarchy<D>::move_to_window(std::size_t level) {
+void PoissonHierarchy<D>::move_to_window(const FaceMatrix<float, D>& part, std::size_t level) {
   LevelWindow<D>& window = windows_[level];
-  const FaceMatrix<float, D>& part = parts_[level - 1].matrix;
   FaceMatrix<float, D>& to = levels_[level].matrix;
   const auto take = [&](const parallel::IndexBox<D>& box, const Block<float>& from, Block<float>& into) {
     copy_box<D>(box, part.layout, window.first_coarse(), from.data(), window.layout(), window.first(), into.data());
@@ -239,10 +241,6 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
     joinings_.clear();
     parts_.clear();
     changes_.clear();
-    own_b_ = Block<float>(own_layout_.size);
-    own_x_ = Block<float>(own_layout_.size);
-    std::fill(own_b_.begin(), own_b_.end(), 0.0f);
-    std::fill(own_x_.begin(), own_x_.end(), 0.0f);
   }
   const auto grow = [](auto& levels, std::size_t count) {
     while (levels.size() < count) levels.emplace_back();
@@ -252,34 +250,58 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
   load_finest(matrix);
   levels_.front().matrix.finish();
   changes_.front().mark_all(levels_.front().matrix.layout);
-  levels_.front().prepare();
+  prepare_window(0);
+  steps_.resize(static_cast<std::size_t>(own_layout_.rows()));
+  for (Index r = 0; r < own_layout_.rows(); ++r)
+    steps_[static_cast<std::size_t>(r)] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
   const auto cells_of = [&](std::size_t l) {
     return l < windows_.size() ? windows_[l].domain_cells() : levels_[l].matrix.layout.count();
   };
+  // Everything is derived anew each time: what only the building needs is not kept.
+  FaceMatrix<float, D> part;
   std::size_t l = 0;
   for (; cells_of(l) > direct_cells; ++l) {
     grow(levels_, l + 2);
     grow(changes_, l + 2);
     grow(transfers_, l + 1);
-    grow(joinings_, l + 1);
-    const bool divided = divided_anew(static_cast<int>(l));
-    if (divided) grow(parts_, l + 1);
-    FaceMatrix<float, D>& coarse = divided ? parts_[l].matrix : levels_[l + 1].matrix;
-    const FaceMatrix<float, D>& fine = levels_[l].matrix;
-    PoissonCoarsening<D>::run(fine, coarse, joinings_[l], changes_[l], changes_[l + 1]);
-    transfers_[l].build(fine, joinings_[l], changes_[l + 1]);
-    if (divided) {
-      parts_[l].prepare();
-      move_to_window(l + 1);
-      changes_[l + 1].mark_all(levels_[l + 1].matrix.layout);
+    if (divided_anew(static_cast<int>(l))) {
+      grow(parts_, l + 1);
+      coarsen_window(l, part);
+    } else {
+      const FaceMatrix<float, D>& fine = levels_[l].matrix;
+      CellJoining<D> joining;
+      PoissonCoarsening<D>::run(fine, levels_[l + 1].matrix, joining, changes_[l], changes_[l + 1]);
+      transfers_[l].build(fine, joining, changes_[l + 1]);
+      levels_[l + 1].prepare();
     }
-    levels_[l + 1].prepare();
   }
   levels_.resize(l + 1);
   transfers_.resize(l);
-  joinings_.resize(l);
   changes_.resize(l + 1);
   invert_coarsest();
+}
+
+/// A level whose coarse cells are divided among blocks anew.
+template <int D>
+void PoissonHierarchy<D>::coarsen_window(std::size_t level, FaceMatrix<float, D>& part) {
+  CellJoining<D> joining;
+  const FaceMatrix<float, D>& fine = levels_[level].matrix;
+  const LevelWindow<D>& coarse = windows_[level + 1];
+  PoissonCoarsening<D>::run(fine, part, joining, changes_[level], changes_[level + 1]);
+  const TransferBoxes<D> boxes{coarse.interpolated(), coarse.restricted()};
+  transfers_[level].build(fine, joining, changes_[level + 1], &boxes);
+  WindowPart& kept = parts_[level];
+  kept.layout = part.layout;
+  if (fit(kept.values, part.layout.size)) std::fill(kept.values.begin(), kept.values.end(), 0.0f);
+  move_to_window(part, level + 1);
+  changes_[level + 1].mark_all(levels_[level + 1].matrix.layout);
+  prepare_window(level + 1);
+}
+
+template <int D>
+void PoissonHierarchy<D>::prepare_window(std::size_t level) {
+  levels_[level].prepare();
+  levels_[level].limit_to(windows_[level].needed());
 }
 
 template <int D>
@@ -362,17 +384,12 @@ void PoissonHierarchy<D>::solve_coarsest() {
 
 template <int D>
 Index PoissonHierarchy<D>::bytes() const {
-  Index n = 0;
-  for (const PoissonLevel<D>& l : levels_) {
-    n += 4 * (l.matrix.diagonal.size() + l.matrix.masses.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() +
-              l.residual.size());
-    for (const auto& f : l.matrix.faces) n += 4 * f.size();
-    n += l.matrix.active.size() + static_cast<Index>(l.matrix.segments.size() * sizeof(Segment));
-  }
+  Index n = inverse_.size() * 4 + static_cast<Index>(steps_.size() * sizeof(Index));
+  // On a single block, the finest level shares what is derived from the matrix with the matrix in double precision.
+  for (std::size_t l = 0; l < levels_.size(); ++l) n += levels_[l].bytes(l > 0 || !windows_.empty());
   for (const CellJoining<D>& j : joinings_) n += j.owner.size() + j.state.size() + j.links.size();
   for (const PoissonTransfer<D>& t : transfers_) n += t.bytes();
-  for (const PoissonLevel<D>& p : parts_) n += 4 * (p.matrix.diagonal.size() * (D + 1) + 4 * p.x.size());
-  n += 4 * (own_b_.size() + own_x_.size());
+  for (const WindowPart& p : parts_) n += 4 * p.values.size();
   return n;
 }
 

@@ -21,9 +21,12 @@ class PoissonHierarchy {
 
   /// The finest level: its `b` is the right-hand side of a cycle, its `x` the result.
   PoissonLevel<D>& finest() { return levels_.front(); }
-  /// Both in the layout of the matrix: those of the finest level, or of the own block.
-  Block<float>& right_hand_side() { return windows_.empty() ? finest().b : own_b_; }
-  Block<float>& correction() { return windows_.empty() ? finest().x : own_x_; }
+  /// Both on the finest level, where cell c of the matrix is at `place(c)`. Neighbours in a row are neighbours there.
+  Block<float>& right_hand_side() { return finest().b; }
+  Block<float>& correction() { return finest().x; }
+  Index place(const Coord<D>& cell) const;
+  /// Step from the place of the cells of a row in the matrix to that.
+  Index step(Index row) const { return steps_.empty() ? 0 : steps_[static_cast<std::size_t>(row)]; }
   void cycle();
 
   /// Bytes held by the arrays of all levels.
@@ -45,7 +48,9 @@ class PoissonHierarchy {
  private:
   void build_on_blocks(const FaceMatrix<double, D>& matrix);
   void load_finest(const FaceMatrix<double, D>& matrix);
-  void move_to_window(std::size_t level);
+  void move_to_window(const FaceMatrix<float, D>& part, std::size_t level);
+  void prepare_window(std::size_t level);
+  void coarsen_window(std::size_t level, FaceMatrix<float, D>& part);
   /// Whether the cells of the next level are divided among blocks in another way than by the coarsening.
   bool divided_anew(int level) const { return static_cast<std::size_t>(level) + 1 < windows_.size(); }
   PoissonLevel<D>& at(int level) { return levels_[static_cast<std::size_t>(level)]; }
@@ -57,13 +62,18 @@ class PoissonHierarchy {
   std::deque<CellJoining<D>> joinings_;
   /// Rows of each level that the last build has derived anew.
   std::deque<RowChanges<D>> changes_ = std::deque<RowChanges<D>>(1);
-  /// On a domain that is cut into blocks: the windows of the levels up to the first one that all blocks have. Part l holds the
-  /// coarse cells of window l.
+  /// The coarse cells of a window: restricted residuals, later the correction.
+  struct WindowPart {
+    CellLayout<D> layout;
+    Block<float> values;
+  };
+  /// On a domain that is cut into blocks: the windows of the levels up to the first one that all blocks have. Part l belongs to
+  /// window l.
   std::deque<LevelWindow<D>> windows_;
-  std::deque<PoissonLevel<D>> parts_;
+  std::deque<WindowPart> parts_;
   CellLayout<D> own_layout_;
+  std::vector<Index> steps_;
   Index replicated_cells_ = replicated_cells;
-  Block<float> own_b_, own_x_;
   /// The coarsest level: its unknowns, and the (pseudo-)inverse of its matrix.
   std::vector<Index> unknowns_;
   Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic> inverse_;

@@ -13,8 +13,7 @@ namespace {
 constexpr Index slab_cells = 1 << 16;
 
 template <int D>
-Index slab_count(const CellLayout<D>& layout) {
-  const Index planes = layout.cells[0];
+Index slab_count(const CellLayout<D>& layout, Index planes) {
   const Index thick = std::max<Index>(3 * half_sweeps, (slab_cells + layout.plane_cells() - 1) / layout.plane_cells());
   return planes / thick;
 }
@@ -97,9 +96,9 @@ void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
 }
 
 template <int D>
-void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
-  const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(plane)];
-  const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(plane) + 1];
+void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero, Index margin) {
+  const std::array<const Segment*, 2> segments = segments_within(plane, margin);
+  const Segment *begin = segments[0], *end = segments[1];
   const Couplings<float, D> couplings(matrix);
   const float* inverse = inverse_diagonal.data();
   const float* rhs = b.data();
@@ -152,9 +151,15 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
 template <int D>
 void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool from_zero) {
   const CellLayout<D>& layout = matrix.layout;
-  const Index planes = layout.cells[0];
-  const Index slabs = slab_count(layout);
-  const auto run = [&](Index plane, int s) { half_sweep(plane, colours[static_cast<std::size_t>(s)], from_zero && s == 0); };
+  // The first half-sweep goes farthest.
+  const auto [lowest, top] = within(0, swept_margin(from_zero, 0));
+  const Index planes = top - lowest;
+  const Index slabs = slab_count(layout, planes);
+  const auto run = [&](Index plane, int s) {
+    const Index margin = swept_margin(from_zero, s);
+    const auto [begin, end] = within(0, margin);
+    if (plane >= begin && plane < end) half_sweep(plane, colours[static_cast<std::size_t>(s)], from_zero && s == 0, margin);
+  };
 
   if (layout.halo.block().cut()) {
     // The other blocks see each half-sweep. Planes that touch are not done at the same time: all lanes of a plane are written.
@@ -169,12 +174,12 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
   }
   if (slabs < 2) {
     for (int s = 0; s < half_sweeps; ++s) {
-      for (Index i = 0; i < planes; ++i) run(i, s);
+      for (Index i = lowest; i < top; ++i) run(i, s);
       layout.halo.exchange(0, x.data());
     }
     return;
   }
-  const auto bound = [&](Index k) { return planes * k / slabs; };
+  const auto bound = [&](Index k) { return lowest + planes * k / slabs; };
   const bool wraps = layout.shared(0, 0);
   // Each slab goes through its planes once, half-sweep s one plane behind half-sweep s - 1. Near another slab, half-sweep s stops
   // s + 1 planes short: no slab reads what another one writes.
@@ -205,31 +210,33 @@ void PoissonLevel<D>::compute_residual() {
   // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
   bool black_too = false;
   for (std::size_t d = 0; d < D; ++d) black_too |= layout.has_odd_seam(d) || layout.single_cell_ring(d);
-  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first_plane, Index last_plane) {
-    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first_plane)];
-    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last_plane)];
-    const Couplings<float, D> couplings(matrix);
+  const auto [lowest, top] = within(0, restricted_margin);
+  const Couplings<float, D> couplings(matrix);
+  parallel_for(lowest, top, std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first_plane, Index last_plane) {
     const float open_diagonal = matrix.open_diagonal();
     const float* diagonal = matrix.diagonal.data();
     const float* rhs = b.data();
     const float* values = x.data();
     float* out = residual.data();
-    simd_dispatch([=] {
-      float rest[segment_cells];
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
-        for (int l = 0; l < cells; ++l) rest[l] = rhs[first + l] + couplings.template sum<kind>(values, first + l);
-        if constexpr (is_constant(kind)) {
-          for (int l = 0; l < cells; ++l) rest[l] -= open_diagonal * values[first + l];
-        } else {
-          for (int l = 0; l < cells; ++l) rest[l] -= diagonal[first + l] * values[first + l];
-          for (int l = 0; l < cells; ++l) rest[l] = diagonal[first + l] != 0 ? rest[l] : 0.0f;
-        }
-        if (black_too)
-          for (int l = 0; l < cells; ++l) out[first + l] = rest[l];
-        else
-          for (int l = 0; l < cells; ++l) out[first + l] = ((l ^ parity) & 1) == 0 ? rest[l] : 0.0f;
+    for (Index plane = first_plane; plane < last_plane; ++plane) {
+      const std::array<const Segment*, 2> segments = segments_within(plane, restricted_margin);
+      simd_dispatch([=] {
+        float rest[segment_cells];
+        for_each_segment(segments[0], segments[1], [&]<SegmentKind kind>(Index first, int cells, int parity) {
+          for (int l = 0; l < cells; ++l) rest[l] = rhs[first + l] + couplings.template sum<kind>(values, first + l);
+          if constexpr (is_constant(kind)) {
+            for (int l = 0; l < cells; ++l) rest[l] -= open_diagonal * values[first + l];
+          } else {
+            for (int l = 0; l < cells; ++l) rest[l] -= diagonal[first + l] * values[first + l];
+            for (int l = 0; l < cells; ++l) rest[l] = diagonal[first + l] != 0 ? rest[l] : 0.0f;
+          }
+          if (black_too)
+            for (int l = 0; l < cells; ++l) out[first + l] = rest[l];
+          else
+            for (int l = 0; l < cells; ++l) out[first + l] = ((l ^ parity) & 1) == 0 ? rest[l] : 0.0f;
+        });
       });
-    });
+    }
   });
 }
 

@@ -7,13 +7,12 @@
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
+#include "meniscus/grid/poisson/levels/level_margins.hpp"
+#include "meniscus/parallel/box_exchange.hpp"
 
 #include <array>
 
 namespace meniscus::grid {
-
-/// Half-sweeps per smoothing: two full sweeps.
-inline constexpr int half_sweeps = 4;
 
 template <int D>
 class PoissonLevel {
@@ -30,6 +29,20 @@ class PoissonLevel {
   /// The same for all rows.
   void prepare();
 
+  /// On a window of a domain that is cut: what is not needed for the results in these cells is left out, by rows. (Layers by
+  /// `level_margins.hpp`.) After `prepare`, which expects it again where the layout has changed.
+  void limit_to(const parallel::IndexBox<D>& needed) {
+    needed_ = needed;
+    limited_ = true;
+    // Rows are swept to their ends, beyond what is known of the right-hand side.
+    std::fill(b.begin(), b.end(), 0.0f);
+  }
+
+  /// Bytes of the arrays; of the matrix's, see FaceMatrix.
+  Index bytes(bool derived = true) const {
+    return matrix.bytes(derived) + 4 * (inverse_diagonal.size() + x.size() + b.size() + residual.size());
+  }
+
   /// Red, black, red, black, starting from x = 0 (what x held before is not read).
   void smooth_from_zero() { smooth({0, 1, 0, 1}, true); }
   /// Black, red, black, red: the adjoint of the other.
@@ -43,8 +56,23 @@ class PoissonLevel {
   void damp_odd_seams(const RowChanges<D>& changed);
   template <class Body>
   void for_each_changed_row(const RowChanges<D>& changed, Body&& body) const;
-  void half_sweep(Index plane, int colour, bool from_zero);
+  void half_sweep(Index plane, int colour, bool from_zero, Index margin);
+  /// The cells along an axis within a margin around those that are needed.
+  std::array<Index, 2> within(std::size_t axis, Index margin) const {
+    const Index n = matrix.layout.cells[axis];
+    if (!limited_) return {0, n};
+    return {std::max<Index>(0, needed_.begin[axis] - margin), std::min(n, needed_.end[axis] + margin)};
+  }
+  /// The segments of a plane within a margin.
+  std::array<const Segment*, 2> segments_within(Index plane, Index margin) const {
+    if constexpr (D == 2) return {matrix.plane_segments(plane), matrix.plane_segments(plane + 1)};
+    const auto [begin, end] = within(1, margin);
+    const Index first = plane * matrix.layout.rows_per_plane();
+    return {matrix.row_segments(first + begin), matrix.row_segments(first + end)};
+  }
 
+  parallel::IndexBox<D> needed_;
+  bool limited_ = false;
   RowChanges<D> around_;
   /// Whether there are odd seams.
   bool damped_ = false;

@@ -52,6 +52,13 @@ class PoissonRegions {
   /// Removes the mean over each closed region.
   void remove_means(double* values) const;
 
+  /// Bytes of the lists that grow with the rows of the block.
+  Index bytes() const {
+    return static_cast<Index>((intervals_.capacity() + intervals_before_.capacity()) * sizeof(Interval) +
+                              (row_begin_.capacity() + row_begin_before_.capacity() + parent_.capacity()) * sizeof(Index) +
+                              open_.capacity() + open_before_.capacity());
+  }
+
  private:
   template <class Term>
   void accumulate_in_order(Term&& term, std::vector<double>& sums) const;
@@ -66,7 +73,8 @@ class PoissonRegions {
     return i;
   }
   void join_blocks(const FaceMatrix<double, D>& matrix);
-  void list_contacts(const FaceMatrix<double, D>& matrix);
+  /// `labels`: the regions of the blocks by cell, in the order of the blocks.
+  void list_contacts(const FaceMatrix<double, D>& matrix, Block<Index>& labels);
 
   std::vector<PoissonRegion<D>> regions_;
   std::vector<Interval> intervals_;
@@ -77,9 +85,7 @@ class PoissonRegions {
   std::vector<Interval> intervals_before_;
   std::vector<Index> row_begin_before_;
   std::vector<std::uint8_t> open_before_;
-  /// Of a domain that is cut into blocks: the regions of the blocks by cell, in the order of the blocks, and pairs of them that
-  /// are one.
-  Block<Index> labels_;
+  /// Of a domain that is cut into blocks: pairs of the blocks' regions that are one.
   std::vector<std::array<Index, 2>> contacts_;
   parallel::Communicator* communicator_ = nullptr;
   mutable std::vector<numerics::BinnedSum> partial_, totals_;

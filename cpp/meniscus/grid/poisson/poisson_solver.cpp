@@ -47,25 +47,35 @@ Index planes_per_task(const CellLayout<D>& layout) {
 /// Calls body(first segment, end) on pieces of all segments.
 template <int D, class Body>
 void for_segments(const FaceMatrix<double, D>& a, Body&& body) {
-  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout), [&](Index b, Index e) {
-    body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
-         a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)]);
-  });
+  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout),
+               [&](Index b, Index e) { body(a.plane_segments(b), a.plane_segments(e)); });
 }
 
-/// The same where each piece adds terms to a sum.
+/// Calls body(first segment, end, step) for the rows of some planes: `step` leads from the place of a cell to its place on the
+/// finest level of a hierarchy.
 template <int D, class Body>
-double sum_segments(const FaceMatrix<double, D>& a, bool order_free, Body&& body) {
-  const auto of_planes = [&](Index b, Index e, auto& lanes) {
-    body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
-         a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], lanes);
-  };
+MENISCUS_INLINE void for_row_segments(const FaceMatrix<double, D>& a, const PoissonHierarchy<D>& hierarchy, Index first_plane,
+                                      Index last_plane, Body&& body) {
+  const Index rows = a.layout.rows_per_plane();
+  for (Index r = first_plane * rows; r < last_plane * rows; ++r)
+    body(a.row_segments(r), a.row_segments(r + 1), hierarchy.step(r));
+}
+
+/// Calls body(first plane, end) on pieces.
+template <int D, class Body>
+void for_planes(const FaceMatrix<double, D>& a, Body&& body) {
+  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout), body);
+}
+
+/// The same where each piece adds terms to a sum: body(first plane, end, lanes).
+template <int D, class Body>
+double sum_planes(const FaceMatrix<double, D>& a, bool order_free, Body&& body) {
   if (!order_free)
     return parallel_reduce(
         0, a.layout.cells[0], planes_per_task(a.layout), 0.0,
         [&](Index b, Index e) -> double {
           TreeLanes lanes;
-          of_planes(b, e, lanes);
+          body(b, e, lanes);
           return lanes.total();
         },
         [](double x, double y) { return x + y; });
@@ -74,7 +84,7 @@ double sum_segments(const FaceMatrix<double, D>& a, bool order_free, Body&& body
       0, a.layout.cells[0], planes_per_task(a.layout), BinnedSum(),
       [&](Index b, Index e) -> BinnedSum {
         OrderFreeLanes lanes;
-        of_planes(b, e, lanes);
+        body(b, e, lanes);
         return lanes.sum.total();
       },
       [](BinnedSum x, const BinnedSum& y) {
@@ -82,6 +92,12 @@ double sum_segments(const FaceMatrix<double, D>& a, bool order_free, Body&& body
         return x;
       });
   return parallel::global_sum(a.layout.halo.communicator(), sum);
+}
+
+/// The same with body(first segment, end, lanes).
+template <int D, class Body>
+double sum_segments(const FaceMatrix<double, D>& a, bool order_free, Body&& body) {
+  return sum_planes(a, order_free, [&](Index b, Index e, auto& lanes) { body(a.plane_segments(b), a.plane_segments(e), lanes); });
 }
 
 }  // namespace
@@ -196,10 +212,13 @@ void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
   const double* from = r.data();
   float* to = hierarchy_.right_hand_side().data();
   const double scale = scale_;
-  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
-    simd_dispatch([=] {
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) to[first + l] = static_cast<float>(scale * from[first + l]);
+  for_planes(matrix, [&](Index first_plane, Index last_plane) {
+    simd_dispatch([=, this] {
+      for_row_segments(matrix, hierarchy_, first_plane, last_plane, [=](const Segment* begin, const Segment* end, Index step) {
+        for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+          float* single = to + first + step;
+          for (int l = 0; l < cells; ++l) single[l] = static_cast<float>(scale * from[first + l]);
+        });
       });
     });
   });
@@ -225,14 +244,18 @@ template <int D>
 double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) const {
   const double* a = u.data();
   const float* c = z.data();
-  return sum_segments(matrix, order_free_, [&](const Segment* begin, const Segment* end, auto& lanes) {
+  return sum_planes(matrix, order_free_, [&](Index first_plane, Index last_plane, auto& lanes) {
     using Lanes = std::remove_reference_t<decltype(lanes)>;
-    simd_dispatch([=, &lanes] {
+    simd_dispatch([=, this, &lanes] {
       double* term = lanes.row();
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * static_cast<double>(c[first + l]));
-        lanes.finish(cells);
-      });
+      for_row_segments(matrix, hierarchy_, first_plane, last_plane,
+                       [=, &lanes](const Segment* begin, const Segment* end, Index step) {
+                         for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+                           const float* single = c + first + step;
+                           for (int l = 0; l < cells; ++l) Lanes::put(term[l], a[first + l] * static_cast<double>(single[l]));
+                           lanes.finish(cells);
+                         });
+                       });
     });
   });
 }
@@ -257,13 +280,16 @@ template <int D>
 void PoissonSolver<D>::combine(double alpha, const Correction& z, double beta, Vector& y) const {
   const float* a = z.data();
   double* to = y.data();
-  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
-    simd_dispatch([=] {
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        if (beta == 0)
-          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]);
-        else
-          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]) + beta * to[first + l];
+  for_planes(matrix, [&](Index first_plane, Index last_plane) {
+    simd_dispatch([=, this] {
+      for_row_segments(matrix, hierarchy_, first_plane, last_plane, [=](const Segment* begin, const Segment* end, Index step) {
+        for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+          const float* single = a + first + step;
+          if (beta == 0)
+            for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(single[l]);
+          else
+            for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(single[l]) + beta * to[first + l];
+        });
       });
     });
   });
@@ -319,14 +345,17 @@ template <int D>
 void PoissonSolver<D>::advance(double alpha, double beta, const Correction& z, Vector& p, Vector& solution) const {
   const float* a = z.data();
   double *direction = p.data(), *to = solution.data();
-  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
-    simd_dispatch([=] {
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
-        for (int l = 0; l < cells; ++l) {
-          const double before = direction[first + l];
-          to[first + l] += alpha * before;
-          direction[first + l] = static_cast<double>(a[first + l]) + beta * before;
-        }
+  for_planes(matrix, [&](Index first_plane, Index last_plane) {
+    simd_dispatch([=, this] {
+      for_row_segments(matrix, hierarchy_, first_plane, last_plane, [=](const Segment* begin, const Segment* end, Index step) {
+        for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+          const float* single = a + first + step;
+          for (int l = 0; l < cells; ++l) {
+            const double before = direction[first + l];
+            to[first + l] += alpha * before;
+            direction[first + l] = static_cast<double>(single[l]) + beta * before;
+          }
+        });
       });
     });
   });
@@ -334,11 +363,7 @@ void PoissonSolver<D>::advance(double alpha, double beta, const Correction& z, V
 
 template <int D>
 Index PoissonSolver<D>::bytes() const {
-  Index n = matrix.diagonal.size() * 8 + matrix.active.size();
-  for (const auto& f : matrix.faces) n += f.size() * 8;
-  n += (b.size() + x.size() + r_.size() + p_.size() + q_.size()) * 8;
-  n += static_cast<Index>(matrix.segments.size() * sizeof(Segment));
-  return n + hierarchy_.bytes();
+  return matrix.bytes() + (b.size() + x.size() + r_.size() + p_.size() + q_.size()) * 8 + regions_.bytes() + hierarchy_.bytes();
 }
 
 template class PoissonSolver<2>;

@@ -16,18 +16,18 @@ constexpr Index entries_per_task = 2048;
 }  // namespace
 
 template <int D>
-void PoissonTransfer<D>::restrict_residual(PoissonLevel<D>& from, PoissonLevel<D>& to) const {
-  fine_.halo.exchange(from.residual.data());
-  const float* residual = from.residual.data();
-  float* b = to.b.data();
+void PoissonTransfer<D>::restrict_residual(PoissonLevel<D>& fine, float* b) const {
+  fine_.halo.exchange(fine.residual.data());
+  const float* residual = fine.residual.data();
   const Coord<D> s = fine_.strides;
   parallel_for(0, static_cast<Index>(restrict_runs_.size()), runs_per_task, [&](Index begin, Index end) {
     const TransferRun* runs = restrict_runs_.data();
     simd_dispatch([=] {
       // Sums over the rows of the blocks, and over the rows next to them.
-      float own[2 * run_length + 2], beside[2 * run_length + 2];
+      float own[2 * run_length + cell_block], beside[2 * run_length + cell_block];
       for (const TransferRun* r = runs + begin; r != runs + end; ++r) {
-        const Index n = 2 * r->count + 2;
+        // The padding between rows has room for loops over whole vectors.
+        const Index n = (2 * r->count + 2 + cell_block - 1) / cell_block * cell_block;
         const float* f = residual + r->fine - 1;
         if constexpr (D == 3) {
           for (Index k = 0; k < n; ++k) {
@@ -68,16 +68,16 @@ void PoissonTransfer<D>::restrict_residual(PoissonLevel<D>& from, PoissonLevel<D
 }
 
 template <int D>
-void PoissonTransfer<D>::add_correction(PoissonLevel<D>& from, PoissonLevel<D>& to) const {
-  mirror(from.x.data());
-  const float* correction = from.x.data();
-  float* x = to.x.data();
+void PoissonTransfer<D>::add_correction(float* correction, PoissonLevel<D>& fine) const {
+  mirror(correction);
+  float* x = fine.x.data();
   const Coord<D> sf = fine_.strides, sc = coarse_.strides;
   parallel_for(0, static_cast<Index>(interpolate_runs_.size()), runs_per_task, [&](Index begin, Index end) {
     const TransferRun* runs = interpolate_runs_.data();
     simd_dispatch([=] {
-      float spread[2 * run_length];
-      for (const TransferRun* r = runs + begin; r != runs + end; ++r)
+      float spread[2 * run_length + 2 * cell_block];
+      for (const TransferRun* r = runs + begin; r != runs + end; ++r) {
+        const Index whole = (r->count + cell_block - 1) / cell_block * cell_block;
         for (int rows = 0; rows < (1 << (D - 1)); ++rows) {
           const float* c = correction + r->coarse;
           float* f = x + r->fine;
@@ -87,7 +87,7 @@ void PoissonTransfer<D>::add_correction(PoissonLevel<D>& from, PoissonLevel<D>& 
             beside[d] = upper ? sc[d] : -sc[d];
             f += upper * sf[d];
           }
-          for (Index k = 0; k < r->count; ++k) {
+          for (Index k = 0; k < whole; ++k) {
             float sum = D == 3 ? c[k] : 2 * c[k];
             for (std::size_t d = 0; d + 1 < D; ++d) sum += c[k + beside[d]];
             spread[2 * k] = 0.25f * (sum + c[k - 1]);
@@ -95,6 +95,7 @@ void PoissonTransfer<D>::add_correction(PoissonLevel<D>& from, PoissonLevel<D>& 
           }
           for (Index k = 0; k < 2 * r->count; ++k) f[k] += spread[k];
         }
+      }
     });
   });
   parallel_for(0, static_cast<Index>(fine_cells_.size()), entries_per_task, [&](Index begin, Index end) {
@@ -105,7 +106,7 @@ void PoissonTransfer<D>::add_correction(PoissonLevel<D>& from, PoissonLevel<D>& 
       x[fine_cells_[static_cast<std::size_t>(i)]] += sum;
     }
   });
-  clear_mirrors(from.x.data());
+  clear_mirrors(correction);
   fine_.halo.exchange(x);
 }
 
@@ -120,12 +121,15 @@ void PoissonTransfer<D>::build(const FaceMatrix<float, D>& fine, const CellJoini
 }
 
 template <int D>
-void PoissonTransfer<D>::build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining, const RowChanges<D>& changed) {
+void PoissonTransfer<D>::build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining, const RowChanges<D>& changed,
+                               const TransferBoxes<D>* boxes) {
   const BlockGeometry<D> geometry(fine.layout);
+  const parallel::IndexBox<D> all{{}, geometry.coarse.cells};
+  const TransferBoxes<D> chosen = boxes ? *boxes : TransferBoxes<D>{all, all};
   fine_ = geometry.fine;
   coarse_ = geometry.coarse;
   sort_blocks(fine, geometry, joining, changed);
-  list_runs(geometry, joining);
+  list_runs(geometry, joining, chosen);
   list_interpolation(fine, geometry, joining);
   list_restriction(geometry);
 }
@@ -204,20 +208,32 @@ void PoissonTransfer<D>::sort_blocks(const FaceMatrix<float, D>& fine, const Blo
 }
 
 template <int D>
-void PoissonTransfer<D>::list_runs(const BlockGeometry<D>& geometry, const CellJoining<D>& joining) {
-  const Index length = coarse_.cells[D - 1];
+void PoissonTransfer<D>::list_runs(const BlockGeometry<D>& geometry, const CellJoining<D>& joining,
+                                   const TransferBoxes<D>& boxes) {
+  const auto& [interpolated, restricted] = boxes;
+  const auto inside = [](const parallel::IndexBox<D>& box, const Coord<D>& block, std::size_t axes) {
+    bool yes = true;
+    for (std::size_t d = 0; d < axes; ++d) yes &= block[d] >= box.begin[d] && block[d] < box.end[d];
+    return yes;
+  };
+  std::vector<Coord<D>> beside;
+  const auto number = [&](const Coord<D>& block) {
+    block_number_[coarse_.index(block)] = static_cast<std::int32_t>(blocks_.size());
+    blocks_.push_back(block);
+  };
   interpolate_runs_.clear();
   restrict_runs_.clear();
   blocks_.clear();
   for (Index r = 0; r < coarse_.rows(); ++r) {
     Coord<D> block = coarse_.row_coordinate(r);
+    if (!inside(interpolated, block, D - 1)) continue;
     const Index first = coarse_.row(r);
     const Index fine_first = geometry.fine.index(geometry.first(block));
-    // Calls other(k) for the blocks between the runs.
-    const auto list = [&](std::vector<TransferRun>& runs, const std::uint8_t* flags, auto&& other) {
-      for (Index k = 0; k < length;) {
+    const auto list = [&](std::vector<TransferRun>& runs, const std::uint8_t* flags, const parallel::IndexBox<D>& box) {
+      const Index length = box.end[D - 1];
+      for (Index k = box.begin[D - 1]; k < length;) {
         if (!flags[k]) {
-          other(k++);
+          ++k;
           continue;
         }
         const void* gap = std::memchr(flags + k, 0, static_cast<std::size_t>(length - k));
@@ -226,17 +242,23 @@ void PoissonTransfer<D>::list_runs(const BlockGeometry<D>& geometry, const CellJ
         k = end;
       }
     };
-    list(interpolate_runs_, regular_.data() + first, [](Index) {});
-    list(restrict_runs_, gathers_.data() + first, [&](Index k) {
+    list(interpolate_runs_, regular_.data() + first, interpolated);
+    if (inside(restricted, block, D - 1)) list(restrict_runs_, gathers_.data() + first, restricted);
+    for (Index k = interpolated.begin[D - 1]; k < interpolated.end[D - 1]; ++k) {
+      if (gathers_[first + k]) continue;
       if (joining.state[first + k] & CellJoining<D>::empty) {
         block_number_[first + k] = -1;
-        return;
+        continue;
       }
       block[D - 1] = k;
-      block_number_[first + k] = static_cast<std::int32_t>(blocks_.size());
-      blocks_.push_back(block);
-    });
+      if (inside(restricted, block, D))
+        number(block);
+      else
+        beside.push_back(block);
+    }
   }
+  gathering_blocks_ = static_cast<Index>(blocks_.size());
+  for (const Coord<D>& block : beside) number(block);
 }
 
 template <int D>
@@ -246,7 +268,9 @@ Index PoissonTransfer<D>::bytes() const {
                              (fine_entries_.size() + coarse_entries_.size()) * sizeof(TransferEntry) +
                              (interpolate_runs_.size() + restrict_runs_.size()) * sizeof(TransferRun) +
                              blocks_.size() * sizeof(Coord<D>);
-  return static_cast<Index>(listed) + 2 * regular_.size() + block_number_.size() * 4;
+  Index mirrors = 0;
+  for (const std::vector<float>& m : mirrors_) mirrors += static_cast<Index>(m.size() * sizeof(float));
+  return static_cast<Index>(listed) + mirrors + 2 * regular_.size() + block_number_.size() * 4;
 }
 
 template class PoissonTransfer<2>;

@@ -26,18 +26,28 @@ struct TransferEntry {
   float weight = 0;
 };
 
+/// Coarse cells: those whose children get corrections, and among those the ones that get residuals.
+template <int D>
+struct TransferBoxes {
+  parallel::IndexBox<D> interpolated, restricted;
+};
+
 template <int D>
 class PoissonTransfer {
  public:
   /// Computes the weights from the joining of the cells, in existing memory. The blocks are sorted anew in changed rows alone.
-  void build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining, const RowChanges<D>& changed);
+  /// With `boxes`, residuals are right in no other cells than those.
+  void build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining, const RowChanges<D>& changed,
+             const TransferBoxes<D>* boxes = nullptr);
   /// The same for all rows.
   void build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining);
 
-  /// coarse.b = transpose of the interpolation, applied to fine.residual, whose ghosts are filled.
-  void restrict_residual(PoissonLevel<D>& from, PoissonLevel<D>& to) const;
-  /// fine.x += interpolation of coarse.x, ghosts included.
-  void add_correction(PoissonLevel<D>& from, PoissonLevel<D>& to) const;
+  /// b = transpose of the interpolation, applied to the residual of the fine level, whose ghosts are filled. `b` is an array of
+  /// the coarse cells.
+  void restrict_residual(PoissonLevel<D>& fine, float* b) const;
+  /// Adds the interpolation of a correction of the coarse cells to x of the fine level, ghosts included. Writes the correction's
+  /// ghosts beyond sides and sets them to zero again.
+  void add_correction(float* correction, PoissonLevel<D>& fine) const;
 
   /// Bytes held.
   Index bytes() const;
@@ -48,7 +58,7 @@ class PoissonTransfer {
 
   void sort_blocks(const FaceMatrix<float, D>& fine, const BlockGeometry<D>& geometry, const CellJoining<D>& joining,
                    const RowChanges<D>& changed);
-  void list_runs(const BlockGeometry<D>& geometry, const CellJoining<D>& joining);
+  void list_runs(const BlockGeometry<D>& geometry, const CellJoining<D>& joining, const TransferBoxes<D>& boxes);
   /// Fills the ghosts of a coarse correction beyond sides of the domain.
   void mirror(float* x) const;
   void clear_mirrors(float* x) const;
@@ -82,8 +92,9 @@ class PoissonTransfer {
   std::vector<std::uint32_t> coarse_cells_;
   std::vector<Index> coarse_begin_;
   std::vector<TransferEntry> coarse_entries_;
-  /// Blocks with listed residuals, the first of their listed fine cells, and per block that is not regular its
-  /// number, or -1 if it has no unknowns.
+  /// Blocks with listed residuals (so many, and then those that only give corrections), the first of their listed fine cells, and
+  /// per block that is not regular its number, or -1 if it has no unknowns.
+  Index gathering_blocks_ = 0;
   std::vector<Coord<D>> blocks_;
   std::vector<Index> block_begin_;
   Block<std::int32_t> block_number_;

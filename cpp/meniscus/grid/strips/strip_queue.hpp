@@ -51,28 +51,29 @@ class StripQueue {
       if (p.beside[which] >= 0 && p.beside[which] != p.strip && wanted(which)) add(p.beside[which]);
   }
 
-  /// Collective. Hands the strips of other blocks that were added to the blocks that update them.
-  void pass_on(StripExchange<D>& exchange) {
+  /// Collective. Hands the strips of other blocks that were added to the blocks that update them, and fills the ghosts of arrays
+  /// that have a value for each strip.
+  template <class... T>
+  void share(StripExchange<D>& exchange, T*... values) {
     if (!grid_.cut) return;
-    exchange.give_back(calls_.data(), [&](Index strip) { add(strip); });
+    exchange.share(calls_.data(), [this](Index strip) { add(strip); }, values...);
     clear_calls();
   }
 
   /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it affects. After each
-  /// colour, share() brings what `update` reads of strips of other blocks up to date. Returns the number of rounds.
-  template <class Update, class Share>
-  Index run(StripExchange<D>& exchange, Update&& update, Share&& share) {
+  /// colour, the arrays that `update` reads, with a value for each strip, are shared between blocks. Returns the number of
+  /// rounds.
+  template <class Update, class... T>
+  Index run(StripExchange<D>& exchange, Update&& update, T*... values) {
     for (Index rounds = 0;; ++rounds) {
+      // One question for all colours, although some may have none: to share nothing costs as much as to ask.
       bool any = false;
+      for (int c = 0; c < grid_.colours; ++c) any |= pending_[static_cast<std::size_t>(c)].load(std::memory_order_relaxed);
+      if (!exchange.any(any)) return rounds;
       for (int c = 0; c < grid_.colours; ++c) {
-        const bool own = pending_[static_cast<std::size_t>(c)].exchange(false, std::memory_order_relaxed);
-        if (!exchange.any(own)) continue;
-        any = true;
-        if (own) update_colour(c, update);
-        share();
-        pass_on(exchange);
+        if (pending_[static_cast<std::size_t>(c)].exchange(false, std::memory_order_relaxed)) update_colour(c, update);
+        share(exchange, values...);
       }
-      if (!any) return rounds;
     }
   }
 

@@ -54,17 +54,22 @@ class StripExchange {
 
   /// Collective: whether any block says so.
   bool any(bool own) const;
-  /// Collective. Fills the values of ghost strips from the blocks that update them; `values` has one for every strip.
-  template <class T>
-  void fill_ghosts(T* values) {
-    if (exchange_) exchange_->fetch(values + own_, strides_, values, strides_);
+  /// Collective. Fills the values of ghost strips from the blocks that update them, in arrays that have one for every strip.
+  template <class... T>
+  void fill_ghosts(T*... values) {
+    if (exchange_) exchange_->transfer(std::array{exchange_->fetching(values, strides_)...});
   }
-  /// Collective. Calls take(strip) for the strips of this block whose ghosts in any block are marked.
-  template <class Take>
-  void give_back(const std::uint8_t* marks, Take&& take) {
-    exchange_->give_back(marks, strides_, strides_, [&](Index strip, std::uint8_t mark) {
-      if (mark) take(own_ + strip);
-    });
+  /// Collective. Fills the values of ghost strips in several arrays, and calls take(strip) for the strips of this block whose
+  /// ghosts in any block are marked, all in one round.
+  template <class Take, class... T>
+  void share(const std::uint8_t* marks, Take take, T*... values) {
+    if (!exchange_) return;
+    const std::array transfers{exchange_->giving_back(marks, strides_, strides_,
+                                                      [own = own_, take](Index strip, std::uint8_t mark) {
+                                                        if (mark) take(own + strip);
+                                                      }),
+                               exchange_->fetching(values, strides_)...};
+    exchange_->transfer(transfers);
   }
 
  private:

@@ -72,20 +72,13 @@ T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::arra
 
 }  // namespace detail
 
-/// The value at sample `at` + displacement (cells) and the extremes of the corners it comes from.
+/// The value at a place in the cell whose lower corner is sample `cell`, and the extremes of the corners it comes from; `at` is
+/// the sample that looks there. A fraction of one is that of a place just below the upper corner, rounded: it stays in this cell.
 template <class T, int D, class Policy>
-MENISCUS_NOINLINE PointSample<T> sample_point(const SampleSource<T, D>& source, const Coord<D>& at,
-                                              const std::array<T, D>& displacement, Interpolation interpolation,
-                                              const Policy& policy) {
+MENISCUS_NOINLINE PointSample<T> sample_in_cell(const SampleSource<T, D>& source, const Coord<D>& at, const Coord<D>& cell,
+                                                const std::array<T, D>& fraction, Interpolation interpolation,
+                                                const Policy& policy) {
   constexpr int corners = 1 << D;
-  Coord<D> cell;
-  std::array<T, D> fraction;
-  for (int d = 0; d < D; ++d) {
-    // The bound keeps the conversion to an integer defined; the continuation maps any index to an owned sample.
-    const T whole = detail::smaller(detail::larger(std::floor(displacement[d]), T(-1e15)), T(1e15));
-    cell[d] = at[d] + static_cast<Index>(whole);
-    fraction[d] = detail::smaller(detail::larger(displacement[d] - whole, T(0)), T(1));
-  }
   std::array<T, corners> v;
   std::array<bool, corners> seen;
   bool all_seen = true;
@@ -147,6 +140,21 @@ MENISCUS_NOINLINE PointSample<T> sample_point(const SampleSource<T, D>& source, 
     s.value = detail::smaller(detail::larger(r[0], s.low), s.high);
   }
   return s;
+}
+
+/// The value at sample `at` + displacement (cells) and the extremes of the corners it comes from.
+template <class T, int D, class Policy>
+PointSample<T> sample_point(const SampleSource<T, D>& source, const Coord<D>& at, const std::array<T, D>& displacement,
+                            Interpolation interpolation, const Policy& policy) {
+  Coord<D> cell;
+  std::array<T, D> fraction;
+  for (int d = 0; d < D; ++d) {
+    // The bound keeps the conversion to an integer defined; the continuation maps any index to an owned sample.
+    const T whole = detail::smaller(detail::larger(std::floor(displacement[d]), T(-1e15)), T(1e15));
+    cell[d] = at[d] + static_cast<Index>(whole);
+    fraction[d] = detail::smaller(detail::larger(displacement[d] - whole, T(0)), T(1));
+  }
+  return sample_in_cell<T, D>(source, at, cell, fraction, interpolation, policy);
 }
 
 }  // namespace meniscus::grid

@@ -3,12 +3,14 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/far_points.hpp"
 #include "meniscus/grid/blocks/owner_answers.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
 #include "meniscus/grid/transport/trace_reach.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 
 #include <cmath>
 
@@ -67,7 +69,7 @@ MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePo
       cell[d] = static_cast<Index>(whole) - source.layout->grid.first_cell()[d];
       fraction[d] = static_cast<T>(std::clamp(q - whole, 0.0, 1.0));
     }
-    out.value[l] = sample_point<T, D>(source, cell, fraction, interpolation, AllVisible{}).value;
+    out.value[l] = sample_in_cell<T, D>(source, cell, cell, fraction, interpolation, AllVisible{}).value;
   }
 }
 
@@ -135,26 +137,29 @@ const Point<T, D>* as_points(const T* points) {
   return reinterpret_cast<const Point<T, D>*>(points);
 }
 
-/// Collective: calls answer(points, n, answers) for the points of all blocks, where their cells are.
-template <int D, class T, class Answer, class Body>
-void ask_at_points(const Grid<D>& grid, const T* points, Index n, Answer* answers, Body&& answer) {
-  ask_owners<D>(
-      grid, as_points<T, D>(points), n, answers, [&](const Point<T, D>& p) { return locate_in_domain(grid, p.x).cell; },
-      [&](const Point<T, D>* p, Index count, Answer* to) { answer(reinterpret_cast<const T*>(p), count, to); });
-}
+/// What samples at points read beyond the block: cells from its ghosts, and no farther than these hold.
+constexpr Index layers_of_samples = 1;
 
-/// Collective: cells by which a point of any block lies beyond a side of the domain, at most. Continuation looks as far inside.
-template <class T, int D>
-double farthest_outside(const Grid<D>& grid, const T* points, Index n) {
-  const DomainSides<D> sides(grid);
-  double most = 0.0;
-  for (Index i = 0; i < n; ++i)
-    for (int d = 0; d < D; ++d) {
-      if (!sides.stops(d, 0)) continue;
-      const auto x = static_cast<double>(points[i * D + d]);
-      most = std::max({most, sides.at(d, 0) - x, x - sides.at(d, 1)});
-    }
-  return parallel::global_max(*grid.communicator(), most / grid.spacing());
+/// Collective: calls answer(points, n, outside, answers) for the points of all blocks, where their cells are, or where these are
+/// among so many layers beside the block. `outside`: cells by which a point of any block lies beyond a side of the domain, at
+/// most; continuation looks as far inside. Zero where the grid is not cut.
+template <int D, class T, class Answer, class Body>
+void ask_at_points(const Grid<D>& grid, const T* points, Index n, Index layers, Answer* answers, Body&& answer) {
+  if (!grid.block().cut()) {
+    answer(points, n, 0.0, answers);
+    return;
+  }
+  const PointBox<D> box = box_of_points<T, D>(points, n);
+  const std::vector<Index> far = far_points<T, D>(grid, points, n, box, layers);
+  std::array<double, 2> most{cells_outside(grid, box), far.empty() ? 0.0 : 1.0};
+  parallel::global_maxima(*grid.communicator(), most);
+  if (most[1] == 0.0) {
+    answer(points, n, most[0], answers);
+    return;
+  }
+  ask_owners_of<D>(
+      far, grid, as_points<T, D>(points), n, answers, [&](const Point<T, D>& p) { return locate_in_domain(grid, p.x).cell; },
+      [&](const Point<T, D>* p, Index count, Answer* to) { answer(reinterpret_cast<const T*>(p), count, most[0], to); });
 }
 
 template <class T, int D>
@@ -203,11 +208,10 @@ void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation i
   require_finite_points<T, D>(points, n);
   field.fill_ghosts(time);
   const FieldLayout<D>& layout = field.layout();
-  ask_at_points<D>(layout.grid, points, n, values, [&](const T* x, Index count, T* to) {
+  ask_at_points<D>(layout.grid, points, n, layers_of_samples, values, [&](const T* x, Index count, double outside, T* to) {
     FarValues<D> far;
     if (layout.grid.block().cut())
-      far.samples.fetch(layout, field.storage().data(),
-                        far_reach(farthest_outside<T, D>(layout.grid, x, count), 1 + stencil_margin(interpolation)));
+      far.samples.fetch(layout, field.storage().data(), far_reach(outside, 1 + stencil_margin(interpolation)));
     sample_in_block<T, D>({&layout, layout.view(static_cast<const T*>(field.storage().data())), time, &far}, x, count,
                           interpolation, to);
   });
@@ -225,10 +229,9 @@ void sample_points(MacField<T, D>& velocity, const T* points, Index n, double ti
   require_finite_points<T, D>(points, n);
   velocity.fill_ghosts(time);
   const Grid<D>& grid = velocity.grid();
-  ask_at_points<D>(grid, points, n, reinterpret_cast<Point<T, D>*>(velocities),
-                   [&](const T* points_here, Index here, Point<T, D>* to) {
-                     const bool cut = grid.block().cut();
-                     const auto far = far_values(velocity, cut ? farthest_outside<T, D>(grid, points_here, here) : 0.0, time);
+  ask_at_points<D>(grid, points, n, layers_of_samples, reinterpret_cast<Point<T, D>*>(velocities),
+                   [&](const T* points_here, Index here, double outside, Point<T, D>* to) {
+                     const auto far = far_values(velocity, outside, time);
                      const VelocitySource<T, D> source(velocity, time, far.data());
                      for_each_point_block<D>(here, [&](Index first, int count) {
                        LanePoints<D> x;
@@ -253,9 +256,8 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   const double speed = max_component_speeds(velocity).with_ghosts;
   const double asked = farthest_stage(trace) * std::abs(dt) / grid.spacing();
   const auto result = workspace.take<T>(n * D);
-  ask_at_points<D>(grid, static_cast<const T*>(points), n, reinterpret_cast<Point<T, D>*>(result.data()),
-                   [&](const T* x, Index count, Point<T, D>* to) {
-                     const double outside_by = grid.block().cut() ? farthest_outside<T, D>(grid, x, count) : 0.0;
+  ask_at_points<D>(grid, static_cast<const T*>(points), n, 0, reinterpret_cast<Point<T, D>*>(result.data()),
+                   [&](const T* x, Index count, double outside_by, Point<T, D>* to) {
                      const auto far = far_values(velocity, trace_reach(velocity, speed, asked, outside_by, time), time);
                      move_in_block(VelocitySource<T, D>(velocity, time, far.data()), grid, x, count, motion,
                                    reinterpret_cast<T*>(to));

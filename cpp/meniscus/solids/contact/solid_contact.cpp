@@ -23,9 +23,10 @@ void each_node(std::span<const SolidContact> contacts, F&& f) {
 
 void check(std::span<const SolidContact> contacts, Index count) {
   for (std::size_t k = 0; k < contacts.size(); ++k) {
-    require(contacts[k].node >= 0 && contacts[k].node < count, "contact ", k, " is of node ", contacts[k].node, ", but there are ",
-            count);
-    require(k == 0 || contacts[k - 1].node <= contacts[k].node, "the nodes of contacts must ascend, but contact ", k, " does not");
+    require(contacts[k].node >= 0 && contacts[k].node < count, "contact ", k, " is of node ", contacts[k].node,
+            ", but there are ", count);
+    require(k == 0 || contacts[k - 1].node <= contacts[k].node, "the nodes of contacts must ascend, but contact ", k,
+            " does not");
   }
 }
 
@@ -44,15 +45,27 @@ void apply_contacts(std::span<const SolidContact> contacts, Points v) {
   });
 }
 
+void press_only(std::span<const SolidContact> contacts, ConstPoints solved, Points loose) {
+  require(solved.size() == loose.size(), "there must be as many solved velocities as others");
+  check(contacts, static_cast<Index>(loose.size()));
+  each_node(contacts, [&](std::size_t first, std::size_t last) {
+    const auto i = static_cast<std::size_t>(contacts[first].node);
+    for (std::size_t k = first; k < last; ++k)
+      if (const double more = contacts[k].normal.dot(loose[i] - solved[i]); more > 0) loose[i] -= more * contacts[k].normal;
+  });
+}
+
 void meeting_times(std::span<const double> before, std::span<const double> after, std::span<double> theta) {
-  require(before.size() == after.size() && theta.size() == after.size(), "there must be as many distances at the start as at the end");
+  require(before.size() == after.size() && theta.size() == after.size(),
+          "there must be as many distances at the start as at the end");
   nodes::each(static_cast<Index>(after.size()), [&](std::size_t k) {
     const double way = before[k] - after[k];
     theta[k] = before[k] > 0 && way > 0 ? std::min(before[k] / way, 1.0) : 0.0;
   });
 }
 
-void turn_at_contacts(std::span<const SolidContact> contacts, std::span<const double> theta, double dt, ConstPoints x0, Points x1) {
+void turn_at_contacts(std::span<const SolidContact> contacts, std::span<const double> theta, double dt, ConstPoints x0,
+                      Points x1) {
   require(theta.size() == contacts.size(), "there must be one theta per contact");
   require(x0.size() == x1.size(), "there must be as many positions at the start as at the end");
   check(contacts, static_cast<Index>(x1.size()));

@@ -30,8 +30,8 @@ double EnergyBalance::elastic_energy(const BodyInStep& body, ConstPoints x) {
 }
 
 double EnergyBalance::kinetic_energy(ConstPoints v, const mesh::Point& mean) const {
-  return 0.5 * nodes::sum(size(), 0.0,
-                          [&](std::size_t i) { return free(i) ? (v[i] - mean).squaredNorm() / inverse_mass(i) : 0.0; });
+  return 0.5 *
+         nodes::sum(size(), 0.0, [&](std::size_t i) { return free(i) ? (v[i] - mean).squaredNorm() / inverse_mass(i) : 0.0; });
 }
 
 mesh::Point EnergyBalance::mean_velocity(ConstPoints v) const {

@@ -11,9 +11,9 @@
 
 namespace meniscus::solids {
 
-/// Kinetic and elastic energy of the free nodes of one body between two states, and the work that others do on them: gravity, moved
-/// nodes and nodes of infinite mass, and forces without energy. Damping may only take energy away. Positions and velocities are
-/// those of all bodies of the step.
+/// Kinetic and elastic energy of the free nodes of one body between two states, and the work that others do on them: gravity,
+/// moved nodes and nodes of infinite mass, and forces without energy. Damping may only take energy away. Positions and velocities
+/// are those of all bodies of the step.
 class EnergyBalance {
  public:
   /// Memory for the elastic energies of all bodies at the start of a step.

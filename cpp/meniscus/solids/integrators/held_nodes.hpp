@@ -38,8 +38,8 @@ class HeldNodes {
   /// Removes what lasting constraints take away.
   void project_lasting(Points v) const;
 
-  /// Nodes in contact that can move, ascending, with the projection onto the directions that contacts take away beside the lasting
-  /// constraints.
+  /// Nodes in contact that can move, ascending, with the projection onto the directions that contacts take away beside the
+  /// lasting constraints.
   std::span<const std::int32_t> touching() const { return touching_; }
   std::span<const Eigen::Matrix3d> across() const { return across_; }
 

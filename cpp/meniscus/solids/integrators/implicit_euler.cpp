@@ -28,8 +28,8 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
   nodes::copy(v0, v);
   step.hold_mean_velocities(v);
   report.solve_count = 1;
-  report.converged = solve_velocity(step, step.positions(), v0, step.dt(), step.dt(), options, v,
-                                    report.solves[0], report.used_definite_tangent);
+  report.converged = solve_velocity(step, step.positions(), v0, step.dt(), step.dt(), options, v, report.solves[0],
+                                    report.used_definite_tangent);
   if (!report.converged && !options.accept_unconverged) return false;
   advance_positions(step, v, x1);
   step.hold_velocities(StepTime::end, v);

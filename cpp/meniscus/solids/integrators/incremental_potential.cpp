@@ -5,12 +5,7 @@
 namespace meniscus::solids {
 
 IncrementalPotential::IncrementalPotential(const BodyStep& step)
-    : step_(step),
-      x0_(step.positions()),
-      v0_(step.scratch()),
-      force_(step.scratch()),
-      damping_(step.scratch()),
-      end_{step} {
+    : step_(step), x0_(step.positions()), v0_(step.scratch()), force_(step.scratch()), damping_(step.scratch()), end_{step} {
   step.start(v0_);
   step.each_force([&](Force& force, const BodyInStep& b) { force.begin_step(b.of(x0_), step.dt()); });
 }

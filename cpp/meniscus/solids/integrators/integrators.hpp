@@ -1,5 +1,5 @@
-/// Time integration of deformable bodies. Every integrator is one function that takes bodies, as one system, from t to t + dt. After an
-/// error, a failed solve or Ctrl-C they are unchanged. With a reused workspace a repeated step allocates nothing.
+/// Time integration of deformable bodies. Every integrator is one function that takes bodies, as one system, from t to t + dt.
+/// After an error, a failed solve or Ctrl-C they are unchanged. With a reused workspace a repeated step allocates nothing.
 ///
 /// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
 #pragma once
@@ -127,8 +127,8 @@ void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
 /// The largest frequency times dt for which the linear, undamped system stays bounded; infinite where all do.
 double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish);
 
-/// Throws InvalidArgument for a step beyond the limit of stability of the linear system, which it names. Linearises the forces where it has to
-/// look closely.
+/// Throws InvalidArgument for a step beyond the limit of stability of the linear system, which it names. Linearises the forces
+/// where it has to look closely.
 void require_stable(const BodyStep& step, const StepOptions& options);
 
 /// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.

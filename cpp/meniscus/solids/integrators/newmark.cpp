@@ -13,8 +13,8 @@ namespace meniscus::solids {
 
 namespace {
 
-/// Sets `out` to v, but for nodes in contact, which get the velocity u + (damping D + stiffness K) v / mass along their normals: as
-/// if nothing were in their way.
+/// Sets `out` to v, but for nodes in contact, which get the velocity u + (damping D + stiffness K) v / mass along their normals:
+/// as if nothing were in their way.
 void unproject(const BodyStep& step, double damping, double stiffness, ConstPoints u, ConstPoints v, Points out) {
   const ScratchPoints f = step.scratch();
   nodes::clear(f);
@@ -35,8 +35,7 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   step.accelerations(x, {}, u);
   nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
   const auto linearise = [&](Tangent tangent) {
-    if (step.damped() || elastic_dt > 0)
-      step.linearise(x, tangent);
+    if (step.damped() || elastic_dt > 0) step.linearise(x, tangent);
   };
   const auto solve = [&](Tangent tangent) {
     linearise(tangent);
@@ -74,8 +73,8 @@ void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0
 
 namespace {
 
-/// Whether a body does not gain energy in a step, beyond what the solves leave open. `first_full_step` keeps, in linear systems, the energy
-/// plus h^2 / 2 (force + weight)^2 / mass.
+/// Whether a body does not gain energy in a step, beyond what the solves leave open. `first_full_step` keeps, in linear systems,
+/// the energy plus h^2 / 2 (force + weight)^2 / mass.
 ///
 /// The variants that lose no energy in linear systems may gain some by the nonlinear motion. Up to a hundredth is taken from the
 /// velocities relative to their mean, which changes no momentum.

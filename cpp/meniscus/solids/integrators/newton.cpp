@@ -177,8 +177,7 @@ void Newton::conserve_momentum(const BodyInStep& body) {
   if (!body.body->constraints().constrained().empty()) return;
   if (step_.has_infinite_masses() && nodes::first(body.size(), heavy) < body.size()) return;
   const ConstPoints residual = body.of(residual_);
-  const mesh::Point lost =
-      nodes::sum(body.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual[i]; });
+  const mesh::Point lost = nodes::sum(body.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual[i]; });
   const double mass = nodes::sum(body.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(body.node(i)); });
   nodes::copy(v_, trial_);
   const Points own = body.of(trial_);

@@ -27,8 +27,7 @@ void VelocitySystem::prepare_blocks() {
   Block3* const blocks = blocks_.data();
   nodes::each(step_.size(), [&](std::size_t i) { blocks[i].setZero(); });
   const std::span<Block3> all(blocks, static_cast<std::size_t>(step_.size()));
-  step_.each_force(
-      [&](const Force& force, const BodyInStep& b) { force.add_diagonal(stiffness_, damping_, b.of(all)); });
+  step_.each_force([&](const Force& force, const BodyInStep& b) { force.add_diagonal(stiffness_, damping_, b.of(all)); });
   // Held nodes first: what is left of a block within the projection, made invertible across it.
   const HeldNodes& held_nodes = step_.held();
   const auto invert = [&](std::size_t i, const Block3& p) {
@@ -52,9 +51,8 @@ void VelocitySystem::prepare_blocks() {
     return size * size;
   };
   const Block3 identity = Block3::Identity();
-  const double free = nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
-    return step_.kind(i) == ConstraintKind::free ? invert(i, identity) : 0.0;
-  });
+  const double free = nodes::sum(
+      step_.size(), 0.0, [&](std::size_t i) { return step_.kind(i) == ConstraintKind::free ? invert(i, identity) : 0.0; });
   const double held = nodes::sum(static_cast<Index>(held_nodes.nodes().size()), 0.0, [&](std::size_t k) {
     return invert(static_cast<std::size_t>(held_nodes.nodes()[k]), held_nodes.projections()[k]);
   });
@@ -62,8 +60,7 @@ void VelocitySystem::prepare_blocks() {
 }
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {
-  step_.each_force(
-      [&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(u), stiffness_, damping_, b.of(q)); });
+  step_.each_force([&](const Force& force, const BodyInStep& b) { force.add_tangent(b.of(u), stiffness_, damping_, b.of(q)); });
 }
 
 double VelocitySystem::multiply_dot(Vector& p, Vector& q) {

@@ -6,6 +6,7 @@
 #include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -77,9 +78,9 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
       if (fates.data()[i] == grid::ParticleFate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
   if (counts.left + counts.in_solid > 0) particles.remove(removed.data(), workspace);
   if (!velocity.grid().block().cut()) return counts;
-  grid::migrate_particles<D>(particles, velocity.grid(), workspace);
-  for (Index* count : {&counts.pushed, &counts.in_solid, &counts.left})
-    *count = parallel::global_sum(*velocity.grid().communicator(), *count);
+  // One block does not sort them, either.
+  grid::migrate_particles<D>(particles, velocity.grid(), workspace, grid::MigratedOrder::any);
+  parallel::add_up(*velocity.grid().communicator(), {&counts.pushed, &counts.in_solid, &counts.left});
   return counts;
 }
 

@@ -6,6 +6,7 @@
 #include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 
 #include <cmath>
@@ -245,7 +246,7 @@ SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particle
   }
   const Index gone = counts[0] + counts[1];
   parallel::Communicator& communicator = *grid.communicator();
-  for (Index& count : counts) count = parallel::global_sum(communicator, count);
+  parallel::add_up(communicator, {&counts[0], &counts[1], &counts[2]});
   parallel::global_sums(communicator, volumes.data(), 2);
   const SprayFlight info{counts[0], volumes[0].value(), counts[1], volumes[1].value(), counts[2]};
   const NoInterrupts commit;

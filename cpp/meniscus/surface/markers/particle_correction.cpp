@@ -7,7 +7,7 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/parallel/box_exchange.hpp"
-#include "meniscus/parallel/reductions.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
@@ -165,7 +165,7 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
       },
       [](Index a, Index b) { return a + b; });
   info.outside = escaped.size - info.inside;
-  for (Index* count : {&info.inside, &info.outside}) *count = parallel::global_sum(*phi.grid().communicator(), *count);
+  parallel::add_up(*phi.grid().communicator(), {&info.inside, &info.outside});
 
   const NoInterrupts commit;
   if (cut) {

@@ -11,6 +11,7 @@
 #include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
@@ -60,9 +61,7 @@ class Seeder {
     add_missing();
     // New ones may have been attracted into cells of other blocks.
     if (grid_.block().cut()) grid::migrate_particles<D>(particles_, grid_, workspace_);
-    parallel::Communicator& communicator = *grid_.communicator();
-    for (Index* count : {&info_.added, &info_.surplus, &info_.out_of_band, &info_.failed})
-      *count = parallel::global_sum(communicator, *count);
+    parallel::add_up(*grid_.communicator(), {&info_.added, &info_.surplus, &info_.out_of_band, &info_.failed});
     return info_;
   }
 

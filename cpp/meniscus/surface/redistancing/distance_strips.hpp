@@ -76,11 +76,8 @@ struct DistanceStrips {
     return u;
   }
 
-  /// Collective. Copies the strips of other blocks that are beside those of this one.
-  void fill_ghosts(StripExchange<D>& exchange) const {
-    exchange.fill_ghosts(reinterpret_cast<std::array<T, strip_lanes>*>(values.data()));
-    exchange.fill_ghosts(touched.data());
-  }
+  /// All values of a strip as one, for exchanges between blocks.
+  std::array<T, strip_lanes>* whole_strips() const { return reinterpret_cast<std::array<T, strip_lanes>*>(values.data()); }
 
   std::array<T, strip_lanes> nowhere;
 };

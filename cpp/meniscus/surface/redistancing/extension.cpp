@@ -1,7 +1,7 @@
 #include "meniscus/surface/redistancing/extension.hpp"
 
 #include "meniscus/core/cancellation.hpp"
-#include "meniscus/parallel/reductions.hpp"
+#include "meniscus/parallel/joint_reductions.hpp"
 #include "meniscus/surface/redistancing/extension_strips.hpp"
 
 namespace meniscus::surface {
@@ -35,11 +35,11 @@ ExtensionCounts extend_block(grid::Field<T, D>& field, const grid::Field<T, D>& 
   Extension<T, D> extension(field, phi, strips, own, own_known.origin, band, side, workspace);
   extension.run();
   const NoInterrupts whole;
-  const ExtensionCounts counts = extension.commit();
+  ExtensionCounts counts = extension.commit();
   window.template fetch_back<T>(own, view.origin, view.strides);
   window.template fetch_back<std::uint8_t>(own_known, known, mask_strides);
-  parallel::Communicator& communicator = *field.grid().communicator();
-  return {parallel::global_sum(communicator, counts.reached), parallel::global_sum(communicator, counts.unreached)};
+  parallel::add_up(*field.grid().communicator(), {&counts.reached, &counts.unreached});
+  return counts;
 }
 
 }  // namespace

@@ -239,9 +239,7 @@ class Extension {
     });
     if (exchange_.any(!all_finite)) refuse();
     if (!grid_.cut) return;
-    exchange_.fill_ghosts(kind_.data());
-    exchange_.fill_ghosts(reinterpret_cast<std::array<T, n>*>(level_.data()));
-    share_values();
+    exchange_.fill_ghosts(kind_.data(), whole_strips(level_), whole_strips(value_));
   }
 
   /// Names the first known value in the arrays that is not finite.
@@ -266,12 +264,12 @@ class Extension {
     return first + (period ? parallel::image_in_period(at, period) : at);
   }
 
-  void share_values() {
-    if (grid_.cut) exchange_.fill_ghosts(reinterpret_cast<std::array<T, n>*>(value_.data()));
+  static std::array<T, n>* whole_strips(const Workspace::Lease<T>& lanes) {
+    return reinterpret_cast<std::array<T, n>*>(lanes.data());
   }
 
   void propagate() {
-    queue_.run(exchange_, [&](const StripPlace<D>& p) { update(p); }, [&] { share_values(); });
+    queue_.run(exchange_, [&](const StripPlace<D>& p) { update(p); }, whole_strips(value_));
   }
 
   MENISCUS_INLINE void update(const StripPlace<D>& p) {
@@ -330,8 +328,7 @@ class Extension {
       queue_.add_beside(p, [](std::size_t) { return true; });
     });
     if (!exchange_.any(any)) return false;
-    share_values();
-    queue_.pass_on(exchange_);
+    queue_.share(exchange_, whole_strips(value_));
     return true;
   }
 

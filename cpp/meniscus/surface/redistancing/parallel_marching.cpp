@@ -83,7 +83,7 @@ Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue
         const Concerned<D> c = relax<T, D>(p, beside, own, band);
         queue.add_beside(p, [&](std::size_t which) { return c.beside[which]; });
       },
-      [&] { strips.fill_ghosts(exchange); });
+      strips.whole_strips(), strips.touched.data());
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \

@@ -67,8 +67,7 @@ Index redistance_strips(const grid::Field<T, D>& phi, const StripGrid<D>& grid, 
     require_finite(phi, "phi");
     require(false, "phi must be finite, but a sample of another block is not");
   }
-  strips.fill_ghosts(exchange);
-  queue.pass_on(exchange);
+  queue.share(exchange, strips.whole_strips(), strips.touched.data());
   if (options.method == EikonalMethod::parallel)
     march_in_parallel<T, D, Visibility>(strips, queue, exchange, limit, visibility);
   else

@@ -228,7 +228,7 @@ class Repulsion:
         """
         return RepulsionReport(*self._core.rub(self._nodes._core, *self._checked(positions, velocities)))
 
-    def _checked(self, positions: Floats, velocities: Floats) -> tuple[Floats, Floats]:
+    def _checked(self, positions: Floats, velocities: Floats) -> tuple[Any, Any]:
         x = _checks.points("positions", positions, _FLOAT64, 3)
         return x, _checks.points("velocities", velocities, _FLOAT64, 3, writable=True)
 

@@ -88,7 +88,7 @@ class ContactResolver:
         start: Floats,
         end: Floats,
         *,
-        impulse_passes: int = 8,
+        impulse_passes: int = 64,
         inelastic_solves: int = 20,
         rigid_zones: bool = True,
         cut: bool = True,
@@ -108,7 +108,7 @@ class ContactResolver:
             rigid_zones: whether zones may become rigid.
             cut: whether the step may be ended before a contact that nothing else resolves.
             thickness: (v,) m, the distance that vertices should keep from other elements: pairs in contact are pushed towards it, a pair
-                towards the mean of its elements. None: no push.
+                towards the mean of its elements, and keep a fiftieth of it at least. None: no push.
             push: the part of the missing distance that one inner time step may add.
             inner_steps: number of inner time steps in the step.
             aside: pairs that may pass through each other.

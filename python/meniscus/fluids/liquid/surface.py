@@ -215,6 +215,8 @@ class LiquidSurface(Stateful):
         """Fill the cells of air that drops fill; `volume` accounts for them."""
         assert self.particles is not None
         spray, nodes = self.particles.spray, None if solid is None else solid.levelset
+        # Drops of a cell become markers in the order of their ids, wherever the blocks of ranks have brought them from.
+        spray.sort_by_cell(self.levelset.grid, workspace=self._workspace)
         gathered = np.zeros(len(spray), bool)
         if self._scratch is None:
             self._scratch = CellField(self.levelset.grid, velocity.dtype)

@@ -172,7 +172,7 @@ def add_vortex_forces(
     """Add dt times the force of vortex particles to a velocity, in place: F = epsilon (N x kernel * w), N = (x_p - x) / |x_p - x|.
 
     Every component is evaluated at its own faces; N is taken as zero within 1e-4 cells of a particle. Faces whose normal velocity is
-    given keep it. The last bits depend on the order of the particles, not on the number of threads.
+    given keep it. Particles act in the order of their ids, so that neither their order nor the number of threads changes a bit.
 
     Args:
         velocity: m/s.

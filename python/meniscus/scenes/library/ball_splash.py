@@ -9,11 +9,10 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import Grid
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.water import Water, pool
+from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import KinematicSolid, Sphere
 
 START, END, DURATION = np.array((1.25, 0.5, 0.55)), np.array((0.8, 0.5, 0.1)), 0.075
@@ -41,7 +40,7 @@ class BallSplash(Water):
     def setup(self) -> TimeStepper:
         """Create the pool and the ball."""
         n = _checks.integer("resolution", self.resolution, 8)
-        grid = Grid((round(1.5 * n), n, n), 1 / n)
+        grid = water_grid((round(1.5 * n), n, n), 1 / n, below(self.level))
         ball = Sphere((0.0, 0.0, 0.0), _checks.positive("radius", self.radius))
         self.ball = KinematicSolid(ball, self.center)
         self.use(LiquidSolver(grid, self.liquid_options(gravity=(0.0, 0.0, -9.8)), solid=self.ball))

@@ -10,11 +10,10 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import Grid
 from meniscus.io.frames import FrameData
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.water import Water
+from meniscus.scenes.water import Water, water_grid
 from meniscus.surface import Box
 
 MARTIN_MOYCE = (
@@ -71,11 +70,12 @@ class DamBreak(Water):
         n, a = _checks.integer("resolution", self.resolution, 8), _checks.positive("width", self.width)
         h = self.length * a / n
         sides = (self.length, self.height) if self.dimension == 2 else (self.length, self.depth, self.height)
-        grid = Grid(tuple(max(1, round(s * a / h)) for s in sides), h)
-        self.use(LiquidSolver(grid, self.liquid_options(viscosity=self.viscosity)))
         low, high = np.full(self.dimension, -4 * a), np.full(self.dimension, 2 * self.length * a)
         high[0], high[-1] = a, a * _checks.positive("column_height", self.column_height)
-        self.solver.fill(Box(tuple(low), tuple(high)))
+        column = Box(tuple(low), tuple(high))
+        grid = water_grid(tuple(max(1, round(s * a / h)) for s in sides), h, column)
+        self.use(LiquidSolver(grid, self.liquid_options(viscosity=self.viscosity)))
+        self.solver.fill(column)
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def report(self, time: float) -> dict[str, float]:

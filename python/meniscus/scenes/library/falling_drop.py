@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import Grid
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.water import Water, pool
+from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import Sphere
 
 
@@ -38,9 +37,9 @@ class FallingDrop(Water):
     def setup(self) -> TimeStepper:
         """Create the drop and the pool."""
         n = _checks.integer("resolution", self.resolution, 8)
-        grid = Grid((n, n, round(1.5 * n)), 1 / n)
+        drop = Sphere((0.5, 0.5, self.drop_height), _checks.positive("radius", self.radius))
+        grid = water_grid((n, n, round(1.5 * n)), 1 / n, below(self.level), drop)
         self.use(LiquidSolver(grid, self.liquid_options(gravity=(0.0, 0.0, -9.8))))
         self.solver.fill(pool(self.level, self.solver.levelset.field))
-        drop = Sphere((0.5, 0.5, self.drop_height), _checks.positive("radius", self.radius))
         self.solver.fill(drop, (0.0, 0.0, -self.speed) if self.speed else None)
         return TimeStepper(_checks.positive("end", self.end), self.frames)

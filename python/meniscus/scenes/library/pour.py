@@ -8,12 +8,11 @@ from typing import ClassVar
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
-from meniscus.grid import Grid
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.water import Water
+from meniscus.scenes.water import Water, below, water_grid
 from meniscus.surface import KinematicSolid, Sphere
 from meniscus.viz.smoke import UpAxis
 
@@ -43,11 +42,12 @@ class Pour(Water):
     def setup(self) -> TimeStepper:
         """Create the obstacle and the source."""
         n = _checks.integer("resolution", self.resolution, 8)
-        grid = Grid((n, n, round(1.25 * n)), 1 / n)
         mesh = knot() if self.mesh is None else load(self.mesh, self.mesh_up)
         obstacle = KinematicSolid(placed(mesh, (0.5, 0.5, self.mesh_height), self.mesh_size))
         nozzle = Sphere((self.nozzle_x, 0.5, 1.23 - self.nozzle_radius), _checks.positive("nozzle_radius", self.nozzle_radius))
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)), end=self.pouring)
+        # What is poured gathers on the floor.
+        grid = water_grid((n, n, round(1.25 * n)), 1 / n, nozzle, below(0.2))
         self._sample = obstacle.sample(grid)
         self.use(LiquidSolver(grid, self.liquid_options(), solid=self._sample, sources=[source]))
         self.solver.fill(nozzle, source.velocity)

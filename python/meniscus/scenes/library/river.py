@@ -11,11 +11,11 @@ from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
-from meniscus.grid import Grid, Prescribed
+from meniscus.grid import Prescribed
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.water import Water, pool
+from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import Box, KinematicSolid, Shape, Sphere
 
 LENGTH, WIDTH, HEIGHT = 2.5, 1.0, 0.75
@@ -49,7 +49,7 @@ class River(Water):
         """Create the channel, the rocks and the stream."""
         n = _checks.integer("resolution", self.resolution, 8)
         h = 1 / n
-        grid = Grid((round(LENGTH * n), n, round(HEIGHT * n)), h)
+        grid = water_grid((round(LENGTH * n), n, round(HEIGHT * n)), h, below(self.level))
         self._sample = KinematicSolid(self.bed()).sample(grid)
         along = Prescribed((_checks.positive("speed", self.speed), 0.0, 0.0))
         inlet = Box((-1.0, -1.0, -1.0), (2 * h, WIDTH + 1.0, self.level))

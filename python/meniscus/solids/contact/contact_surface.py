@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.collision import CollisionMesh, embed
-from meniscus.collision import ContactNodes
+from meniscus.collision import CollisionMesh, ContactNodes, embed
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.surface_like import is_surface, surface_arrays
@@ -142,8 +141,13 @@ class ContactSurface:
             firsts.append(int(first))
         self._join(parts, firsts)
         self.inverse_masses = inverse_masses(bodies, self.size)
+        self.guides = guides(bodies)
         self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
-        self.contact_nodes = ContactNodes.embedded(self.inverse_masses, self.nodes, self.weights)
+        used = self.weights != 0
+        shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
+        self.contact_nodes = ContactNodes(
+            self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
+        )
         self.rest = np.concatenate([np.empty((0, 3)), *(p.rest for p in parts)])
         self.thickness = np.concatenate([np.empty(0), *self._thicknesses(parts, self.rest)])
         self.friction = np.concatenate([np.empty(0), *(np.full(len(p.nodes), p.friction) for p in parts)])
@@ -177,6 +181,13 @@ class ContactSurface:
             default = _THICKNESS * float(own.mean()) if len(own) else 0.0
             result.append(np.full(len(p.nodes), default if p.thickness is None else p.thickness))
         return result
+
+    def fits(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> bool:
+        """Return whether masses and constraints of the bodies are still what the surface was made with."""
+        nodes, free = guides(bodies)
+        if not np.array_equal(nodes, self.guides[0]) or not np.array_equal(free, self.guides[1]):
+            return False
+        return np.array_equal(self.inverse_masses, inverse_masses(bodies, self.size))
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -227,10 +238,26 @@ def inverse_masses(bodies: Sequence[tuple[DeformableBody, BodySurface | None]], 
     return w
 
 
+def guides(bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> tuple[Ints, Floats]:
+    """Return the nodes that slide in planes or on lines, ascending, and the projections (k, 3, 3) onto their free directions."""
+    nodes, free = [np.empty(0, np.int32)], [np.empty((0, 3, 3))]
+    first = 0
+    for body, _ in bodies:
+        held = body.constrained
+        if len(held):
+            projections = body._core.projections
+            slides = np.abs(projections).max(axis=(1, 2)) > 0
+            nodes.append((held[slides] + first).astype(np.int32))
+            free.append(projections[slides])
+        first += len(body)
+    return np.concatenate(nodes), np.ascontiguousarray(np.concatenate(free))
+
+
 def fixed_nodes(body: DeformableBody) -> Ints:
     """Return the nodes of a body that forces do not move: pinned, moved, or sliding across three directions."""
     held = body.constrained
     if not len(held):
         return held
-    freedom = np.abs(body._core.projections).max(axis=(1, 2))  # noqa: SLF001
-    return held[freedom == 0]
+    freedom = np.abs(body._core.projections).max(axis=(1, 2))
+    result: Ints = held[freedom == 0]
+    return result

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.collision import CollisionPairs, ContactResolver, Repulsion
+from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.reports import ContactError, ContactInfo
@@ -52,11 +52,12 @@ class ContactLoop(WorldSetup):
         """
         surface = self.surface
         self._found = True
-        if self._repulsion is None:
-            self._repulsion = _repulsion_of(surface)
-        if self._repulsion is None or not surface.can_touch:
+        if not surface.can_touch:
             return 0
-        return int(self._repulsion.find(surface.at_vertices(self.x_free)))
+        if self._repulsion is None:
+            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
+        return self._repulsion.find(surface.at_vertices(self.x_free))
 
     @exclusively
     def finish_loop(self) -> ContactInfo:
@@ -165,23 +166,19 @@ class ContactLoop(WorldSetup):
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.push(self.surface.at_vertices(positions), velocities, dt)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.push(self.surface.at_vertices(positions), velocities, dt), info)
 
     def _rub(self, positions: Floats, velocities: Floats, info: ContactInfo) -> bool:
         """Apply inelastic repulsion and friction to velocities of nodes; return whether anything changed."""
-        if self._repulsion is None or not self.surface.can_touch:
-            return False
-        report = self._repulsion.rub(self.surface.at_vertices(positions), velocities)
-        return self._count(report, info)
+        repulsion = self._repulsion
+        return repulsion is not None and self._count(repulsion.rub(self.surface.at_vertices(positions), velocities), info)
 
-    def _count(self, report: Any, info: ContactInfo) -> bool:
+    def _count(self, report: RepulsionReport, info: ContactInfo) -> bool:
         info.pairs, info.active, info.inverted = report.pairs, report.active, report.inverted
         info.repulsions += report.impulses
-        info.clamped = self._repulsion.clamped
-        return bool(report.impulses)
+        info.clamped = 0 if self._repulsion is None else self._repulsion.clamped
+        return report.impulses > 0
 
     # --- intersections and pairs set aside -----------------------------------------------------------------------------------
 
@@ -198,10 +195,12 @@ class ContactLoop(WorldSetup):
         found = self._intersections()
         if not len(found) or len(self._aside.vertex_face) or len(self._aside.edge_edge):
             return
-        edge, triangle = (elements[k].tolist() for elements, k in zip((self.surface.mesh.edges, self.surface.mesh.triangles), found[0], strict=True))
+        edge, triangle = (
+            elements[k].tolist() for elements, k in zip((self.surface.mesh.edges, self.surface.mesh.triangles), found[0], strict=True)
+        )
         raise ValueError(
-            f"surfaces must not intersect at the start, but {len(found)} pairs of an edge and a triangle do, the first the edge {tuple(edge)} "
-            f"and the triangle {tuple(triangle)} of world.surface"
+            f"surfaces must not intersect at the start, but {len(found)} pairs of an edge and a triangle do, the first the edge "
+            f"{tuple(edge)} and the triangle {tuple(triangle)} of world.surface"
         )
 
     def _set_aside(self, pairs: CollisionPairs) -> None:
@@ -215,10 +214,8 @@ class ContactLoop(WorldSetup):
         found = self._intersections()
         caught = np.union1d(edges[found[:, 0]].ravel(), triangles[found[:, 1]].ravel())
         vertex, face = self.aside_vertex_face.T
-        keep = np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)
-        self.aside_vertex_face = self.aside_vertex_face[keep]
-        keep = np.isin(edges[self.aside_edge_edge].reshape(-1, 4), caught).any(axis=1)
-        self.aside_edge_edge = self.aside_edge_edge[keep]
+        self.aside_vertex_face = self.aside_vertex_face[np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)]
+        self.aside_edge_edge = self.aside_edge_edge[np.isin(edges[self.aside_edge_edge].reshape(-1, 4), caught).any(axis=1)]
 
     def _thickness(self) -> Floats | None:
         return None if self._repulsion is None else self._repulsion.thickness
@@ -229,13 +226,6 @@ class ContactLoop(WorldSetup):
 
     def _state_replaced(self) -> None:
         self._found = False
-
-
-def _repulsion_of(surface: ContactSurface) -> Repulsion | None:
-    """Return the repulsion between the elements of a surface."""
-    if not len(surface):
-        return None
-    return Repulsion(surface.mesh, surface.rest, surface.contact_nodes, thickness=surface.thickness, friction=surface.friction)
 
 
 def _pinched(pairs: CollisionPairs, surface: ContactSurface) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from meniscus.solids.contact.obstacles import SolidObstacle
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 SolidResponse = Literal["path", "projection"]
 """Contact with solids: friction from the impulse of the solve, or the older method without it."""
 
@@ -34,6 +35,7 @@ class SolidContacts:
         normals: (k, 3), out of the solid.
         velocities: (k, 3), of the solid, mean over the step, m/s.
         friction: (k,), coefficients.
+        sticking: (k,), whether the solve tries to hold the node on the solid in all directions.
     """
 
     nodes: Ints
@@ -41,18 +43,48 @@ class SolidContacts:
     normals: Floats
     velocities: Floats
     friction: Floats
+    sticking: Bools
 
     def __len__(self) -> int:
         """Return their number."""
         return len(self.nodes)
 
-    def apply(self, velocities: Floats) -> None:
-        """Change velocities of nodes (n, 3), m/s, in place to those after contact, with friction (function Gamma of the source)."""
+    def apply(self, velocities: Floats, friction: Floats | None = None) -> None:
+        """Change velocities of nodes (n, 3), m/s, in place to those after contact (function Gamma of the source).
+
+        `friction` (k,) stands in for that of the contacts.
+        """
         if len(self):
-            _solids.apply_contacts(self.nodes, self.normals, self.velocities, self.friction, velocities)
+            mu = self.friction if friction is None else friction
+            _solids.apply_contacts(self.nodes, self.normals, self.velocities, mu, velocities)
+
+    def sliding(self) -> SolidContacts:
+        """Return the contacts, none of them sticking."""
+        return replace(self, sticking=np.zeros(len(self), np.bool_))
+
+    def sticking_at_rest(self, velocities: Floats) -> SolidContacts:
+        """Return the contacts with those sticking too whose nodes do not move along the solid at velocities (n, 3), m/s."""
+        relative = velocities[self.nodes] - self.velocities
+        relative -= np.einsum("kd,kd->k", relative, self.normals)[:, None] * self.normals
+        size = np.linalg.norm(self.velocities, axis=1)
+        return replace(self, sticking=(self.sticking | (np.linalg.norm(relative, axis=1) <= 1e-12 * (1e-3 + size))) & ~self.shared())
+
+    def shared(self) -> Bools:
+        """Return whether nodes have other contacts; these are left to their normals."""
+        shared = np.zeros(len(self), np.bool_)
+        shared[1:] = self.nodes[1:] == self.nodes[:-1]
+        shared[:-1] |= shared[1:]
+        return shared
+
+    def press_only(self, solved: Floats, loose: Floats) -> None:
+        """Take from velocities without contact (n, 3), m/s, in place, what they have along normals more than the solved ones."""
+        if len(self):
+            _solids.press_only(self.nodes, self.normals, self.velocities, self.friction, solved, loose)
 
 
-NO_CONTACTS = SolidContacts(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
+NO_CONTACTS = SolidContacts(
+    np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 3)), np.empty((0, 3)), np.empty(0), np.empty(0, np.bool_)
+)
 
 
 def meet_solids(
@@ -80,11 +112,16 @@ def meet_solids(
     Source: Selle 2008, section 6.5.
     """
     found: dict[int, tuple[Ints, Floats, Floats]] = {}
+    stuck: dict[int, Ints] = {}
     candidates = nodes
     for turn in range(1 if response == "projection" else _TURNS):
         touched = []
         for k, inside, depth in _inside(obstacles, end, time, candidates):
+            way = (end[inside] - start[inside]) / dt
             normals, velocities = _turn(obstacles[k], start, end, dt, time, inside, -depth, response)
+            if turn == 0:
+                mu = np.full(len(inside), obstacles[k].friction)
+                stuck[k] = inside[stopped(way, normals, velocities, mu)]
             found[k] = _joined(found.get(k), inside, normals, velocities)
             touched.append(inside)
         if not touched:
@@ -92,7 +129,16 @@ def meet_solids(
         candidates = np.unique(np.concatenate(touched))
         if turn == _TURNS - 1:
             _lift(obstacles, end, time, candidates, found)
-    return _contacts(obstacles, found)
+    return _contacts(obstacles, found, stuck)
+
+
+def stopped(v: Floats, normals: Floats, velocities: Floats, friction: Floats) -> Bools:
+    """Return where friction takes all of a velocity along a surface."""
+    relative = v - velocities
+    into = -np.einsum("kd,kd->k", relative, normals)
+    along = relative + into[:, None] * normals
+    result: Bools = (into > 0) & (np.linalg.norm(along, axis=1) <= friction * into)
+    return result
 
 
 def _inside(obstacles: Sequence[SolidObstacle], points: Floats, time: float, nodes: Ints) -> list[tuple[int, Ints, Floats]]:
@@ -144,9 +190,7 @@ def _turn(
     return normals, velocities
 
 
-def _lift(
-    obstacles: Sequence[SolidObstacle], end: Floats, time: float, nodes: Ints, found: dict[int, tuple[Ints, Floats, Floats]]
-) -> None:
+def _lift(obstacles: Sequence[SolidObstacle], end: Floats, time: float, nodes: Ints, found: dict[int, tuple[Ints, Floats, Floats]]) -> None:
     """Move nodes that are still inside out by a part of their depth."""
     for k, inside, depth in _inside(obstacles, end, time, nodes):
         where, normals, _ = found.get(k, (inside[:0], np.empty((0, 3)), np.empty((0, 3))))
@@ -155,9 +199,7 @@ def _lift(
         end[inside[known]] += _LIFT * depth[known, None] * normals[rows]
 
 
-def _joined(
-    known: tuple[Ints, Floats, Floats] | None, nodes: Ints, normals: Floats, velocities: Floats
-) -> tuple[Ints, Floats, Floats]:
+def _joined(known: tuple[Ints, Floats, Floats] | None, nodes: Ints, normals: Floats, velocities: Floats) -> tuple[Ints, Floats, Floats]:
     """Return the contacts with a solid with those of a further turn, which replace earlier ones of the same nodes; nodes ascend."""
     if known is None:
         return nodes, normals, velocities
@@ -169,7 +211,7 @@ def _joined(
     return all_nodes[order], first, second
 
 
-def _contacts(obstacles: Sequence[SolidObstacle], found: dict[int, tuple[Ints, Floats, Floats]]) -> SolidContacts:
+def _contacts(obstacles: Sequence[SolidObstacle], found: dict[int, tuple[Ints, Floats, Floats]], stuck: dict[int, Ints]) -> SolidContacts:
     if not found:
         return NO_CONTACTS
     numbers = sorted(found)
@@ -178,4 +220,5 @@ def _contacts(obstacles: Sequence[SolidObstacle], found: dict[int, tuple[Ints, F
     order = np.argsort(nodes, kind="stable")
     normals, velocities = (np.ascontiguousarray(np.concatenate([found[k][i] for k in numbers])[order]) for i in (1, 2))
     friction = np.array([o.friction for o in obstacles])[which[order]]
-    return SolidContacts(np.ascontiguousarray(nodes[order]), which[order], normals, velocities, friction)
+    sticks = np.concatenate([np.isin(found[k][0], stuck.get(k, nodes[:0])) for k in numbers])[order]
+    return SolidContacts(np.ascontiguousarray(nodes[order]), which[order], normals, velocities, friction, sticks)

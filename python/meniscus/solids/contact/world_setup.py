@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, inverse_masses, surface_of
+from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, surface_of
 from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, SolidObstacle, obstacle_of
 
 
@@ -35,8 +33,8 @@ class WorldSetup(Stateful):
         Args:
             body: steps of the world change it. Between steps its state, forces and constraints may be changed.
             surface: the surface that contact sees. None: that of the body's own mesh: its triangles, the boundary of its tetrahedra, its
-                segments; none for a body without a mesh. Or a mesh of triangles or segments, which hangs in the body as it is now, or in the
-                way that a pair (mesh, `Embedding`) says. Contact with solids is that of the nodes.
+                segments; none for a body without a mesh. Or a mesh of triangles or segments, which hangs in the body as it is now, or as
+                a pair (mesh, `Embedding`) says. Contact with solids is that of the nodes.
             thickness: distance from other surfaces at which repulsion begins, m; None: a quarter of the mean edge. At each vertex at most
                 0.9 of its shortest edge.
             friction: coefficient, against other surfaces.
@@ -69,9 +67,9 @@ class WorldSetup(Stateful):
         """Add an obstacle, whose motion is given.
 
         Args:
-            obstacle: with `sides` "outside", a `surface.Solid`, or what a `KinematicSolid` is made from: a shape, a `LevelSet`, a closed mesh;
-                nodes stay out of it. With "both", a mesh of triangles, also an open one, a `DeformingSolid`, or a mesh of segments (for
-                which this is always so): surfaces stay on their side of it.
+            obstacle: with `sides` "outside", a `surface.Solid`, or what a `KinematicSolid` is made from: a shape, a `LevelSet`, a closed
+                mesh; nodes stay out of it. With "both", a mesh of triangles, also an open one, a `DeformingSolid`, or a mesh of segments
+                (for which this is always so): surfaces stay on their side of it.
             thickness: m: distance that nodes keep from a solid, default 0; of a mesh as in `add`.
             friction: coefficient: that of nodes on this solid; of a mesh as in `add`.
             sides: see above.
@@ -132,7 +130,7 @@ class WorldSetup(Stateful):
         """All surfaces as one, with the nodes behind their vertices as they are held now."""
         pairs = list(zip(self.bodies, self._surfaces, strict=True))
         known = self._joined
-        if known is None or not np.array_equal(known.inverse_masses, inverse_masses(pairs, known.size)):
+        if known is None or not known.fits(pairs):
             known = self._joined = ContactSurface(pairs, self._meshes)
             self._surface_replaced()
         return known

@@ -64,7 +64,7 @@ class Shape:
 
         Where phi has no gradient, such as at edges and centres, any direction is returned.
         """
-        x = _checks.points("points", points, np.dtype(np.float64), self._dimension)
+        x: Any = _checks.points("points", points, np.dtype(np.float64), self._dimension)
         _checks.require_finite("points", x)
         return self._normals(x)
 

@@ -54,7 +54,7 @@ void check_same(const grid::FaceMatrix<C, D>& a, const grid::FaceMatrix<C, D>& b
   CHECK(same_rows<D>(a.layout, a.active, b.active));
   CHECK(same_rows<D>(a.layout, a.rough, b.rough));
   CHECK(a.unknowns == b.unknowns);
-  CHECK(a.plane_begin == b.plane_begin);
+  CHECK(a.row_begin == b.row_begin);
   REQUIRE(a.segments.size() == b.segments.size());
   bool same = true;
   for (std::size_t n = 0; n < a.segments.size(); ++n)

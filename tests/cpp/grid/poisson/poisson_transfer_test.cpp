@@ -78,8 +78,8 @@ void check_adjoint(const Levels<D>& all) {
     for_each_unknown<>(coarse.matrix,
                        [&](Index i) { coarse.x[i] = static_cast<float>(noise(2, static_cast<std::uint64_t>(i))); });
     coarse.matrix.layout.halo.exchange(coarse.x.data());
-    all.transfers[l].restrict_residual(fine, coarse);
-    all.transfers[l].add_correction(coarse, fine);
+    all.transfers[l].restrict_residual(fine, coarse.b.data());
+    all.transfers[l].add_correction(coarse.x.data(), fine);
     double above = 0, below = 0, size = 0;
     for_each_unknown<>(fine.matrix, [&](Index i) {
       const double term = static_cast<double>(fine.residual[i]) * static_cast<double>(fine.x[i]);
@@ -113,7 +113,7 @@ void check_separate(const Levels<D>& all) {
       for_each_unknown<>(fine.matrix,
                          [&](Index i) { fine.residual[i] = label[static_cast<std::size_t>(i)] == region ? 1.0f : 0.0f; });
       clear(coarse.b);
-      all.transfers[l].restrict_residual(fine, coarse);
+      all.transfers[l].restrict_residual(fine, coarse.b.data());
       clear(coarse.x);
       for_each_unknown<>(coarse.matrix, [&](Index i) {
         if (coarse.b[i] == 0) return;
@@ -123,7 +123,7 @@ void check_separate(const Levels<D>& all) {
       });
       coarse.matrix.layout.halo.exchange(coarse.x.data());
       clear(fine.x);
-      all.transfers[l].add_correction(coarse, fine);
+      all.transfers[l].add_correction(coarse.x.data(), fine);
       for_each_unknown<>(fine.matrix, [&](Index i) {
         leaks += fine.x[i] != 0 && label[static_cast<std::size_t>(i)] != region;
         // A constant is interpolated exactly wherever no value is given; or not at all, in a cell that has no coarse cell.

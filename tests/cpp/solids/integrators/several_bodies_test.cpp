@@ -33,7 +33,8 @@ std::shared_ptr<DeformableBody> chain(Index count, double shift, double damping 
   auto body = std::make_shared<DeformableBody>(x, m);
   body->add(std::make_shared<ChainForce>(count, 0.5, 40.0, damping));
   body->set_gravity(mesh::Point(0.1, -9.8, shift));
-  for (Index i = 0; i < count; ++i) body->velocities()[static_cast<std::size_t>(i)] = mesh::Point(shift, 0.1 * static_cast<double>(i), 1);
+  for (Index i = 0; i < count; ++i)
+    body->velocities()[static_cast<std::size_t>(i)] = mesh::Point(shift, 0.1 * static_cast<double>(i), 1);
   const std::array<std::int32_t, 1> fixed{2}, sliding{4}, moved{3};
   const std::array<mesh::Point, 1> normal{mesh::Point(1, 2, 3)};
   body->constraints().fix(fixed);
@@ -64,8 +65,9 @@ TEST_CASE("bodies of one system that do not touch move as each alone does") {
   };
   using I = solids::Integrator;
   // Explicit steps have the same bits; solves see all bodies at once, and agree to their tolerance.
-  for (const Case& c : {Case{I::symplectic_euler, 3, 0}, Case{I::rk4, 3, 0}, Case{I::verlet, 0, 0}, Case{I::velocity_verlet, 3, 0},
-                        Case{I::newmark, 0, 0}, Case{I::newmark, 3, 1e-9}, Case{I::implicit_euler, 3, 1e-7}}) {
+  for (const Case& c :
+       {Case{I::symplectic_euler, 3, 0}, Case{I::rk4, 3, 0}, Case{I::verlet, 0, 0}, Case{I::velocity_verlet, 3, 0},
+        Case{I::newmark, 0, 0}, Case{I::newmark, 3, 1e-9}, Case{I::implicit_euler, 3, 1e-7}}) {
     std::vector<std::shared_ptr<DeformableBody>> together, alone;
     for (int k = 0; k < 3; ++k) {
       together.push_back(chain(9 + 4 * k, 0.3 * k, c.damping));
@@ -100,8 +102,20 @@ TEST_CASE("contacts enter a velocity solve as given velocities along their norma
   REQUIRE(step.size() == 16);
   const mesh::Point n = mesh::Point(1, 1, 0).normalized(), other = mesh::Point(0, 1, 2).normalized();
   // One and two normals, one twice, across a sliding direction, and on nodes that cannot yield.
-  const std::vector<ContactNormal> contacts{{0, n},      {1, n},     {1, other}, {1, mesh::Point(n)},      {2, n}, {4, other}, {4, mesh::Point(1, 2, 3).normalized()},
-                                            {5, mesh::Point::UnitX()}, {5, mesh::Point::UnitY()}, {5, n}, {5, other}, {6, n}, {7 + 5, n}, {7 + 8, other}};
+  const std::vector<ContactNormal> contacts{{0, n},
+                                            {1, n},
+                                            {1, other},
+                                            {1, mesh::Point(n)},
+                                            {2, n},
+                                            {4, other},
+                                            {4, mesh::Point(1, 2, 3).normalized()},
+                                            {5, mesh::Point::UnitX()},
+                                            {5, mesh::Point::UnitY()},
+                                            {5, n},
+                                            {5, other},
+                                            {6, n},
+                                            {7 + 5, n},
+                                            {7 + 8, other}};
   step.set_contacts(contacts);
   const auto& held = step.held();
   CHECK(held.touching().size() == 6);
@@ -144,7 +158,8 @@ TEST_CASE("contacts enter a velocity solve as given velocities along their norma
     const auto i = static_cast<std::size_t>(held.touching()[k]);
     CHECK((held.across()[k] * (v[i] - given[i])).norm() < 1e-13);
   }
-  // The equation, row by row: the unprojected velocities are its right-hand side, and differ from the solution along normals only.
+  // The equation, row by row: the unprojected velocities are its right-hand side, and differ from the solution along normals
+  // only.
   std::vector<mesh::Point> f(all, mesh::Point::Zero()), rhs(all);
   step.accelerations(step.positions(), {}, rhs);
   step.each_force([&](const solids::Force& force, const BodyInStep& part) {
@@ -152,7 +167,8 @@ TEST_CASE("contacts enter a velocity solve as given velocities along their norma
   });
   double along = 0;
   for (std::size_t i = 0; i < all; ++i) {
-    if (step.inverse_mass(i) == 0 || step.kind(i) == solids::ConstraintKind::fixed || step.kind(i) == solids::ConstraintKind::moved) {
+    if (step.inverse_mass(i) == 0 || step.kind(i) == solids::ConstraintKind::fixed ||
+        step.kind(i) == solids::ConstraintKind::moved) {
       CHECK(loose[i] == v[i]);
       continue;
     }

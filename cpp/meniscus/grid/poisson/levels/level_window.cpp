@@ -6,6 +6,15 @@ namespace {
 Index half_up(Index i) { return (i + 1) >> 1; }
 Index half_down(Index i) { return i >> 1; }
 
+/// Makes a range of cells longer, up to whole blocks of a row as far as the domain goes: memory has room for them, and a row that
+/// is of one kind to its end takes one loop. The first cell remains an even one.
+void fill_blocks(Index& begin, Index& end, Index domain) {
+  const Index missing = (cell_block - (end - begin) % cell_block) % cell_block;
+  const Index above = std::min(missing, domain - end);
+  end += above;
+  begin -= std::min((missing - above) / 2 * 2, begin);
+}
+
 }  // namespace
 
 template <int D>
@@ -36,7 +45,21 @@ LevelWindow<D>::LevelWindow(const LevelWindow& finer, parallel::Communicator& co
     coarse_.end[d] = half_up(coarse_.end[d]);
   }
   plan(communicator);
-  if (!replicated_) up_.emplace(communicator, own_, coarse_, periods(), true);
+  const parallel::IndexBox<D> corrected = finer.around(corrected_margin);
+  interpolated_ = coarse_;
+  for (std::size_t d = 0; d < D; ++d) {
+    if (finer.whole_[d]) continue;
+    interpolated_.begin[d] = half_down(corrected.begin[d]);
+    interpolated_.end[d] = half_up(corrected.end[d]);
+  }
+  // Interpolation looks at the next coarse cells.
+  spread_ = interpolated_;
+  for (std::size_t d = 0; d < D; ++d) {
+    --spread_.begin[d];
+    ++spread_.end[d];
+  }
+  spread_ = spread_.intersection(coarse_);
+  if (!replicated_) up_.emplace(communicator, own_, spread_, periods(), true);
 }
 
 template <int D>
@@ -57,20 +80,22 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
     Index begin = own_.begin[d] - level_margin, end = own_.end[d] + level_margin;
     begin = 2 * half_down(begin);
     end = 2 * half_up(end);
-    const bool whole = replicated_ || !cut_[d] || (periodic_[d] && (n % 2 != 0 || end - begin >= n));
+    whole_[d] = replicated_ || !cut_[d] || (periodic_[d] && (n % 2 != 0 || end - begin >= n));
     if (!periodic_[d]) {
       begin = std::max<Index>(begin, 0);
       end = std::min(end, n);
     }
-    window_.begin[d] = whole ? 0 : begin;
-    window_.end[d] = whole ? n : end;
+    window_.begin[d] = whole_[d] ? 0 : begin;
+    window_.end[d] = whole_[d] ? n : end;
+    if (d + 1 == D && !whole_[d] && !periodic_[d]) fill_blocks(window_.begin[d], window_.end[d], n);
     block.domain[d] = block.shape[d] = window_.end[d] - window_.begin[d];
     block.first[d] = window_.begin[d];
-    block.periodic[d] = whole && periodic_[d];
+    block.periodic[d] = whole_[d] && periodic_[d];
     if (block.periodic[d]) block.neighbour[2 * d] = block.neighbour[2 * d + 1] = block.number;
   }
   layout_ = CellLayout<D>(block, parallel::single_block_communicator());
   cells_.emplace(communicator, own_, window_, periods(), true);
+  right_hand_side_.emplace(communicator, own_, around(right_hand_side_margin), periods(), true);
   faces_.clear();
   faces_.reserve(D);
   for (int d = 0; d < D; ++d) {
@@ -78,6 +103,16 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
     ++window.end[static_cast<std::size_t>(d)];
     faces_.emplace_back(communicator, own_faces(d), window, periods(), true);
   }
+}
+
+template <int D>
+parallel::IndexBox<D> LevelWindow<D>::around(Index margin) const {
+  parallel::IndexBox<D> box = own_;
+  for (std::size_t d = 0; d < D; ++d) {
+    box.begin[d] = whole_[d] ? window_.begin[d] : std::max(box.begin[d] - margin, window_.begin[d]);
+    box.end[d] = whole_[d] ? window_.end[d] : std::min(box.end[d] + margin, window_.end[d]);
+  }
+  return box;
 }
 
 template <int D>
@@ -92,9 +127,8 @@ template <int D>
 void LevelWindow<D>::spread(const float* from, const CellLayout<D>& coarse, float* to) {
   if (!replicated_) {
     copy_box<D>(own_, layout_, window_.begin, from, coarse, coarse_.begin, to);
-    Coord<D> own;
-    for (std::size_t d = 0; d < D; ++d) own[d] = own_.begin[d] - coarse_.begin[d];
-    up_->fetch(to + coarse.index(own), coarse.strides, to + coarse.origin, coarse.strides);
+    const Coord<D> own = relative(own_, coarse_.begin).begin, first = relative(spread_, coarse_.begin).begin;
+    up_->fetch(to + coarse.index(own), coarse.strides, to + coarse.index(first), coarse.strides);
   } else {
     // Piece by piece between the ends of periodic axes.
     const Index length = coarse.cells[D - 1], n = domain_[D - 1];

@@ -2,23 +2,21 @@
 ///
 /// Coarse cells follow the cells of the domain, so that the hierarchy is that of one block, whatever the cuts: a coarse cell
 /// belongs to the block that owns the first fine cell in it. Each block computes on a window, its own cells and a margin of its
-/// neighbours' as wide as the dependencies of a smoothing and a transfer reach, with the code of a domain of one block; what
-/// it gets in the margin is left out, and fetched from the owners. (Overlapping blocks instead of an exchange for each
-/// half-sweep: Demmel et al., "Avoiding communication in sparse matrix computations", 2008.) Where a level is small, all blocks
-/// compute all of it, and nothing is exchanged from there on.
+/// neighbours' as wide as the dependencies of a smoothing and a transfer reach, with the code of a domain of one block, by rows
+/// only where something depends on the result; what it gets in the margin is left out, and fetched from the owners.
+/// (Overlapping blocks instead of an exchange for each half-sweep: Demmel et al., "Avoiding communication in sparse matrix
+/// computations", 2008.) Where a level is small, all blocks compute all of it, and nothing is exchanged from there on.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/block_geometry.hpp"
+#include "meniscus/grid/poisson/levels/level_margins.hpp"
 #include "meniscus/parallel/box_exchange.hpp"
 
 #include <optional>
 
 namespace meniscus::grid {
 
-/// Layers of fine cells around a block on which its results depend: four half-sweeps, and up to three coarse cells of a transfer
-/// where walls divide cells.
-inline constexpr Index level_margin = 10;
 /// A level of at most so many cells is computed by all blocks, unless others are asked for.
 inline constexpr Index replicated_cells = 16384;
 
@@ -40,48 +38,73 @@ class LevelWindow {
   /// Collective: fills the margin of an array of the window from the owners of its cells.
   template <class T>
   void fill(T* values) {
-    T* own = values + layout_.index(from_window(own_.begin));
-    cells_->fetch(own, layout_.strides, values + layout_.origin, layout_.strides);
+    fetch(*cells_, window_, values);
   }
+  /// Collective: the same of a right-hand side, as far as it is read.
+  void fill_right_hand_side(float* values) { fetch(*right_hand_side_, around(right_hand_side_margin), values); }
   /// The same for the coefficients of the lower faces of the cells along an axis, and of the last face.
   template <class T>
   void fill_faces(int axis, T* values) {
-    T* own = values + layout_.index(from_window(own_.begin));
-    faces_[static_cast<std::size_t>(axis)].fetch(own, layout_.strides, values + layout_.origin, layout_.strides);
+    fetch(faces_[static_cast<std::size_t>(axis)], window_, values);
   }
 
-  /// Collective: an array of the coarse cells of the finer level's window, laid out as `coarse`, from one of this level's window.
+  /// Collective: those coarse cells of the finer level's window that corrections are interpolated from, in an array that is laid
+  /// out as `coarse`, from an array of this level's window.
   void spread(const float* from, const CellLayout<D>& coarse, float* to);
 
   /// First cell of the window, in the domain.
   const Coord<D>& first() const { return window_.begin; }
   /// The cells of the block.
   const parallel::IndexBox<D>& own() const { return own_; }
+  /// Those cells that are needed, as coordinates in the window: the block's, and along axes that are not divided all.
+  parallel::IndexBox<D> needed() const { return relative(around(0), window_.begin); }
   /// The same, and the face behind the last one where the domain ends.
   parallel::IndexBox<D> own_faces(int axis) const;
   /// First coarse cell of the finer level's window, in the domain.
   const Coord<D>& first_coarse() const { return coarse_.begin; }
+  /// Coarse cells, as coordinates in the finer level's window: those whose children get corrections, and those that get
+  /// residuals.
+  parallel::IndexBox<D> interpolated() const { return relative(interpolated_, coarse_.begin); }
+  parallel::IndexBox<D> restricted() const { return relative(own_, coarse_.begin); }
 
  private:
   void plan(parallel::Communicator& communicator);
   Coord<D> periods() const;
-  Coord<D> from_window(const Coord<D>& cell) const {
+  /// The own cells and a margin, up to the sides of the domain; all cells along axes that the window has whole.
+  parallel::IndexBox<D> around(Index margin) const;
+  static parallel::IndexBox<D> relative(const parallel::IndexBox<D>& box, const Coord<D>& begin) {
+    parallel::IndexBox<D> moved;
+    for (std::size_t d = 0; d < D; ++d) {
+      moved.begin[d] = box.begin[d] - begin[d];
+      moved.end[d] = box.end[d] - begin[d];
+    }
+    return moved;
+  }
+  Index index(const Coord<D>& cell) const {
     Coord<D> c;
     for (std::size_t d = 0; d < D; ++d) c[d] = cell[d] - window_.begin[d];
-    return c;
+    return layout_.index(c);
+  }
+  template <class T>
+  void fetch(parallel::BoxExchange<D>& exchange, const parallel::IndexBox<D>& box, T* values) {
+    exchange.fetch(values + index(own_.begin), layout_.strides, values + index(box.begin), layout_.strides);
   }
 
   Coord<D> domain_{};
   std::array<bool, D> periodic_{};
   std::array<bool, D> cut_{};
-  /// In cells of the domain; windows may reach around periodic axes. `coarse_` is that of the finer level, in cells of this one.
-  parallel::IndexBox<D> own_, window_, coarse_;
+  std::array<bool, D> whole_{};
+  /// In cells of the domain; windows may reach around periodic axes.
+  parallel::IndexBox<D> own_, window_;
+  /// The finer level's window, in cells of this one, and of that the cells whose children get corrections.
+  parallel::IndexBox<D> coarse_, interpolated_;
   Index most_replicated_ = 0;
   bool replicated_ = false;
   CellLayout<D> layout_;
-  std::optional<parallel::BoxExchange<D>> cells_;
+  std::optional<parallel::BoxExchange<D>> cells_, right_hand_side_;
   std::vector<parallel::BoxExchange<D>> faces_;
   /// To the window of the finer level.
+  parallel::IndexBox<D> spread_;
   std::optional<parallel::BoxExchange<D>> up_;
 };
 

@@ -10,10 +10,10 @@ namespace meniscus::grid {
 
 /// Lists pairs of regions that touch each other across the lower sides of the block, which neighbours share.
 template <int D>
-void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>& a) {
+void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>& a, Block<Index>& labels) {
   const CellLayout<D>& layout = a.layout;
   contacts_.clear();
-  layout.halo.exchange(labels_.data());
+  layout.halo.exchange(labels.data());
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     if (!layout.shared(d, 0) || layout.halo.block().own_neighbour(d)) continue;
@@ -24,7 +24,7 @@ void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>& a) {
       Index rest = i;
       for (std::size_t k = D; k-- > 0; rest /= n[k]) c[k] = rest % n[k];
       const Index at = layout.index(c);
-      const std::array<Index, 2> pair{labels_[at - layout.strides[axis]], labels_[at]};
+      const std::array<Index, 2> pair{labels[at - layout.strides[axis]], labels[at]};
       if (pair[0] < 0 || pair[1] < 0 || !(a.face(d, at) > 0)) continue;
       if (contacts_.empty() || contacts_.back() != pair) contacts_.push_back(pair);
     }
@@ -38,10 +38,13 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
   const CellLayout<D>& layout = a.layout;
   parallel::Communicator& communicator = layout.halo.communicator();
   const Index before = parallel::sum_before(communicator, static_cast<Index>(regions_.size()));
-  if (labels_.size() != layout.size) labels_ = Block<Index>(layout.size);
-  std::fill(labels_.begin(), labels_.end(), Index{-1});
-  for (const Interval& u : intervals_) std::fill_n(labels_.data() + u.index, u.count, before + u.region);
-  list_contacts(a);
+  {
+    // Not kept: as large as a vector of the solve.
+    Block<Index> labels(layout.size);
+    std::fill(labels.begin(), labels.end(), Index{-1});
+    for (const Interval& u : intervals_) std::fill_n(labels.data() + u.index, u.count, before + u.region);
+    list_contacts(a, labels);
+  }
 
   const std::vector<PoissonRegion<D>> parts = parallel::gather_lists(communicator, regions_);
   parent_.resize(parts.size());
@@ -77,8 +80,8 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
   for (Interval& u : intervals_) u.region = number[static_cast<std::size_t>(root(before + u.region))];
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                 \
-  template void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>&); \
+#define MENISCUS_INSTANTIATE(D)                                                                \
+  template void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>&, Block<Index>&); \
   template void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

@@ -112,7 +112,6 @@ void PoissonTransfer<D>::list_interpolation(const FaceMatrix<float, D>& fine, co
 template <int D>
 void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
   constexpr int children = BlockGeometry<D>::children;
-  const Index blocks = static_cast<Index>(blocks_.size());
   // Calls add(cell, weight) for all fine cells that take from a coarse cell.
   const auto contributions = [&](const Coord<D>& block, auto&& add) {
     const Index own = coarse_.index(block);
@@ -145,8 +144,9 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
       if (has_upper && upper != block && upper != lower) from_block(upper, d, 1);
     }
   };
-  coarse_cells_.resize(blocks_.size());
-  coarse_begin_.resize(blocks_.size() + 1);
+  const Index blocks = gathering_blocks_;
+  coarse_cells_.resize(static_cast<std::size_t>(blocks));
+  coarse_begin_.resize(static_cast<std::size_t>(blocks) + 1);
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
       const Coord<D>& block = blocks_[static_cast<std::size_t>(n)];
@@ -157,7 +157,7 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
     }
   });
   coarse_begin_[0] = 0;
-  for (std::size_t n = 0; n < blocks_.size(); ++n) coarse_begin_[n + 1] += coarse_begin_[n];
+  for (std::size_t n = 0; n < coarse_cells_.size(); ++n) coarse_begin_[n + 1] += coarse_begin_[n];
   coarse_entries_.resize(static_cast<std::size_t>(coarse_begin_.back()));
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
