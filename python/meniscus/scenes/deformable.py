@@ -71,7 +71,7 @@ class Deforming(Scene):
         """The mesh where it is, with the velocities of its nodes."""
         return {"body": FrameMesh(self.body.positions, self.mesh.elements, {"velocity": self.body.velocities})}
 
-    def triangles(self) -> npt.NDArray[np.int32]:
+    def drawn_triangles(self) -> npt.NDArray[np.int32]:
         """Return the triangles that are drawn, from the parameters alone."""
         mesh = self.__dict__.get("mesh") or self.make_mesh()
         self.mesh = mesh
@@ -84,13 +84,13 @@ class Deforming(Scene):
         from meniscus import viz
 
         x = frame.meshes["body"].vertices
-        return viz.surface(x, self.triangles(), eye=self.eye, box=self.box, title=f"{self.name}, t = {frame.time:.2f} s")
+        return viz.surface(x, self.drawn_triangles(), eye=self.eye, box=self.box, title=f"{self.name}, t = {frame.time:.2f} s")
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
         """Describe the surface, above a floor."""
         from meniscus.viz import Camera, path_tracing
 
-        triangles = self.triangles()
+        triangles = self.drawn_triangles()
         cloth = isinstance(self.mesh, TriangleMesh)
         shown = path_tracing.Surface(
             vertices=frame.meshes["body"].vertices,

@@ -184,7 +184,7 @@ def test_threads_do_the_bits_of_the_named_serial_order(rng: np.random.Generator)
     pairs = [repulsion.pairs(kind) for kind in KINDS]
     for k, dt in ((0, 0.01), (1, None)):
         v = v0.copy()
-        impulses = Reference(w).sweep(pairs, later, v, dt)
+        impulses = Reference(w, ends=False).sweep(pairs, later, v, dt)
         assert np.array_equal(v, result[k])
         assert impulses == result[2][k, 3] > 100
     assert result[2][0, 2] > 10
@@ -287,3 +287,27 @@ def test_edges_of_the_mesh_clamp(rng: np.random.Generator) -> None:
     assert repulsion.thickness == pytest.approx([0.5, 0.18, 0.18, 0.5])
     assert repulsion.clamped == 2
     assert np.array_equal(edges_of(np.empty((0, 3), np.int32)), np.empty((0, 2)))
+
+
+def test_flat_sheets_on_each_other_are_not_pushed_along_themselves() -> None:
+    """Edges with faces act between their ends only; edges without faces also at their ends."""
+    below = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    # Corners near edges of the other triangle, seen from above.
+    above = np.array([[0.3, 0.02, 0.05], [0.98, 0.45, 0.05], [0.02, 0.55, 0.05]])
+    x = np.concatenate([below, above])
+    faces = np.array([[0, 1, 2], [3, 4, 5]], np.int32)
+    repulsion = Repulsion(CollisionMesh(np.empty((0, 2), np.int32), faces), x, np.ones(6), thickness=0.1)
+    repulsion.find(x)
+    v = np.zeros((6, 3))
+    assert repulsion.push(x, v, 0.01).impulses > 0
+    assert v[3:, 2].min() >= 0
+    assert v[3:, 2].max() > 0
+    assert np.abs(v[:, :2]).max() == pytest.approx(0, abs=1e-14)
+
+    threads = CollisionMesh(np.array([[0, 1], [2, 3]], np.int32), np.empty((0, 3), np.int32))
+    x = np.array([[0.0, 0, 0], [1, 0, 0], [0.5, 0.04, 0.03], [0.5, 1, 0.03]])
+    repulsion = Repulsion(threads, x, np.ones(4), thickness=0.1)
+    repulsion.find(x)
+    v = np.zeros((4, 3))
+    assert repulsion.push(x, v, 0.01).impulses == 1
+    assert v[2] @ [0, 4, 3] > 0

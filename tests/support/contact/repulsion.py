@@ -46,9 +46,18 @@ def single_pair(kind: str, height: float, masses: npt.ArrayLike = (1, 1, 1, 1), 
 class Reference:
     """Repulsion of plain nodes, pair after pair, in Python numbers: no vectors, no threads, the same operations in the same order."""
 
-    def __init__(self, inverse_masses: Floats, stiffness: float = 30.0, part: float = 0.1, reach: float = 4.0, flip: float = -0.5) -> None:
+    def __init__(
+        self,
+        inverse_masses: Floats,
+        stiffness: float = 30.0,
+        part: float = 0.1,
+        reach: float = 4.0,
+        flip: float = -0.5,
+        ends: bool = True,
+    ) -> None:
         self.w = [float(w) for w in inverse_masses]
         self.stiffness, self.part, self.reach, self.flip = stiffness, part, reach, flip
+        self.ends = ends
 
     def sweep(self, pairs: list[RepulsionPairs], x: Floats, v: Floats, dt: float | None) -> int:
         """Change v as `push` does, or as `rub` does without dt; return how many pairs took an impulse."""
@@ -119,6 +128,8 @@ class Reference:
         elif t > 1:
             s = min(max((_dot(a, b) - _dot(a, r)) / _dot(a, a), 0.0), 1.0)
         t = min(max(t, 0.0), 1.0)
+        if not self.ends and not (0 < s < 1 and 0 < t < 1):
+            return None
         g = [r[d] + s * a[d] - t * b[d] for d in range(3)]
         distance = math.sqrt(_dot(g, g))
         n = [(1 / distance) * g[d] for d in range(3)]

@@ -3,9 +3,11 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace meniscus::collision {
 namespace {
@@ -58,6 +60,19 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
   return parent;
 }
 
+/// Returns whether a mesh has an edge that is in no triangle.
+bool has_loose_edges(const CollisionMesh& mesh) {
+  using Ends = std::pair<std::int32_t, std::int32_t>;
+  std::vector<Ends> sides;
+  sides.reserve(3 * mesh.triangles().size());
+  for (const mesh::Triangle& t : mesh.triangles())
+    for (std::size_t k = 0; k < 3; ++k) sides.emplace_back(std::minmax(t[k], t[(k + 1) % 3]));
+  std::sort(sides.begin(), sides.end());
+  return std::ranges::any_of(mesh.edges(), [&](const auto& e) {
+    return !std::binary_search(sides.begin(), sides.end(), Ends(std::minmax(e[0], e[1])));
+  });
+}
+
 }  // namespace
 
 Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> rest, std::span<const double> thickness,
@@ -79,6 +94,7 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
   surface_.rest.assign(rest.begin(), rest.end());
   surface_.friction.assign(friction.begin(), friction.end());
   surface_.component = components(mesh, rest.size());
+  ends_ = has_loose_edges(mesh);
   std::vector<double> shortest(rest.size(), std::numeric_limits<double>::infinity());
   for (const auto& e : mesh.edges()) {
     const double length = (rest[static_cast<std::size_t>(e[0])] - rest[static_cast<std::size_t>(e[1])]).norm();

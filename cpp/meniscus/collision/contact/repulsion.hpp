@@ -150,6 +150,8 @@ class Repulsion {
   RepulsionOptions options_;
   RepulsionSurface surface_;
   Index clamped_ = 0;
+  /// Whether some edge is in no face.
+  bool ends_ = false;
   std::array<RepulsionPairs, 2> pairs_;
   std::vector<std::int32_t> vertices_;
   std::vector<std::int32_t> place_;

@@ -26,6 +26,9 @@ struct SweepRules {
   /// Edges: limit of the scalar product, and whether the volume must have changed sign as well.
   double flip;
   bool sided;
+  /// Whether edges act where they are nearest at an end. Not where every edge has a face: vertices and faces act there, along the
+  /// normal of the face, and the line to an end would push edges of flat sheets along these.
+  bool ends;
   /// Impulse of the spring over the overlap, times sum a_i^2; infinite without a spring. 0: no elastic impulse.
   double spring;
   /// Wanted relative velocity over the overlap, 1/s.
@@ -150,6 +153,7 @@ MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3
   p.weights[3] = -q.t;
   p.overlap = h - distance;
   p.active = (distance < h) & (distance > -rules.reach * h) & (q.a2 > 0.0) & (q.b2 > 0.0);
+  if (!rules.ends) p.active &= (q.s > 0.0) & (q.s < 1.0) & (q.t > 0.0) & (q.t < 1.0);
   return p;
 }
 

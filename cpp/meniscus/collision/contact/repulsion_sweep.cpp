@@ -250,6 +250,7 @@ RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh
       .history = options_.history,
       .flip = options_.flip,
       .sided = options_.edge_history == EdgeHistory::sided,
+      .ends = ends_,
       .spring = friction ? 0
                 : full   ? std::numeric_limits<double>::infinity()
                          : 2 * dt * options_.stiffness,

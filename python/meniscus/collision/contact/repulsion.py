@@ -80,6 +80,9 @@ class Repulsion:
     - elastic: min(2 dt k (h - d) / sum a^2, (part (h - d) / dt - v) / w) where v < part (h - d) / dt;
     - friction: min(mu J, |u| / w) against the tangential velocity u, with the inelastic impulse J.
 
+    Where every edge of the mesh is in a triangle, edges act only where both are nearest between their ends. At ends, vertices and
+    faces act, along the normals of faces; the line between an end and an edge would push flat sheets that lie on each other along them.
+
     Thickness of an element is the least of its vertices', that of a pair the mean of its elements'. Friction of an element is the mean of
     its vertices', that of a pair the geometric mean of its elements'.
 

@@ -9,16 +9,17 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
-from meniscus.scenes.deformable import Deforming, turned
+from meniscus.scenes.deformable import turned
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, ImplicitElasticity, SpringOptions
+from meniscus.scenes.touching import Touching
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, ImplicitElasticity, SpringOptions, World
 
 
 @dataclass(kw_only=True)
-class Drape(Deforming):
-    """A square of cloth of 1 m that is released in a horizontal plane and swings down around two corners.
+class Drape(Touching):
+    """A square of cloth of 1 m that is released in a horizontal plane, swings down around two corners, and does not pass through itself.
 
-    Source: Selle 2008, sections 5.2 to 5.5.
+    Source: Selle 2008, sections 5.2 to 5.5 and 6.2.
     """
 
     name: ClassVar[str] = "drape"
@@ -31,7 +32,8 @@ class Drape(Deforming):
     bending: float = parameter(0.02, "stiffness of the springs across edges, N")
     damping: float = parameter(0.2, "fraction of the critical damping of an edge")
     elasticity: ImplicitElasticity = parameter("full-step", "where elastic forces are implicit")
-    dt: float = parameter(1.0 / 240.0, "longest step, s")
+    thickness: float = parameter(0.006, "distance at which parts of the cloth repel each other, m")
+    friction: float = parameter(0.4, "of the cloth against itself")
 
     def make_mesh(self) -> TriangleMesh:
         """The cloth, flat, with y up."""
@@ -48,10 +50,12 @@ class Drape(Deforming):
         body.pin(np.flatnonzero((x[:, 2] == 0.0) & ((x[:, 0] == 0.0) | (x[:, 0] == 1.0))))
         return body
 
-    def max_dt(self) -> float:
-        """Return the longest step, shorter where stability asks for it."""
-        return min(self.dt, self.body.max_dt(elasticity=self.elasticity, max_strain=0.5))
+    def make_world(self, bodies: Any) -> World:
+        """The cloth alone."""
+        world = World(steps_per_loop=self.steps_per_loop, elasticity=self.elasticity, tolerance=1e-4)
+        world.add(bodies[0], thickness=self.thickness, friction=self.friction)
+        return world
 
-    def take_step(self, dt: float) -> None:
-        """Newmark."""
-        self.body.step(dt, elasticity=self.elasticity, tolerance=1e-4)
+    def max_dt(self) -> float:
+        """Return the length of a loop, shorter where stability asks for it."""
+        return self.steps_per_loop * min(self.dt, self.body.max_dt(elasticity=self.elasticity, max_strain=0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from meniscus import _checks
@@ -85,6 +86,21 @@ class WorldSetup(Stateful):
             made.vertices(self.time)
             self._meshes.append(made)
             self._joined = None
+
+    @exclusively
+    def set_friction(self, solid: int, friction: float) -> None:
+        """Give the coefficient of friction of a solid, by its number in `solids`, another value from now on.
+
+        Raises:
+            TypeError, ValueError, IndexError: a negative value; no such solid; in the middle of a loop.
+        """
+        mu = _checks.number("friction", friction)
+        if mu < 0:
+            raise ValueError(f"friction must not be negative, but is {mu:g}")
+        known = self.solids[_checks.integer("solid", solid, 0)]
+        if known.friction != mu:
+            self._require_between_loops("friction changes")
+            self._solids[solid] = replace(known, friction=mu)
 
     @property
     def time(self) -> float:

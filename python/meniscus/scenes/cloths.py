@@ -1,0 +1,119 @@
+"""Cloth of the scenes of contact, and meshes of their obstacles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.mesh import TriangleMesh, cloth_mesh, icosphere
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.touching import Obstacle, Touching
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(kw_only=True)
+class Cloths(Touching):
+    """Cloth of springs with the parameters of Selle 2008, table 6.1; y is up.
+
+    Of the table, the mass of a node, 1e-6 kg, belongs to half a million triangles on a square metre. With the same mass per area, coarser
+    cloth of these springs stretches and folds about as much; with the same mass of a node (`node_mass`) it is as stiff as sheet metal.
+    """
+
+    gravity: ClassVar[tuple[float, float, float]] = (0.0, -9.8, 0.0)
+
+    triangles: int = parameter(3000, "triangles of all cloth, about")
+    density: float = parameter(0.25, "mass per area, kg/m^2")
+    node_mass: float = parameter(0.0, "mass of each node instead, kg; 0: as the density says")
+    stiffness: float = parameter(4.14, "of the edges, N")
+    damping: float = parameter(15.0, "of the edges, fraction of the critical one")
+    bending: float = parameter(0.41, "of the springs across edges, N")
+    bending_damping: float = parameter(8.0, "of the springs across edges, fraction of the critical one")
+    thickness: float = parameter(0.01, "distance at which surfaces repel each other, m")
+    friction: float = parameter(0.4, "of cloth against cloth")
+    tolerance: float = parameter(1e-3, "of the velocity solve")
+
+    def quads(self, size: Sequence[float], share: float = 1.0) -> tuple[int, int]:
+        """Return the numbers of quads along a cloth of a size (m) that gets a share of the triangles."""
+        count = share * _checks.integer("triangles", self.triangles, 2) / 2.0
+        nx = max(2, round(math.sqrt(count * size[0] / size[1])))
+        return nx, max(2, round(count / nx))
+
+    def make_body(self, mesh: Any) -> DeformableBody:
+        """Springs along and across edges."""
+        weights = {"masses": np.full(len(mesh.vertices), self.node_mass)} if self.node_mass > 0 else {"density": self.density}
+        body = DeformableBody(mesh, gravity=self.gravity, **weights)
+        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+        body.add(EdgeSprings(mesh, edges))
+        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending, damping_fraction=self.bending_damping)))
+        return body
+
+    def make_world(self, bodies: Sequence[DeformableBody]) -> World:
+        """The cloths, and what `add_obstacles` adds."""
+        world = World(steps_per_loop=self.steps_per_loop, elasticity="full-step", tolerance=self.tolerance)
+        for body in bodies:
+            world.add(body, thickness=self.thickness, friction=self.friction)
+        self.add_obstacles(world)
+        return world
+
+    def add_obstacles(self, world: World) -> None:
+        """Add the obstacles to the world."""
+
+
+def horizontal(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a cloth in the plane of x and y turned into that of x and z, its front up."""
+    x, y, z = mesh.vertices.T
+    return TriangleMesh(np.ascontiguousarray(np.stack([x, z, -y], axis=1)), mesh.triangles)
+
+
+def centered_cloth(quads: tuple[int, int], size: Sequence[float], height: float = 0.0) -> TriangleMesh:
+    """Return a horizontal cloth around the y axis."""
+    flat = cloth_mesh(*quads, size, origin=(-0.5 * size[0], -0.5 * size[1], 0.0))
+    return horizontal(flat).translated((0.0, height, 0.0))
+
+
+def smooth_start(time: float, start: float, ramp: float) -> tuple[float, float]:
+    """Return rate and integral over time (s) of a rate that grows from 0 at `start` (s) to 1 within `ramp` (s)."""
+    s = min(max((time - start) / ramp, 0.0), 1.0)
+    rate = s * s * (3.0 - 2.0 * s)
+    return rate, ramp * s**3 * (1.0 - 0.5 * s) + max(time - start - ramp, 0.0)
+
+
+def ball(center: Sequence[float], radius: float) -> Obstacle:
+    """Return the triangles of a sphere."""
+    mesh = icosphere(3, radius)
+    return Obstacle(mesh.vertices + np.asarray(center), mesh.triangles)
+
+
+def tube(start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48) -> Obstacle:
+    """Return the triangles of a surface of revolution with given radii (m) at parts of the way along the axis; None: equal parts."""
+    a, b = np.asarray(start, float), np.asarray(end, float)
+    axis = (b - a) / np.linalg.norm(b - a)
+    u = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    u /= np.linalg.norm(u)
+    v = np.cross(axis, u)
+    angles = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    ring = np.cos(angles)[:, None] * u + np.sin(angles)[:, None] * v
+    along = np.linspace(0.0, 1.0, len(radii)) if along is None else along
+    vertices = np.concatenate([a + s * (b - a) + r * ring for s, r in zip(along, radii, strict=True)])
+    i = np.arange(around)
+    j = (i + 1) % around
+    quads = np.concatenate([np.stack([i + k, j + k, j + k + around, i + k + around], 1) for k in around * np.arange(len(radii) - 1)])
+    return Obstacle(vertices, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]).astype(np.int32))
+
+
+def block(lower: Sequence[float], upper: Sequence[float], cells: int = 6) -> Obstacle:
+    """Return the triangles of a box."""
+    from meniscus.mesh import tet_block
+
+    size = np.subtract(upper, lower)
+    n = np.maximum(1, np.round(cells * size / size.max())).astype(int)
+    mesh = tet_block(*n.tolist(), size.tolist(), origin=tuple(lower)).boundary
+    return Obstacle(mesh.vertices, mesh.triangles)

@@ -1,0 +1,1 @@
+"""Scenes of cloth that touches itself, other cloth, jelly, and obstacles."""

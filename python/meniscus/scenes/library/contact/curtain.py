@@ -1,0 +1,80 @@
+"""Scene of a ball that pushes through a curtain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.cloths import Cloths, ball
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.touching import Obstacle
+from meniscus.solids import DeformableBody, World
+from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
+
+
+class Swinging:
+    """Pose of a solid that moves to and fro along z."""
+
+    def __init__(self, start: tuple[float, float, float], way: float, period: float) -> None:
+        self.start, self.way, self.period = start, way, period
+
+    def __call__(self, time: float) -> Pose:
+        """Return the pose at a time (s)."""
+        x, y, z = self.start
+        return Pose((x, y, z + 0.5 * self.way * (1.0 - np.cos(2.0 * np.pi * time / self.period))))
+
+
+@dataclass(kw_only=True)
+class Curtain(Cloths):
+    """A curtain that hangs in pleats down to the ground, and a ball that pushes into it and comes back.
+
+    Source: Selle 2008, section 6.6 and figure 6.12.
+    """
+
+    name: ClassVar[str] = "curtain"
+    summary: ClassVar[str] = "a ball pushes into a curtain"
+    box: ClassVar[Any] = ((-0.6, -0.02, -0.7), (0.6, 1.0, 0.8))
+    eye: ClassVar[tuple[float, float, float]] = (1.3, 0.5, 1.3)
+
+    pleats: int = parameter(4, "waves of the upper edge")
+    depth: float = parameter(0.05, "of these waves, m")
+    radius: float = parameter(0.2, "of the ball, m")
+    way: float = parameter(1.1, "of the ball, m")
+    period: float = parameter(3.0, "after which it is back, s")
+    ball_friction: float = parameter(0.4, "of the cloth on the ball")
+    ground_friction: float = parameter(0.4, "of the cloth on the ground")
+
+    def make_mesh(self) -> TriangleMesh:
+        """The curtain, flat, at rest."""
+        size = (1.25, 1.0)
+        return cloth_mesh(*self.quads(size), size, origin=(-0.625, 0.005, 0.0))
+
+    def make_body(self, mesh: Any) -> DeformableBody:
+        """Pinned along its upper edge, which is gathered in waves."""
+        body = super().make_body(mesh)
+        x = np.array(mesh.vertices)
+        # Along the arc of the wave nothing is stretched.
+        s = np.linspace(0.0, 1.0, 20001)
+        wave = self.depth * np.sin(2.0 * np.pi * self.pleats * s)
+        length = 1.25
+        width = np.sqrt(np.maximum((length / (len(s) - 1)) ** 2 - np.diff(wave) ** 2, 0.0))
+        along = np.concatenate([[0.0], np.cumsum(width)])
+        t = (x[:, 0] + 0.5 * length) / length
+        x[:, 0] = np.interp(t, s, along) - 0.5 * along[-1]
+        x[:, 2] = np.interp(t, s, wave)
+        body.positions = x
+        body.pin(np.flatnonzero(mesh.vertices[:, 1] == mesh.vertices[:, 1].max()))
+        return body
+
+    def add_obstacles(self, world: World) -> None:
+        """The ball and the ground."""
+        motion = Swinging((0.0, 0.25, -0.5), self.way, self.period)
+        world.add_obstacle(KinematicSolid(Sphere((0.0, 0.0, 0.0), self.radius), motion), friction=self.ball_friction)
+        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+
+    def obstacles(self, time: float) -> list[Obstacle]:
+        """The ball."""
+        return [ball(Swinging((0.0, 0.25, -0.5), self.way, self.period)(time).translation, 0.96 * self.radius)]

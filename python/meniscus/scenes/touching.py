@@ -1,0 +1,185 @@
+"""Base of the scenes of bodies that touch each other and themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import TriangleMesh
+from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.solids import DeformableBody, World
+from meniscus.solids.contact.reports import WorldInfo
+
+Colors = npt.NDArray[np.float64]
+
+# Front and back of the cloths of a scene, in turn.
+_FRONT = ((0.35, 0.55, 0.80), (0.40, 0.65, 0.45), (0.72, 0.42, 0.55), (0.55, 0.50, 0.75), (0.75, 0.65, 0.35))
+_BACK = ((0.85, 0.55, 0.30), (0.85, 0.75, 0.40), (0.45, 0.60, 0.65), (0.80, 0.60, 0.60), (0.45, 0.55, 0.40))
+_OBSTACLE = (0.62, 0.62, 0.62)
+# Columns of the counters of a run.
+_LOOPS, _CUTS, _RIGID, _UNCERTIFIED = range(4)
+
+
+class Obstacle(NamedTuple):
+    """Triangles of an obstacle that are drawn: vertices (n, 3), m, and triangles (m, 3)."""
+
+    vertices: npt.NDArray[np.float64]
+    triangles: npt.NDArray[np.int32]
+
+
+@dataclass(kw_only=True)
+class Touching(Deforming):
+    """Bodies in one `World`. A step of the run is an outer loop of it, at whose end nothing intersects.
+
+    A subclass makes the meshes at rest, the bodies, and the world. The diagnostics have the columns
+
+    - `pairs`: of elements near each other in the last loop;
+    - `contacts`: on the paths of the loops of this step, before they were resolved; `impulses`: that resolved them;
+    - `zone vertices`: nodes in impact zones, mean over the loops of this step;
+    - `rigid share`: part of the nodes in rigid zones, mean over all loops so far;
+    - `loops` and `cuts`: so far; `uncertified`: loops so far on whose path, by the exact test, something may touch;
+    - `set aside`: pairs that may pass through each other;
+    - `intersections`: pairs of an edge and a triangle that intersect now.
+    """
+
+    steps_per_loop: int = parameter(8, "steps from one certified state to the next")
+    dt: float = parameter(1.0 / 384.0, "longest step, s")
+
+    def make_meshes(self) -> Sequence[Any]:
+        """Return the meshes of all bodies at rest, from the parameters alone."""
+        return [self.make_mesh()]
+
+    def make_bodies(self, meshes: Sequence[Any]) -> list[DeformableBody]:
+        """Return the bodies of these meshes."""
+        return [self.make_body(mesh) for mesh in meshes]
+
+    def make_world(self, bodies: Sequence[DeformableBody]) -> World:
+        """Return the world with the bodies in their order, and the obstacles."""
+        raise TypeError(f"scene {type(self).__name__} has no make_world()")
+
+    def obstacles(self, time: float) -> list[Obstacle]:
+        """Return what is drawn of the obstacles at a time (s), from the parameters alone."""
+        return []
+
+    def setup(self) -> TimeStepper:
+        """Create the world."""
+        self.meshes = list(self.make_meshes())
+        self.mesh = self.meshes[0]
+        _checks.positive("dt", self.dt)
+        self.world = self.declare("world", self.make_world(self.make_bodies(self.meshes)))
+        self.body = self.world.bodies[0]
+        self.counts = self.declare("counts", np.zeros(4))
+        self._last: list[WorldInfo] = []
+        return TimeStepper(_checks.positive("end", self.end), self.frames)
+
+    def max_dt(self) -> float:
+        """Return the length of a loop."""
+        return self.steps_per_loop * min(self.dt, self.world.max_dt())
+
+    def advance(self, time: float, dt: float) -> None:
+        """Take one loop, or several where it is cut."""
+        with self.stage("step"):
+            self.before_loop(time)
+            self._last = self.world.advance(dt)
+            size = max(self.world.surface.body_nodes, 1)
+            for info in self._last:
+                c = info.contact
+                if c.loop_ended:
+                    self.counts += (1.0, c.cuts, c.rigid_vertices / size, not c.certified)
+
+    def before_loop(self, time: float) -> None:
+        """Change what changes with time (s), such as what is pinned."""
+
+    def report(self, time: float) -> dict[str, float]:
+        """Energies (J), the largest speed (m/s), the mean position (m), and the contacts."""
+        bodies = self.world.bodies
+        energies = [body.energy() for body in bodies]
+        mean = sum(body.positions.sum(axis=0) for body in bodies) / sum(map(len, bodies))
+        ends = [info.contact for info in self._last if info.contact.loop_ended]
+        loops = max(float(self.counts[_LOOPS]), 1.0)
+        return {
+            **{name: float(sum(e[name] for e in energies)) for name in energies[0]},
+            "max speed": max(float(np.linalg.norm(body.velocities, axis=1).max()) for body in bodies),
+            **{f"mean {axis}": float(mean[k]) for k, axis in enumerate("xyz")},
+            "pairs": float(self._last[-1].contact.pairs if self._last else 0),
+            "contacts": float(sum(c.contacts for c in ends)),
+            "impulses": float(sum(c.impulses for c in ends)),
+            "zone vertices": float(np.mean([c.zone_vertices for c in ends])) if ends else 0.0,
+            "rigid share": float(self.counts[_RIGID]) / loops,
+            "loops": float(self.counts[_LOOPS]),
+            "cuts": float(self.counts[_CUTS]),
+            "uncertified": float(self.counts[_UNCERTIFIED]),
+            "set aside": float(sum(len(pairs) for pairs in self.world.set_aside())),
+            "intersections": float(len(self.world.audit())),
+        }
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The surfaces of all bodies as one mesh, with the velocities of the nodes."""
+        bodies = self.world.bodies
+        positions, velocities = (np.concatenate([getattr(body, what) for body in bodies]) for what in ("positions", "velocities"))
+        return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities})}
+
+    def drawn_triangles(self) -> npt.NDArray[np.int32]:
+        """Return the triangles of all bodies that are drawn, from the parameters alone."""
+        return self._shown()[0]
+
+    def _shown(self) -> tuple[npt.NDArray[np.int32], Colors, Colors]:
+        """Triangles of all bodies, colours of their fronts and backs."""
+        known = self.__dict__.get("_triangles")
+        if known is None:
+            parts, which, first = [], [], 0
+            for k, mesh in enumerate(self.__dict__.get("meshes") or self.make_meshes()):
+                cloth = isinstance(mesh, TriangleMesh)
+                parts.append((mesh if cloth else mesh.boundary).triangles + first)
+                which.append(np.full(len(parts[-1]), k))
+                first += len(mesh.vertices)
+            kinds = np.concatenate(which) % len(_FRONT)
+            known = self._triangles = (np.concatenate(parts).astype(np.int32), np.array(_FRONT)[kinds], np.array(_BACK)[kinds])
+        return known
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show bodies and obstacles."""
+        from meniscus import viz
+
+        triangles, front, back = self._shown()
+        vertices = [frame.meshes["body"].vertices]
+        elements, fronts, backs = [triangles], [front], [back]
+        for o in self.obstacles(frame.time):
+            elements.append((o.triangles + sum(map(len, vertices))).astype(np.int32))
+            vertices.append(o.vertices)
+            grey = np.tile(_OBSTACLE, (len(o.triangles), 1))
+            fronts.append(grey)
+            backs.append(grey)
+        return viz.surface(
+            np.concatenate(vertices),
+            np.concatenate(elements),
+            eye=self.eye,
+            box=self.box,
+            color=np.concatenate(fronts),
+            back=np.concatenate(backs),
+            title=f"{self.name}, t = {frame.time:.2f} s",
+        )
+
+    def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Describe bodies and obstacles, above a floor."""
+        from meniscus.viz import Camera, path_tracing
+
+        triangles, front, back = self._shown()
+        x = frame.meshes["body"].vertices
+        colors, which = np.unique(np.concatenate([front, back], axis=1), axis=0, return_inverse=True)
+        shown = [
+            path_tracing.Surface(vertices=x, triangles=triangles[which.ravel() == k], color=tuple(0.6 * c[:3]), back=tuple(0.8 * c[3:]))
+            for k, c in enumerate(colors)
+        ]
+        shown += [path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)]
+        a, b, c = self.eye
+        camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
+        return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)

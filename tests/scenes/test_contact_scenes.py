@@ -1,0 +1,132 @@
+"""Scenes with contact: nothing intersects at the end of any frame, loops are certified, and nothing freezes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from meniscus import scenes
+
+# Each long enough for many contacts.
+SMALL: dict[str, dict[str, Any]] = {
+    "drape": {"resolution": 10, "end": 1.0, "frames": 6},
+    "flag": {"resolution": 8, "end": 1.0, "frames": 6},
+    "twisting": {"triangles": 300, "start": 0.2, "speed": 8.0, "end": 1.5, "frames": 6},
+    "spinning-ball": {"triangles": 300, "start": 0.4, "end": 0.8, "frames": 5},
+    "curtain": {"triangles": 400, "period": 1.5, "end": 1.0, "frames": 5},
+    "pile": {"triangles": 400, "length": 1.0, "end": 0.8, "frames": 6},
+    "funnel": {"triangles": 300, "start": 0.1, "speed": 1.0, "end": 0.8, "frames": 5},
+    "stack": {"triangles": 500, "sheets": 4, "end": 0.4, "frames": 4},
+    "tray": {"triangles": 300, "resolution": 2, "end": 0.5, "frames": 4},
+    "leaves": {"triangles": 600, "pieces": 12, "end": 0.8, "frames": 4},
+    "wardrobe": {"triangles": 400, "released": 0.3, "end": 1.0, "frames": 5},
+}
+# In these, repulsion alone keeps everything apart, or nothing meets.
+QUIET = {"drape", "flag", "spinning-ball", "curtain", "wardrobe"}
+
+
+def require_sound(frame: scenes.Frame) -> None:
+    """Check what every frame has to satisfy."""
+    d = frame.diagnostics
+    assert all(math.isfinite(value) for value in d.values())
+    assert d["intersections"] == 0, frame.number
+    assert d["uncertified"] == 0
+    assert d["set aside"] == 0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_nothing_intersects_and_nothing_freezes(name: str) -> None:
+    pairs = contacts = 0.0
+    for frame in scenes.frames(scenes.SCENES[name](**SMALL[name])):
+        require_sound(frame)
+        pairs = max(pairs, frame.diagnostics["pairs"])
+        contacts += frame.diagnostics["contacts"]
+    d = frame.diagnostics
+    assert d["loops"] > 0
+    assert d["rigid share"] <= 0.05
+    assert d["cuts"] <= max(1.0, 0.01 * d["loops"])
+    if name not in QUIET:
+        assert pairs > 0
+        assert pairs + contacts > 100
+
+
+@pytest.mark.parametrize("name", ["stack", "pile"])
+def test_what_falls_comes_to_rest(name: str) -> None:
+    scene = scenes.SCENES[name](**{**SMALL[name], "end": {"stack": 0.8, "pile": 2.0}[name], "frames": 12})
+    history = [frame.diagnostics for frame in scenes.frames(scene)]
+    mass = sum(body.masses.sum() for body in scene.world.bodies)
+    # What is left is of the size of gravity times a step, which repulsion takes back in the next step.
+    assert np.sqrt(2.0 * history[-1]["kinetic"] / mass) < 0.1
+    assert history[-1]["mean y"] < 0.5 * history[0]["mean y"]
+
+
+def test_repulsion_does_not_strain_sheets_at_rest() -> None:
+    """Pushes along the sheets, as of edges that meet at their ends, would stretch and squeeze them."""
+    scene = scenes.SCENES["stack"](triangles=900, sheets=3, end=0.8, frames=4)
+    scenes.run(scene)
+    for body, mesh in zip(scene.world.bodies, scene.meshes, strict=True):
+        a, b = mesh.edges.T
+        strain = np.linalg.norm(body.positions[a] - body.positions[b], axis=1) / np.linalg.norm(mesh.vertices[a] - mesh.vertices[b], axis=1) - 1
+        assert np.sqrt(np.mean(strain**2)) < 0.02
+
+
+def test_a_cover_slides_off_only_without_friction() -> None:
+    heights = {}
+    for friction in (0.6, 0.02):
+        small = {**SMALL["wardrobe"], "friction_after": friction, "end": 2.2}
+        heights[friction] = scenes.run(scenes.SCENES["wardrobe"](**small)).diagnostics["mean y"]
+    assert heights[0.02] < heights[0.6] - 0.02
+
+
+def test_the_ball_takes_the_cloth_through_the_funnel() -> None:
+    last = scenes.run("funnel", triangles=300, start=0.1, speed=1.0, end=1.4, frames=7)
+    assert last.diagnostics["mean y"] < 0.0
+
+
+@pytest.mark.parametrize("name", ["twisting", "tray", "wardrobe"])
+def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    kind, small = scenes.SCENES[name], SMALL[name]
+    whole = kind(**small)
+    last = scenes.run(whole)
+    for frame in scenes.frames(kind(**small), tmp_path, pictures=False, checkpoint_every=0.0):
+        if frame.number == 2:
+            break
+    resumed = kind(**small)
+    again = scenes.run(resumed, tmp_path, resume=True, pictures=False)
+    for a, b in zip(resumed.world.bodies, whole.world.bodies, strict=True):
+        np.testing.assert_array_equal(a.positions, b.positions)
+        np.testing.assert_array_equal(a.velocities, b.velocities)
+    assert again.diagnostics == last.diagnostics
+
+
+@pytest.mark.parametrize("name", ["tray", "stack"])
+def test_frames_show_all_bodies_and_obstacles(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("vtk")
+    scene = scenes.SCENES[name](**{**SMALL[name], "end": 0.02, "frames": 1})
+    scenes.run(scene, tmp_path)
+    pictures = {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")}
+    assert len(pictures) == 2
+    for p in pictures:
+        p.unlink()
+    scenes.render(tmp_path)
+    assert {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")} == pictures
+    assert len(scene.drawn_triangles()) == sum(
+        len((m if hasattr(m, "triangles") else m.boundary).triangles) for m in scene.meshes
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["twisting", "spinning-ball", "curtain", "leaves", "wardrobe", "pile", "funnel", "stack"])
+def test_ten_thousand_triangles(name: str) -> None:
+    """Selle 2008, table 6.2, at 10,000 triangles."""
+    for frame in scenes.frames(scenes.SCENES[name](triangles=10_000)):
+        require_sound(frame)
+    d = frame.diagnostics
+    assert d["rigid share"] <= 0.05
+    assert d["cuts"] <= 0.01 * d["loops"]
