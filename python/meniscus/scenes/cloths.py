@@ -94,7 +94,9 @@ def ball(center: Sequence[float], radius: float) -> Obstacle:
     return Obstacle(mesh.vertices + np.asarray(center), mesh.triangles)
 
 
-def tube(start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48) -> Obstacle:
+def tube(
+    start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48
+) -> Obstacle:
     """Return the triangles of a surface of revolution with given radii (m) at parts of the way along the axis; None: equal parts."""
     a, b = np.asarray(start, float), np.asarray(end, float)
     axis = (b - a) / np.linalg.norm(b - a)
@@ -117,5 +119,6 @@ def block(lower: Sequence[float], upper: Sequence[float], cells: int = 6) -> Obs
 
     size = np.subtract(upper, lower)
     n = np.maximum(1, np.round(cells * size / size.max())).astype(int)
-    mesh = tet_block(*n.tolist(), size.tolist(), origin=tuple(lower)).boundary
+    nx, ny, nz = n.tolist()
+    mesh = tet_block(nx, ny, nz, size.tolist(), origin=tuple(lower)).boundary
     return Obstacle(mesh.vertices, mesh.triangles)

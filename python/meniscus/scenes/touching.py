@@ -107,7 +107,8 @@ class Touching(Deforming):
 
     def _loops(self, duration: float) -> list[WorldInfo]:
         """Take a loop of equal steps, and where it is cut, others for what is left."""
-        end, infos = self.world.time + duration, []
+        end = self.world.time + duration
+        infos: list[WorldInfo] = []
         while (left := end - self.world.time) > 1e-9 * duration:
             if len(infos) > _MOST_CUTS * self.steps_per_loop:
                 raise RuntimeError(f"{_MOST_CUTS} loops in a row were cut at contacts at {self.world.time:g} s")
@@ -198,7 +199,9 @@ class Touching(Deforming):
             path_tracing.Surface(vertices=x, triangles=triangles[which.ravel() == k], color=tuple(0.6 * c[:3]), back=tuple(0.8 * c[3:]))
             for k, c in enumerate(colors)
         ]
-        shown += [path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)]
+        shown += [
+            path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)
+        ]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
         return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)
