@@ -82,8 +82,9 @@ def test_scene_from_a_file(tmp_path):
 
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
-        "adhesion, ball-splash, ball-stream, billow, breach, cantilever, cavity, dam-break, drape, explosion, falling-drop, flag, "
-        "kdsm, plume, pour, projections, recovery, river, swirl, tet-ball, tet-column, twist, wake, wave, zalesak"
+        "adhesion, ball-splash, ball-stream, billow, breach, cantilever, cavity, curtain, dam-break, drape, explosion, falling-drop, flag, "
+        "funnel, kdsm, leaves, pile, plume, pour, projections, recovery, river, spinning-ball, stack, swirl, tet-ball, tet-column, tray, "
+        "twist, twisting, wake, wardrobe, wave, zalesak"
     )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")

@@ -57,7 +57,9 @@ class Cloths(Touching):
 
     def make_world(self, bodies: Sequence[DeformableBody]) -> World:
         """The cloths, and what `add_obstacles` adds."""
-        world = World(steps_per_loop=self.steps_per_loop, elasticity="full-step", tolerance=self.tolerance)
+        # Further solves for friction let resting cloth shiver.
+        options: dict[str, Any] = {"elasticity": "full-step", "tolerance": self.tolerance, "friction_solves": 0}
+        world = World(steps_per_loop=self.steps_per_loop, **options)
         for body in bodies:
             world.add(body, thickness=self.thickness, friction=self.friction)
         self.add_obstacles(world)
@@ -92,7 +94,9 @@ def ball(center: Sequence[float], radius: float) -> Obstacle:
     return Obstacle(mesh.vertices + np.asarray(center), mesh.triangles)
 
 
-def tube(start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48) -> Obstacle:
+def tube(
+    start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48
+) -> Obstacle:
     """Return the triangles of a surface of revolution with given radii (m) at parts of the way along the axis; None: equal parts."""
     a, b = np.asarray(start, float), np.asarray(end, float)
     axis = (b - a) / np.linalg.norm(b - a)
@@ -115,5 +119,6 @@ def block(lower: Sequence[float], upper: Sequence[float], cells: int = 6) -> Obs
 
     size = np.subtract(upper, lower)
     n = np.maximum(1, np.round(cells * size / size.max())).astype(int)
-    mesh = tet_block(*n.tolist(), size.tolist(), origin=tuple(lower)).boundary
+    nx, ny, nz = n.tolist()
+    mesh = tet_block(nx, ny, nz, size.tolist(), origin=tuple(lower)).boundary
     return Obstacle(mesh.vertices, mesh.triangles)

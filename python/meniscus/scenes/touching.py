@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +16,7 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.solids import DeformableBody, World
+from meniscus.solids import DeformableBody, ImplicitElasticity, World
 from meniscus.solids.contact.reports import WorldInfo
 
 Colors = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ Colors = npt.NDArray[np.float64]
 _FRONT = ((0.35, 0.55, 0.80), (0.40, 0.65, 0.45), (0.72, 0.42, 0.55), (0.55, 0.50, 0.75), (0.75, 0.65, 0.35))
 _BACK = ((0.85, 0.55, 0.30), (0.85, 0.75, 0.40), (0.45, 0.60, 0.65), (0.80, 0.60, 0.60), (0.45, 0.55, 0.40))
 _OBSTACLE = (0.62, 0.62, 0.62)
+# Loops in a row that may be cut.
+_MOST_CUTS = 100
 # Columns of the counters of a run.
 _LOOPS, _CUTS, _RIGID, _UNCERTIFIED = range(4)
 
@@ -49,6 +52,8 @@ class Touching(Deforming):
     - `set aside`: pairs that may pass through each other;
     - `intersections`: pairs of an edge and a triangle that intersect now.
     """
+
+    elasticity_of_steps: ClassVar[ImplicitElasticity] = "full-step"
 
     steps_per_loop: int = parameter(8, "steps from one certified state to the next")
     dt: float = parameter(1.0 / 384.0, "longest step, s")
@@ -81,19 +86,34 @@ class Touching(Deforming):
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
-        """Return the length of a loop."""
-        return self.steps_per_loop * min(self.dt, self.world.max_dt())
+        """Return the length of a loop: an equal part of a frame, since resting contacts shiver when the length of steps varies."""
+        frame = self.end / self.frames
+        return frame / math.ceil(frame / (self.steps_per_loop * min(self.dt, self.stable_dt())) - 1e-9)
+
+    def stable_dt(self) -> float:
+        """Return the longest step (s) that is stable."""
+        return min((body.limits(elasticity=self.elasticity_of_steps).frequency for body in self.world.bodies), default=math.inf)
 
     def advance(self, time: float, dt: float) -> None:
         """Take one loop, or several where it is cut."""
         with self.stage("step"):
             self.before_loop(time)
-            self._last = self.world.advance(dt)
+            self._last = self._loops(dt)
             size = max(self.world.surface.body_nodes, 1)
             for info in self._last:
                 c = info.contact
                 if c.loop_ended:
                     self.counts += (1.0, c.cuts, c.rigid_vertices / size, not c.certified)
+
+    def _loops(self, duration: float) -> list[WorldInfo]:
+        """Take a loop of equal steps, and where it is cut, others for what is left."""
+        end = self.world.time + duration
+        infos: list[WorldInfo] = []
+        while (left := end - self.world.time) > 1e-9 * duration:
+            if len(infos) > _MOST_CUTS * self.steps_per_loop:
+                raise RuntimeError(f"{_MOST_CUTS} loops in a row were cut at contacts at {self.world.time:g} s")
+            infos += [self.world.step(left / self.steps_per_loop) for _ in range(self.steps_per_loop)]
+        return infos
 
     def before_loop(self, time: float) -> None:
         """Change what changes with time (s), such as what is pinned."""
@@ -179,7 +199,9 @@ class Touching(Deforming):
             path_tracing.Surface(vertices=x, triangles=triangles[which.ravel() == k], color=tuple(0.6 * c[:3]), back=tuple(0.8 * c[3:]))
             for k, c in enumerate(colors)
         ]
-        shown += [path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)]
+        shown += [
+            path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)
+        ]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
         return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)

@@ -56,6 +56,6 @@ class Drape(Touching):
         world.add(bodies[0], thickness=self.thickness, friction=self.friction)
         return world
 
-    def max_dt(self) -> float:
-        """Return the length of a loop, shorter where stability asks for it."""
-        return self.steps_per_loop * min(self.dt, self.body.max_dt(elasticity=self.elasticity, max_strain=0.5))
+    def stable_dt(self) -> float:
+        """Return the longest step (s) that is stable."""
+        return self.body.limits(elasticity=self.elasticity).frequency
