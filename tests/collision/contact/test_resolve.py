@@ -13,7 +13,7 @@ from meniscus.collision import CollisionMesh, ContactNodes, resolve
 def stacked_sheets(rng: np.random.Generator, sheets: int, cells: int, gap: float = 0.15) -> tuple[np.ndarray, CollisionMesh]:
     """Positions and mesh of parallel square sheets, turned at random."""
     sheet = ms.mesh.cloth_mesh(cells, cells)
-    x = np.concatenate([sheet.vertices + [0, 0, gap * k] for k in range(sheets)])
+    x = np.concatenate([[*sheet.vertices, 0, 0, gap * k] for k in range(sheets)])
     t = np.concatenate([sheet.triangles + k * len(sheet.vertices) for k in range(sheets)])
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     return np.ascontiguousarray(x @ turn), CollisionMesh(None, t)
@@ -114,7 +114,8 @@ def test_rigid_zones_keep_distances_and_momenta(rng: np.random.Generator) -> Non
     y = x + 0.4 * rng.normal(size=x.shape)
     w = 10.0 ** rng.uniform(-1, 1, len(x))
     z, info = resolve(mesh, x, y, w, impulse_passes=0, inelastic_solves=0)
-    assert info.end == "free" and info.rigid_nodes == info.zone_nodes > 10
+    assert info.end == "free"
+    assert info.rigid_nodes == info.zone_nodes > 10
     rigid = np.flatnonzero((z != y).any(1))
     before, after = (np.linalg.norm(p[rigid][:, None] - p[rigid][None], axis=2) for p in (x, z))
     # One zone, which holds nearly all vertices.
@@ -128,7 +129,7 @@ def test_redundant_contacts_are_welcome() -> None:
     # Two equal sheets that fall on each other: every vertex meets vertices, edges and faces of the other at the same time.
     sheet = ms.mesh.cloth_mesh(4, 4)
     n = len(sheet.vertices)
-    x = np.concatenate([sheet.vertices, sheet.vertices + [0, 0, 0.1]])
+    x = np.concatenate([sheet.vertices, [*sheet.vertices, 0, 0, 0.1]])
     mesh = CollisionMesh(None, np.concatenate([sheet.triangles, sheet.triangles + n]))
     y = x.copy()
     y[n:, 2] -= 1.0
@@ -140,7 +141,7 @@ def test_redundant_contacts_are_welcome() -> None:
 def closing_press(speed: float = 1.0) -> tuple[CollisionMesh, np.ndarray, np.ndarray, np.ndarray]:
     """A sheet between two plates on given paths that pass through each other."""
     plate, sheet = ms.mesh.cloth_mesh(1, 1, (3, 3), origin=(-1, -1, 0)), ms.mesh.cloth_mesh(3, 3)
-    x = np.concatenate([plate.vertices - [0, 0, 0.5], plate.vertices + [0, 0, 0.5], sheet.vertices])
+    x = np.concatenate([plate.vertices - [0, 0, 0.5], [*plate.vertices, 0, 0, 0.5], sheet.vertices])
     t = np.concatenate([plate.triangles, plate.triangles + 4, sheet.triangles + 8])
     y = x.copy()
     y[:4, 2] += speed
@@ -151,7 +152,8 @@ def closing_press(speed: float = 1.0) -> tuple[CollisionMesh, np.ndarray, np.nda
 def test_a_step_that_nothing_resolves_is_cut_at_a_free_time() -> None:
     mesh, x, y, w = closing_press()
     z, info = resolve(mesh, x, y, w)
-    assert info.end == "cut" and info.certified
+    assert info.end == "cut"
+    assert info.certified
     # The plates meet the sheet, which rests in the middle, at half of the step.
     assert 0.3 < info.fraction < 0.5
     np.testing.assert_allclose(z[:8], x[:8] + info.fraction * (y - x)[:8], rtol=1e-15)
@@ -161,7 +163,8 @@ def test_a_step_that_nothing_resolves_is_cut_at_a_free_time() -> None:
 def test_without_a_cut_the_pairs_are_named() -> None:
     mesh, x, y, w = closing_press()
     _, info = resolve(mesh, x, y, w, cut=False)
-    assert info.end == "pinched" and not info.certified
+    assert info.end == "pinched"
+    assert not info.certified
     touched = set(info.unresolved.vertex_face[:, 0].tolist()) | set(mesh.edges[info.unresolved.edge_edge].ravel().tolist())
     assert touched & set(range(8, 24))
 
@@ -170,21 +173,23 @@ def test_contact_at_the_start_is_pinched_and_may_be_set_aside() -> None:
     mesh, x, y = falling_vertex()
     x[3, 2] = 0.0
     y[3:5, 2] = (-0.5, 1.0)
-    z, info = resolve(mesh, x, y, np.zeros(6) + [0, 0, 0, 1, 0, 0])
+    z, info = resolve(mesh, x, y, [*np.zeros(6), 0, 0, 0, 1, 0, 0])
     assert info.end == "pinched"
     np.testing.assert_array_equal(info.unresolved.vertex_face, [[3, 0]])
     pairs = ms.collision.CollisionPairs(info.unresolved.vertex_face, mesh.collisions(x, y).edge_edge)
-    z, info = resolve(mesh, x, y, np.zeros(6) + [0, 0, 0, 1, 0, 0], aside=pairs)
-    assert info.end == "free" and np.array_equal(z, y)
+    z, info = resolve(mesh, x, y, [*np.zeros(6), 0, 0, 0, 1, 0, 0], aside=pairs)
+    assert info.end == "free"
+    assert np.array_equal(z, y)
 
 
 def test_a_moving_plate_takes_a_rigid_zone_along() -> None:
     mesh, x, y, w = closing_press()
     turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
     y[:4] = x[:4] @ turn.T + [0, 0, 0.8]
-    y[4:8] = x[4:8] + [0, 0, 2]
+    y[4:8] = [*x[4:8], 0, 0, 2]
     z, info = resolve(mesh, x, y, w, impulse_passes=0, inelastic_solves=0)
-    assert info.end == "free" and info.rigid_zones >= 1
+    assert info.end == "free"
+    assert info.rigid_zones >= 1
     moved = np.flatnonzero((z[8:] != y[8:]).any(1)) + 8
     np.testing.assert_allclose(z[moved], x[moved] @ turn.T + [0, 0, 0.8], atol=1e-12)
 
@@ -204,7 +209,8 @@ def test_an_embedded_surface_moves_its_nodes(rng: np.random.Generator) -> None:
     y = x.copy()
     y[:n] += [0.1, 0.0, -0.4]
     z, info = resolve(mesh, x, y, behind)
-    assert info.end == "free" and info.contacts > 0
+    assert info.end == "free"
+    assert info.contacts > 0
     assert not mesh.collides(behind.at_vertices(x), behind.at_vertices(z))
     assert np.array_equal(z[n:], floor)
 

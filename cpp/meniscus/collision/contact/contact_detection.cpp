@@ -105,10 +105,10 @@ std::span<const PathContact> ContactPaths::detect(const PairsAside& aside) {
 }
 
 Index ContactPaths::nbytes() const {
-  return static_cast<Index>((start_.capacity() + end_.capacity() + displacement_.capacity() + vertex_start_.capacity() +
-                             vertex_end_.capacity()) *
-                                sizeof(mesh::Point) +
-                            marks_.capacity() + found_.capacity() * sizeof(PathContact));
+  return static_cast<Index>(
+      (start_.capacity() + end_.capacity() + displacement_.capacity() + vertex_start_.capacity() + vertex_end_.capacity()) *
+          sizeof(mesh::Point) +
+      marks_.capacity() + found_.capacity() * sizeof(PathContact));
 }
 
 }  // namespace meniscus::collision

@@ -1,5 +1,5 @@
-/// Detection of contacts on the paths of all vertices, with the state that a response works on: nodes, their displacements, and the
-/// vertices that have to be tested again.
+/// Detection of contacts on the paths of all vertices, with the state that a response works on: nodes, their displacements, and
+/// the vertices that have to be tested again.
 #pragma once
 
 #include "meniscus/collision/collision_mesh.hpp"

@@ -76,7 +76,7 @@ class ContactResolver:
     def __init__(self, mesh: CollisionMesh, nodes: ContactNodes) -> None:
         _checks.one_of_type("mesh", mesh, CollisionMesh)
         self._nodes = _checks.one_of_type("nodes", nodes, ContactNodes)
-        self._core: Any = _collision.ContactResolver(mesh._core, nodes._core)  # noqa: SLF001
+        self._core: Any = _collision.ContactResolver(mesh._core, nodes._core)
 
     @property
     def nbytes(self) -> int:
@@ -122,7 +122,9 @@ class ContactResolver:
         x = _checks.incoming("start", start, _FLOAT64, shape)
         y = _checks.incoming("end", end, _FLOAT64, shape)
         out = np.empty(shape)
-        h = None if thickness is None else np.ascontiguousarray(np.broadcast_to(_checks.numbers("thickness", thickness), (self._nodes.vertices,)))
+        h = None
+        if thickness is not None:
+            h = np.ascontiguousarray(np.broadcast_to(_checks.numbers("thickness", thickness), (self._nodes.vertices,)))
         kept = (_NO_PAIRS, _NO_PAIRS) if aside is None else tuple(index_rows("aside", pairs, 2) for pairs in aside)
         report = self._core.resolve(
             x,
