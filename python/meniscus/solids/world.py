@@ -171,7 +171,7 @@ class World(ContactLoop):
         """
         end = self.time + _checks.positive("duration", duration)
         infos: list[WorldInfo] = []
-        cuts = 0
+        cuts, planned = 0, 0.0
         while True:
             left = end - self.time
             if self.inner_steps == 0 and left <= 1e-12 * max(abs(end), duration):
@@ -179,10 +179,12 @@ class World(ContactLoop):
             longest = self.max_dt()
             if not longest > 0:
                 raise ValueError("no step is stable: the limit of the time step is 0")
-            k = self.steps_per_loop
-            loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
-            dt = left / (loops * k - self.inner_steps)
-            infos.append(self.step(dt))
+            # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
+            if self.inner_steps == 0 or planned == 0.0:
+                k = self.steps_per_loop
+                loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
+                planned = left / (loops * k - self.inner_steps)
+            infos.append(self.step(min(planned, longest)))
             cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
                 cuts = 0
