@@ -103,7 +103,8 @@ class Projection {
       for (std::size_t k = 0; k < row(i).size(); ++k)
         if (s_.nodes.inverse_mass(row(i).node(k)) > 0)
           uses.push_back({row(i).node(k), static_cast<std::int32_t>(i), row(i).weight(k)});
-    std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.node != b.node ? a.node < b.node : a.row < b.row; });
+    std::sort(uses.begin(), uses.end(),
+              [](const Use& a, const Use& b) { return a.node != b.node ? a.node < b.node : a.row < b.row; });
     std::vector<Eigen::Triplet<double>> entries;
     for (std::size_t first = 0; first < uses.size();) {
       std::size_t last = first;
@@ -113,12 +114,12 @@ class Projection {
       for (std::size_t a = first; a < last; ++a) {
         const mesh::Point across = s_.nodes.free_part(node, row(uses[a].row).normal());
         for (std::size_t b = first; b <= a; ++b)
-          entries.emplace_back(uses[a].row, uses[b].row, uses[a].weight * uses[b].weight * w * across.dot(row(uses[b].row).normal()));
+          entries.emplace_back(uses[a].row, uses[b].row,
+                               uses[a].weight * uses[b].weight * w * across.dot(row(uses[b].row).normal()));
       }
       first = last;
     }
-    for (Index i = 0; i < m_; ++i)
-      entries.emplace_back(static_cast<int>(i), static_cast<int>(i), regularisation * diagonal_[i]);
+    for (Index i = 0; i < m_; ++i) entries.emplace_back(static_cast<int>(i), static_cast<int>(i), regularisation * diagonal_[i]);
     Sparse a(m_, m_);
     a.setFromTriplets(entries.begin(), entries.end());
     return a;
@@ -133,7 +134,8 @@ class Projection {
 
 }  // namespace
 
-ProjectionInfo project_onto_constraints(const ConstraintSystem& system, std::span<mesh::Point> scratch, std::span<mesh::Point> u) {
+ProjectionInfo project_onto_constraints(const ConstraintSystem& system, std::span<mesh::Point> scratch,
+                                        std::span<mesh::Point> u) {
   return Projection(system, scratch, u).run();
 }
 

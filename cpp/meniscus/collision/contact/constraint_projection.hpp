@@ -1,8 +1,8 @@
 /// Displacements without relative normal displacement of given contacts, closest to given ones in the sense of kinetic energy.
 ///
-/// w = u + M^-1 C^T l with C M^-1 C^T l = -C u. The matrix is singular where contacts are redundant; the right-hand side lies in its
-/// range, so that conjugate gradients converge. Systems that take them long get a sparse Cholesky factor of the matrix, slightly
-/// regularised, as preconditioner.
+/// w = u + M^-1 C^T l with C M^-1 C^T l = -C u. The matrix is singular where contacts are redundant; the right-hand side lies in
+/// its range, so that conjugate gradients converge. Systems that take them long get a sparse Cholesky factor of the matrix,
+/// slightly regularised, as preconditioner.
 ///
 /// Source: Brochu 2012, section 3.2.7.
 #pragma once
@@ -31,7 +31,8 @@ struct ProjectionInfo {
   bool met = false;
 };
 
-/// Changes the displacements u of the free nodes. `scratch` has one vector per node, zero for the free ones before and afterwards. Serial.
+/// Changes the displacements u of the free nodes. `scratch` has one vector per node, zero for the free ones before and
+/// afterwards. Serial.
 ProjectionInfo project_onto_constraints(const ConstraintSystem& system, std::span<mesh::Point> scratch, std::span<mesh::Point> u);
 
 }  // namespace meniscus::collision

@@ -59,6 +59,13 @@ void ContactPaths::move(std::span<const std::int32_t> moved) {
     }
 }
 
+bool ContactPaths::within(std::span<const std::int32_t> moved, double most) const {
+  return std::ranges::all_of(moved, [&](std::int32_t node) {
+    const mesh::Point& u = displacement_[static_cast<std::size_t>(node)];
+    return std::abs(u.x()) <= most && std::abs(u.y()) <= most && std::abs(u.z()) <= most;
+  });
+}
+
 void ContactPaths::cut(double fraction) {
   parallel_for(0, static_cast<Index>(start_.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
@@ -105,10 +112,10 @@ std::span<const PathContact> ContactPaths::detect(const PairsAside& aside) {
 }
 
 Index ContactPaths::nbytes() const {
-  return static_cast<Index>((start_.capacity() + end_.capacity() + displacement_.capacity() + vertex_start_.capacity() +
-                             vertex_end_.capacity()) *
-                                sizeof(mesh::Point) +
-                            marks_.capacity() + found_.capacity() * sizeof(PathContact));
+  return static_cast<Index>(
+      (start_.capacity() + end_.capacity() + displacement_.capacity() + vertex_start_.capacity() + vertex_end_.capacity()) *
+          sizeof(mesh::Point) +
+      marks_.capacity() + found_.capacity() * sizeof(PathContact));
 }
 
 }  // namespace meniscus::collision

@@ -70,7 +70,8 @@ void ContactNodes::set_inverse_masses(std::span<const double> inverse_masses) {
 
 void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
   for (std::size_t k = 0; k < guided.size(); ++k)
-    require(guided[k].node >= 0 && guided[k].node < nodes(), "guided node ", guided[k].node, " does not exist: there are ", nodes());
+    require(guided[k].node >= 0 && guided[k].node < nodes(), "guided node ", guided[k].node, " does not exist: there are ",
+            nodes());
   for (const GuidedNode& g : guided_) guide_[static_cast<std::size_t>(g.node)] = -1;
   guided_.assign(guided.begin(), guided.end());
   if (!guided.empty()) guide_.resize(inverse_masses_.size(), -1);
@@ -88,7 +89,8 @@ void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<
 
 Index ContactNodes::nbytes() const {
   return static_cast<Index>(inverse_masses_.capacity() * sizeof(double) +
-                            (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) * sizeof(std::int32_t) +
+                            (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) *
+                                sizeof(std::int32_t) +
                             shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode));
 }
 

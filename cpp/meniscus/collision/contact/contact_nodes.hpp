@@ -1,8 +1,8 @@
 /// Nodes behind the vertices of surfaces in contact: how each vertex yields to an impulse, and where it ends.
 ///
 /// A vertex is a sum of nodes with fixed weights, whose sum is 1. Free vertices are nodes themselves; vertices of an embedded
-/// surface hang in the nodes of a tetrahedron or of a triangle; vertices on given paths are nodes of infinite mass. A node takes an impulse p by
-/// the change of velocity W p, where W is its inverse mass, within the directions in which it is free to move.
+/// surface hang in the nodes of a tetrahedron or of a triangle; vertices on given paths are nodes of infinite mass. A node takes
+/// an impulse p by the change of velocity W p, where W is its inverse mass, within the directions in which it is free to move.
 ///
 /// Contacts never ask what kind of body a vertex belongs to: they see nodes only.
 #pragma once
@@ -35,8 +35,8 @@ class ContactNodes {
   /// Every vertex is a node of its own. Inverse masses, 1/kg; 0 for vertices on given paths.
   explicit ContactNodes(std::span<const double> inverse_masses);
 
-  /// `first[v]` to `first[v + 1]` are the shares of vertex v. Throws InvalidArgument for offsets that do not ascend, for nodes that
-  /// do not exist, for vertices without shares, with more than four, and for weights whose sum is not 1 within 1e-9.
+  /// `first[v]` to `first[v + 1]` are the shares of vertex v. Throws InvalidArgument for offsets that do not ascend, for nodes
+  /// that do not exist, for vertices without shares, with more than four, and for weights whose sum is not 1 within 1e-9.
   ContactNodes(std::span<const double> inverse_masses, std::span<const std::int32_t> first, std::span<const NodeShare> shares);
 
   Index vertices() const { return static_cast<Index>(first_.size()) - 1; }

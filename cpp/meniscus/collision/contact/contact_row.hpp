@@ -1,7 +1,7 @@
 /// One contact as a linear form on the velocities of nodes: relative velocity along the normal, inverse mass, impulse.
 ///
-/// With barycentric weights a of the four vertices (those of the second element negative, as in `ElementProximity`) and a normal n
-/// from the second element to the first, the relative normal velocity is n . sum a_i v_i: negative where the elements approach.
+/// With barycentric weights a of the four vertices (those of the second element negative, as in `ElementProximity`) and a normal
+/// n from the second element to the first, the relative normal velocity is n . sum a_i v_i: negative where the elements approach.
 ///
 /// Sources: Bridson et al. 2002, section 7; Selle 2008, sections 6.3 and 6.4, corrected for unequal masses; Brochu 2012, section
 /// 3.2.7.

@@ -84,17 +84,20 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       if (rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
         const std::span<mesh::Point> u = paths.displacements();
         for (const std::int32_t n : moved[g]) u[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
-        const std::span members = std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
+        const std::span members =
+            std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
         const ProjectionInfo info = project_onto_constraints({nodes, rows_, members, moved[g]}, change_, u);
         iterations[g] = info.iterations;
-        if (info.met) continue;
+        if (given.empty()) keep_momentum(paths, moved[g]);
+        if (info.met && paths.within(moved[g], options.most_displacement)) continue;
         failed[g] = 1;
       }
       rigid_[r] = 1;
       if (options.rigid && move_rigidly(paths, moved[g], given)) continue;
       failed[g] |= 2;
       // What a solve without solution has left is of no use.
-      for (const std::int32_t n : moved[g]) paths.displacements()[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
+      for (const std::int32_t n : moved[g])
+        paths.displacements()[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
     }
   });
   bool resolved = true;
@@ -106,6 +109,21 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
     paths.move(moved[g]);
   }
   return resolved;
+}
+
+void ImpactZones::keep_momentum(ContactPaths& paths, std::span<const std::int32_t> free) const {
+  const ContactNodes& nodes = paths.nodes();
+  // Whatever guides a node takes momentum.
+  if (nodes.guided()) return;
+  const std::span<mesh::Point> u = paths.displacements();
+  mesh::Point lost = mesh::Point::Zero();
+  double mass = 0;
+  for (const std::int32_t n : free) {
+    const auto i = static_cast<std::size_t>(n);
+    lost += (reference_[i] - u[i]) / nodes.inverse_mass(n);
+    mass += 1 / nodes.inverse_mass(n);
+  }
+  for (const std::int32_t n : free) u[static_cast<std::size_t>(n)] += lost / mass;
 }
 
 bool ImpactZones::can_resolve(const ContactNodes& nodes, const ContactRow& row) {
@@ -164,7 +182,8 @@ void ImpactZones::members(const ContactNodes& nodes, const Group& group, std::ve
   }
 }
 
-bool ImpactZones::move_rigidly(ContactPaths& paths, std::span<const std::int32_t> free, std::span<const std::int32_t> given) const {
+bool ImpactZones::move_rigidly(ContactPaths& paths, std::span<const std::int32_t> free,
+                               std::span<const std::int32_t> given) const {
   const std::span<mesh::Point> u = paths.displacements();
   RigidMotion motion;
   if (given.empty()) {

@@ -1,12 +1,12 @@
 /// Resolution of contacts within a step: after it, no pair of elements touches anywhere on the path from start to end.
 ///
-/// Stages, each for what the one before has left: impulses, inelastic impact zones, rigid ones, and a cut of the step at a time before
-/// the first contact. Only pairs with a vertex that has moved are tested again. Every test is exact (mode `any`), with the paths
-/// as they are after rounding. So the result is certain: a pair that has not been moved since its last test is free of contact,
-/// and the last test found no other.
+/// Stages, each for what the one before has left: impulses, inelastic impact zones, rigid ones, and a cut of the step at a time
+/// before the first contact. Only pairs with a vertex that has moved are tested again. Every test is exact (mode `any`), with the
+/// paths as they are after rounding. So the result is certain: a pair that has not been moved since its last test is free of
+/// contact, and the last test found no other.
 ///
-/// If edges and faces do not intersect at the start, they do not intersect at the end: an edge enters or leaves a face only when one
-/// of its ends touches the face or when it touches an edge of the face, and neither happens anywhere on the path. By the same
+/// If edges and faces do not intersect at the start, they do not intersect at the end: an edge enters or leaves a face only when
+/// one of its ends touches the face or when it touches an edge of the face, and neither happens anywhere on the path. By the same
 /// argument elements that intersect at the start go on intersecting.
 ///
 /// Sources: Selle 2008, sections 6.2 and 6.3; Brochu 2012, section 3.2.7; Bridson et al. 2002, section 7; Harmon et al. 2008.
@@ -54,8 +54,8 @@ class ContactResolver {
   /// `mesh` is over the vertices of `nodes`.
   ContactResolver(CollisionMesh& mesh, const ContactNodes& nodes) : paths_(mesh, nodes) {}
 
-  /// Positions of nodes at the start, and at the end of the step. Afterwards `paths().end()` holds the ends without contact. Throws InvalidArgument for
-  /// positions that are not finite; Interrupted.
+  /// Positions of nodes at the start, and at the end of the step. Afterwards `paths().end()` holds the ends without contact.
+  /// Throws InvalidArgument for positions that are not finite; Interrupted.
   ResolveReport resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end, const PairsAside& aside,
                         const ResolveOptions& options);
 
