@@ -70,7 +70,9 @@ def test_repulsion_does_not_strain_sheets_at_rest() -> None:
     scenes.run(scene)
     for body, mesh in zip(scene.world.bodies, scene.meshes, strict=True):
         a, b = mesh.edges.T
-        strain = np.linalg.norm(body.positions[a] - body.positions[b], axis=1) / np.linalg.norm(mesh.vertices[a] - mesh.vertices[b], axis=1) - 1
+        strain = (
+            np.linalg.norm(body.positions[a] - body.positions[b], axis=1) / np.linalg.norm(mesh.vertices[a] - mesh.vertices[b], axis=1) - 1
+        )
         assert np.sqrt(np.mean(strain**2)) < 0.02
 
 
@@ -116,9 +118,7 @@ def test_frames_show_all_bodies_and_obstacles(name: str, tmp_path: Path) -> None
         p.unlink()
     scenes.render(tmp_path)
     assert {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")} == pictures
-    assert len(scene.drawn_triangles()) == sum(
-        len((m if hasattr(m, "triangles") else m.boundary).triangles) for m in scene.meshes
-    )
+    assert len(scene.drawn_triangles()) == sum(len((m if hasattr(m, "triangles") else m.boundary).triangles) for m in scene.meshes)
 
 
 @pytest.mark.slow

@@ -92,7 +92,9 @@ def ball(center: Sequence[float], radius: float) -> Obstacle:
     return Obstacle(mesh.vertices + np.asarray(center), mesh.triangles)
 
 
-def tube(start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48) -> Obstacle:
+def tube(
+    start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48
+) -> Obstacle:
     """Return the triangles of a surface of revolution with given radii (m) at parts of the way along the axis; None: equal parts."""
     a, b = np.asarray(start, float), np.asarray(end, float)
     axis = (b - a) / np.linalg.norm(b - a)

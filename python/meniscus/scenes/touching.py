@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -179,7 +179,9 @@ class Touching(Deforming):
             path_tracing.Surface(vertices=x, triangles=triangles[which.ravel() == k], color=tuple(0.6 * c[:3]), back=tuple(0.8 * c[3:]))
             for k, c in enumerate(colors)
         ]
-        shown += [path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)]
+        shown += [
+            path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)
+        ]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
         return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)

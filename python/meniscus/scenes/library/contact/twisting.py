@@ -81,7 +81,10 @@ class Twisting(Cloths):
     def add_obstacles(self, world: World) -> None:
         """The cylinder."""
         shape = Cylinder((-0.5, 0.5, 0.0), (0.5, 0.5, 0.0), self.radius)
-        world.add_obstacle(KinematicSolid(shape, velocity=Rolling(self.speed, self.start, (0.0, 0.5, 0.0), (1.0, 0.0, 0.0))), friction=self.cylinder_friction)
+        world.add_obstacle(
+            KinematicSolid(shape, velocity=Rolling(self.speed, self.start, (0.0, 0.5, 0.0), (1.0, 0.0, 0.0))),
+            friction=self.cylinder_friction,
+        )
 
     def obstacles(self, time: float) -> list[Obstacle]:
         """The cylinder."""
