@@ -332,6 +332,8 @@ class World(ContactLoop):
             before -= self._friction.change
         self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
+        # With what repulsion between surfaces had pressed into solids at the end of the step before.
+        before -= (a.own(a.v_star) - a.own(a.v0))[contacts.nodes]
         change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
         self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
 

@@ -59,6 +59,13 @@ void ContactPaths::move(std::span<const std::int32_t> moved) {
     }
 }
 
+bool ContactPaths::within(std::span<const std::int32_t> moved, double most) const {
+  return std::ranges::all_of(moved, [&](std::int32_t node) {
+    const mesh::Point& u = displacement_[static_cast<std::size_t>(node)];
+    return std::abs(u.x()) <= most && std::abs(u.y()) <= most && std::abs(u.z()) <= most;
+  });
+}
+
 void ContactPaths::cut(double fraction) {
   parallel_for(0, static_cast<Index>(start_.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {

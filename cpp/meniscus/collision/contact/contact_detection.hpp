@@ -40,6 +40,9 @@ class ContactPaths {
   /// Takes over the displacements of these nodes, and marks their vertices for the next detection.
   void move(std::span<const std::int32_t> moved);
 
+  /// Whether displacements of these nodes are at most `most` in each coordinate; false where they are not finite.
+  bool within(std::span<const std::int32_t> moved, double most) const;
+
   /// Ends the paths at a part of the step, for all nodes.
   void cut(double fraction);
 

@@ -29,6 +29,9 @@ class ContactImpulses {
   /// energy never grows. Moves the paths of all nodes of the contacts. Returns the number of impulses.
   Index apply(ContactPaths& paths, std::span<const PathContact> contacts, const ContactPush& push);
 
+  /// Nodes of the contacts of the last call that can move.
+  std::span<const std::int32_t> moved() const { return moved_; }
+
   Index nbytes() const { return static_cast<Index>(moved_.capacity() * sizeof(std::int32_t)); }
 
  private:

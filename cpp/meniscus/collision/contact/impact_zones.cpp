@@ -88,7 +88,8 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
             std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
         const ProjectionInfo info = project_onto_constraints({nodes, rows_, members, moved[g]}, change_, u);
         iterations[g] = info.iterations;
-        if (info.met) continue;
+        if (given.empty()) keep_momentum(paths, moved[g]);
+        if (info.met && paths.within(moved[g], options.most_displacement)) continue;
         failed[g] = 1;
       }
       rigid_[r] = 1;
@@ -108,6 +109,21 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
     paths.move(moved[g]);
   }
   return resolved;
+}
+
+void ImpactZones::keep_momentum(ContactPaths& paths, std::span<const std::int32_t> free) const {
+  const ContactNodes& nodes = paths.nodes();
+  // Whatever guides a node takes momentum.
+  if (nodes.guided()) return;
+  const std::span<mesh::Point> u = paths.displacements();
+  mesh::Point lost = mesh::Point::Zero();
+  double mass = 0;
+  for (const std::int32_t n : free) {
+    const auto i = static_cast<std::size_t>(n);
+    lost += (reference_[i] - u[i]) / nodes.inverse_mass(n);
+    mass += 1 / nodes.inverse_mass(n);
+  }
+  for (const std::int32_t n : free) u[static_cast<std::size_t>(n)] += lost / mass;
 }
 
 bool ImpactZones::can_resolve(const ContactNodes& nodes, const ContactRow& row) {

@@ -14,12 +14,16 @@
 
 #include "meniscus/collision/contact/contact_detection.hpp"
 
+#include <limits>
+
 namespace meniscus::collision {
 
 struct ZoneOptions {
   /// Zones that still collide after so many solves become rigid; 0: all are rigid from the start.
   int inelastic_solves = 20;
   bool rigid = true;
+  /// Inelastic solves that move a node farther, m, count as failed.
+  double most_displacement = std::numeric_limits<double>::infinity();
 };
 
 struct ZoneCounts {
@@ -61,6 +65,9 @@ class ImpactZones {
   /// The free nodes of the rows of a group, ascending, and those on given paths.
   void members(const ContactNodes& nodes, const Group& group, std::vector<std::int32_t>& free,
                std::vector<std::int32_t>& given) const;
+  /// Takes the momentum back that rounding has cost: nearly contradictory constraints need impulses many times that of the zone.
+  /// No constraint sees a translation of the whole zone.
+  void keep_momentum(ContactPaths& paths, std::span<const std::int32_t> free) const;
   bool move_rigidly(ContactPaths& paths, std::span<const std::int32_t> free, std::span<const std::int32_t> given) const;
 
   std::vector<mesh::Point> reference_;

@@ -44,6 +44,10 @@ struct SweepRules {
 /// weight are left alone: to move the contact, they would jump.
 constexpr double least_share = 1e-4;
 
+/// Where pairs begin to act, over their thickness. Pairs that were pushed to the thickness itself, plus or minus rounding, would
+/// be out of reach every other step, in which what rests on a slope falls, and creeps.
+constexpr double outer = 1 + 1e-6;
+
 struct PairLanes {
   /// From the second element to the first, on the stored side.
   PackVec3 normal;
@@ -87,7 +91,7 @@ MENISCUS_INLINE PairLanes vertex_face_lanes(const PackVec3 (&x)[4], const Pack& 
   p.overlap = h - distance;
   const Pack least = min(min(w1, w2), w3);
   const Pack most = max(max(w1, w2), w3);
-  p.active = (least >= -margin) & (most <= 1.0 + margin) & (distance < h) & (distance > -rules.reach * h) &
+  p.active = (least >= -margin) & (most <= 1.0 + margin) & (distance < outer * h) & (distance > -rules.reach * h) &
              (n2 > 1e-24 * longest2 * longest2);
   return p;
 }
@@ -152,7 +156,7 @@ MENISCUS_INLINE PairLanes edge_edge_lanes(const PackVec3 (&x)[4], const PackVec3
   p.weights[2] = q.t - 1.0;
   p.weights[3] = -q.t;
   p.overlap = h - distance;
-  p.active = (distance < h) & (distance > -rules.reach * h) & (q.a2 > 0.0) & (q.b2 > 0.0);
+  p.active = (distance < outer * h) & (distance > -rules.reach * h) & (q.a2 > 0.0) & (q.b2 > 0.0);
   if (!rules.ends) p.active &= (q.s > 0.0) & (q.s < 1.0) & (q.t > 0.0) & (q.t < 1.0);
   return p;
 }

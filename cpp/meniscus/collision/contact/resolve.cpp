@@ -11,6 +11,18 @@ constexpr double part_of_free_time = 0.8;
 /// A step that would end before is not taken.
 constexpr double least_fraction = 1e-9;
 constexpr std::size_t most_listed = 1000;
+/// Of the largest displacement as given. Where nodes that can move have next to no weight in contacts with given paths, each
+/// impulse multiplies displacements; no more comes of it than nodes that are thrown away, and in the end numbers that are not
+/// finite.
+constexpr double most_growth = 100;
+
+double largest_displacement(const ContactPaths& paths, const ContactPush& push) {
+  double largest = 0;
+  for (const mesh::Point& u : paths.displacements()) largest = std::max(largest, u.cwiseAbs().maxCoeff());
+  double thickness = 0;
+  for (const double h : push.thickness) thickness = std::max(thickness, h);
+  return most_growth * (largest + std::max(1.0, push.part * push.inner_steps) * thickness);
+}
 
 double earliest_of(std::span<const PathContact> contacts) {
   double earliest = 1;
@@ -40,11 +52,19 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
     contacts = paths_.detect(aside);
     ++report.passes;
   };
+  if (contacts.empty()) return report;
+  ZoneOptions zone_options = options.zones;
+  zone_options.most_displacement = largest_displacement(paths_, options.push);
   for (int pass = 0; pass < options.impulse_passes && !contacts.empty(); ++pass) {
     // A push that goes on forever would only hand contacts around: later on, pairs just keep the least distance.
     ContactPush push = options.push;
     if (pass > 0) push.part = 0;
     report.impulses += impulses_.apply(paths_, contacts, push);
+    if (!paths_.within(impulses_.moved(), zone_options.most_displacement)) {
+      paths_.set(start, end);
+      detect();
+      break;
+    }
     detect();
   }
   if (contacts.empty()) return report;
@@ -52,7 +72,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   zones_.begin(paths_);
   bool possible = true;
   for (int pass = 0; possible && pass < options.zone_passes && !contacts.empty(); ++pass) {
-    possible = zones_.add(paths_, contacts, options.zones);
+    possible = zones_.add(paths_, contacts, zone_options);
     if (possible) detect();
   }
   report.zones = zones_.counts();

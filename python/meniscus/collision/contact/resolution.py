@@ -114,7 +114,7 @@ class ContactResolver:
             aside: pairs that may pass through each other.
 
         Raises:
-            TypeError, ValueError: wrong shapes, positions that are not finite.
+            TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite.
 
         Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
         """
@@ -122,9 +122,10 @@ class ContactResolver:
         x = _checks.incoming("start", start, _FLOAT64, shape)
         y = _checks.incoming("end", end, _FLOAT64, shape)
         out = np.empty(shape)
-        h = None
-        if thickness is not None:
-            h = np.ascontiguousarray(np.broadcast_to(_checks.numbers("thickness", thickness), (self._nodes.vertices,)))
+        h = None if thickness is None else _thicknesses(thickness, self._nodes.vertices)
+        part = _checks.number("push", push)
+        if part < 0:
+            raise ValueError(f"push must not be negative, but is {part:g}")
         kept = (_NO_PAIRS, _NO_PAIRS) if aside is None else tuple(index_rows("aside", pairs, 2) for pairs in aside)
         report = self._core.resolve(
             x,
@@ -135,7 +136,7 @@ class ContactResolver:
             _checks.flag("rigid_zones", rigid_zones),
             _checks.flag("cut", cut),
             h,
-            _checks.number("push", push),
+            part,
             _checks.positive("inner_steps", inner_steps),
             out,
         )
@@ -165,6 +166,17 @@ def resolve(
     surfaces = mesh if isinstance(mesh, CollisionMesh) else CollisionMesh(triangle_mesh(mesh))
     nodes = inverse_masses if isinstance(inverse_masses, ContactNodes) else ContactNodes(inverse_masses)
     return ContactResolver(surfaces, nodes).resolve(start, end, **options)
+
+
+def _thicknesses(value: npt.ArrayLike, vertices: int) -> Floats:
+    h = _checks.numbers("thickness", value)
+    if h.shape not in ((), (vertices,)):
+        raise ValueError(f"thickness must be a number or have shape ({vertices},), not {h.shape}")
+    h = np.ascontiguousarray(np.broadcast_to(h, (vertices,)))
+    _checks.require_finite("thickness", h)
+    if (h < 0).any():
+        raise ValueError(f"thickness must not be negative, but is {h.min():g}")
+    return h
 
 
 def _info(report: Any) -> ResolveInfo:
