@@ -22,7 +22,6 @@ std::vector<ElementPair> pairs_in(const py::array& a, const char* name) {
   require(a.ndim() == 2 && a.shape(1) == 2, name, " must have shape (k, 2)");
   std::vector<ElementPair> pairs(static_cast<std::size_t>(a.shape(0)));
   std::copy_n(first, 2 * pairs.size(), reinterpret_cast<std::int32_t*>(pairs.data()));
-  std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
 
@@ -70,7 +69,8 @@ void bind_contact_resolver(py::module_& m) {
              const std::optional<py::array>& thickness, double push_part, double inner_steps, py::array& out) {
             const auto from = positions_of(start, "start");
             const auto to = positions_of(end, "end");
-            const collision::PairsAside aside{pairs_in(aside_vertex_face, "vertex_face"), pairs_in(aside_edge_edge, "edge_edge")};
+            collision::PairsAside aside{pairs_in(aside_vertex_face, "vertex_face"), pairs_in(aside_edge_edge, "edge_edge")};
+            aside.sort();
             collision::ResolveOptions options;
             options.impulse_passes = impulse_passes;
             options.zones = {inelastic_solves, rigid};

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -144,7 +144,8 @@ class Touching(Deforming):
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The surfaces of all bodies as one mesh, with the velocities of the nodes."""
         bodies = self.world.bodies
-        positions, velocities = (np.concatenate([getattr(body, what) for body in bodies]) for what in ("positions", "velocities"))
+        positions = np.concatenate([body.positions for body in bodies])
+        velocities = np.concatenate([body.velocities for body in bodies])
         return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities})}
 
     def drawn_triangles(self) -> npt.NDArray[np.int32]:

@@ -13,7 +13,7 @@ from meniscus.collision import CollisionMesh, ContactNodes, resolve
 def stacked_sheets(rng: np.random.Generator, sheets: int, cells: int, gap: float = 0.15) -> tuple[np.ndarray, CollisionMesh]:
     """Positions and mesh of parallel square sheets, turned at random."""
     sheet = ms.mesh.cloth_mesh(cells, cells)
-    x = np.concatenate([[*sheet.vertices, 0, 0, gap * k] for k in range(sheets)])
+    x = np.concatenate([sheet.vertices + np.array([0, 0, gap * k]) for k in range(sheets)])
     t = np.concatenate([sheet.triangles + k * len(sheet.vertices) for k in range(sheets)])
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     return np.ascontiguousarray(x @ turn), CollisionMesh(None, t)
@@ -129,7 +129,7 @@ def test_redundant_contacts_are_welcome() -> None:
     # Two equal sheets that fall on each other: every vertex meets vertices, edges and faces of the other at the same time.
     sheet = ms.mesh.cloth_mesh(4, 4)
     n = len(sheet.vertices)
-    x = np.concatenate([sheet.vertices, [*sheet.vertices, 0, 0, 0.1]])
+    x = np.concatenate([sheet.vertices, sheet.vertices + np.array([0, 0, 0.1])])
     mesh = CollisionMesh(None, np.concatenate([sheet.triangles, sheet.triangles + n]))
     y = x.copy()
     y[n:, 2] -= 1.0
@@ -141,7 +141,7 @@ def test_redundant_contacts_are_welcome() -> None:
 def closing_press(speed: float = 1.0) -> tuple[CollisionMesh, np.ndarray, np.ndarray, np.ndarray]:
     """A sheet between two plates on given paths that pass through each other."""
     plate, sheet = ms.mesh.cloth_mesh(1, 1, (3, 3), origin=(-1, -1, 0)), ms.mesh.cloth_mesh(3, 3)
-    x = np.concatenate([plate.vertices - [0, 0, 0.5], [*plate.vertices, 0, 0, 0.5], sheet.vertices])
+    x = np.concatenate([plate.vertices - [0, 0, 0.5], plate.vertices + np.array([0, 0, 0.5]), sheet.vertices])
     t = np.concatenate([plate.triangles, plate.triangles + 4, sheet.triangles + 8])
     y = x.copy()
     y[:4, 2] += speed
@@ -173,11 +173,11 @@ def test_contact_at_the_start_is_pinched_and_may_be_set_aside() -> None:
     mesh, x, y = falling_vertex()
     x[3, 2] = 0.0
     y[3:5, 2] = (-0.5, 1.0)
-    z, info = resolve(mesh, x, y, [*np.zeros(6), 0, 0, 0, 1, 0, 0])
+    z, info = resolve(mesh, x, y, [0, 0, 0, 1, 0, 0])
     assert info.end == "pinched"
     np.testing.assert_array_equal(info.unresolved.vertex_face, [[3, 0]])
     pairs = ms.collision.CollisionPairs(info.unresolved.vertex_face, mesh.collisions(x, y).edge_edge)
-    z, info = resolve(mesh, x, y, [*np.zeros(6), 0, 0, 0, 1, 0, 0], aside=pairs)
+    z, info = resolve(mesh, x, y, [0, 0, 0, 1, 0, 0], aside=pairs)
     assert info.end == "free"
     assert np.array_equal(z, y)
 
@@ -186,7 +186,7 @@ def test_a_moving_plate_takes_a_rigid_zone_along() -> None:
     mesh, x, y, w = closing_press()
     turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
     y[:4] = x[:4] @ turn.T + [0, 0, 0.8]
-    y[4:8] = [*x[4:8], 0, 0, 2]
+    y[4:8] = x[4:8] + np.array([0, 0, 2])
     z, info = resolve(mesh, x, y, w, impulse_passes=0, inelastic_solves=0)
     assert info.end == "free"
     assert info.rigid_zones >= 1

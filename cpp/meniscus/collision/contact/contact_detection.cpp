@@ -11,6 +11,11 @@ constexpr Index chunk = 2048;
 
 }  // namespace
 
+void PairsAside::sort() {
+  std::sort(vertex_face.begin(), vertex_face.end());
+  std::sort(edge_edge.begin(), edge_edge.end());
+}
+
 bool PairsAside::contains(PairKind kind, const ElementPair& pair) const {
   const auto& pairs = kind == PairKind::vertex_face ? vertex_face : edge_edge;
   return std::ranges::binary_search(pairs, pair);

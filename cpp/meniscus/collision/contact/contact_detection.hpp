@@ -7,9 +7,11 @@
 
 namespace meniscus::collision {
 
-/// Pairs that are not tested, sorted.
+/// Pairs that are not tested, of both kinds ascending: see `sort`.
 struct PairsAside {
   std::vector<ElementPair> vertex_face, edge_edge;
+
+  void sort();
 
   bool contains(PairKind kind, const ElementPair& pair) const;
   bool empty() const { return vertex_face.empty() && edge_edge.empty(); }
