@@ -10,7 +10,7 @@ import meniscus as ms
 def test_a_strip_that_folds_on_the_ground_stays_above_it(steps_per_loop: int) -> None:
     world = ms.solids.World(gravity=(0, 0, -9.8), elasticity="full-step", steps_per_loop=steps_per_loop, tolerance=1e-8)
     strip = ms.mesh.cloth_mesh(16, 4, (0.6, 0.15))
-    strip = strip.moved(np.ascontiguousarray(strip.vertices[:, ::-1]) + [0, 0, 0.01])
+    strip = strip.moved(np.ascontiguousarray(strip.vertices[:, ::-1]) + np.array([0, 0, 0.01]))
     body = ms.solids.DeformableBody(strip, density=0.2)
     body.add(ms.solids.EdgeSprings(strip, ms.solids.SpringOptions(stiffness=10.0, damping_fraction=0.5, masses=body.masses)))
     body.velocities[...] = 1e-3 * np.random.default_rng(0).normal(size=body.velocities.shape)
