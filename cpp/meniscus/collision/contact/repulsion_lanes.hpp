@@ -46,7 +46,7 @@ constexpr double least_share = 1e-4;
 
 /// Where pairs begin to act, over their thickness. Pairs that were pushed to the thickness itself, plus or minus rounding, would
 /// be out of reach every other step, in which what rests on a slope falls, and creeps.
-constexpr double outer = 1 + 1e-6;
+constexpr double outer = 1 + 1e-10;
 
 struct PairLanes {
   /// From the second element to the first, on the stored side.

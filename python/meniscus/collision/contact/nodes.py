@@ -64,9 +64,17 @@ class ContactNodes:
             shares = integers("first", first, 1), integers("node", node, 1), values("weight", weight)
             self._core = _collision.ContactNodes(w, *shares)
         if guided is not None and free is not None:
-            projections = np.ascontiguousarray(_checks.numbers("free", free))
-            _checks.require_finite("free", projections)
-            self._core.guide(integers("guided", guided, 1), projections)
+            self.guide(guided, free)
+
+    def guide(self, guided: npt.ArrayLike, free: npt.ArrayLike) -> None:
+        """Replace the nodes (k,) that do not move freely, ascending, and the projections (k, 3, 3) onto their free directions.
+
+        Raises:
+            TypeError, ValueError: wrong shapes or nodes, projections that are not finite.
+        """
+        projections = np.ascontiguousarray(_checks.numbers("free", free))
+        _checks.require_finite("free", projections)
+        self._core.guide(integers("guided", guided, 1), projections)
 
     @classmethod
     def embedded(cls, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike, weights: npt.ArrayLike) -> ContactNodes:

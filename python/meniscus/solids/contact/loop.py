@@ -9,10 +9,12 @@ import numpy as np
 from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
+from meniscus.solids.contact.held_by_solids import hold_out_of_solids
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.contact.world_setup import WorldSetup
 
 _NO_PAIRS = np.zeros((0, 2), np.int32)
+_HOLDS = 5  # times that nodes pressed into solids are held
 _RELEASES = 20  # times that pinched pairs are set aside in one loop
 
 
@@ -145,7 +147,7 @@ class ContactLoop(WorldSetup):
     def _end_loop(self, info: ContactInfo) -> None:
         surface, length = self.surface, self.loop_time
         here = surface.gather([body.positions for body in self.bodies], self.time)
-        ends = self.resolve(here, info)
+        ends = self._out_of_solids(here, self.resolve(here, info), info)
         part = info.fraction
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
         for first, body in zip(surface.starts, self.bodies, strict=False):
@@ -163,6 +165,29 @@ class ContactLoop(WorldSetup):
         self.loop_time = 0.0
         self._found = False
         info.loop_ended = True
+
+    def _out_of_solids(self, here: Floats, ends: Floats, info: ContactInfo) -> Floats:
+        """Resolve once more, with nodes that were pressed into solids moving only along these, as long as that succeeds."""
+        surface, guides = self.surface, self.surface.guides
+        if not self._solids or self._resolver is None or info.cuts or not info.contacts:
+            return ends
+        nodes = surface.contact_nodes
+        try:
+            for _ in range(_HOLDS):
+                held = hold_out_of_solids(self._solids, here, ends, self.time, surface.movable, guides)
+                if held is None:
+                    break
+                guides = held
+                nodes.guide(*guides)
+                options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
+                others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, cut=False, **options)
+                if not found.certified:
+                    break
+                ends = others
+                info.impulses += found.impulses
+        finally:
+            nodes.guide(*surface.guides)
+        return ends
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""
