@@ -1,4 +1,5 @@
 // Collision queries of a moving mesh.
+#include "collision/pair_arrays.hpp"
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/collision_mesh.hpp"
@@ -50,14 +51,6 @@ py::tuple arrays_of(collision::MutualPairs pairs) {
   return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.face_vertex), array_of(pairs.edge_edge));
 }
 
-/// A copy of edges or triangles.
-template <std::size_t K>
-py::array_t<std::int32_t> copy_of(std::span<const std::array<std::int32_t, K>> elements) {
-  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(elements.size()), static_cast<py::ssize_t>(K)});
-  std::copy_n(reinterpret_cast<const std::int32_t*>(elements.data()), K * elements.size(), a.mutable_data());
-  return a;
-}
-
 }  // namespace
 
 void bind_collision_mesh(py::module_& m) {
@@ -74,8 +67,8 @@ void bind_collision_mesh(py::module_& m) {
              return interruptible([&] { return std::make_unique<collision::CollisionMesh>(e, t); });
            }),
            py::arg("edges"), py::arg("triangles"))
-      .def_property_readonly("edges", [](const collision::CollisionMesh& self) { return copy_of(self.edges()); })
-      .def_property_readonly("triangles", [](const collision::CollisionMesh& self) { return copy_of(self.triangles()); })
+      .def_property_readonly("edges", [](const collision::CollisionMesh& self) { return copied_rows(self.edges()); })
+      .def_property_readonly("triangles", [](const collision::CollisionMesh& self) { return copied_rows(self.triangles()); })
       .def_property_readonly("nbytes",
                              [](const collision::CollisionMesh& self) {
                                return interruptible([&] { return self.nbytes(); });  // waits for a call that is running

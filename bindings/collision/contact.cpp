@@ -1,4 +1,5 @@
 // Nodes behind vertices in contact, and repulsion.
+#include "collision/pair_arrays.hpp"
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/contact/repulsion.hpp"
@@ -48,13 +49,6 @@ void guide_contact_nodes(collision::ContactNodes& self, const py::array& node, c
   self.set_guided(guided);
 }
 
-template <class T, std::size_t K>
-py::array_t<T> contact_rows(const std::vector<std::array<T, K>>& values) {
-  py::array_t<T> a({static_cast<py::ssize_t>(values.size()), static_cast<py::ssize_t>(K)});
-  for (std::size_t i = 0; i < values.size(); ++i) std::copy_n(values[i].data(), K, a.mutable_data() + K * i);
-  return a;
-}
-
 py::array_t<double> contact_column(std::span<const double> values) {
   py::array_t<double> a(static_cast<py::ssize_t>(values.size()));
   std::ranges::copy(values, a.mutable_data());
@@ -66,8 +60,8 @@ py::tuple repulsion_pairs_of(const Repulsion& self, PairKind kind) {
   py::array_t<std::int32_t> colour(static_cast<py::ssize_t>(p.size()));
   for (std::size_t c = 0; c + 1 < p.colours.size(); ++c)
     std::fill(colour.mutable_data() + p.colours[c], colour.mutable_data() + p.colours[c + 1], static_cast<std::int32_t>(c));
-  return py::make_tuple(contact_rows(p.elements), contact_rows(p.places), contact_column(p.thickness), contact_column(p.friction),
-                        contact_rows(p.direction), colour);
+  return py::make_tuple(copied_rows(p.elements), copied_rows(p.places), contact_column(p.thickness), contact_column(p.friction),
+                        copied_rows(p.direction), colour);
 }
 
 py::tuple repulsion_report_of(const collision::RepulsionReport& r) {

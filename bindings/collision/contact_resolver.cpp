@@ -1,4 +1,5 @@
 // Resolution of contacts within a step.
+#include "collision/pair_arrays.hpp"
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/contact/resolve.hpp"
@@ -9,13 +10,6 @@ namespace meniscus::bindings {
 namespace {
 
 using collision::ElementPair;
-
-/// Pairs as an array (k, 2) with memory of its own.
-py::array_t<std::int32_t> pair_rows(const std::vector<ElementPair>& pairs) {
-  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(pairs.size()), static_cast<py::ssize_t>(2)});
-  std::copy_n(reinterpret_cast<const std::int32_t*>(pairs.data()), 2 * pairs.size(), a.mutable_data());
-  return a;
-}
 
 std::vector<ElementPair> pairs_in(const py::array& a, const char* name) {
   const std::int32_t* first = data_of<std::int32_t>(a, name);
@@ -52,8 +46,8 @@ void bind_contact_resolver(py::module_& m) {
       .def_property_readonly("rigid_nodes", [](const collision::ResolveReport& r) { return r.zones.rigid_nodes; })
       .def_property_readonly("failed_solves", [](const collision::ResolveReport& r) { return r.zones.failed_solves; })
       .def_property_readonly("zone_iterations", [](const collision::ResolveReport& r) { return r.zones.iterations; })
-      .def_property_readonly("vertex_face", [](const collision::ResolveReport& r) { return pair_rows(r.vertex_face); })
-      .def_property_readonly("edge_edge", [](const collision::ResolveReport& r) { return pair_rows(r.edge_edge); });
+      .def_property_readonly("vertex_face", [](const collision::ResolveReport& r) { return copied_rows(r.vertex_face); })
+      .def_property_readonly("edge_edge", [](const collision::ResolveReport& r) { return copied_rows(r.edge_edge); });
   py::class_<Resolver>(m, "ContactResolver")
       .def(py::init([](py::object mesh, py::object nodes) {
              auto& core_mesh = mesh.cast<collision::CollisionMesh&>();

@@ -8,6 +8,7 @@
 #include <cmath>
 
 namespace meniscus::collision {
+
 void ImpactZones::begin(const ContactPaths& paths) {
   const std::size_t n = paths.displacements().size();
   reference_.assign(paths.displacements().begin(), paths.displacements().end());

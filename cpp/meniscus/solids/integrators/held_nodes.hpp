@@ -1,4 +1,4 @@
-/// What nodes may not do in a step: the lasting constraints of all bodies, and the contacts that were found in this step.
+/// Constraints on nodes in a step: the lasting ones of all bodies, and the contacts that were found in this step.
 ///
 /// A contact takes from its node the freedom along a normal; its velocity along that is given. Several normals of one node, and
 /// the directions in which it slides anyway, are made orthonormal, so that redundant ones are welcome.

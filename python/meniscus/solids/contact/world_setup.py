@@ -1,4 +1,4 @@
-"""What a world consists of: bodies with their surfaces, and obstacles."""
+"""Set-up of a world: bodies with their surfaces, and obstacles."""
 
 from __future__ import annotations
 
