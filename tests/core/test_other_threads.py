@@ -42,8 +42,9 @@ over = False
 
 def write():
     while not over:
-        indices[...] = bad
-        indices[...] = good
+        # By a function of integers, which writes them whole: a copy of memory may be seen with the bytes of two of them.
+        np.bitwise_or(bad, 0, out=indices)
+        np.bitwise_or(good, 0, out=indices)
         time.sleep(1e-4)
 
 writer = threading.Thread(target=write)
