@@ -1,6 +1,7 @@
-// Element quality, orderings, refined meshes and embeddings.
+// Element quality, orderings, Delaunay and refined meshes, embeddings.
 #include "mesh/mesh_arrays.hpp"
 
+#include "meniscus/mesh/triangulation/delaunay.hpp"
 #include "meniscus/mesh/embedding/embedding.hpp"
 #include "meniscus/mesh/quality/element_quality.hpp"
 #include "meniscus/mesh/refinement/uniform_subdivision.hpp"
@@ -52,6 +53,16 @@ void bind_quality(py::module_& m) {
       },
       py::arg("positions"), py::arg("tets"), py::arg("rest_volumes"), py::arg("min_volume"), py::arg("min_aspect"),
       py::arg("out"));
+}
+
+void bind_delaunay(py::module_& m) {
+  m.def(
+      "delaunay",
+      [](const py::array& points) {
+        const auto x = positions_of(points, "points");
+        return taken(interruptible([&] { return mesh::delaunay(x); }));
+      },
+      py::arg("points"));
 }
 
 void bind_orders(py::module_& m) {
@@ -186,6 +197,7 @@ void bind_embedding(py::module_& m, const char* name) {
 void bind_derived_meshes(py::module_& m) {
   bind_quality(m);
   bind_orders(m);
+  bind_delaunay(m);
   bind_subdivision<2>(m, "SegmentSubdivision");
   bind_subdivision<3>(m, "TriangleSubdivision");
   bind_subdivision<4>(m, "TetSubdivision");

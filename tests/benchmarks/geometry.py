@@ -1,5 +1,5 @@
-"""Benchmark cases of geometry: rays against surfaces, point location, hashed boxes, embedding, meshing, overlaps and
-planes of tetrahedra, and the comparison methods of collision detection beside the exact one. The peers are in `peers/geometry_peers.py`."""
+"""Benchmark cases of geometry: rays against surfaces, point location, hashed boxes, embedding, meshing, Delaunay tetrahedra, overlaps
+and planes of tetrahedra, and the comparison methods of collision detection beside the exact one. The peers are in `peers/geometry_peers.py`."""
 
 from __future__ import annotations
 
@@ -248,10 +248,24 @@ def clipping_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
     return [(name, n, "Mtet/s", run) for name, run in named.items() if chosen(name)]
 
 
+def delaunay_points(n: int) -> dict[str, np.ndarray]:
+    """Points in a cube and on a lattice."""
+    k = round(n ** (1 / 3))
+    lattice = np.stack(np.meshgrid(*[np.arange(float(k))] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    return {"random": np.random.default_rng(10).random((n, 3)), "lattice": lattice}
+
+
+def delaunay_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
+    """Delaunay tetrahedra of points."""
+    named = {f"geometry/delaunay/{n}": x for n, x in delaunay_points(sizes.queries).items()}
+    return [(name, len(x), "Mpoint/s", partial(ms.mesh.delaunay, x)) for name, x in named.items() if chosen(name)]
+
+
 def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     """All whose name is chosen."""
     sizes = QUICK if quick else FULL
-    makers = (ray_cases, location_cases, moving_cases, hash_cases, embedding_cases, meshing_cases, detection_cases, clipping_cases)
+    makers = [ray_cases, location_cases, moving_cases, hash_cases, embedding_cases, meshing_cases, detection_cases, clipping_cases]
+    makers.append(delaunay_cases)
     found = [c for maker in makers for c in maker(sizes, chosen) if chosen(c[0])]
     return [Case(name, "geometry", work, unit, run, parameters={"items": work}) for name, work, unit, run in found]
 
@@ -268,6 +282,9 @@ def peers(quick: bool, chosen: Callable[[str], bool]) -> list[Peer]:
         found.append(geometry_peers.vtk_rays(*wavy_surface(sizes.waves), *segments(sizes.rays)))
     if chosen("peers/embree/geometry/rays/cast"):
         found.append(geometry_peers.embree_rays(*wavy_surface(sizes.waves), *segments(sizes.rays)))
+    for n, x in delaunay_points(sizes.queries).items():
+        if chosen(f"peers/scipy/geometry/delaunay/{n}"):
+            found.append(geometry_peers.delaunay_tets(f"geometry/delaunay/{n}", x))
     key, cubes = next(iter(sizes.cubes.items()))
     if chosen(f"peers/vtk/geometry/location/{key}/no-hints"):
         mesh = ms.mesh.bcc_lattice((0, 0, 0), 1 / cubes, (cubes,) * 3)

@@ -15,6 +15,8 @@ HERE = Path(__file__).parent
 TOLERANCE = {
     "peers/scipy/geometry/hash/boxes": 0.0,
     "peers/scipy/geometry/embedding/positions": 1e-13,
+    "peers/scipy/geometry/delaunay/random": 1e-12,
+    "peers/scipy/geometry/delaunay/lattice": 1e-9,
     "peers/vtk/geometry/rays/cast": 0.02,
     "peers/vtk/geometry/location/tiny/no-hints": 0.02,
     "peers/vtk/geometry/moving/tiny/no-hints": 0.02,
@@ -35,7 +37,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_method_is_timed_on_one_and_on_two_threads(report: dict[str, Any]) -> None:
     cases = {c["name"]: c for c in report["cases"]}
     subjects = [name.split("/")[1] for name in cases]
-    expected = {"rays": 2, "location": 4, "moving": 8, "hash": 2, "embedding": 3, "meshing": 4, "detection": 6, "clipping": 4}
+    expected = {
+        "rays": 2,
+        "location": 4,
+        "moving": 8,
+        "hash": 2,
+        "embedding": 3,
+        "meshing": 4,
+        "detection": 6,
+        "clipping": 4,
+        "delaunay": 2,
+    }
     assert {s: subjects.count(s) for s in subjects} == expected
     for case in cases.values():
         assert [r["threads"] for r in case["results"]] == [1, 2]

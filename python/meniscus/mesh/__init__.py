@@ -21,6 +21,7 @@ from meniscus.mesh.tet_locations import TetLocations
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.mesh.triangulation.delaunay import delaunay
 from meniscus.mesh.vertex_motion import VertexMotion
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "bcc_lattice",
     "check_watertight",
     "cloth_mesh",
+    "delaunay",
     "fractions_below",
     "harmonic_morph",
     "icosphere",

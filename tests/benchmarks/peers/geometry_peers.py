@@ -1,4 +1,4 @@
-"""Peers of the geometry benchmark: SciPy's search tree and sparse products, VTK's locators, Embree through trimesh."""
+"""Peers of the geometry benchmark: SciPy's search tree, sparse products and Qhull, VTK's locators, Embree through trimesh."""
 
 from __future__ import annotations
 
@@ -61,6 +61,25 @@ def sparse_positions(embedding: ms.mesh.Embedding, mesh: ms.mesh.TetMesh, points
     x = mesh.vertices * 1.1
     peer.compare(matrix @ x, embedding.positions(x))
     peer.case = _case(peer, len(points), "Mpoint/s", lambda: matrix @ x)
+    return peer
+
+
+def delaunay_tets(name: str, points: np.ndarray) -> Peer:
+    """The same tetrahedra where no more than four points lie on a sphere; of a lattice, flat ones too."""
+    peer = _peer("scipy", "scipy", name, "Qhull by scipy.spatial.Delaunay, which joggles nothing and lists flat tetrahedra of lattices too")
+    spatial = _module(peer, "scipy.spatial")
+    if spatial is None:
+        return peer
+
+    def run() -> np.ndarray:
+        return np.asarray(spatial.Delaunay(points).simplices)
+
+    def volume(tets: np.ndarray) -> np.ndarray:
+        a, b, c, d = (points[tets[:, k]] for k in range(4))
+        return np.abs(np.einsum("nd,nd->n", b - a, np.cross(c - a, d - a))).sum(keepdims=True) / 6
+
+    peer.compare(volume(run()), volume(ms.mesh.delaunay(points).tets))
+    peer.case = _case(peer, len(points), "Mpoint/s", run)
     return peer
 
 

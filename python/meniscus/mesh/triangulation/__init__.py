@@ -1,0 +1,1 @@
+"""Triangulations of points."""
