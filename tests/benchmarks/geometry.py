@@ -1,5 +1,5 @@
 """Benchmark cases of geometry: rays against surfaces, point location, hashed boxes, embedding, meshing, Delaunay tetrahedra, overlaps
-and planes of tetrahedra, and the comparison methods of collision detection beside the exact one. The peers are in `peers/geometry_peers.py`."""
+and planes of tetrahedra, and comparison methods of collision detection beside the exact one. The peers: `peers/geometry_peers.py`."""
 
 from __future__ import annotations
 
