@@ -24,6 +24,8 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
+from meniscus.solids.rigid.mass_properties import MassProperties
+from meniscus.solids.rigid.rigid_body import RigidBody, RigidMethod
 from meniscus.solids.springs.altitude_and_bending import (
     AltitudeSelection,
     AltitudeSprings,
@@ -53,12 +55,15 @@ __all__ = [
     "Force",
     "ImplicitElasticity",
     "Integrator",
+    "MassProperties",
     "Material",
     "NewmarkFinish",
     "NewtonInfo",
     "PointLoads",
     "Pressure",
     "QuadraticTetElements",
+    "RigidBody",
+    "RigidMethod",
     "ShellAltitudeSprings",
     "SoftBindings",
     "SolidContacts",

@@ -1,0 +1,102 @@
+#include "meniscus/solids/rigid/rigid_motion.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/rotation.hpp"
+
+#include <cmath>
+
+namespace meniscus::solids {
+namespace {
+
+using Vector3 = Vec<double, 3>;
+using RowMatrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+
+// Of the fixed-point iteration for the orientation in the middle of a step, which converges by a factor of about dt |omega| / 4
+// each.
+constexpr int most_iterations = 12;
+constexpr double settled = 1e-15;
+
+/// The orientation after turning about a vector (rad).
+Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
+  const double angle = turn.norm();
+  // sin(a / 2) / a, in series where the quotient would lose digits.
+  const double part = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle;
+  Eigen::Quaterniond d;
+  d.w() = std::cos(0.5 * angle);
+  d.vec() = part * turn;
+  return (d * q).normalized();
+}
+
+void step_midpoint(RigidState& s, const RigidInertia& inertia, const Vector3& force, const Vector3& torque, double dt) {
+  s.position += (dt * inertia.inverse_mass) * (s.momentum + (0.5 * dt) * force);
+  s.momentum += dt * force;
+  const Eigen::Quaterniond q = s.orientation();
+  const Vector3 middle = s.angular_momentum + (0.5 * dt) * torque;
+  Vector3 omega = angular_velocity(inertia, q, middle);
+  for (int i = 0; i < most_iterations; ++i) {
+    const Vector3 next = angular_velocity(inertia, turned(q, (0.5 * dt) * omega), middle);
+    const bool done = (next - omega).norm() <= settled * next.norm();
+    omega = next;
+    if (done) break;
+  }
+  const Eigen::Quaterniond end = turned(q, dt * omega);
+  s.quaternion = {end.w(), end.x(), end.y(), end.z()};
+  s.angular_momentum += dt * torque;
+}
+
+/// Lengths of the three steps of fourth order, in those of the whole: they sum up to one, and their cubes to zero.
+const double outer_part = 1 / (2 - std::cbrt(2.0));
+const double inner_part = 1 - 2 * outer_part;
+
+void step_explicit(RigidState& s, RowMatrix3& r, const RigidInertia& inertia, const Vector3& force, const Vector3& torque,
+                   double dt) {
+  s.position += (dt * inertia.inverse_mass) * s.momentum;
+  s.momentum += dt * force;
+  const Vector3 omega = r * (inertia.inverse_inertia * (r.transpose() * s.angular_momentum));
+  for (Eigen::Index k = 0; k < 3; ++k) {
+    const Vector3 column = r.col(k);
+    r.col(k) = column + dt * omega.cross(column);
+  }
+  s.angular_momentum += dt * torque;
+}
+
+}  // namespace
+
+Vector3 angular_velocity(const RigidInertia& inertia, const Eigen::Quaterniond& orientation, const Vector3& momentum) {
+  return orientation * Vector3(inertia.inverse_inertia * (orientation.conjugate() * momentum));
+}
+
+void move_rigid_bodies(std::span<RigidState> states, std::span<const RigidInertia> inertias, std::span<const Vector3> forces,
+                       std::span<const Vector3> torques, double dt, Index steps, RigidMethod method,
+                       std::span<RowMatrix3> matrices) {
+  const std::size_t n = states.size();
+  require(inertias.size() == n && forces.size() == n && torques.size() == n,
+          "inertias, forces and torques must be as many as bodies");
+  require(method != RigidMethod::explicit_euler || matrices.size() == n, "explicit Euler needs a matrix for each body");
+  parallel_for(0, static_cast<Index>(n), 16, [&](Index first, Index last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      RigidState& s = states[i];
+      const auto step = [&](double h) { step_midpoint(s, inertias[i], forces[i], torques[i], h); };
+      for (Index k = 0; k < steps; ++k) {
+        switch (method) {
+          case RigidMethod::midpoint:
+            step(dt);
+            break;
+          case RigidMethod::fourth_order:
+            for (const double part : {outer_part, inner_part, outer_part}) step(part * dt);
+            break;
+          case RigidMethod::explicit_euler:
+            step_explicit(s, matrices[i], inertias[i], forces[i], torques[i], dt);
+            break;
+        }
+      }
+      if (method == RigidMethod::explicit_euler) {
+        const Eigen::Quaterniond q(numerics::polar_rotation(matrices[i]));
+        s.quaternion = {q.w(), q.x(), q.y(), q.z()};
+      }
+    }
+  });
+}
+
+}  // namespace meniscus::solids
