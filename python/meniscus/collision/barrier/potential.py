@@ -131,6 +131,10 @@ class Barrier:
         """One line with the counts."""
         return f"<Barrier: {self.nodes.vertices} vertices, {self._core.size} pairs, {self.nbytes / 1e6:.3g} MB>"
 
+    def __len__(self) -> int:
+        """Return the number of pairs of the last positions."""
+        return int(self._core.size)
+
     @property
     def nbytes(self) -> int:
         """Bytes held."""
