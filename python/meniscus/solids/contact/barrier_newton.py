@@ -160,7 +160,10 @@ class BarrierProblem:
     # --- steps towards the minimum -------------------------------------------------------------------------------------------
 
     def direction(self, gradient: Floats, given: Floats | None = None) -> Floats:
-        """Return Newton's direction (n, 3), m, from x, whose potential was evaluated last; `given` is that of nodes on paths."""
+        """Return Newton's direction (n, 3), m, from x, whose potential was evaluated last.
+
+        With `given` (n, 3), nodes on paths go these ways, and solids what is left of theirs, to both of which the others answer.
+        """
         own = self.surface.body_nodes
         p = np.zeros_like(self.x)
         if given is not None:
@@ -171,6 +174,11 @@ class BarrierProblem:
         self.friction.linearise(vertices - self._vertices0, self._slip)
         blocks = np.zeros((len(self.x), 3, 3))
         self.solids.curvature(self._near, self.stiffness, blocks)
+        if given is not None:
+            gradient = gradient.copy()
+            for n, carried in zip(self._near, self.solids.carried(self._near, self.x, self.when(1.0), self.dt), strict=True):
+                gradient[n.nodes] -= (1.0 - self.fraction) * np.einsum("kij,kj->ki", blocks[n.nodes], carried)
+            gradient[self.fixed] = 0.0
         rubbing_curvature(self.rubbing, self.x - self.start, self._slip, blocks)
         single = np.flatnonzero(blocks.any(axis=(1, 2))).astype(np.int32)
         single = single[~self.fixed[single]]

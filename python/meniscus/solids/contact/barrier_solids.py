@@ -106,16 +106,22 @@ class BarrierSolids:
             second = np.maximum(2.0 * s * b[:, 1] + 4.0 * (s * n.distance) ** 2 * b[:, 2], 0.0)
             out[n.nodes] += (stiffness * second)[:, None, None] * (n.normals[:, :, None] * n.normals[:, None, :])
 
+    def carried(self, near: Sequence[NearNodes], x: Floats, time: float, dt: float) -> list[Floats]:
+        """Return how far solids move at nodes near them (k, 3), m, in the dt seconds before a time."""
+        found = []
+        for n in near:
+            solid = self.obstacles[n.obstacle].solid
+            moves = dt * solid.velocity(np.ascontiguousarray(x[n.nodes]), time, -dt) if solid.moves else np.zeros_like(n.normals)
+            found.append(moves)
+        return found
+
     def lag(self, near: Sequence[NearNodes], stiffness: float, x: Floats, time: float, dt: float) -> list[Rubbing]:
         """Return the friction of nodes near solids, with the forces of the barrier there."""
         found = []
-        for n in near:
-            o = self.obstacles[n.obstacle]
-            if o.friction > 0:
-                carried = np.zeros_like(n.normals)
-                if o.solid.moves:
-                    carried = dt * o.solid.velocity(np.ascontiguousarray(x[n.nodes]), time, -dt)
-                found.append(Rubbing(n.nodes, n.normals, carried, -o.friction * stiffness * self._slope(n.distance)))
+        for n, carried in zip(near, self.carried(near, x, time, dt), strict=True):
+            mu = self.obstacles[n.obstacle].friction
+            if mu > 0:
+                found.append(Rubbing(n.nodes, n.normals, carried, -mu * stiffness * self._slope(n.distance)))
         return found
 
     def _barrier(self, distance: Floats) -> Floats:
