@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.same_bits import everywhere
 
 import meniscus as ms
 from meniscus.mesh import cloth_mesh
-from support.same_bits import everywhere
 
 barrier_of_pairs = ms.collision.barrier_of_pairs
 TRIANGLE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
@@ -129,9 +129,10 @@ def test_energy_of_a_mesh_is_the_sum_over_its_pairs() -> None:
     value = barrier.value(x)
     pairs = barrier.pairs()
     sums, gradient = 0.0, np.zeros_like(x)
-    for kind, rows in (("vertex-face", ~pairs.edges), ("edge-edge", pairs.edges)):
+    kinds: Any = {"vertex-face": ~pairs.edges, "edge-edge": pairs.edges}
+    for kind, rows in kinds.items():
         corners = pairs.vertices[rows]
-        found = barrier_of_pairs(x[corners], kind, 0.04)  # type: ignore[arg-type]
+        found = barrier_of_pairs(x[corners], kind, 0.04)
         sums += found.value.sum()
         np.add.at(gradient, corners, found.gradient.reshape(-1, 4, 3))
         assert len(corners) > 50
@@ -186,7 +187,7 @@ def test_normalized_energy_is_without_a_unit() -> None:
 
 def test_surfaces_that_touch_or_intersect_are_refused() -> None:
     mesh, x = _two_sheets(0.0)
-    with pytest.raises(ValueError, match="must not intersect, but [0-9]+ pairs"):
+    with pytest.raises(ValueError, match=r"must not intersect, but [0-9]+ pairs"):
         ms.collision.Barrier(mesh, x, 0.04).value(x)
     touching = ms.collision.CollisionMesh(None, np.array([[1, 2, 3]], np.int32))
     points = np.array([[0.25, 0.25, 0.0], *TRIANGLE])

@@ -61,7 +61,7 @@ class BarrierFriction:
 
     def gradient(self, displacements: Floats, slip: float) -> Floats:
         """Return its derivative (n, 3): minus the forces of friction."""
-        u = _checks.points("displacements", displacements, _FLOAT64, 3)
+        u = np.asarray(_checks.points("displacements", displacements, _FLOAT64, 3), np.float64)
         out = np.zeros_like(u)
         self._core.add_gradient(u, _checks.positive("slip", slip), out)
         return out
@@ -69,7 +69,7 @@ class BarrierFriction:
     def product(self, displacements: Floats, change: Floats, slip: float) -> Floats:
         """Return the second derivative at displacements (n, 3) times a small change (n, 3) of them."""
         self._core.linearise(_checks.points("displacements", displacements, _FLOAT64, 3), _checks.positive("slip", slip))
-        du = _checks.points("change", change, _FLOAT64, 3)
+        du = np.asarray(_checks.points("change", change, _FLOAT64, 3), np.float64)
         out = np.zeros_like(du)
         self._core.add_product(du, out)
         return out

@@ -68,9 +68,10 @@ class BarrierHessian(NamedTuple):
 
     def dense(self, vertices: int) -> Floats:
         """Return the matrix (3 n, 3 n) of n vertices, for small meshes."""
-        full = np.zeros((vertices, 3, vertices, 3))
-        np.add.at(full, (self.rows, slice(None), self.columns), self.blocks)
-        return full.reshape(3 * vertices, 3 * vertices)
+        rows, columns, values = self.triplets()
+        full = np.zeros((3 * vertices, 3 * vertices))
+        np.add.at(full, (rows, columns), values)
+        return full
 
     def triplets(self) -> tuple[Ints, Ints, Floats]:
         """Return rows, columns and values (9 b,) of the coordinates, as sparse matrices of SciPy take them."""
@@ -241,5 +242,4 @@ def barrier_of_pairs(
 
 
 def _positions(value: Floats) -> Floats:
-    x: Floats = _checks.points("positions", value, _FLOAT64, 3)
-    return x
+    return np.asarray(_checks.points("positions", value, _FLOAT64, 3), np.float64)

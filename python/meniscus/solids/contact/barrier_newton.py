@@ -165,7 +165,7 @@ class BarrierProblem:
         With `given` (n, 3), nodes on paths go these ways, and solids what is left of theirs, to both of which the others answer.
         """
         own = self.surface.body_nodes
-        p = np.zeros_like(self.x)
+        p: Floats = np.zeros_like(self.x)
         if given is not None:
             p[self.fixed] = given[self.fixed]
         self.core.linearise(np.ascontiguousarray(self.x[:own]))
