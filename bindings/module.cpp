@@ -24,6 +24,7 @@ void bind_mesh_queries(py::module_& m);
 void bind_collision_mesh(py::module_& m);
 void bind_contact(py::module_& m);
 void bind_contact_resolver(py::module_& m);
+void bind_barrier(py::module_& m);
 void bind_ray_casting(py::module_& m);
 void bind_point_location(py::module_& m);
 void bind_continuous_collision(py::module_& m);
@@ -102,6 +103,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_collision_mesh(collision);
   bind_contact(collision);
   bind_contact_resolver(collision);
+  bind_barrier(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_tetrahedra(surface);

@@ -262,6 +262,7 @@ void bind_deformable_body(py::module_& m) {
   bind_stages(c);
   bind_body_system(m);
   bind_solid_contact(m);
+  bind_barrier_step(m);
 }
 
 }  // namespace meniscus::bindings

@@ -89,6 +89,25 @@ def test_the_ball_takes_the_cloth_through_the_funnel() -> None:
     assert last.diagnostics["mean y"] < 0.0
 
 
+def test_a_barrier_keeps_the_funnel_sound_at_one_step_per_frame() -> None:
+    scene = scenes.SCENES["funnel"](triangles=300, start=0.1, speed=1.0, end=0.5, frames=12, response="barrier", dt=1 / 24)
+    pairs = 0.0
+    for frame in scenes.frames(scene):
+        require_sound(frame)
+        pairs = max(pairs, frame.diagnostics["pairs"])
+    assert frame.diagnostics["loops"] == 12
+    assert frame.diagnostics["cuts"] == 0
+    assert pairs > 100
+
+
+@pytest.mark.slow
+def test_a_barrier_takes_finer_cloth_through_the_funnel_at_one_step_per_frame() -> None:
+    scene = scenes.SCENES["funnel"](triangles=1000, end=2.25, frames=54, response="barrier", dt=1 / 24)
+    for frame in scenes.frames(scene):
+        require_sound(frame)
+    assert frame.diagnostics["mean y"] < -0.2
+
+
 @pytest.mark.parametrize("name", ["twisting", "tray", "wardrobe"])
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")

@@ -1,5 +1,7 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
+from meniscus.collision.barrier.friction import BarrierFriction
+from meniscus.collision.barrier.potential import Barrier, BarrierHessian, BarrierPairs, PairBarriers, barrier_of_pairs
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
 from meniscus.collision.contact.nodes import ContactNodes
@@ -33,6 +35,10 @@ __all__ = [
     "INSIDE",
     "OCCLUDED",
     "VISIBLE",
+    "Barrier",
+    "BarrierFriction",
+    "BarrierHessian",
+    "BarrierPairs",
     "BodyPoints",
     "ClosestPoints",
     "CollisionMesh",
@@ -45,6 +51,7 @@ __all__ = [
     "FaceVisibility",
     "MutualIntersections",
     "MutualPairs",
+    "PairBarriers",
     "RayHits",
     "Repulsion",
     "RepulsionPairs",
@@ -54,6 +61,7 @@ __all__ = [
     "TetLocations",
     "TetLocator",
     "ThickSurface",
+    "barrier_of_pairs",
     "cell_buckets",
     "closest_point",
     "cubic_edge_edge",

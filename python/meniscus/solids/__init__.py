@@ -1,6 +1,7 @@
 """Deformable solids: bodies, their forces and constraints, and time integration."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.reports import ContactError, ContactInfo, WorldInfo
 from meniscus.solids.contact.solid_contacts import SolidContacts
 from meniscus.solids.elements.membrane import TriangleMembrane
@@ -42,6 +43,7 @@ __all__ = [
     "FORCES",
     "AltitudeSelection",
     "AltitudeSprings",
+    "BarrierOptions",
     "BendingSprings",
     "ContactError",
     "ContactInfo",

@@ -13,15 +13,16 @@ from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
+from meniscus.solids.contact.barrier_options import BarrierOptions
+from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
-from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
 
-Response = Literal["impulses"]
+Response = Literal["impulses", "barrier"]
 """How surfaces answer to contact with each other."""
 Rest = Literal["held", "literal"]
 """Friction between surfaces in the velocities that positions go with."""
@@ -33,7 +34,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(ContactLoop):
+class World(BarrierStages):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -59,7 +60,9 @@ class World(ContactLoop):
     Args:
         gravity: m/s^2, of all bodies that are added; None: each has its own.
         steps_per_loop: steps from one certified state to the next.
-        response: "impulses".
+        response: "impulses"; "barrier": an energy that keeps surfaces apart, in steps of implicit Euler with stages of their own
+            (`BarrierStages`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step is a loop then. Only
+            `gravity` and `barrier` go with it.
         solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
@@ -70,6 +73,7 @@ class World(ContactLoop):
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
         friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
             nodes; 0: as printed. Take 2 for blocks on slopes; piles of cloth shiver with more than 0.
+        barrier: options of response "barrier".
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
 
@@ -79,7 +83,7 @@ class World(ContactLoop):
     Source: Selle 2008, section 6.2.
     """
 
-    stages = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
+    stages: tuple[str, ...] = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
 
     def __init__(
         self,
@@ -92,6 +96,7 @@ class World(ContactLoop):
         rest: Rest = "held",
         friction_solves: int = 0,
         cut: bool = True,
+        barrier: BarrierOptions | None = None,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
@@ -110,6 +115,14 @@ class World(ContactLoop):
         }
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
+        if self._response == "barrier":
+            others = (solid_response, on_pinch, rest, friction_solves, cut)
+            if options or others != ("path", "error", "held", 0, True):
+                raise ValueError('with response="barrier", `gravity` and `barrier` are the only options')
+            self.stages, self.steps_per_loop = BARRIER_STAGES, 1
+            self._make_barrier(BarrierOptions() if barrier is None else _checks.one_of_type("barrier", barrier, BarrierOptions))
+        elif barrier is not None:
+            raise ValueError('`barrier` goes with response="barrier" only')
         self._options = step_options(**options)
         self._safeguard = bool(options.get("safeguard", True))
         self._raises = bool(options.get("raise_on_failure", True))
@@ -156,7 +169,7 @@ class World(ContactLoop):
                         on_stage(name, self)
                 info = self.end()
             finally:
-                self._core = None
+                self._core = self._problem = None
                 self.running_report = WorldInfo()
         for body in self.bodies:
             body._targets.clear()
@@ -197,6 +210,8 @@ class World(ContactLoop):
 
     def max_dt(self) -> float:
         """Return the longest step (s) that the limits of all bodies allow; infinite without a limit."""
+        if self._response == "barrier":
+            return math.inf
         named: Any = {"elasticity": self._elasticity, "finish": self._finish}
         return min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
 
@@ -217,6 +232,9 @@ class World(ContactLoop):
         self._contacts = NO_CONTACTS
         self._solves = []
         self._friction = SolveFriction()
+        if self._response == "barrier":
+            self._begin_barrier(self.running_report.dt, motions)
+            return
         self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
@@ -226,6 +244,8 @@ class World(ContactLoop):
 
     def end(self) -> WorldInfo:
         """End the step that `begin` has begun, when all stages were called, and the loop if it was its last; return the report."""
+        if self._response == "barrier":
+            return self._end_barrier()
         info, a = self.running_report, self._arrays
         info.max_speed = self._core.commit(a.own(a.x1), a.own(a.v1))
         info.solves = tuple(self._solves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from meniscus.collision import CollisionPairs
@@ -45,6 +46,10 @@ class ContactInfo:
         fraction: the part of the loop that was taken.
         set_aside: number of pairs that may pass through each other, since nothing resolved their contact.
         certified: whether by the exact test nothing touches anywhere on the path of the loop, pairs set aside excepted.
+        min_distance: with a barrier, as all that follows: the least distance within the activation distance, m.
+        newton_iterations, linear_iterations: of the step.
+        increments: moves in which obstacles and moved nodes have reached the ends of their paths.
+        barrier_stiffness: J.
     """
 
     solids: SolidContacts = NO_CONTACTS
@@ -63,6 +68,11 @@ class ContactInfo:
     fraction: float = 1.0
     set_aside: int = 0
     certified: bool = False
+    min_distance: float = math.inf
+    newton_iterations: int = 0
+    linear_iterations: int = 0
+    increments: int = 0
+    barrier_stiffness: float = 0.0
 
 
 @dataclass

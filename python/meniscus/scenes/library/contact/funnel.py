@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +13,9 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.cloths import Cloths, ball, centered_cloth, smooth_start, tube
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Obstacle
-from meniscus.solids import World
+from meniscus.solids import DeformableBody, World
+from meniscus.solids.contact.reports import WorldInfo
+from meniscus.solids.world import Response
 from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
 
 
@@ -32,7 +36,9 @@ class Sinking:
 class Funnel(Cloths):
     """A cloth lies on a funnel, a thin open surface with two sides; a ball pushes it down and out.
 
-    Source: Brochu 2012, section 4.5.6; Bridson et al. 2002, section 9.
+    With a barrier (`response`), every step is a loop, and may be as long as a frame (`dt`).
+
+    Source: Brochu 2012, section 4.5.6; Bridson et al. 2002, section 9; Li et al. 2020 (barrier).
     """
 
     name: ClassVar[str] = "funnel"
@@ -47,6 +53,27 @@ class Funnel(Cloths):
     radius: float = parameter(0.08, "of the ball, m")
     speed: float = parameter(0.6, "of the ball, m/s")
     start: float = parameter(0.3, "when it begins to move, s")
+    response: Response = parameter("impulses", "of surfaces to contact with each other")
+
+    def make_world(self, bodies: Sequence[DeformableBody]) -> World:
+        """The cloth and the obstacles."""
+        if self.response == "impulses":
+            return super().make_world(bodies)
+        world = World(response="barrier")
+        for body in bodies:
+            world.add(body, thickness=self.thickness, friction=self.friction)
+        self.add_obstacles(world)
+        return world
+
+    def max_dt(self) -> float:
+        """Return the length of a loop."""
+        if self.response == "impulses":
+            return super().max_dt()
+        frame = self.end / self.frames
+        return frame / math.ceil(frame / self.dt - 1e-9)
+
+    def _loops(self, duration: float) -> list[WorldInfo]:
+        return super()._loops(duration) if self.response == "impulses" else [self.world.step(duration)]
 
     def profile(self) -> Any:
         """Heights (k,) and radii (k,) of the funnel, m, from the neck up."""

@@ -1,0 +1,202 @@
+"""Steps of a world whose surfaces answer to contact with a barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from meniscus._meniscus import solids as _solids
+from meniscus.collision import Barrier, CollisionPairs
+from meniscus.core import Workspace
+from meniscus.numerics.solve import ConvergenceError, SolveInfo
+from meniscus.solids.contact.barrier_newton import BarrierProblem
+from meniscus.solids.contact.barrier_options import BarrierOptions
+from meniscus.solids.contact.barrier_solids import BarrierSolids
+from meniscus.solids.contact.contact_surface import Floats
+from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.reports import ContactError, WorldInfo
+
+BARRIER_STAGES = ("meet", "approach", "minimise", "rub_again")
+
+
+class BarrierStages(ContactLoop):
+    """Base of a world: its stages with `response="barrier"`. Every step is a loop of its own.
+
+    1. `meet`: pairs, friction and stiffness of the barrier at the start;
+    2. `approach`: obstacles and moved nodes go to the ends of their paths, in moves that the time of impact limits;
+    3. `minimise`: Newton's method finds the positions at the end;
+    4. `rub_again`: it goes on with the friction of the forces found.
+
+    All go from positions to positions on straight ways that the exact test has found free of contact.
+
+    Attributes:
+        on_iterate: called with the positions (n, 3) of all nodes after each move, m; None for nothing.
+    """
+
+    _core: Any
+    _workspace: Workspace
+    running_report: WorldInfo
+    on_iterate: Callable[[Floats], None] | None = None
+    _barrier_options: BarrierOptions | None = None
+    _barrier: Barrier | None = None
+    _problem: BarrierProblem | None = None
+
+    def _make_barrier(self, options: BarrierOptions) -> None:
+        self._barrier_options = options
+        self.barrier_stiffness = self.declare("barrier_stiffness", 0.0)
+
+    def find_pairs(self) -> int:
+        """Store pairs near each other, see `ContactLoop.find_pairs`; a barrier finds its own."""
+        if self._barrier_options is None:
+            return super().find_pairs()
+        self._found = True
+        return 0
+
+    def meet(self, dt: float) -> None:
+        """Find the pairs within their activation distance, their friction and the stiffness of the barrier at the start."""
+        problem, options = self._in_step(), self._options_of_barrier()
+        if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
+            raise ValueError("surfaces must not touch, and nodes must be outside of solids, where a barrier is to keep them apart")
+        if self.barrier_stiffness > 0:
+            problem.lag_friction(self.barrier_stiffness)
+        least = self._least_stiffness(dt)
+        problem.least_stiffness = least
+        if options.stiffness is not None:
+            problem.stiffness = options.stiffness
+        else:
+            balance = 0.0 if self.barrier_stiffness > 0 else min(problem.balance(), 1e3 * least)
+            problem.stiffness = max(self.barrier_stiffness, least, balance)
+        if self.barrier_stiffness == 0:
+            problem.lag_friction(problem.stiffness)
+
+    def approach(self, dt: float) -> None:
+        """Bring obstacles and moved nodes to the ends of their paths.
+
+        Raises:
+            ContactError: something is in their way that does not yield.
+        """
+        problem = self._in_step()
+        if not problem.approach():
+            raise ContactError(
+                f"obstacles and moved nodes have made {problem.fraction:.3g} of their way in {problem.counts.increments} moves, because "
+                "something is pinched between them; nothing has changed",
+                CollisionPairs(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)),
+            )
+
+    def minimise(self, dt: float) -> None:
+        """Find the positions at the end of the step by Newton's method.
+
+        Raises:
+            ConvergenceError: it does not meet its tolerance.
+        """
+        problem, options = self._in_step(), self._options_of_barrier()
+        if not problem.minimise(options.max_iterations) and options.raise_on_failure:
+            raise ConvergenceError(
+                f"Newton's method did not meet its tolerance of {problem.tolerance:.1e} m/s in {problem.counts.iterations} iterations; "
+                "nothing has changed",
+                SolveInfo(problem.counts.iterations, np.inf, False, "iterations", 0.0, 0.0, ()),
+            )
+
+    def rub_again(self, dt: float) -> None:
+        """Go on with the friction of the forces at the end, as often as `friction_solves` says."""
+        problem = self._in_step()
+        for _ in range(self._options_of_barrier().friction_solves - 1):
+            if problem.lag_friction(problem.stiffness) == 0:
+                break
+            self.minimise(dt)
+
+    # --- within a step -------------------------------------------------------------------------------------------------------
+
+    def _begin_barrier(self, dt: float, motions: list[Any]) -> None:
+        surface, options = self.surface, self._options_of_barrier()
+        own = surface.body_nodes
+        self._core = _solids.BarrierStep([body._core for body in self.bodies], motions, dt, self._workspace)
+        start, target = np.array(self.x_free), np.array(self.x_free)
+        velocities = np.zeros((own, 3))
+        self._core.begin(start[:own], velocities, target[:own])
+        surface.move_obstacles(target, self.time + dt)
+        tolerance = options.tolerance
+        if tolerance is None:
+            gravity = max((float(np.linalg.norm(body.gravity)) for body in self.bodies), default=0.0)
+            fastest = float(np.sqrt((velocities * velocities).sum(axis=1).max(initial=0.0)))
+            way = float(np.abs(target - start).max(initial=0.0)) / dt
+            tolerance = max(1e-3 * (gravity * dt + max(fastest, way)), 1e-12)
+        if self._barrier is None:
+            group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
+            self._barrier = Barrier(
+                surface.mesh,
+                surface.rest,
+                np.maximum(surface.thickness, 1e-12),
+                nodes=surface.contact_nodes,
+                normalized=True,
+                rest_part=options.rest_part,
+                groups=group,
+            )
+        self._problem = BarrierProblem(
+            surface,
+            self._core,
+            self._barrier,
+            BarrierSolids(self.solids, surface.movable, self._distance_of_solids()),
+            options,
+            start=start,
+            target=target,
+            time=self.time,
+            dt=dt,
+            tolerance=tolerance,
+            on_iterate=self.on_iterate,
+        )
+
+    def _end_barrier(self) -> WorldInfo:
+        info, problem = self.running_report, self._in_step()
+        x = problem.x
+        own = self.surface.body_nodes
+        contact, counts = info.contact, problem.counts
+        contact.pairs = len(self._barrier_of_step()) + sum(len(n.nodes) for n in problem._near)
+        contact.min_distance = problem.closest()[0]
+        contact.newton_iterations, contact.linear_iterations = counts.iterations, counts.linear_iterations
+        contact.increments, contact.barrier_stiffness = counts.increments, problem.stiffness
+        contact.certified = contact.loop_ended = True
+        info.max_speed = self._core.commit(x[:own], np.zeros((own, 3)))
+        self.barrier_stiffness = problem.stiffness
+        self._core = self._problem = None
+        self._stepped(info.dt)
+        self.x_free = np.array(x)
+        self.inner_steps, self.loop_time, self._found = 0, 0.0, False
+        return info
+
+    def _in_step(self) -> BarrierProblem:
+        if self._core is None or self._problem is None:
+            raise RuntimeError("a stage is part of a step: call begin first")
+        return self._problem
+
+    def _barrier_of_step(self) -> Barrier:
+        assert self._barrier is not None
+        return self._barrier
+
+    def _options_of_barrier(self) -> BarrierOptions:
+        if self._barrier_options is None:
+            raise RuntimeError('this stage is one of a world with response="barrier"')
+        return self._barrier_options
+
+    def _distance_of_solids(self) -> float:
+        given = self._options_of_barrier().distance
+        if given is not None:
+            return given
+        first = len(self.surface) - sum(len(o.rest) for o in self.meshes)
+        own = self.surface.thickness[:first]
+        return float(own.mean()) if len(own) and own.mean() > 0 else 0.01
+
+    def _least_stiffness(self, dt: float) -> float:
+        """The mean mass of a node times its way under gravity and inertia within the activation distance, J."""
+        w = self.surface.inverse_masses[self.surface.movable]
+        if not len(w):
+            return 1.0
+        gravity = max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
+        h = self._distance_of_solids()
+        return float((1.0 / w).mean()) * (gravity + h / dt**2) * h
+
+    def _surface_replaced(self) -> None:
+        super()._surface_replaced()
+        self._barrier = None
