@@ -15,6 +15,8 @@ constexpr std::size_t most_listed = 1000;
 /// impulse multiplies displacements; no more comes of it than nodes that are thrown away, and in the end numbers that are not
 /// finite.
 constexpr double most_growth = 100;
+/// Passes of impulses that leave no fewer contacts than the best one before, after which others are of no use.
+constexpr int patience = 32;
 
 double largest_displacement(const ContactPaths& paths, const ContactPush& push) {
   double largest = 0;
@@ -55,7 +57,9 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   if (contacts.empty()) return report;
   ZoneOptions zone_options = options.zones;
   zone_options.most_displacement = largest_displacement(paths_, options.push);
-  for (int pass = 0; pass < options.impulse_passes && !contacts.empty(); ++pass) {
+  impulses_.begin();
+  std::size_t fewest = contacts.size();
+  for (int pass = 0, since = 0; pass < options.impulse_passes && since < patience && !contacts.empty(); ++pass) {
     // A push that goes on forever would only hand contacts around: later on, pairs just keep the least distance.
     ContactPush push = options.push;
     if (pass > 0) push.part = 0;
@@ -66,6 +70,8 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
       break;
     }
     detect();
+    since = contacts.size() < fewest ? 0 : since + 1;
+    fewest = std::min(fewest, contacts.size());
   }
   if (contacts.empty()) return report;
 

@@ -19,7 +19,7 @@ namespace meniscus::collision {
 
 struct ResolveOptions {
   /// Passes of impulses before zones are built.
-  int impulse_passes = 64;
+  int impulse_passes = 400;
   ZoneOptions zones;
   /// Detections after which zones give up.
   int zone_passes = 200;

@@ -88,7 +88,7 @@ class ContactResolver:
         start: Floats,
         end: Floats,
         *,
-        impulse_passes: int = 64,
+        impulse_passes: int = 400,
         inelastic_solves: int = 20,
         rigid_zones: bool = True,
         cut: bool = True,
@@ -103,7 +103,8 @@ class ContactResolver:
 
         Args:
             start, end: (n, 3) float64, positions of the nodes, m.
-            impulse_passes: passes of impulses before zones are built; 0: none.
+            impulse_passes: passes of impulses before zones are built, which are fewer where 32 of them leave no fewer contacts than those
+                before; 0: none.
             inelastic_solves: solves of an inelastic zone before it becomes rigid; 0: all zones are rigid.
             rigid_zones: whether zones may become rigid.
             cut: whether the step may be ended before a contact that nothing else resolves.
