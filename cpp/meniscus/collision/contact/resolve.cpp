@@ -43,6 +43,7 @@ void list_pairs(std::span<const PathContact> contacts, ResolveReport& report) {
 
 ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                                        const PairsAside& aside, const ResolveOptions& options) {
+  aside.require_pairs_of(paths_.mesh(), paths_.nodes().vertices());
   paths_.set(start, end);
   ResolveReport report;
   std::span<const PathContact> contacts = paths_.detect(aside);
@@ -107,6 +108,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
 
 void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report) {
   const std::vector<PathContact> last(contacts.begin(), contacts.end());
+  list_pairs(last, report);
   double fraction = part_of_free_time * earliest_of(last);
   while (fraction >= least_fraction) {
     paths_.cut(fraction / report.fraction);
@@ -121,7 +123,6 @@ void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAsid
     fraction *= 0.5;
   }
   report.end = ResolveEnd::pinched;
-  list_pairs(last, report);
 }
 
 }  // namespace meniscus::collision

@@ -40,7 +40,8 @@ class ResolveInfo:
         zones, zone_nodes, largest_zone: number of impact zones, of nodes in them, and of nodes in the largest.
         rigid_zones, rigid_nodes: those of them that moved as rigid bodies.
         zone_iterations, failed_solves: iterations of conjugate gradients in zones, and solves that did not meet their constraints.
-        unresolved: pairs in contact when `end` is "pinched", at most 1000 of each kind.
+        unresolved: pairs left in contact unless `end` is "free": those before which the step was cut, or which nothing resolves; at most
+            1000 of each kind.
     """
 
     end: ResolveEnd
@@ -115,7 +116,8 @@ class ContactResolver:
             aside: pairs that may pass through each other.
 
         Raises:
-            TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite.
+            TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite, pairs aside
+                that do not exist or have a vertex in common (the first is named).
 
         Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
         """
