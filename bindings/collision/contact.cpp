@@ -115,7 +115,8 @@ void bind_contact(py::module_& m) {
       .def_readwrite("edge_history", &collision::RepulsionOptions::edge_history)
       .def_readwrite("flip", &collision::RepulsionOptions::flip)
       .def_readwrite("reach", &collision::RepulsionOptions::reach)
-      .def_readwrite("clamp", &collision::RepulsionOptions::clamp);
+      .def_readwrite("clamp", &collision::RepulsionOptions::clamp)
+      .def_readwrite("most_motion", &collision::RepulsionOptions::most_motion);
   py::class_<Repulsion>(m, "Repulsion")
       .def(py::init([](const collision::CollisionMesh& mesh, const py::array& rest, const py::array& thickness,
                        const py::array& friction, const collision::RepulsionOptions& options) {
@@ -138,11 +139,14 @@ void bind_contact(py::module_& m) {
           py::arg("edges"))
       .def(
           "find",
-          [](Repulsion& self, collision::CollisionMesh& mesh, const collision::ContactNodes& nodes, const py::array& positions) {
+          [](Repulsion& self, collision::CollisionMesh& mesh, const collision::ContactNodes& nodes, const py::array& positions,
+             const std::optional<py::array>& motion) {
             const auto x = positions_of(positions, "positions");
-            interruptible([&] { self.find(mesh, nodes, x); });
+            const auto u = motion ? positions_of(*motion, "motion") : std::span<const mesh::Point>();
+            interruptible([&] { self.find(mesh, nodes, x, u); });
           },
-          py::arg("mesh"), py::arg("nodes"), py::arg("positions"))
+          py::arg("mesh"), py::arg("nodes"), py::arg("positions"), py::arg("motion") = py::none())
+      .def_property_readonly("approaching", &Repulsion::approaching)
       .def(
           "push",
           [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities,

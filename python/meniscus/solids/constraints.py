@@ -116,6 +116,10 @@ class NodeConstraints:
         v: Floats = self._core.velocities[self._core.moved]
         return v
 
+    def _on_paths(self, time: float) -> list[tuple[npt.NDArray[np.int32], Floats]]:
+        """Return the nodes that follow functions of time, and their positions at a time (s)."""
+        return [(where, _on_path(path, time, len(where))[0]) for where, path in self._paths]
+
     def _motion(self, dt: float) -> list[Floats] | None:
         """Return middle and end positions, and velocities at start, middle and end, of the moved nodes."""
         moved = self._core.moved

@@ -221,7 +221,7 @@ class World(BarrierStages):
             raise ValueError("a world needs a body: call add")
         self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
         surface = self.surface
-        self._enter_loop()
+        self._enter_loop(dt)
         motions: list[Any] = []
         for body in self.bodies:
             for force in body.forces:

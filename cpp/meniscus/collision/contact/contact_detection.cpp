@@ -12,8 +12,30 @@ constexpr Index chunk = 2048;
 }  // namespace
 
 void PairsAside::sort() {
+  for (ElementPair& pair : edge_edge)
+    if (pair[0] > pair[1]) std::swap(pair[0], pair[1]);
   std::sort(vertex_face.begin(), vertex_face.end());
   std::sort(edge_edge.begin(), edge_edge.end());
+}
+
+void PairsAside::require_pairs_of(const CollisionMesh& mesh, Index vertices) const {
+  const auto edges = static_cast<Index>(mesh.edges().size()), faces = static_cast<Index>(mesh.triangles().size());
+  const auto check = [&](PairKind kind, const ElementPair& pair) {
+    const bool face = kind == PairKind::vertex_face;
+    const auto named = [&](const char* what, std::size_t k, Index count) {
+      require(pair[k] >= 0 && pair[k] < count, "a pair set aside has ", what, " ", pair[k], ", but there are ", count);
+    };
+    named(face ? "vertex" : "edge", 0, face ? vertices : edges);
+    named(face ? "triangle" : "edge", 1, face ? faces : edges);
+    const Stencil s = stencil_of(mesh, kind, pair);
+    const std::size_t first = face ? 1 : 2;
+    for (std::size_t i = 0; i < first; ++i)
+      for (std::size_t j = first; j < 4; ++j)
+        require(s[i] != s[j], "elements of a pair set aside must have no vertex in common, but ",
+                face ? "the vertex and the triangle (" : "the edges (", pair[0], ", ", pair[1], ") have vertex ", s[i]);
+  };
+  for (const ElementPair& pair : vertex_face) check(PairKind::vertex_face, pair);
+  for (const ElementPair& pair : edge_edge) check(PairKind::edge_edge, pair);
 }
 
 bool PairsAside::contains(PairKind kind, const ElementPair& pair) const {

@@ -7,11 +7,14 @@
 
 namespace meniscus::collision {
 
-/// Pairs that are not tested, of both kinds ascending: see `sort`.
+/// Pairs that are not tested, of both kinds ascending, the lower edge first: see `sort`.
 struct PairsAside {
   std::vector<ElementPair> vertex_face, edge_edge;
 
   void sort();
+
+  /// Throws InvalidArgument for elements that do not exist and for pairs with a common vertex, naming the first.
+  void require_pairs_of(const CollisionMesh& mesh, Index vertices) const;
 
   bool contains(PairKind kind, const ElementPair& pair) const;
   bool empty() const { return vertex_face.empty() && edge_edge.empty(); }

@@ -1,7 +1,11 @@
 /// Impulses against contacts on the paths of a step: inelastic ones that end the approach, and a push where elements would end
 /// too close.
 ///
-/// Sources: Selle 2008, section 6.3, step C; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
+/// Impulses answer one contact after the other, and each may bring others back, some of which the exact test has to find again.
+/// Where contacts remain after some passes, the following passes therefore go on with all contacts that they have known, as
+/// linear inequalities, until none of them approaches. So deep tangles end without impact zones, which would freeze them.
+///
+/// Sources: Selle 2008, section 6.3, step C; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7. Known contacts are ours.
 #pragma once
 
 #include "meniscus/collision/contact/contact_detection.hpp"
@@ -24,6 +28,9 @@ struct ContactPush {
 
 class ContactImpulses {
  public:
+  /// Forgets all contacts; a new step begins.
+  void begin();
+
   /// Treats the contacts one after the other, each with the displacements that those before have left: sets the relative normal
   /// displacement to zero where the elements approach, then adds the push. Momentum is conserved; without the push, kinetic
   /// energy never grows. Moves the paths of all nodes of the contacts. Returns the number of impulses.
@@ -32,10 +39,22 @@ class ContactImpulses {
   /// Nodes of the contacts of the last call that can move.
   std::span<const std::int32_t> moved() const { return moved_; }
 
-  Index nbytes() const { return static_cast<Index>(moved_.capacity() * sizeof(std::int32_t)); }
+  Index nbytes() const {
+    return static_cast<Index>((moved_.capacity() + changed_.capacity()) * sizeof(std::int32_t) +
+                              known_.capacity() * sizeof(ContactRow));
+  }
 
  private:
+  /// Ends the approach of known contacts, one after the other. Returns the number of impulses.
+  Index sweep(const ContactNodes& nodes, std::span<mesh::Point> u);
+  void note(const ContactRow& row);
+
   std::vector<std::int32_t> moved_;
+  std::vector<ContactRow> known_;
+  /// The sweep in which a node was changed last.
+  std::vector<std::int32_t> changed_;
+  std::int32_t sweeps_ = 0;
+  int passes_ = 0;
 };
 
 }  // namespace meniscus::collision

@@ -127,12 +127,39 @@ void Repulsion::clear() {
   vertices_.clear();
 }
 
-void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions) {
+void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const mesh::Point> motion) {
+  const std::size_t n = positions.size();
+  mesh::Point mean = mesh::Point::Zero();
+  Index count = 0;
+  for (std::size_t v = 0; v < n; ++v)
+    if (yielding_[v] != 0) {
+      mean += motion[v];
+      ++count;
+    }
+  if (count > 0) mean /= static_cast<double>(count);
+  motion_.resize(n);
+  middle_.resize(n);
+  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
+      mesh::Point u = motion[v] - mean;
+      const double most = options_.most_motion * surface_.thickness[v], length = u.norm();
+      if (length > most) u *= most / length;
+      motion_[v] = u;
+      middle_[v] = positions[v] + 0.5 * u;
+      growth_[v] += 0.5 * u.cwiseAbs().maxCoeff();
+    }
+  });
+}
+
+void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions,
+                     std::span<const mesh::Point> motion) {
   const std::lock_guard lock(mutex_);
   clear();
   const std::size_t n = surface_.thickness.size();
   require(positions.size() == n && static_cast<std::size_t>(nodes.vertices()) == n, "the surface has ", n, " vertices, not ",
           positions.size(), ", and the nodes not ", nodes.vertices());
+  require(motion.empty() || motion.size() == n, "there must be a motion of each of ", n, " vertices, not ", motion.size());
+  mesh::require_finite(motion, "motion");
   yielding_nodes_.resize(static_cast<std::size_t>(nodes.nodes()));
   for (std::size_t i = 0; i < yielding_nodes_.size(); ++i) yielding_nodes_[i] = nodes.inverse_masses()[i] > 0 ? 1 : 0;
   yielding_.resize(n);
@@ -144,10 +171,15 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
     }
   });
   const bool all = std::ranges::find(yielding_, 0) == yielding_.end();
+  if (!motion.empty()) {
+    mesh::require_finite(positions, "positions");
+    follow(positions, motion);
+  }
+  const std::span<const mesh::Point> along = motion.empty() ? std::span<const mesh::Point>() : motion_;
   mesh.for_each_near(
-      positions, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
+      motion.empty() ? positions : middle_, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
       [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
-      [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions); });
+      [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
   try {
     finder_.collect(nodes, seconds, pairs_);
@@ -191,7 +223,7 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(growth_) + finder_.nbytes() + bytes(moved_) +
+         bytes(yielding_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() + bytes(moved_) +
          packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 

@@ -80,6 +80,8 @@ struct RepulsionOptions {
   /// The thickness of a vertex is at most this multiple of the shortest of its edges at rest; that of a pair of elements of one
   /// connected surface, this multiple of their distance at rest, so that a surface at rest does not repel itself.
   double clamp = 0.9;
+  /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
+  double most_motion = 8;
 };
 
 /// Counts of a call.
@@ -113,7 +115,14 @@ class Repulsion {
 
   /// Stores the pairs of elements of the mesh that are near each other at positions without collisions, m; pairs of which no
   /// vertex yields are left out. If it throws, there are no pairs.
-  void find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions);
+  ///
+  /// With `motion`, the displacements (m) of the vertices until the next `find`, also pairs that come near each other along it and
+  /// face each other. Motion against the mean of all vertices that yield is cut to `most_motion` times the thickness.
+  void find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions,
+            std::span<const mesh::Point> motion = {});
+
+  /// Pairs of the last `find` that were not near each other yet.
+  Index approaching() const { return size() == 0 ? 0 : finder_.approaching(); }
 
   /// Forgets the pairs.
   void forget();
@@ -139,6 +148,8 @@ class Repulsion {
 
  private:
   void clear();
+  /// Fills `motion_`, and `middle_` with positions in the middle of it; lets `growth_` reach its ends.
+  void follow(std::span<const mesh::Point> positions, std::span<const mesh::Point> motion);
   RepulsionReport sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities,
                         double dt, bool friction);
   void require_matching(const ContactNodes& nodes, std::span<const mesh::Point> positions) const;
@@ -159,6 +170,8 @@ class Repulsion {
   std::vector<std::uint8_t> yielding_nodes_;
   std::vector<std::uint8_t> yielding_;
   std::vector<double> growth_;
+  /// Displacements that `find` allows for, and places in the middle of them.
+  std::vector<mesh::Point> motion_, middle_;
   PairFinder finder_;
   Block<PackedVertex> packed_{0};
   /// Velocities of nodes during a sweep over vertices that are not nodes.

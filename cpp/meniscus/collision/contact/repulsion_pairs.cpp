@@ -57,6 +57,31 @@ double volume(PairKind kind, const Points& x) {
   return (x[1] - x[0]).cross(x[3] - x[2]).dot(x[0] - x[2]);
 }
 
+/// Of the direction between two elements along their common normal: others pass beside each other, and their side says nothing.
+constexpr double least_facing = 0.5;
+
+/// Whether elements at a distance face each other and may come within `reach` along straight displacements: along the direction
+/// in which they are apart, no two of their points approach by more than vertices do.
+bool come_within(PairKind kind, const Stencil& s, const Points& x, std::span<const mesh::Point> motion, double distance,
+                 double reach) {
+  const std::size_t first = kind == PairKind::vertex_face ? 1 : 2;
+  const Points u = points_of(s, motion);
+  double most = 0;
+  for (std::size_t i = 0; i < first; ++i)
+    for (std::size_t j = first; j < 4; ++j) most = std::max(most, (u[i] - u[j]).squaredNorm());
+  const double missing = distance - reach;
+  if (most < missing * missing) return false;
+  const mesh::Point along = proximity(kind, x).normal;
+  double approach = 0;
+  for (std::size_t i = 0; i < first; ++i)
+    for (std::size_t j = first; j < 4; ++j) approach = std::max(approach, along.dot(u[j] - u[i]));
+  if (approach < missing) return false;
+  const mesh::Point a = first == 1 ? mesh::Point(x[2] - x[1]) : mesh::Point(x[1] - x[0]);
+  const mesh::Point b = first == 1 ? mesh::Point(x[3] - x[1]) : mesh::Point(x[3] - x[2]);
+  const mesh::Point normal = a.cross(b);
+  return std::abs(normal.dot(along)) >= least_facing * normal.norm();
+}
+
 /// What is known of a candidate.
 struct Nearness {
   double distance;
@@ -137,7 +162,7 @@ void PairFinder::begin(PairKind kind, Index chunks) {
 }
 
 void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
-                     std::span<const mesh::Point> positions) {
+                     std::span<const mesh::Point> positions, std::span<const mesh::Point> motion) {
   std::array<Nearness, PairBlock::capacity> near;
   simd_dispatch([&] {
     if (kind == PairKind::vertex_face)
@@ -149,23 +174,33 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
   for (std::size_t i = 0; i < block.pairs.size(); ++i) {
     Nearness& now = near[i];
     double h = now.thickness;
-    if (now.sound && !(now.distance <= options.generous * h + options.margin)) continue;
     Stencil s = block.stencils[i];
+    bool approaching = false;
+    const auto wanted = [&] {
+      const double reach = options.generous * h + options.margin;
+      if (now.distance <= reach) return true;
+      approaching = !motion.empty() && come_within(kind, s, points_of(s, positions), motion, now.distance, reach);
+      return approaching;
+    };
+    if (now.sound && !wanted()) continue;
     if (!now.sound) {
       const Points x = points_of(s, positions);
       const ElementProximity p = proximity(kind, x);
       now.distance = p.distance;
       for (std::size_t d = 0; d < 3; ++d) now.direction[d] = static_cast<float>(p.normal[static_cast<Index>(d)]);
       now.swapped = volume(kind, x) < 0;
-      if (!(now.distance <= options.generous * h + options.margin)) continue;
+      if (!wanted()) continue;
     }
     if (surface.component[static_cast<std::size_t>(s[0])] == surface.component[static_cast<std::size_t>(s[2])]) {
       const Points rest = points_of(s, surface.rest);
-      if (boxes_within(kind, rest, h / options.clamp)) h = std::min(h, options.clamp * proximity(kind, rest).distance);
-      if (!(now.distance <= options.generous * h + options.margin) || h == 0) continue;
+      if (boxes_within(kind, rest, h / options.clamp)) {
+        h = std::min(h, options.clamp * proximity(kind, rest).distance);
+        if (!wanted()) continue;
+      }
+      if (h == 0) continue;
     }
     if (now.swapped) std::swap(s[2], s[3]);
-    found.push_back({block.pairs[i], s, now.direction, h, friction_of(kind, s, surface)});
+    found.push_back({block.pairs[i], s, now.direction, h, friction_of(kind, s, surface), approaching});
   }
 }
 
@@ -222,6 +257,10 @@ void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
 
 void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> seconds, std::array<RepulsionPairs, 2>& out) {
   for (std::size_t k = 0; k < 2; ++k) sort(kinds_[k], seconds[k]);
+  approaching_ = 0;
+  for (const OfKind& own : kinds_)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c)
+      approaching_ += std::ranges::count_if(own.found[c], [](const Found& f) { return f.approaching; });
   // One pair after the other, but both kinds at once.
   parallel_for(0, 2, 1, [&](Index k, Index) {
     OfKind& own = kinds_[static_cast<std::size_t>(k)];

@@ -51,11 +51,15 @@ class PairFinder {
  public:
   /// Forgets what was found, and makes room for so many chunks of pairs of a kind.
   void begin(PairKind kind, Index chunks);
-  /// Keeps those of a block of pairs that are near each other.
+  /// Keeps those of a block of pairs that are near each other, or come near each other along the displacements `motion` (m, may
+  /// be empty).
   void add(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
-           std::span<const mesh::Point> positions);
+           std::span<const mesh::Point> positions, std::span<const mesh::Point> motion);
   /// Sorts, colours and stores the pairs of both kinds.
   void collect(const ContactNodes& nodes, std::span<const Index, 2> seconds, std::array<RepulsionPairs, 2>& out);
+
+  /// Pairs of the last `collect` that are not near each other yet.
+  Index approaching() const { return approaching_; }
 
   Index nbytes() const;
 
@@ -66,6 +70,7 @@ class PairFinder {
     std::array<float, 3> direction;
     double thickness;
     double friction;
+    bool approaching;
   };
   struct OfKind {
     Index chunks = 0;
@@ -84,6 +89,7 @@ class PairFinder {
 
   std::array<OfKind, 2> kinds_;
   Workspace workspace_;
+  Index approaching_ = 0;
 };
 
 }  // namespace meniscus::collision

@@ -15,6 +15,8 @@ constexpr std::size_t most_listed = 1000;
 /// impulse multiplies displacements; no more comes of it than nodes that are thrown away, and in the end numbers that are not
 /// finite.
 constexpr double most_growth = 100;
+/// Passes of impulses that leave no fewer contacts than the best one before, after which others are of no use.
+constexpr int patience = 32;
 
 double largest_displacement(const ContactPaths& paths, const ContactPush& push) {
   double largest = 0;
@@ -41,6 +43,7 @@ void list_pairs(std::span<const PathContact> contacts, ResolveReport& report) {
 
 ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                                        const PairsAside& aside, const ResolveOptions& options) {
+  aside.require_pairs_of(paths_.mesh(), paths_.nodes().vertices());
   paths_.set(start, end);
   ResolveReport report;
   std::span<const PathContact> contacts = paths_.detect(aside);
@@ -55,7 +58,9 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   if (contacts.empty()) return report;
   ZoneOptions zone_options = options.zones;
   zone_options.most_displacement = largest_displacement(paths_, options.push);
-  for (int pass = 0; pass < options.impulse_passes && !contacts.empty(); ++pass) {
+  impulses_.begin();
+  std::size_t fewest = contacts.size();
+  for (int pass = 0, since = 0; pass < options.impulse_passes && since < patience && !contacts.empty(); ++pass) {
     // A push that goes on forever would only hand contacts around: later on, pairs just keep the least distance.
     ContactPush push = options.push;
     if (pass > 0) push.part = 0;
@@ -66,6 +71,8 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
       break;
     }
     detect();
+    since = contacts.size() < fewest ? 0 : since + 1;
+    fewest = std::min(fewest, contacts.size());
   }
   if (contacts.empty()) return report;
 
@@ -101,6 +108,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
 
 void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report) {
   const std::vector<PathContact> last(contacts.begin(), contacts.end());
+  list_pairs(last, report);
   double fraction = part_of_free_time * earliest_of(last);
   while (fraction >= least_fraction) {
     paths_.cut(fraction / report.fraction);
@@ -115,7 +123,6 @@ void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAsid
     fraction *= 0.5;
   }
   report.end = ResolveEnd::pinched;
-  list_pairs(last, report);
 }
 
 }  // namespace meniscus::collision

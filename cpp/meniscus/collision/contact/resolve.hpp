@@ -19,7 +19,7 @@ namespace meniscus::collision {
 
 struct ResolveOptions {
   /// Passes of impulses before zones are built.
-  int impulse_passes = 64;
+  int impulse_passes = 400;
   ZoneOptions zones;
   /// Detections after which zones give up.
   int zone_passes = 200;
@@ -44,7 +44,8 @@ struct ResolveReport {
   /// Detections, the first one included.
   int passes = 0;
   ZoneCounts zones;
-  /// Pairs in contact at the start, or left in contact, when `end` is `pinched`: at most 1000 of each kind.
+  /// Pairs left in contact, unless `end` is `free`: those before which the step was cut, or which nothing resolves; at most 1000
+  /// of each kind.
   std::vector<ElementPair> vertex_face, edge_edge;
 };
 
@@ -55,7 +56,7 @@ class ContactResolver {
   ContactResolver(CollisionMesh& mesh, const ContactNodes& nodes) : paths_(mesh, nodes) {}
 
   /// Positions of nodes at the start, and at the end of the step. Afterwards `paths().end()` holds the ends without contact.
-  /// Throws InvalidArgument for positions that are not finite; Interrupted.
+  /// Throws InvalidArgument for positions that are not finite and for pairs aside that do not exist; Interrupted.
   ResolveReport resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end, const PairsAside& aside,
                         const ResolveOptions& options);
 

@@ -99,6 +99,7 @@ class Repulsion:
         common_mass: kg, of the literal rule. None for the mean of all nodes that can move.
         generous: `find` takes pairs within this multiple of their thickness, and `margin` more.
         margin: m.
+        most_motion: `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
         history: False takes the side from the current positions, so that elements that have passed each other are pushed on.
         edge_history: "sided" inverts edges whose direction has turned and whose tetrahedron has changed the sign of its volume, which a
             pair that rotates as one body has not; "direction" asks for the first alone, as printed.
@@ -129,6 +130,7 @@ class Repulsion:
         common_mass: float | None = None,
         generous: float = 1.1,
         margin: float = 0.0,
+        most_motion: float = 8.0,
         history: bool = True,
         edge_history: EdgeHistory = "sided",
         flip: float = -0.5,
@@ -145,6 +147,7 @@ class Repulsion:
         options.common_mass = 0.0 if common_mass is None else _checks.positive("common_mass", common_mass)
         options.generous = _checks.number("generous", generous)
         options.margin = _checks.number("margin", margin)
+        options.most_motion = _checks.number("most_motion", most_motion)
         options.history = _checks.flag("history", history)
         options.edge_history = EDGE_HISTORY("edge_history", edge_history)
         options.flip = _checks.number("flip", flip)
@@ -179,11 +182,19 @@ class Repulsion:
         """Bytes held."""
         return int(self._core.nbytes)
 
-    def find(self, positions: Floats) -> int:
+    @property
+    def approaching(self) -> int:
+        """Number of pairs of the last `find` that were not near each other yet."""
+        return int(self._core.approaching)
+
+    def find(self, positions: Floats, motion: Floats | None = None) -> int:
         """Store the pairs near each other with their sides, and return their number. Pairs of which no vertex yields are left out.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m: of the vertices, without collisions.
+            motion: (n, 3) float64, C-contiguous, m: displacements of the vertices until the next `find`. With it, pairs are stored too
+                that face each other and come near each other along it. Motion against the mean of all vertices that yield is cut to
+                `most_motion` times the thickness. None: pairs near each other now.
 
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite (the first is named). No pairs are
@@ -191,7 +202,9 @@ class Repulsion:
 
         Source: Selle 2008, section 6.4 and Figure 6.4.
         """
-        self._core.find(self._mesh._core, self._nodes._core, _checks.points("positions", positions, _FLOAT64, 3))
+        x = _checks.points("positions", positions, _FLOAT64, 3)
+        u = None if motion is None else _checks.points("motion", motion, _FLOAT64, 3)
+        self._core.find(self._mesh._core, self._nodes._core, x, u)
         return int(self._core.size)
 
     def forget(self) -> None:

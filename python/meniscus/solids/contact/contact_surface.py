@@ -21,6 +21,7 @@ from meniscus.solids.contact.obstacles import MeshObstacle
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 # Thickness where none is given, relative to the mean edge.
 _THICKNESS = 0.25
@@ -119,6 +120,7 @@ class ContactSurface:
         thickness, friction: (v,) of the vertices, m and coefficients.
         inverse_masses: (n,) of the nodes, 1/kg, 0 for those on given paths.
         movable: nodes that contact can move, ascending.
+        yields: (v,) whether contact can move a vertex.
         body_nodes: number of the nodes of bodies; size: of all.
     """
 
@@ -144,6 +146,7 @@ class ContactSurface:
         self.guides = guides(bodies)
         self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
         used = self.weights != 0
+        self.yields: Bools = (used & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
@@ -197,6 +200,12 @@ class ContactSurface:
     def can_touch(self) -> bool:
         """Whether there is anything that contact could be between."""
         return len(self.mesh.triangles) > 0 or len(self.mesh.edges) > 1
+
+    def movable_pairs(self, pairs: Ints) -> Ints:
+        """Return those of pairs (k, 2) of an edge and a triangle of which contact can move a vertex."""
+        edge = self.yields[self.mesh.edges[pairs[:, 0]]].any(axis=1)
+        result: Ints = pairs[edge | self.yields[self.mesh.triangles[pairs[:, 1]]].any(axis=1)]
+        return result
 
     def gather(self, of_bodies: Sequence[Floats], time: float, out: Floats | None = None) -> Floats:
         """Return positions of all nodes (n, 3), m: those of the bodies, and the vertices of the obstacles at a time."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
-from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
+from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.contact.world_setup import WorldSetup
@@ -16,6 +16,8 @@ from meniscus.solids.contact.world_setup import WorldSetup
 _NO_PAIRS = np.zeros((0, 2), np.int32)
 _HOLDS = 5  # times that nodes pressed into solids are held
 _RELEASES = 20  # times that pinched pairs are set aside in one loop
+_CUTS = 2  # cuts in a row after which another one must take at least _PROGRESS of the time that the one before took
+_PROGRESS = 0.5
 
 
 class ContactLoop(WorldSetup):
@@ -25,7 +27,10 @@ class ContactLoop(WorldSetup):
         steps_per_loop: steps from one certified state to the next.
         inner_steps: steps of the present loop so far.
         loop_time: their length, s.
+        planned_time: length that it was expected to have as it began, s.
         x_free, v_free: positions and velocities of all nodes at its start, m and m/s.
+        cuts: number of loops before it that were cut, one after the other; cut_time: the time that the last of them took, s;
+            cut_vertices: vertices of the contacts before which it was cut, ascending.
     """
 
     def _make_loop(self, steps_per_loop: int, release: bool, cut: bool) -> None:
@@ -40,6 +45,10 @@ class ContactLoop(WorldSetup):
         self._time = self.declare("_time", 0.0)
         self.inner_steps = self.declare("inner_steps", 0)
         self.loop_time = self.declare("loop_time", 0.0)
+        self.planned_time = self.declare("planned_time", 0.0)
+        self.cuts = self.declare("cuts", 0)
+        self.cut_time = self.declare("cut_time", 0.0)
+        self.cut_vertices = self.declare("cut_vertices", np.zeros(0, np.int32), resizable=True)
         self.x_free = self.declare("x_free", np.zeros((0, 3)), resizable=True)
         self.v_free = self.declare("v_free", np.zeros((0, 3)), resizable=True)
         self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
@@ -50,6 +59,8 @@ class ContactLoop(WorldSetup):
     def find_pairs(self) -> int:
         """Store which elements are near each other at the positions at which the loop began, and on which side; return their number.
 
+        Elements that come near each other within the loop, at the velocities at which it began, count too.
+
         Source: Selle 2008, section 6.4.
         """
         surface = self.surface
@@ -59,7 +70,8 @@ class ContactLoop(WorldSetup):
         if self._repulsion is None:
             options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
             self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
-        return self._repulsion.find(surface.at_vertices(self.x_free))
+        motion = surface.at_vertices(np.ascontiguousarray(self.planned_time * self.v_free))
+        return self._repulsion.find(surface.at_vertices(self.x_free), motion)
 
     @exclusively
     def finish_loop(self) -> ContactInfo:
@@ -98,45 +110,51 @@ class ContactLoop(WorldSetup):
             info.impulses += found.impulses
             info.zone_vertices += found.zone_nodes
             info.rigid_vertices += found.rigid_nodes
-            if found.certified:
+            pairs = found.unresolved
+            stalled = found.end == "cut" and self._is_stalled(pairs, found.fraction * self.loop_time)
+            if found.certified and not stalled:
+                if found.end == "cut":
+                    self.cut_vertices = self._vertices_of(pairs)
                 info.fraction = found.fraction
                 info.cuts = int(found.end == "cut")
                 info.certified = True
                 break
-            pairs = found.unresolved
             if not self._release:
                 raise ContactError(_pinched(pairs, surface), pairs)
-            self._set_aside(pairs)
+            self._set_aside(self._known_before(pairs) if stalled else pairs)
         else:
-            raise ContactError(_pinched(found.unresolved, surface), found.unresolved)
+            raise ContactError(_pinched(pairs, surface), pairs)
         info.set_aside = len(self._aside.vertex_face) + len(self._aside.edge_edge)
         return ends
 
     # --- within a step -------------------------------------------------------------------------------------------------------
 
-    def _enter_loop(self) -> None:
-        """Begin a loop, or go on with one whose pairs were lost."""
+    def _enter_loop(self, dt: float) -> None:
+        """Begin a loop of steps of dt seconds, or go on with one whose pairs were lost."""
         if self.inner_steps == 0:
-            self._begin_loop()
+            self._begin_loop(dt)
         elif not self._found:
             self.find_pairs()
 
-    def _begin_loop(self) -> None:
+    def _begin_loop(self, dt: float) -> None:
         surface = self.surface
         own = surface.body_nodes
         here = surface.gather([body.positions for body in self.bodies], self.time)
-        # After a cut, obstacles go on from where they were.
+        # After a cut, obstacles that something held off their path go on from where they were.
         known = self.x_free.shape == here.shape and np.array_equal(self.x_free[:own], here[:own])
         if not known:
             self.x_free = here
+            self._forget_cuts()
             self._refuse_intersections()
-        elif len(self._aside.vertex_face) or len(self._aside.edge_edge):
+        if len(self._aside.vertex_face) or len(self._aside.edge_edge):
             self._take_back()
         velocities = np.zeros((surface.size, 3))
         for first, body in zip(surface.starts, self.bodies, strict=False):
             velocities[first : first + len(body)] = body.velocities
+        surface.set_obstacle_velocities(velocities, self.time, dt)
         self.v_free = velocities
         self.loop_time = 0.0
+        self.planned_time = self.steps_per_loop * dt
         self.find_pairs()
 
     def _stepped(self, dt: float) -> None:
@@ -149,6 +167,12 @@ class ContactLoop(WorldSetup):
         here = surface.gather([body.positions for body in self.bodies], self.time)
         ends = self._out_of_solids(here, self.resolve(here, info), info)
         part = info.fraction
+        if part < 1.0:
+            ends = self._onto_paths(ends, info)
+            self.cuts += 1
+            self.cut_time = part * length
+        else:
+            self._forget_cuts()
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
         for first, body in zip(surface.starts, self.bodies, strict=False):
             rows = slice(int(first), int(first) + len(body))
@@ -165,6 +189,59 @@ class ContactLoop(WorldSetup):
         self.loop_time = 0.0
         self._found = False
         info.loop_ended = True
+
+    # --- cuts ----------------------------------------------------------------------------------------------------------------
+
+    def _onto_paths(self, ends: Floats, info: ContactInfo) -> Floats:
+        """Return positions at a cut where nodes on given paths are where these are then, not on the straight way through the loop.
+
+        Where that is not free of contact, the straight way stays.
+        """
+        surface, resolver = self.surface, self._resolver
+        time = self._time - (1.0 - info.fraction) * self.loop_time
+        there = surface.gather([ends[int(f) : int(f) + len(b)] for f, b in zip(surface.starts, self.bodies, strict=False)], time)
+        for first, body in zip(surface.starts, self.bodies, strict=False):
+            for nodes, positions in body._on_paths(time):
+                there[int(first) + nodes] = positions
+        off = float(np.sqrt(np.max(np.sum((there - ends) ** 2, axis=1), initial=0.0)))
+        if off == 0.0 or resolver is None:
+            return ends
+        options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
+        others, found = resolver.resolve(self.x_free, there, aside=self._aside, cut=False, **options)
+        if found.certified:
+            info.impulses += found.impulses
+            return others
+        info.off_path = off
+        return ends
+
+    def _is_stalled(self, pairs: CollisionPairs, taken: float) -> bool:
+        """Return whether a cut leads nowhere: it takes ever less time (s), and contacts are those of the cut before.
+
+        A gap between surfaces on given paths falls to a fifth with each cut; without this, tens of loops would follow.
+        """
+        if self.cuts < _CUTS or taken >= _PROGRESS * self.cut_time:
+            return False
+        return bool(np.isin(self._vertices_of(pairs), self.cut_vertices).any())
+
+    def _known_before(self, pairs: CollisionPairs) -> CollisionPairs:
+        """Return the pairs with a vertex of the contacts before which the last loop was cut."""
+        mesh, known = self.surface.mesh, self.cut_vertices
+        vertex, face = pairs.vertex_face.T
+        faces = np.isin(vertex, known) | np.isin(mesh.triangles[face], known).any(axis=1)
+        edges = np.isin(mesh.edges[pairs.edge_edge].reshape(-1, 4), known).any(axis=1)
+        return CollisionPairs(pairs.vertex_face[faces], pairs.edge_edge[edges])
+
+    def _vertices_of(self, pairs: CollisionPairs) -> Ints:
+        """Return the vertices of pairs that can move, ascending."""
+        mesh = self.surface.mesh
+        vertex, face = pairs.vertex_face.T
+        all_vertices = np.concatenate([vertex, mesh.triangles[face].ravel(), mesh.edges[pairs.edge_edge].ravel()])
+        vertices: Ints = np.unique(all_vertices).astype(np.int32)
+        return vertices[self.surface.yields[vertices]]
+
+    def _forget_cuts(self) -> None:
+        self.cuts, self.cut_time = 0, 0.0
+        self.cut_vertices = np.zeros(0, np.int32)
 
     def _out_of_solids(self, here: Floats, ends: Floats, info: ContactInfo) -> Floats:
         """Resolve once more, with nodes that were pressed into solids moving only along these, as long as that succeeds."""
@@ -202,7 +279,8 @@ class ContactLoop(WorldSetup):
     def _count(self, report: RepulsionReport, info: ContactInfo) -> bool:
         info.pairs, info.active, info.inverted = report.pairs, report.active, report.inverted
         info.repulsions += report.impulses
-        info.clamped = 0 if self._repulsion is None else self._repulsion.clamped
+        if self._repulsion is not None:
+            info.clamped, info.approaching = self._repulsion.clamped, self._repulsion.approaching
         return report.impulses > 0
 
     # --- intersections and pairs set aside -----------------------------------------------------------------------------------
@@ -217,8 +295,10 @@ class ContactLoop(WorldSetup):
         return surface.mesh.self_intersections(np.ascontiguousarray(at))
 
     def _refuse_intersections(self) -> None:
-        found = self._intersections()
-        if not len(found) or len(self._aside.vertex_face) or len(self._aside.edge_edge):
+        """Refuse intersections of what can move, except those through pairs set aside."""
+        found = self.surface.movable_pairs(self._intersections())
+        found = found[~self._passed_aside(found)]
+        if not len(found):
             return
         edge, triangle = (
             elements[k].tolist() for elements, k in zip((self.surface.mesh.edges, self.surface.mesh.triangles), found[0], strict=True)
@@ -228,6 +308,24 @@ class ContactLoop(WorldSetup):
             f"{tuple(edge)} and the triangle {tuple(triangle)} of world.surface"
         )
 
+    def _passed_aside(self, found: Ints) -> Bools:
+        """Return which pairs (k, 2) of an edge and a triangle can intersect since a pair of their vertices and edges is set aside."""
+        mesh, aside = self.surface.mesh, self._aside
+        edges, triangles = np.asarray(mesh.edges, np.int64), mesh.triangles
+        of_ends = np.int64(len(triangles)) * edges[found[:, 0]] + found[:, 1:]
+        through_faces = np.isin(of_ends, np.int64(len(triangles)) * aside.vertex_face[:, 0] + aside.vertex_face[:, 1]).any(axis=1)
+        # Sides of the triangles by the vertices of edges.
+        size = np.int64(edges.max(initial=0) + 1)
+        keys = size * edges.min(axis=1, initial=size) + edges.max(axis=1, initial=0)
+        order = np.argsort(keys, kind="stable")
+        corners = np.asarray(triangles, np.int64)[found[:, 1]]
+        low, high = np.minimum(corners, np.roll(corners, 1, axis=1)), np.maximum(corners, np.roll(corners, 1, axis=1))
+        sides = order[np.minimum(np.searchsorted(keys, size * low + high, sorter=order), len(keys) - 1)] if len(keys) else low
+        first, second = np.minimum(found[:, :1], sides), np.maximum(found[:, :1], sides)
+        through_edges = np.isin(np.int64(len(edges)) * first + second, np.int64(len(edges)) * aside.edge_edge[:, 0] + aside.edge_edge[:, 1])
+        result: Bools = through_faces | through_edges.any(axis=1)
+        return result
+
     def _set_aside(self, pairs: CollisionPairs) -> None:
         both = [np.concatenate([old, new]).astype(np.int32) for old, new in zip(self._aside, pairs, strict=True)]
         self.aside_vertex_face, self.aside_edge_edge = (np.unique(p, axis=0).reshape(-1, 2) for p in both)
@@ -236,7 +334,7 @@ class ContactLoop(WorldSetup):
         """Take pairs back of which no element intersects anything."""
         mesh = self.surface.mesh
         edges, triangles = mesh.edges, mesh.triangles
-        found = self._intersections()
+        found = self.surface.movable_pairs(self._intersections())
         caught = np.union1d(edges[found[:, 0]].ravel(), triangles[found[:, 1]].ravel())
         vertex, face = self.aside_vertex_face.T
         self.aside_vertex_face = self.aside_vertex_face[np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)]

@@ -73,8 +73,11 @@ class MeshObstacle:
             return self.rest
         at = self.motion(time)
         if isinstance(at, Pose):
-            return at.apply(self.rest)
-        return np.array(np.broadcast_to(_checks.incoming("the vertices of an obstacle", at, _FLOAT64, self.rest.shape), self.rest.shape))
+            x = at.apply(self.rest)
+        else:
+            x = np.array(np.broadcast_to(_checks.incoming("the vertices of an obstacle", at, _FLOAT64, self.rest.shape), self.rest.shape))
+        _checks.require_finite(f"the vertices of an obstacle at {time:g} s", x)
+        return x
 
 
 def obstacle_of(

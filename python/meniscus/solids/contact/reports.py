@@ -33,7 +33,8 @@ class ContactInfo:
     Attributes:
         solids: contacts of nodes with solids.
         impulses_of_solids: (k, 3), what they have given to the nodes in the step, N s.
-        pairs: number of pairs of elements near each other in this loop.
+        pairs: number of pairs of elements near each other in this loop, or coming near each other.
+        approaching: of these, those that were farther apart than their thickness as the loop began.
         active: of these, those within their thickness.
         inverted: of these, those on the wrong side, which are pulled back.
         repulsions: number of impulses between them.
@@ -44,6 +45,7 @@ class ContactInfo:
         zone_vertices, rigid_vertices: number of nodes in impact zones, and of those in rigid ones.
         cuts: 1 if the loop was ended before the last contact, else 0.
         fraction: the part of the loop that was taken.
+        off_path: after a cut, how far nodes on given paths are from these at most, m. 0 unless something is in their way there.
         set_aside: number of pairs that may pass through each other, since nothing resolved their contact.
         certified: whether by the exact test nothing touches anywhere on the path of the loop, pairs set aside excepted.
         min_distance: with a barrier, as all that follows: the least distance within the activation distance, m.
@@ -55,6 +57,7 @@ class ContactInfo:
     solids: SolidContacts = NO_CONTACTS
     impulses_of_solids: Floats = field(default_factory=lambda: NO_CONTACTS.normals)
     pairs: int = 0
+    approaching: int = 0
     active: int = 0
     inverted: int = 0
     repulsions: int = 0
@@ -66,6 +69,7 @@ class ContactInfo:
     rigid_vertices: int = 0
     cuts: int = 0
     fraction: float = 1.0
+    off_path: float = 0.0
     set_aside: int = 0
     certified: bool = False
     min_distance: float = math.inf
