@@ -179,6 +179,10 @@ class Touching(Deforming):
         velocities = np.concatenate([body.velocities for body in bodies])
         return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities})}
 
+    def shown_box(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+        """Return two opposite corners (m) of what pictures show, from the parameters alone."""
+        return self.box
+
     def drawn_triangles(self) -> npt.NDArray[np.int32]:
         """Return the triangles of all bodies that are drawn, from the parameters alone."""
         return self._shown()[0]
@@ -214,7 +218,7 @@ class Touching(Deforming):
             np.concatenate(vertices),
             np.concatenate(elements),
             eye=self.eye,
-            box=self.box,
+            box=self.shown_box(),
             color=np.concatenate(fronts),
             back=np.concatenate(backs),
             title=f"{self.name}, t = {frame.time:.2f} s",
@@ -236,4 +240,4 @@ class Touching(Deforming):
         ]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
-        return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)
+        return path_tracing.surface_scene(shown, box=self.shown_box(), size=size or (640, 560), camera=camera)

@@ -1,7 +1,7 @@
 """Cloth whose ends turn, by Newton's vertex block descent on the CPU, in the settings of its own example `cloth_twist`.
 
-A program of its own for the interpreter that has Newton (`twist_peer.py` starts it): reads mesh, constants and turned nodes, writes the last
-positions and the seconds of each frame.
+A program of its own for the interpreter that has Newton (`twist_peer.py` starts it): reads mesh, constants and turned nodes, writes the
+last positions and the seconds of each frame.
 
     python newton_twist.py IN.npz OUT.npz
 """

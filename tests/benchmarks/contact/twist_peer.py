@@ -3,9 +3,9 @@
     MENISCUS_NEWTON_PYTHON=/path/to/python python tests/benchmarks/contact/twist_peer.py [--frames 270] [--json FILE]
 
 The variable names an interpreter that has Newton and Warp; without it, only this library runs. Settings are those of Newton's example
-`cloth_twist`: 50 x 50 vertices, a metre by a metre and a half, ends that turn by 60 degrees a second each, frames of 1/60 s with 10 substeps
-of 4 iterations, without gravity. After 270 frames each end has turned by 270 degrees. Both run on one thread; intersections at the end
-are counted by the exact test.
+`cloth_twist`: 50 x 50 vertices, a metre by a metre and a half, ends that turn by 60 degrees a second each, frames of 1/60 s with 10
+substeps of 4 iterations, without gravity. After 270 frames each end has turned by 270 degrees. Both run on one thread; intersections at
+the end are counted by the exact test.
 """
 
 from __future__ import annotations

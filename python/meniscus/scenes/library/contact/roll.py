@@ -29,13 +29,13 @@ class Roll(Cloths):
 
     name: ClassVar[str] = "roll"
     summary: ClassVar[str] = "a cloth rolls down a slope"
-    box: ClassVar[Any] = ((-0.4, -0.7, -0.5), (1.6, 0.6, 0.5))
+    box: ClassVar[Any] = ((-0.1, -0.9, -0.5), (1.4, 0.5, 0.5))
     eye: ClassVar[tuple[float, float, float]] = (0.5, 0.5, 1.6)
 
     side: float = parameter(0.5, "of the cloth, m")
-    slope: float = parameter(0.4, "angle of the slope, rad")
+    slope: float = parameter(0.6, "angle of the slope, rad")
     tilt: float = parameter(1.0, "angle between cloth and slope at the start, rad")
-    speed: float = parameter(1.5, "of the cloth at the start, down the slope, m/s")
+    speed: float = parameter(2.5, "of the cloth at the start, down the slope, m/s")
     slope_friction: float = parameter(2.0, "of the cloth on the slope")
     solid_response: SolidResponse = parameter("path", "how nodes answer to the slope; projection: the older method")
     end: float = parameter(1.0, "length of the run, s")

@@ -23,14 +23,14 @@ class SpinningBall(Cloths):
 
     name: ClassVar[str] = "spinning-ball"
     summary: ClassVar[str] = "a cloth on a ball that begins to spin"
-    box: ClassVar[Any] = ((-0.5, 0.0, -0.5), (0.5, 0.45, 0.5))
+    box: ClassVar[Any] = ((-0.6, 0.0, -0.6), (0.6, 0.6, 0.6))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
 
     side: float = parameter(1.3, "of the cloth, m")
-    speed: float = parameter(2.5, "of the ball, rad/s")
+    speed: float = parameter(3.0, "of the ball, rad/s")
     start: float = parameter(1.0, "when it begins to spin, s")
     radius: float = parameter(0.18, "of the ball, m")
-    height: float = parameter(0.26, "of its centre, m")
+    height: float = parameter(0.4, "of its centre, m")
     ball_friction: float = parameter(1.0, "of the cloth on the ball")
     ground_friction: float = parameter(0.1, "of the cloth on the ground")
 
