@@ -12,15 +12,6 @@ double pair_thickness(std::span<const double> thickness, const PathContact& c) {
   return 0.5 * sum;
 }
 
-/// Whether guides leave a contact next to no freedom along its normal. Nodes that may only slide, under a contact that presses them
-/// across, would jump to move it: by the change times one over the sine of the angle between both.
-bool held_across(const ContactNodes& nodes, const ContactRow& row, double inverse) {
-  constexpr double least = 0.01;
-  double without_guides = 0;
-  for (std::size_t k = 0; k < row.size(); ++k) without_guides += row.weight(k) * row.weight(k) * nodes.inverse_mass(row.node(k));
-  return inverse < least * without_guides;
-}
-
 }  // namespace
 
 Index ContactImpulses::apply(ContactPaths& paths, std::span<const PathContact> contacts, const ContactPush& push) {
@@ -34,7 +25,7 @@ Index ContactImpulses::apply(ContactPaths& paths, std::span<const PathContact> c
     // Whatever happens to it, the pair has to be tested again.
     for (std::size_t k = 0; k < row.size(); ++k) moved_.push_back(row.node(k));
     const double inverse = row.inverse_mass(nodes);
-    if (!(inverse > 0) || held_across(nodes, row, inverse)) continue;
+    if (!(inverse > 0)) continue;
     const double approach = row.relative_normal(u);
     double change = std::max(0.0, -approach);
     if (!push.thickness.empty()) {
