@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,22 @@ from meniscus.scenes.touching import Obstacle, Touching
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World
 
 Floats = npt.NDArray[np.float64]
+Parameters = Literal["scene", "thesis"]
+"""Parameters of cloth: those of the scene, or those of Selle 2008, table 6.1."""
+
+# Selle 2008, table 6.1; its gravity, 9.8 m/s^2, and the constant of the repulsion springs, 30 N/m, are those of all scenes.
+TABLE = {
+    "stiffness": 4.14,
+    "damping": 15.0,
+    "bending": 0.41,
+    "bending_damping": 8.0,
+    "tolerance": 1e-3,
+    "node_mass": 1e-6,
+    "thickness": 0.01,
+    "steps_per_loop": 16,
+    # Not in the table: steps of the size that section 7.4 names for hair, so that cloth falls a few centimetres in a loop.
+    "dt": 1.0 / 1536.0,
+}
 
 
 @dataclass(kw_only=True)
@@ -25,9 +41,12 @@ class Cloths(Touching):
 
     Of the table, the mass of a node, 1e-6 kg, belongs to half a million triangles on a square metre. With the same mass per area, coarser
     cloth of these springs stretches and folds about as much; with the same mass of a node (`node_mass`) it is as stiff as sheet metal.
+    `parameters="thesis"` takes all values of the table as printed, in the place of those that are given.
     """
 
     gravity: ClassVar[tuple[float, float, float]] = (0.0, -9.8, 0.0)
+
+    parameters: Parameters = parameter("scene", "of the cloth: those below, or those of Selle 2008, table 6.1, as printed")
 
     triangles: int = parameter(3000, "triangles of all cloth, about")
     density: float = parameter(0.25, "mass per area, kg/m^2")
@@ -39,6 +58,13 @@ class Cloths(Touching):
     thickness: float = parameter(0.01, "distance at which surfaces repel each other, m")
     friction: float = parameter(0.4, "of cloth against cloth")
     tolerance: float = parameter(1e-3, "of the velocity solve")
+
+    def __post_init__(self) -> None:
+        """Check the parameters, and take those of the table if they are wanted."""
+        super().__post_init__()
+        if self.parameters == "thesis":
+            for name, value in TABLE.items():
+                setattr(self, name, value)
 
     def quads(self, size: Sequence[float], share: float = 1.0) -> tuple[int, int]:
         """Return the numbers of quads along a cloth of a size (m) that gets a share of the triangles."""
@@ -57,13 +83,16 @@ class Cloths(Touching):
 
     def make_world(self, bodies: Sequence[DeformableBody]) -> World:
         """The cloths, and what `add_obstacles` adds."""
-        # Further solves for friction let resting cloth shiver.
-        options: dict[str, Any] = {"elasticity": "full-step", "tolerance": self.tolerance, "friction_solves": 0}
-        world = World(steps_per_loop=self.steps_per_loop, **options)
+        world = World(steps_per_loop=self.steps_per_loop, **self.world_options())
         for body in bodies:
             world.add(body, thickness=self.thickness, friction=self.friction)
         self.add_obstacles(world)
         return world
+
+    def world_options(self) -> dict[str, Any]:
+        """Return options of the world."""
+        # Further solves for friction let resting cloth shiver.
+        return {"elasticity": "full-step", "tolerance": self.tolerance, "friction_solves": 0}
 
     def add_obstacles(self, world: World) -> None:
         """Add the obstacles to the world."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.mesh import TriangleMesh
+from meniscus.mesh import SubdivisionHierarchy, TriangleMesh
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -55,12 +55,18 @@ class Touching(Deforming):
 
     elasticity_of_steps: ClassVar[ImplicitElasticity] = "full-step"
 
+    splits: int = parameter(0, "times that each triangle of the meshes is cut flat into four, each tetrahedron into eight")
     steps_per_loop: int = parameter(8, "steps from one certified state to the next")
     dt: float = parameter(1.0 / 384.0, "longest step, s")
 
     def make_meshes(self) -> Sequence[Any]:
-        """Return the meshes of all bodies at rest, from the parameters alone."""
+        """Return the meshes of all bodies at rest, before they are split, from the parameters alone."""
         return [self.make_mesh()]
+
+    def split_meshes(self) -> list[Any]:
+        """Return the meshes of all bodies at rest, from the parameters alone."""
+        times = _checks.integer("splits", self.splits, 0)
+        return [SubdivisionHierarchy(mesh, times).mesh(times) for mesh in self.make_meshes()]
 
     def make_bodies(self, meshes: Sequence[Any]) -> list[DeformableBody]:
         """Return the bodies of these meshes."""
@@ -76,7 +82,7 @@ class Touching(Deforming):
 
     def setup(self) -> TimeStepper:
         """Create the world."""
-        self.meshes = list(self.make_meshes())
+        self.meshes = self.split_meshes()
         self.mesh = self.meshes[0]
         _checks.positive("dt", self.dt)
         self.world = self.declare("world", self.make_world(self.make_bodies(self.meshes)))
@@ -84,6 +90,31 @@ class Touching(Deforming):
         self.counts = self.declare("counts", np.zeros(4))
         self._last: list[WorldInfo] = []
         return TimeStepper(_checks.positive("end", self.end), self.frames)
+
+    def start_from(self, time: float, positions: npt.NDArray[np.float64], velocities: npt.NDArray[np.float64]) -> None:
+        """Go on from a state of this scene without splits: those of its triangles are cut flat, and move with them.
+
+        What the scene is at the time, such as which nodes are released, follows from the time alone.
+
+        Args:
+            time: s.
+            positions, velocities: (n, 3), of the nodes of all bodies without splits, m and m/s.
+
+        Raises:
+            ValueError: another number of nodes; surfaces that intersect, when the next step is taken.
+        """
+        coarse = list(self.make_meshes())
+        count = sum(len(mesh.vertices) for mesh in coarse)
+        if len(positions) != count or len(velocities) != count:
+            raise ValueError(f"the scene without splits has {count} nodes, not {len(positions)}")
+        self.world.time = time
+        self.before_loop(time)
+        first = 0
+        for mesh, body in zip(coarse, self.world.bodies, strict=True):
+            rows, finer = slice(first, first + len(mesh.vertices)), SubdivisionHierarchy(mesh, self.splits)
+            body.positions = finer.positions(np.ascontiguousarray(positions[rows]), self.splits)
+            body.velocities = finer.velocities(np.ascontiguousarray(velocities[rows]), self.splits)
+            first = rows.stop
 
     def max_dt(self) -> float:
         """Return the length of a loop: an equal part of a frame, since resting contacts shiver when the length of steps varies."""
@@ -148,6 +179,10 @@ class Touching(Deforming):
         velocities = np.concatenate([body.velocities for body in bodies])
         return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities})}
 
+    def shown_box(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+        """Return two opposite corners (m) of what pictures show, from the parameters alone."""
+        return self.box
+
     def drawn_triangles(self) -> npt.NDArray[np.int32]:
         """Return the triangles of all bodies that are drawn, from the parameters alone."""
         return self._shown()[0]
@@ -157,7 +192,7 @@ class Touching(Deforming):
         known = self.__dict__.get("_triangles")
         if known is None:
             parts, which, first = [], [], 0
-            for k, mesh in enumerate(self.__dict__.get("meshes") or self.make_meshes()):
+            for k, mesh in enumerate(self.__dict__.get("meshes") or self.split_meshes()):
                 cloth = isinstance(mesh, TriangleMesh)
                 parts.append((mesh if cloth else mesh.boundary).triangles + first)
                 which.append(np.full(len(parts[-1]), k))
@@ -183,7 +218,7 @@ class Touching(Deforming):
             np.concatenate(vertices),
             np.concatenate(elements),
             eye=self.eye,
-            box=self.box,
+            box=self.shown_box(),
             color=np.concatenate(fronts),
             back=np.concatenate(backs),
             title=f"{self.name}, t = {frame.time:.2f} s",
@@ -205,4 +240,4 @@ class Touching(Deforming):
         ]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
-        return path_tracing.surface_scene(shown, box=self.box, size=size or (640, 560), camera=camera)
+        return path_tracing.surface_scene(shown, box=self.shown_box(), size=size or (640, 560), camera=camera)

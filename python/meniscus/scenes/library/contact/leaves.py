@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -42,7 +43,6 @@ class Leaves(Cloths):
 
     name: ClassVar[str] = "leaves"
     summary: ClassVar[str] = "pieces of cloth fall in the wind"
-    box: ClassVar[Any] = ((-0.5, 0.0, -0.5), (1.0, 1.2, 0.5))
     eye: ClassVar[tuple[float, float, float]] = (0.3, 0.5, 1.6)
 
     pieces: int = parameter(24, "number of pieces")
@@ -55,17 +55,35 @@ class Leaves(Cloths):
     ground_friction: float = parameter(0.3, "of a piece on the ground")
     seed: int = parameter(1, "of places and directions")
 
+    @property
+    def _cell(self) -> float:
+        # No piece reaches out of its cell, however it is turned.
+        return 1.45 * self.side
+
+    def _layer(self) -> tuple[int, int]:
+        """Return how many pieces there are along x and along z in a layer."""
+        n = _checks.integer("pieces", self.pieces, 1)
+        layers = max(1, round(4.0 * (n / 24.0) ** (1.0 / 3.0)))
+        nx = math.ceil(math.sqrt(1.5 * n / layers) - 1e-9)
+        return nx, math.ceil(n / (layers * nx))
+
+    def shown_box(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+        """Where the pieces come to lie."""
+        nx, nz = self._layer()
+        around = 0.75 * nx * self._cell
+        top = (math.ceil(self.pieces / (nx * nz)) + 0.3) * self._cell
+        return (-1.3 * around, 0.0, -1.3 * around), (1.5 * around, top, 1.3 * around)
+
     def make_meshes(self) -> Sequence[Any]:
         """The pieces, flat, each in a cell of its own."""
-        n = _checks.integer("pieces", self.pieces, 1)
+        n, (nx, nz) = self.pieces, self._layer()
         quads = self.quads((1.0, 1.0), 1.0 / n)
         rng = np.random.default_rng(self.seed)
-        # No piece reaches out of its cell, however it is turned.
-        cell = 1.45 * self.side
+        cell = self._cell
         meshes = []
         for k in range(n):
-            layer, place = divmod(k, 6)
-            center = cell * np.array([place % 3 - 1.0, 0.6 + layer, place // 3 - 0.5])
+            layer, place = divmod(k, nx * nz)
+            center = cell * np.array([place % nx - 0.5 * (nx - 1), 0.6 + layer, place // nx - 0.5 * (nz - 1)])
             center[[0, 2]] += 0.3 * cell * (layer % 2) - 0.15 * cell
             turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
             turn *= np.sign(np.linalg.det(turn))

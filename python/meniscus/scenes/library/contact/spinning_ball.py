@@ -23,19 +23,20 @@ class SpinningBall(Cloths):
 
     name: ClassVar[str] = "spinning-ball"
     summary: ClassVar[str] = "a cloth on a ball that begins to spin"
-    box: ClassVar[Any] = ((-0.55, 0.0, -0.55), (0.55, 0.6, 0.55))
+    box: ClassVar[Any] = ((-0.6, 0.0, -0.6), (0.6, 0.6, 0.6))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
 
-    speed: float = parameter(4.0, "of the ball, rad/s")
+    side: float = parameter(1.3, "of the cloth, m")
+    speed: float = parameter(3.0, "of the ball, rad/s")
     start: float = parameter(1.0, "when it begins to spin, s")
     radius: float = parameter(0.18, "of the ball, m")
-    height: float = parameter(0.22, "of its centre, m")
+    height: float = parameter(0.4, "of its centre, m")
     ball_friction: float = parameter(1.0, "of the cloth on the ball")
-    ground_friction: float = parameter(0.2, "of the cloth on the ground")
+    ground_friction: float = parameter(0.1, "of the cloth on the ground")
 
     def make_mesh(self) -> TriangleMesh:
         """The cloth, flat, just above the ball."""
-        return centered_cloth(self.quads((1.0, 1.0)), (1.0, 1.0), self.height + self.radius + 0.002)
+        return centered_cloth(self.quads((1.0, 1.0)), (self.side, self.side), self.height + self.radius + 0.002)
 
     def add_obstacles(self, world: World) -> None:
         """The ball and the ground."""

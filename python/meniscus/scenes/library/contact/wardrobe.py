@@ -62,6 +62,7 @@ class Wardrobe(Cloths):
         body.add(WindDrag(mesh, per_area=self.drag))
         x = mesh.vertices
         side = np.flatnonzero(x[:, 0] == x[:, 0].max())
+        side = side[np.argsort(x[side, 2], kind="stable")]
         self.pulled = side[[0, len(side) // 2, -1]]
         body.move(self.pulled, Pulled(x[self.pulled], (0.02, 0.05, 0.0), 0.5))
         return body
