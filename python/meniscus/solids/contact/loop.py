@@ -28,9 +28,9 @@ class ContactLoop(WorldSetup):
         x_free, v_free: positions and velocities of all nodes at its start, m and m/s.
     """
 
-    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool) -> None:
+    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool, history: bool) -> None:
         self.steps_per_loop = steps_per_loop
-        self._release, self._cut = release, cut
+        self._release, self._cut, self._history = release, cut, history
         self._surfaces, self._solids, self._meshes = [], [], []
         self._joined: ContactSurface | None = None
         self._resolver: ContactResolver | None = None
@@ -57,7 +57,7 @@ class ContactLoop(WorldSetup):
         if not surface.can_touch:
             return 0
         if self._repulsion is None:
-            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction, "history": self._history}
             self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
         return self._repulsion.find(surface.at_vertices(self.x_free))
 
