@@ -37,6 +37,7 @@ class ContactLoop(WorldSetup):
         self._repulsion: Repulsion | None = None
         self._found = False
         self.bodies = self.declare("bodies", [])
+        self.friction_of_solids = self.declare("friction_of_solids", np.zeros(0), resizable=True)
         self._time = self.declare("_time", 0.0)
         self.inner_steps = self.declare("inner_steps", 0)
         self.loop_time = self.declare("loop_time", 0.0)
@@ -250,6 +251,7 @@ class ContactLoop(WorldSetup):
         self._found = False
 
     def _state_replaced(self) -> None:
+        super()._state_replaced()
         self._found = False
 
 
