@@ -70,8 +70,9 @@ class World(RewindingLoop):
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
         friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
             nodes; 0: as printed. Take 2 for blocks on slopes; piles of cloth shiver with more than 0.
-        loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something collides,
-            the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow again.
+        loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
+            collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
+            again.
         history: False, for comparison: repulsion takes the sides of surfaces from where they are now, not from the start of the loop.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.

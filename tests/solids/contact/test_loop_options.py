@@ -166,7 +166,9 @@ def test_bits_survive_copies_pickles_snapshots_and_threads(options: dict[str, An
 def passing(history: bool) -> tuple[float, int]:
     """A small triangle is put on the other side of a large one in the middle of a loop; height at its end, and pairs pulled back."""
     world = World(steps_per_loop=16, history=history)
-    small = DeformableBody(ms.mesh.TriangleMesh(np.array([[0.0, 0, 0.02], [0.1, 0, 0.02], [0, 0.1, 0.02]]), np.array([[0, 1, 2]])), density=0.2)
+    small = DeformableBody(
+        ms.mesh.TriangleMesh(np.array([[0.0, 0, 0.02], [0.1, 0, 0.02], [0, 0.1, 0.02]]), np.array([[0, 1, 2]])), density=0.2
+    )
     world.add(small, thickness=0.05)
     large = ms.mesh.TriangleMesh(np.array([[-2.0, -2, 0], [3, -2, 0], [0, 3, 0]]), np.array([[0, 1, 2]]))
     world.add_obstacle(large, thickness=0.05, sides="both")

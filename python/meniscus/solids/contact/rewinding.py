@@ -25,15 +25,15 @@ class _TouchedError(Exception):
 class RewindingLoop(ContactLoop):
     """Loop of a world with the choice to rewind.
 
-    With "rewind", repulsion between surfaces acts once per loop, on the mean velocities since its start. Where something collides on the way
-    after that, the state goes back to the start of the loop, which is taken again with half as many steps; loops of one step are resolved.
-    A loop in which nothing collided is followed by one of twice as many steps, at most `steps_per_loop`.
+    With "rewind", repulsion between surfaces acts once per loop, on the mean velocities since its start. Where something collides on the
+    way after that, the state goes back to the start of the loop, which is taken again with half as many steps; loops of one step are
+    resolved. A loop in which nothing collided is followed by one of twice as many steps, at most `steps_per_loop`.
 
     Attributes:
         time_free, memory_free: time (s) and memory of all forces at the start of the loop; kept with "rewind" alone.
 
-    Source: Bridson, Fedkiw and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002, section 4, as told
-    in Selle 2008, section 6.2, for its figure 6.11.
+    Source: Bridson, Fedkiw and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002, section 4, as
+    told in Selle 2008, section 6.2, for its figure 6.11.
     """
 
     def _make_rewinding(self, rewinds: bool) -> None:
