@@ -18,6 +18,7 @@ from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.reports import WorldInfo
+from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
@@ -34,7 +35,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(BarrierStages):
+class World(BarrierStages, RewindingLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -74,6 +75,10 @@ class World(BarrierStages):
         friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
             nodes; 0: as printed. Take 2 for blocks on slopes; piles of cloth shiver with more than 0.
         barrier: options of response "barrier".
+        loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
+            collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
+            again.
+        history: False, for comparison: repulsion takes the sides of surfaces from where they are now, not from the start of the loop.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
 
@@ -97,6 +102,8 @@ class World(BarrierStages):
         friction_solves: int = 0,
         cut: bool = True,
         barrier: BarrierOptions | None = None,
+        loop: OuterLoop = "fixed",
+        history: bool = True,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
@@ -108,7 +115,9 @@ class World(BarrierStages):
             _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
             _checks.flag("cut", cut),
+            _checks.flag("history", history),
         )
+        self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         refused = set(options) - {
             *("elasticity", "finish", "tangent", "tolerance", "max_iterations"),
             *("preconditioner", "safeguard", "raise_on_failure"),
@@ -116,8 +125,8 @@ class World(BarrierStages):
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
         if self._response == "barrier":
-            others = (solid_response, on_pinch, rest, friction_solves, cut)
-            if options or others != ("path", "error", "held", 0, True):
+            others = (solid_response, on_pinch, rest, friction_solves, cut, loop, history)
+            if options or others != ("path", "error", "held", 0, True, "fixed", True):
                 raise ValueError('with response="barrier", `gravity` and `barrier` are the only options')
             self.stages, self.steps_per_loop = BARRIER_STAGES, 1
             self._make_barrier(BarrierOptions() if barrier is None else _checks.one_of_type("barrier", barrier, BarrierOptions))
@@ -194,7 +203,7 @@ class World(BarrierStages):
                 raise ValueError("no step is stable: the limit of the time step is 0")
             # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
             if self.inner_steps == 0 or planned == 0.0:
-                k = self.steps_per_loop
+                k = self.loop_steps
                 loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
                 planned = left / (loops * k - self.inner_steps)
             infos.append(self.step(min(planned, longest)))
@@ -221,6 +230,7 @@ class World(BarrierStages):
             raise ValueError("a world needs a body: call add")
         self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
         surface = self.surface
+        self._refuse_targets()
         self._enter_loop(dt)
         motions: list[Any] = []
         for body in self.bodies:
@@ -251,7 +261,7 @@ class World(BarrierStages):
         info.solves = tuple(self._solves)
         self._core = None
         self._stepped(info.dt)
-        if self.inner_steps >= self.steps_per_loop:
+        if self.inner_steps >= self.loop_steps:
             self._end_loop(info.contact)
         return info
 

@@ -34,15 +34,16 @@ class ContactLoop(WorldSetup):
             cut_vertices: vertices of the contacts before which it was cut, ascending.
     """
 
-    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool) -> None:
+    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool, history: bool) -> None:
         self.steps_per_loop = steps_per_loop
-        self._release, self._cut = release, cut
+        self._release, self._cut, self._history = release, cut, history
         self._surfaces, self._solids, self._meshes = [], [], []
         self._joined: ContactSurface | None = None
         self._resolver: ContactResolver | None = None
         self._repulsion: Repulsion | None = None
         self._found = False
         self.bodies = self.declare("bodies", [])
+        self.friction_of_solids = self.declare("friction_of_solids", np.zeros(0), resizable=True)
         self._time = self.declare("_time", 0.0)
         self.inner_steps = self.declare("inner_steps", 0)
         self.loop_time = self.declare("loop_time", 0.0)
@@ -54,6 +55,11 @@ class ContactLoop(WorldSetup):
         self.v_free = self.declare("v_free", np.zeros((0, 3)), resizable=True)
         self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
         self.aside_edge_edge = self.declare("aside_edge_edge", _NO_PAIRS, resizable=True)
+
+    @property
+    def loop_steps(self) -> int:
+        """Steps of the present loop."""
+        return self.steps_per_loop
 
     # --- stages of the loop --------------------------------------------------------------------------------------------------
 
@@ -69,7 +75,7 @@ class ContactLoop(WorldSetup):
         if not surface.can_touch:
             return 0
         if self._repulsion is None:
-            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction, "history": self._history}
             self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
         motion = surface.at_vertices(np.ascontiguousarray(self.planned_time * self.v_free))
         return self._repulsion.find(surface.at_vertices(self.x_free), motion)
@@ -155,7 +161,7 @@ class ContactLoop(WorldSetup):
         surface.set_obstacle_velocities(velocities, self.time, dt)
         self.v_free = velocities
         self.loop_time = 0.0
-        self.planned_time = self.steps_per_loop * dt
+        self.planned_time = self.loop_steps * dt
         self.find_pairs()
 
     def _stepped(self, dt: float) -> None:
@@ -350,6 +356,7 @@ class ContactLoop(WorldSetup):
         self._found = False
 
     def _state_replaced(self) -> None:
+        super()._state_replaced()
         self._found = False
 
 

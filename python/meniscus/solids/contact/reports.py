@@ -39,6 +39,7 @@ class ContactInfo:
         inverted: of these, those on the wrong side, which are pulled back.
         repulsions: number of impulses between them.
         clamped: number of vertices whose thickness is limited by their edges.
+        rewound: 1 if something collided at the end of a loop and the state went back to its start (`loop="rewind"`), else 0.
         loop_ended: whether the step ended a loop. What follows is of such steps only.
         contacts: number of pairs in contact on the paths of the loop before they were resolved.
         impulses: number of impulses that resolved them.
@@ -62,6 +63,7 @@ class ContactInfo:
     inverted: int = 0
     repulsions: int = 0
     clamped: int = 0
+    rewound: int = 0
     loop_ended: bool = False
     contacts: int = 0
     impulses: int = 0

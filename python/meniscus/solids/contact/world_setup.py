@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.solids.body import DeformableBody
@@ -14,11 +16,16 @@ from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, S
 
 
 class WorldSetup(Stateful):
-    """Base of a world: its bodies and obstacles."""
+    """Base of a world: its bodies and obstacles.
+
+    Attributes:
+        friction_of_solids: (k,), coefficients of the solids in `solids`.
+    """
 
     gravity: Floats | None
     bodies: list[DeformableBody]
     inner_steps: int
+    friction_of_solids: Floats
     settings = ("_setup",)
 
     _surfaces: list[BodySurface | None]
@@ -82,6 +89,7 @@ class WorldSetup(Stateful):
         made = obstacle_of(obstacle, thickness=thickness, friction=friction, sides=sides, motion=motion)
         if isinstance(made, SolidObstacle):
             self._solids.append(made)
+            self._store_friction()
         else:
             made.vertices(self.time)
             self._meshes.append(made)
@@ -90,6 +98,8 @@ class WorldSetup(Stateful):
     @exclusively
     def set_friction(self, solid: int, friction: float) -> None:
         """Give the coefficient of friction of a solid, by its number in `solids`, another value from now on.
+
+        The values are state: snapshots and checkpoints have them.
 
         Raises:
             TypeError, ValueError, IndexError: a negative value; no such solid; in the middle of a loop.
@@ -101,6 +111,23 @@ class WorldSetup(Stateful):
         if known.friction != mu:
             self._require_between_loops("friction changes")
             self._solids[solid] = replace(known, friction=mu)
+            self._store_friction()
+
+    def _store_friction(self) -> None:
+        self.friction_of_solids = np.array([solid.friction for solid in self._solids])
+
+    def _state_replaced(self) -> None:
+        values = self.friction_of_solids
+        if len(values) != len(self._solids):
+            raise ValueError(f"the state is that of a world with {len(values)} solids, not {len(self._solids)}")
+        for k, (solid, mu) in enumerate(zip(self._solids, values.tolist(), strict=True)):
+            if solid.friction != mu:
+                self._solids[k] = replace(solid, friction=mu)
+
+    def energy(self) -> dict[str, float]:
+        """Return energies (J) by name, as `DeformableBody.energy` does, summed over all bodies."""
+        parts = [body.energy() for body in self.bodies]
+        return {name: float(sum(part[name] for part in parts)) for name in (parts[0] if parts else ())}
 
     @property
     def time(self) -> float:
@@ -163,4 +190,5 @@ class WorldSetup(Stateful):
         self._surfaces[:] = setup["surfaces"]
         self._solids[:] = setup["solids"]
         self._meshes[:] = setup["meshes"]
+        self._store_friction()
         self._joined = None
