@@ -111,6 +111,14 @@ void bind_body_system(py::module_& m) {
           },
           py::arg("nodes"), py::arg("normals"))
       .def(
+          "set_drags",
+          [](SystemStep& s, const py::array& nodes, const py::array& drags) {
+            const auto numbers = indices_of(nodes, "nodes");
+            const double* values = data_of<double>(drags, "drags", static_cast<Index>(numbers.size()));
+            interruptible([&] { s->set_drags(numbers, {values, numbers.size()}); });
+          },
+          py::arg("nodes"), py::arg("drags"))
+      .def(
           "hold_contacts",
           [](SystemStep& s, const py::array& given, const py::array& v) {
             const auto from = s.in(given, "given");

@@ -18,6 +18,7 @@ from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.reports import WorldInfo
+from meniscus.solids.contact.resting import NO_NODES, RestingNodes, friction_at_rest, resting_nodes, with_resting
 from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
@@ -32,6 +33,8 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
+NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
+NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
@@ -68,12 +71,13 @@ class World(BarrierStages, RewindingLoop):
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
             they are set aside, and taken back once they are apart.
-        rest: "held": friction between surfaces acts on the velocities that positions go with too, so that what friction holds stays where
-            it is; "literal": as printed, on those at the end of the step only: what rests on a slope creeps by half of what it would fall
-            along it in each step, from rest.
+        rest: "held": what rests stays where it is. Contacts with solids that hold nodes up last from step to step, hold these in
+            `predict` too, and their friction is part of the solves (see `SolveFriction`); friction between surfaces acts on the velocities
+            that positions go with too. "literal": as printed. Then friction acts on velocities at the end of the step only: what rests
+            on a slope creeps by half of what it would fall along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
-        friction_solves: how often the velocity solve of a step is taken once more, so that friction with solids holds what hangs on few
-            nodes; 0: as printed. Take 2 for blocks on slopes; piles of cloth shiver with more than 0.
+        friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
+            of the same step or the next one, begins with what this one has found.
         barrier: options of response "barrier".
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
@@ -141,7 +145,12 @@ class World(BarrierStages, RewindingLoop):
         self._core: Any = None
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
-        self._friction = SolveFriction()
+        self._friction = self._predicted = SolveFriction()
+        self._holds_rest = self._rest == "held" and self._solid_response == "path"
+        self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
+        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True)
+        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True)
+        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True)
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
@@ -272,7 +281,34 @@ class World(BarrierStages, RewindingLoop):
         core, a = self._stage(dt)
         a.v[...] = a.v0
         core.hold_mean_velocities(a.own(a.v))
-        self._solve(a.x0, a.v0, 0.5 * dt, _FIRST[self._elasticity] * dt, a.v, None)
+        h, elastic_dt = 0.5 * dt, _FIRST[self._elasticity] * dt
+        friction = self._predicted = SolveFriction(fall=self._fall(dt))
+        if self._holds_rest and len(self.resting_keys):
+            resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
+            friction = self._predicted = friction_at_rest(self._solids, resting, a.own(a.x0), a.own(a.v0), self.time, dt, h, self._fall(dt))
+        if not len(friction.contacts):
+            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
+        else:
+            own, c = a.own(a.v), friction.contacts
+            given = own.copy()
+            rise = np.einsum("kd,kd->k", c.velocities - own[c.nodes], c.normals)
+            given[c.nodes] += rise[:, None] * c.normals
+            for slips in range(self._friction_solves + 1):
+                core.set_contacts(*friction.holds())
+                core.set_drags(*friction.drags())
+                core.hold_contacts(friction.held_velocities(given), own)
+                self._solve(a.x0, friction.start(a.v0), h, elastic_dt, a.v, a.loose)
+                if not friction.judge(own, a.own(a.loose), a.own(a.loose)) or slips == self._friction_solves:
+                    break
+                friction.go_on()
+            c.press_only(own, a.own(a.loose))
+            # Other nodes keep what they have found together: what is stiffly bound to a node would be torn.
+            slides = c.nodes[(friction.drag == 0) & ~friction.sticking]
+            friction.finish(a.own(a.loose))
+            a.v[slides] = a.loose[slides]
+            core.set_contacts(*NO_HOLDS)
+            core.set_drags(*NO_DRAGS)
+            core.hold_mean_velocities(own)
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
@@ -293,18 +329,18 @@ class World(BarrierStages, RewindingLoop):
         core, a = self._stage(dt)
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
-        if len(contacts):
-            contacts = contacts.sticking_at_rest(a.own(a.v0))
-        self._contacts = self.running_report.contact.solids = contacts
+        if self._holds_rest:
+            self._friction = with_resting(contacts, self._predicted, self._solids, a.own(a.x1), self.time + dt, dt)
+        else:
+            contacts = contacts.sticking_at_rest(a.own(a.v0)) if self._friction_solves else contacts.sliding()
+            self._friction = SolveFriction(contacts, self._fall(dt))
+        contacts = self._contacts = self.running_report.contact.solids = self._friction.contacts
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
             self._keep_sliding(a.x0, a.x1)
             core.hold_positions(_solids.StepTime.end, a.own(a.x1))
             core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        if self._friction_solves == 0:
-            contacts = contacts.sliding()
-        self._friction = SolveFriction(contacts)
         core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
 
     def solve(self, dt: float) -> None:
@@ -330,12 +366,18 @@ class World(BarrierStages, RewindingLoop):
         friction = self._friction
         for slips in range(self._friction_solves + 1):
             core.hold_velocities(when, a.own(a.v))
+            core.set_drags(*friction.drags())
             core.hold_contacts(friction.held_velocities(a.own(a.v_star)), a.own(a.v))
             self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
-            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if slips == self._friction_solves or not len(friction.contacts) or not friction.revise(a.own(a.v), a.own(a.loose), end):
+            if not len(friction.contacts):
                 break
+            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
+            if not friction.judge(a.own(a.v), a.own(a.loose), end) or slips == self._friction_solves:
+                break
+            friction.go_on()
             core.set_contacts(*friction.holds())
+        held = resting_nodes(friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
+        self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
         self._contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
@@ -356,10 +398,6 @@ class World(BarrierStages, RewindingLoop):
         own = a.own(a.v1)
         first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
         before = own[contacts.nodes]
-        if self._finish != "backward-euler":
-            before -= 2.0 * self._friction.change
-        else:
-            before -= self._friction.change
         self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
         # With what repulsion between surfaces had pressed into solids at the end of the step before.
@@ -386,6 +424,10 @@ class World(BarrierStages, RewindingLoop):
                     way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
                 end[rows] = start[rows] + way
             first += len(body)
+
+    def _fall(self, dt: float) -> float:
+        """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
+        return dt * (max(float(np.linalg.norm(body.gravity)) for body in self.bodies) or 1.0)
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:

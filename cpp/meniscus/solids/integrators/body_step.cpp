@@ -101,6 +101,20 @@ void BodyStep::gather() {
     nodes::each(b.size(), [&](std::size_t i) { gravity_memory_.data()[b.node(i)] = b.body->gravity(); });
 }
 
+void BodyStep::set_drags(std::span<const std::int32_t> nodes, std::span<const double> drags) {
+  require(nodes.size() == drags.size(), "there must be one drag per node, not ", drags.size(), " for ", nodes.size());
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    require(nodes[k] >= 0 && nodes[k] < size_, "drag ", k, " is of node ", nodes[k], ", but there are ", size_);
+    require(std::isfinite(drags[k]) && drags[k] >= 0, "drags must be finite and not negative, but that of node ", nodes[k],
+            " is ", drags[k]);
+  }
+  dragged_ = !nodes.empty();
+  if (!dragged_) return;
+  if (!drags_) drags_ = workspace_.take<double>(size_);
+  nodes::each(size_, [&](std::size_t i) { drags_.data()[i] = 0; });
+  for (std::size_t k = 0; k < nodes.size(); ++k) drags_.data()[nodes[k]] = drags[k];
+}
+
 void BodyStep::project(Points v) const {
   held_.project(v);
   if (infinite_)

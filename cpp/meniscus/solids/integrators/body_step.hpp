@@ -58,6 +58,14 @@ class BodyStep {
   /// Lets contacts hold nodes along normals from now on, as in `HeldNodes::set_contacts`.
   void set_contacts(std::span<const ContactNormal> contacts) { held_.set_contacts(contacts); }
 
+  /// Lets a drag d act on nodes from now on, in place of the one before: solves over h seconds add the force d m / h (w - v),
+  /// with the velocity w of what they rub against, whose part d w callers add to the velocities at the start. Friction, as far as
+  /// it is known how fast nodes slip. Throws InvalidArgument for nodes that do not exist, and for drags that are negative or not
+  /// finite.
+  void set_drags(std::span<const std::int32_t> nodes, std::span<const double> drags);
+  bool dragged() const { return dragged_; }
+  double drag(std::size_t i) const { return dragged_ ? drags_.data()[i] : 0.0; }
+
   /// Removes constrained components, and nodes of infinite mass, from a vector per node.
   void project(Points v) const;
 
@@ -115,6 +123,8 @@ class BodyStep {
   ConstPoints positions_, velocities_;
   mesh::Point gravity_;
   HeldNodes held_;
+  Workspace::Lease<double> drags_;
+  bool dragged_ = false;
   bool infinite_ = false;
   bool damped_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();

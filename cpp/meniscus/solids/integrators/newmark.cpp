@@ -37,9 +37,16 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   const auto linearise = [&](Tangent tangent) {
     if (step.damped() || elastic_dt > 0) step.linearise(x, tangent);
   };
+  // Drag slows down what forces would do, as more mass at the same momentum does.
+  ScratchPoints slowed;
+  if (step.dragged()) {
+    slowed = step.scratch();
+    nodes::each(step.size(), [&](std::size_t i) { slowed[i] = u[i] / (1 + step.drag(i)); });
+  }
+  const ConstPoints start = step.dragged() ? slowed : u;
   const auto solve = [&](Tangent tangent) {
     linearise(tangent);
-    return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+    return solve_velocities(step, h, h * elastic_dt, start, v, options.solve, options.precondition, info);
   };
   bool solved = solve(options.tangent);
   if (!solved && info.end == numerics::SolveEnd::indefinite_matrix && options.tangent != Tangent::definite) {

@@ -16,7 +16,7 @@ VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stif
       scale_(step.workspace().take<double>(step.size())),
       u_(step.workspace(), step.size()) {
   double* const s = scale_.data();
-  nodes::each(step.size(), [&](std::size_t i) { s[i] = std::sqrt(step.inverse_mass(i)); });
+  nodes::each(step.size(), [&](std::size_t i) { s[i] = std::sqrt(step.inverse_mass(i) / (1 + step.drag(i))); });
   if (precondition) {
     blocks_ = step.workspace().take<Block3>(step.size());
     prepare_blocks();

@@ -41,7 +41,7 @@ class VelocitySystem {
   /// The norm of the largest diagonal entries of a D + b K of all free nodes, kg; 0 without preconditioner.
   double stiffness_size() const { return stiffness_size_; }
 
-  /// 1 / sqrt(mass), zero for infinite masses.
+  /// 1 / sqrt(mass), zero for infinite masses. Drag acts like more mass.
   double scale(std::size_t i) const { return scale_.data()[i]; }
 
  private:

@@ -5,37 +5,64 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Bools, Floats, Ints, SolidContacts, stopped
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Bools, Floats, Ints, SolidContacts
 
 # Part of the contacts for whose change no solve is taken once more.
 _FEW = 0.02
+# Drag below which friction may as well come after the solve.
+_SMALL = 0.02
+# Speed of a node that begins to slip, relative to that which it would have if nothing were bound to it.
+_ONSET = 0.2
+# The greatest part of its friction that a node may lack, for the speed with which it begins to slip.
+_EXCESS = 3.0
+# Factors by which speeds of slipping nodes may change within a step, if much is bound to them, and if not.
+_CHANGE = 3.0
+_STARTS = 10.0
+# Speed below which nodes that slip against a drag stick, relative to that which gravity adds in a step.
+_SLOW = 3e-3
 
 
 class SolveFriction:
-    """Sticking and slipping nodes of one step.
+    """Sticking and slipping nodes of one solve.
 
-    Friction after the solve stops a node, but not what hangs on it: where many nodes are stiffly bound to few on a solid, the node would be
-    dragged on in the next solve, and friction lost. So the solve holds nodes that stick in all directions. Those that friction cannot stop
-    slip: the solve is taken once more, with friction on them as a force of the size that the normal impulse allows. Nodes that slide
-    freely have their friction after the solve, as in the source. Nodes that are pulled away from the solid are held until the next step,
-    which does not find them in contact.
+    Friction after the solve stops a node, but not what hangs on it: where much is stiffly bound to few nodes on a solid, the node would
+    be dragged on in the next solve, and friction lost. So the solve knows friction, in one of three ways:
+
+    - nodes that stick are held in all directions;
+    - nodes that friction cannot hold slip against a drag: with the normal impulse N and the speed u of the solve before, mu N / u,
+      so that force and speed agree as the solves go on. A drag takes energy whatever it is, and never turns a node around;
+    - nodes on which friction of a step is small against what they move with have it after the solve, as in the source.
+
+    `judge` looks at a solve and says what the next one should begin with, be it one of the same step or of the next. A node that is
+    pulled off its solid is held in this solve only.
 
     Attributes:
-        contacts: all contacts of the step.
+        contacts: all contacts.
+        fall: m/s: speed that gravity adds in a step.
+        slow: m/s: nodes that slip slower than this against a drag stick.
         sticking: (k,), contacts that the solve holds in all directions.
-        rubbed: (k,), contacts with friction within the solve.
-        change: (k, 3), that of the velocity by this friction, m/s.
+        drag: (k,), of slipping contacts, relative to their mass and the length of the solve; 0 for others.
+        before: (k,), speeds with which nodes slipped in the step before, m/s; NaN where there was no contact.
+        speed: (k,), with which they slip in this solve, m/s.
+        pulled: (k,), contacts that `judge` has found to hold nodes down.
 
     Source: own, on Selle 2008, section 6.5.
     """
 
-    def __init__(self, contacts: SolidContacts = NO_CONTACTS) -> None:
+    def __init__(
+        self, contacts: SolidContacts = NO_CONTACTS, fall: float = 0.0, drag: Floats | None = None, before: Floats | None = None
+    ) -> None:
         self.contacts = contacts
+        self.fall = fall
+        self.slow = _SLOW * fall
         self.sticking: Bools = contacts.sticking
-        self.rubbed: Bools = np.zeros(len(contacts), np.bool_)
-        self.change: Floats = np.zeros((len(contacts), 3))
+        n = len(contacts)
+        self.drag: Floats = np.zeros(n) if drag is None else drag
+        self.before: Floats = np.full(n, np.nan) if before is None else before
+        self.speed: Floats = np.zeros(n)
+        self.pulled: Bools = np.zeros(n, np.bool_)
         self._shared = contacts.shared()
-        self._given_up: Bools = np.zeros(len(contacts), np.bool_)
+        self._next = self._following = (self.sticking, self.drag)
 
     def holds(self) -> tuple[Ints, Floats]:
         """Return nodes and directions in which the solve holds them, ordered by node: normals, and all directions where they stick."""
@@ -58,55 +85,86 @@ class SolveFriction:
         return held
 
     def start(self, velocities: Floats) -> Floats:
-        """Return the velocities (n, 3), m/s, from which the solve starts, with friction on slipping nodes."""
-        if not self.rubbed.any():
+        """Return the velocities (n, 3), m/s, from which the solve starts, with what drags nodes along with a solid that moves."""
+        c, k = self.contacts, self.drag > 0
+        moving = k & (c.velocities != 0).any(axis=1)
+        if not moving.any():
             return velocities
         result: Floats = velocities.copy()
-        result[self.contacts.nodes[self.rubbed]] += self.change[self.rubbed]
+        result[c.nodes[moving]] += self.drag[moving, None] * _flat(c.velocities[moving], c.normals[moving])
         return result
 
-    def revise(self, solved: Floats, loose: Floats, end: Floats) -> bool:
-        """Look at a solve; return whether it must be taken once more, since nodes slip or stick after all.
+    def drags(self) -> tuple[Ints, Floats]:
+        """Return nodes and their drags."""
+        k = self.drag > 0
+        return np.ascontiguousarray(self.contacts.nodes[k]), np.ascontiguousarray(self.drag[k])
+
+    def judge(self, solved: Floats, loose: Floats, end: Floats) -> bool:
+        """Look at a solve, and store what the next one begins with; return whether many contacts change.
 
         Args:
             solved: (n, 3), the velocities found, m/s.
             loose: (n, 3), without the forces of contact.
             end: (n, 3), the latter at the end of the step.
         """
-        c = self.contacts
-        back = self.rubbed & (np.einsum("kd,kd->k", (solved[c.nodes] - c.velocities), self.change) > 0)
+        c, dragged = self.contacts, self.drag > 0
         pressed = _along(solved[c.nodes] - loose[c.nodes], c.normals)
-        stops = stopped(end[c.nodes], c.normals, c.velocities, c.friction)
-        slips = self.sticking & ~self._given_up & ~stops
-        # What stops after the solve, with friction to spare, should stick within it.
-        back |= ~self.sticking & ~self.rubbed & ~self._given_up & ~self._shared & stops
-        if np.count_nonzero(back | slips) <= _FEW * len(c):
-            return False
-        k = slips
-        along = loose[c.nodes[k]] - c.velocities[k]
-        along -= _along(along, c.normals[k])[:, None] * c.normals[k]
-        size = np.linalg.norm(along, axis=1)
-        self.change[k] = -(c.friction[k] * np.maximum(pressed[k], 0.0) / np.where(size > 0, size, 1.0))[:, None] * along
-        self.change[back] = 0.0
-        # A node that friction would turn around sticks, and is not asked again.
-        self._given_up = self._given_up | (back & self.rubbed)
-        self.rubbed = (self.rubbed | slips) & ~back
-        self.sticking = (self.sticking & ~slips) | back
-        return True
+        self.pulled = ~(pressed > 0)
+        allowed = c.friction * np.maximum(pressed, 0.0)
+        speed = self.speed = np.linalg.norm(_flat(solved[c.nodes] - c.velocities, c.normals), axis=1)
+        along = np.linalg.norm(_flat(end[c.nodes] - c.velocities, c.normals), axis=1)
+        into = c.friction * np.maximum(-_along(end[c.nodes] - c.velocities, c.normals), 0.0)
+        slips = self.sticking & (along > into)
+        sticks = ~self.sticking & ~self._shared & np.where(dragged, speed <= self.slow, (into > 0) & (along <= into))
+        sticking = (self.sticking & ~slips) | sticks
+        # How fast a node will be that sticks no more. What little is bound to moves as its own mass says; of others nothing is known but
+        # how much friction lacks.
+        alone = allowed < self.fall
+        excess = along / np.where(into > 0, into, np.inf)
+        onset = np.where(alone, np.clip(_ONSET * (along - into), self.slow, self.fall), self.slow * np.clip(excess, 1.0, _EXCESS) ** 4)
+        moves = np.where(slips, onset, np.maximum(speed, self.slow))
+        # Where nodes are light and stiffly bound, velocities at the end of the step swing about those that they move with.
+        by_step = np.linalg.norm(_flat(2 * end[c.nodes] - solved[c.nodes] - c.velocities, c.normals), axis=1)
+        by_steps = 2 * speed - np.where(np.isnan(self.before), speed, self.before)
+        further = np.clip(np.where(alone, by_step, by_steps), speed / _CHANGE, np.where(alone, _STARTS, _CHANGE) * speed)
+        further = np.where(slips, onset, np.maximum(further, self.slow))
+        drags = (slips | dragged) & ~sticks & (self.slow > 0)
+        self._next, self._following = (
+            (sticking, np.where(drags & (slips | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0)) for u in (moves, further)
+        )
+        return bool(np.count_nonzero(sticks | slips) > _FEW * len(c))
+
+    def go_on(self) -> None:
+        """Begin the next solve with what `judge` has found."""
+        self.sticking, self.drag = self._next
 
     def finish(self, velocities: Floats) -> None:
-        """Let contact act on velocities at the end of the step (n, 3), m/s, in place; slipping nodes have had their friction."""
-        c, k = self.contacts, self.rubbed
+        """Let contact act on velocities (n, 3), m/s, in place, that know no contact; sticking nodes keep to the solid."""
+        c = self.contacts
         if not len(c):
             return
-        c.apply(velocities, np.where(k, 0.0, c.friction))
-        rows = c.nodes[k]
-        relative = velocities[rows] - c.velocities[k]
-        turned = np.einsum("kd,kd->k", relative, self.change[k]) > 0
-        up = _along(relative, c.normals[k])[:, None] * c.normals[k]
-        velocities[rows[turned]] = (c.velocities[k] + up)[turned]
+        c.apply(velocities, np.where(self.drag > 0, 0.0, c.friction))
+        k = self.sticking & ~self._shared
+        relative = velocities[c.nodes[k]] - c.velocities[k]
+        velocities[c.nodes[k]] = c.velocities[k] + _along(relative, c.normals[k])[:, None] * c.normals[k]
+
+    @property
+    def here(self) -> tuple[Bools, Floats]:
+        """Sticking contacts, and drags, that another solve of the same step begins with."""
+        return self._next
+
+    @property
+    def following(self) -> tuple[Bools, Floats]:
+        """Sticking contacts, and drags, that the first solve of the next step begins with."""
+        return self._following
 
 
 def _along(vectors: Floats, normals: Floats) -> npt.NDArray[np.float64]:
     result: Floats = np.einsum("kd,kd->k", vectors, normals)
+    return result
+
+
+def _flat(vectors: Floats, normals: Floats) -> Floats:
+    """Return the parts along the surface."""
+    result: Floats = vectors - _along(vectors, normals)[:, None] * normals
     return result
