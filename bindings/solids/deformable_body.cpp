@@ -32,6 +32,12 @@ void bind_options(py::module_& m) {
       .value("newmark", solids::Integrator::newmark)
       .value("implicit_euler", solids::Integrator::implicit_euler)
       .finalize();
+  py::native_enum<solids::Preconditioner>(m, "Preconditioner", "enum.Enum")
+      .value("none", solids::Preconditioner::none)
+      .value("blocks", solids::Preconditioner::blocks)
+      .value("multigrid", solids::Preconditioner::multigrid)
+      .value("auto", solids::Preconditioner::automatic)  // `auto` is a keyword of C++
+      .finalize();
   py::native_enum<solids::VerletForm>(m, "VerletForm", "enum.Enum")
       .value("positions", solids::VerletForm::positions)
       .value("velocities", solids::VerletForm::velocities)
@@ -49,7 +55,7 @@ void bind_options(py::module_& m) {
       .finalize();
   py::class_<solids::StepOptions>(m, "StepOptions")
       .def(py::init<>())
-      .def_readwrite("precondition", &solids::StepOptions::precondition)
+      .def_readwrite("preconditioner", &solids::StepOptions::preconditioner)
       .def_readwrite("accept_unconverged", &solids::StepOptions::accept_unconverged)
       .def_readwrite("tangent", &solids::StepOptions::tangent)
       .def_readwrite("newton_tangent", &solids::StepOptions::newton_tangent)

@@ -11,6 +11,8 @@
 #include "meniscus/mesh/triangle_mesh.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -54,6 +56,13 @@ inline constexpr DampingRatios no_damping_ratios{std::numeric_limits<double>::in
 /// Those of drag, which has no stiffness.
 inline constexpr DampingRatios only_damping{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 
+/// How the velocities of two nodes pull on each other in a linearised force: the node a gets (w w^T + across I)(u_b - u_a), and b
+/// the opposite. For preconditioners.
+struct Coupling {
+  std::array<float, 3> w;
+  float across;
+};
+
 /// A force between the nodes of a body, which are rows of `x` (positions, m), `v` (velocities, m/s) and `f` (forces, N). Calls
 /// are parallel inside; results do not depend on the number of threads. Nothing is allocated after construction, except where
 /// stated.
@@ -88,6 +97,13 @@ class Force {
   /// Adds the diagonal blocks of stiffness_scale times the differentials plus damping_scale times the damping: for
   /// preconditioners.
   virtual void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const = 0;
+
+  /// Pairs of nodes that are coupled as `couplings` says, without indefinite parts; always the same. None: only `add_diagonal`
+  /// tells what the force does.
+  virtual std::span<const std::array<std::int32_t, 2>> coupled() const { return {}; }
+
+  /// stiffness_scale times the differentials plus damping_scale times the damping, per coupled pair; not negative.
+  virtual void couplings(double /*stiffness_scale*/, double /*damping_scale*/, std::span<Coupling> /*out*/) const {}
 
   /// Adds to `stiffness`, per node, a bound of the change of its forces per displacement, N/m. Frequencies are then bounded by
   /// w^2 <= 2 max(stiffness / mass).

@@ -19,10 +19,13 @@ ImplicitElasticity = Literal["explicit", "half-step", "full-step", "first-half-s
 """Solves of a Newmark step with implicit elastic forces, and their part of the step."""
 VerletForm = Literal["positions", "velocities"]
 """Form of Verlet's method."""
+Preconditioner = Literal["auto", "multigrid", "blocks", "none"]
+"""Preconditioner of the velocity solves; True and False mean "blocks" and "none"."""
 
 INTEGRATOR = CoreOption(Integrator, _solids.Integrator)
 NEWMARK_FINISH = CoreOption(NewmarkFinish, _solids.NewmarkFinish)
 IMPLICIT_ELASTICITY = CoreOption(ImplicitElasticity, _solids.ImplicitElasticity)
+PRECONDITIONER = CoreOption(Preconditioner, _solids.Preconditioner)
 VERLET_FORM = CoreOption(VerletForm, _solids.VerletForm)
 
 
@@ -98,7 +101,7 @@ def step_options(
     *,
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
-    preconditioner: bool = True,
+    preconditioner: Preconditioner | bool = "auto",
     tangent: Tangent | None = None,
     elasticity: ImplicitElasticity = "explicit",
     finish: NewmarkFinish = "trapezoid",
@@ -116,7 +119,9 @@ def step_options(
     if o.tolerance >= 1:
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
-    o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
+    if isinstance(preconditioner, bool):
+        preconditioner = "blocks" if preconditioner else "none"
+    o.preconditioner = PRECONDITIONER("preconditioner", preconditioner)
     if tangent is not None:
         o.tangent = o.newton_tangent = TANGENT("tangent", tangent)
     o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)

@@ -133,7 +133,7 @@ TEST_CASE("a step that is not made leaves what a force remembers") {
 
   solids::StepOptions hopeless;
   hopeless.solve = {1e-300, 1};
-  hopeless.precondition = false;
+  hopeless.preconditioner = solids::Preconditioner::none;
   const std::vector<mesh::Point> velocities(hanging.body.velocities().begin(), hanging.body.velocities().end());
   for (auto& v : hanging.body.velocities()) v *= 100;
   CHECK_FALSE(hanging.step(0.2, hopeless));

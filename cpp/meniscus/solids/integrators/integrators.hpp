@@ -7,6 +7,7 @@
 #include "meniscus/numerics/solve_info.hpp"
 #include "meniscus/solids/integrators/body_step.hpp"
 #include "meniscus/solids/integrators/integrator.hpp"
+#include "meniscus/solids/integrators/preconditioner.hpp"
 
 #include <limits>
 
@@ -34,7 +35,7 @@ enum class ImplicitElasticity : std::int8_t {
 
 struct StepOptions {
   numerics::SolveOptions solve{1e-6, 1000};
-  bool precondition = true;
+  Preconditioner preconditioner = Preconditioner::automatic;
   /// Take the step even if a solve did not reach its tolerance.
   bool accept_unconverged = false;
   /// Tangent of implicit elastic forces. If a matrix turns out to be indefinite, `definite` is used instead.

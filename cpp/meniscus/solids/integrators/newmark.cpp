@@ -46,7 +46,7 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   const ConstPoints start = step.dragged() ? slowed : u;
   const auto solve = [&](Tangent tangent) {
     linearise(tangent);
-    return solve_velocities(step, h, h * elastic_dt, start, v, options.solve, options.precondition, info);
+    return solve_velocities(step, h, h * elastic_dt, start, v, options.solve, options.preconditioner, info);
   };
   bool solved = solve(options.tangent);
   if (!solved && info.end == numerics::SolveEnd::indefinite_matrix && options.tangent != Tangent::definite) {
@@ -109,7 +109,7 @@ double elastic_time_step(const BodyStep& step) {
 double highest_frequency(const BodyStep& step) {
   constexpr int iterations = 40;
   step.linearise(step.positions(), Tangent::definite);
-  VelocitySystem system(step, 0, 1, false);
+  VelocitySystem system(step, 0, 1, Preconditioner::none);
   const ScratchPoints p_memory = step.scratch(), q_memory = step.scratch();
   Points p = p_memory, q = q_memory;
   // A start without any symmetry.

@@ -8,16 +8,37 @@
 
 namespace meniscus::solids {
 
-VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition)
+namespace {
+
+/// From that many nodes on, cycles cost less time than the iterations that they save.
+constexpr Index many_nodes = 2000;
+
+Preconditioner chosen(Preconditioner wanted, const BodyStep& step) {
+  if (wanted != Preconditioner::automatic) return wanted;
+  return step.size() < many_nodes ? Preconditioner::blocks : Preconditioner::multigrid;
+}
+
+}  // namespace
+
+VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner)
     : step_(step),
       damping_(step.damped() ? damping : 0),
       stiffness_(stiffness),
-      precondition_(precondition),
+      preconditioner_(chosen(preconditioner, step)),
       scale_(step.workspace().take<double>(step.size())),
       u_(step.workspace(), step.size()) {
   double* const s = scale_.data();
   nodes::each(step.size(), [&](std::size_t i) { s[i] = std::sqrt(step.inverse_mass(i) / (1 + step.drag(i))); });
-  if (precondition) {
+  if (preconditioner_ == Preconditioner::multigrid) {
+    multigrid_.emplace(step);
+    if (multigrid_->useful()) {
+      stiffness_size_ = std::sqrt(multigrid_->prepare(damping_, stiffness_, s));
+    } else {
+      multigrid_.reset();
+      preconditioner_ = Preconditioner::blocks;
+    }
+  }
+  if (preconditioner_ == Preconditioner::blocks) {
     blocks_ = step.workspace().take<Block3>(step.size());
     prepare_blocks();
   }
@@ -86,8 +107,12 @@ void VelocitySystem::multiply(Vector& p, Vector& q) {
 }
 
 void VelocitySystem::precondition(const Vector& r, Correction& z) {
-  if (!precondition_) {
+  if (preconditioner_ == Preconditioner::none) {
     nodes::copy(r, z);
+    return;
+  }
+  if (multigrid_) {
+    multigrid_->precondition(r, z);
     return;
   }
   const Block3* const blocks = blocks_.data();
@@ -123,7 +148,7 @@ void VelocitySystem::advance(double alpha, double beta, const Vector& z, Vector&
 }
 
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
-                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info) {
+                      const numerics::SolveOptions& options, Preconditioner preconditioner, numerics::SolveInfo& info) {
   static_assert(numerics::LinearSystem<VelocitySystem>);
   const auto begin = std::chrono::steady_clock::now();
   const Index n = step.size();
@@ -148,7 +173,7 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     info.end = numerics::SolveEnd::converged;
     return true;
   }
-  VelocitySystem system(step, damping, stiffness, precondition);
+  VelocitySystem system(step, damping, stiffness, preconditioner);
   const ScratchPoints b_memory = step.scratch(), x_memory = step.scratch(), r_memory = step.scratch(), p_memory = step.scratch(),
                       q_memory = step.scratch(), z_memory = step.scratch();
   Points b = b_memory, x = x_memory, r = r_memory, p = p_memory, q = q_memory, z = z_memory;

@@ -9,7 +9,10 @@
 #pragma once
 
 #include "meniscus/numerics/conjugate_gradients.hpp"
-#include "meniscus/solids/integrators/body_step.hpp"
+#include "meniscus/solids/integrators/preconditioner.hpp"
+#include "meniscus/solids/integrators/velocity_multigrid.hpp"
+
+#include <optional>
 
 namespace meniscus::solids {
 
@@ -21,7 +24,7 @@ class VelocitySystem {
 
   /// The forces of the body must have been linearised. `damping` (a, s) and `stiffness` (b, s^2) are not negative; what is zero
   /// is left out.
-  VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition);
+  VelocitySystem(const BodyStep& step, double damping, double stiffness, Preconditioner preconditioner);
 
   /// Lets a solve with these options end, by lowering its limit of iterations, as soon as the time for the step is used up.
   void end_when_late(numerics::SolveOptions& options) { options_ = &options; }
@@ -49,7 +52,8 @@ class VelocitySystem {
 
   const BodyStep& step_;
   double damping_, stiffness_;
-  bool precondition_;
+  Preconditioner preconditioner_;
+  std::optional<VelocityMultigrid> multigrid_;
   double stiffness_size_ = 0;
   Workspace::Lease<double> scale_;
   Workspace::Lease<Block3> blocks_;
@@ -61,6 +65,6 @@ class VelocitySystem {
 /// first guess of the others. Returns false if the tolerance, relative to the right-hand side, was not met; v is then the last
 /// iterate. Without forces to solve for, there are zero iterations.
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
-                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info);
+                      const numerics::SolveOptions& options, Preconditioner preconditioner, numerics::SolveInfo& info);
 
 }  // namespace meniscus::solids

@@ -185,6 +185,20 @@ void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std
   });
 }
 
+void EdgeSprings::couplings(double stiffness_scale, double damping_scale, std::span<Coupling> out) const {
+  parallel_for(0, size(), 1024, [&](Index begin, Index end) {
+    for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
+      const State now = state(s, x_);
+      const Stiffness k = tangent_stiffness(s, now);
+      double along = stiffness_scale * (k.along - std::max(k.across, 0.0));
+      if (damped_) along += damping_scale * damping_[s];
+      const mesh::Point w = std::sqrt(std::max(along, 0.0)) * now.direction;
+      out[s] = {{static_cast<float>(w[0]), static_cast<float>(w[1]), static_cast<float>(w[2])},
+                static_cast<float>(stiffness_scale * std::max(k.across, 0.0))};
+    }
+  });
+}
+
 void EdgeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
   // Neither along nor across a spring does its force grow faster than k times the steepest slope of the law.
   lanes::for_halves(slices_,

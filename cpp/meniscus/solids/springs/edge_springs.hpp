@@ -48,6 +48,8 @@ class EdgeSprings final : public Force {
   bool damped() const override { return damped_ || last_direction_; }
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  std::span<const Ends> coupled() const override { return ends_; }
+  void couplings(double stiffness_scale, double damping_scale, std::span<Coupling> out) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;

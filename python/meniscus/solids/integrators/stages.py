@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.force import Tangent, unchanged
-from meniscus.solids.options import step_options
+from meniscus.solids.options import Preconditioner, step_options
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def solve_velocity(
     tangent: Tangent = "definite",
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
-    preconditioner: bool = True,
+    preconditioner: Preconditioner | bool = "auto",
     raise_on_failure: bool = True,
 ) -> tuple[Floats, SolveInfo]:
     """Return the velocities after dt seconds of backward Euler in velocities, with elastic forces at given positions.

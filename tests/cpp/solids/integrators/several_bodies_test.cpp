@@ -135,7 +135,7 @@ TEST_CASE("contacts enter a velocity solve as given velocities along their norma
   };
   step.linearise(step.positions(), solids::Tangent::definite);
   {
-    solids::VelocitySystem system(step, 0.1, 0.01, true);
+    solids::VelocitySystem system(step, 0.1, 0.01, solids::Preconditioner::blocks);
     solids::Points z = random_vector(99);
     const numerics::SystemDefects d = numerics::probe_system(system, z, random_vector);
     CHECK(d.multiply_symmetry < 1e-14);

@@ -63,7 +63,7 @@ TEST_CASE("systems of implicit steps are symmetric positive definite, also betwe
   Chain chain;
   const solids::BodyStep step(chain.body, 0.1, {}, chain.workspace);
   for (const solids::Tangent tangent : {solids::Tangent::definite, solids::Tangent::frozen})
-    for (const bool precondition : {false, true}) {
+    for (const auto precondition : {solids::Preconditioner::none, solids::Preconditioner::blocks}) {
       chain.force->linearise(std::as_const(chain.body).positions(), tangent);
       solids::VelocitySystem system(step, 0.1, 0.01, precondition);
       std::deque<std::vector<mesh::Point>> memory;
@@ -128,7 +128,7 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
 
   numerics::SolveInfo info;
   numerics::SolveOptions options{1e-13, 2000};
-  CHECK(solids::solve_velocities(step, damping, stiffness, u, v, options, true, info));
+  CHECK(solids::solve_velocities(step, damping, stiffness, u, v, options, solids::Preconditioner::blocks, info));
   CHECK(info.iterations > 3);
   double worst = 0;
   for (Index i = 0; i < n; ++i) worst = std::max(worst, std::abs(v[static_cast<std::size_t>(i / 3)][i % 3] - exact[i]));
@@ -145,7 +145,7 @@ TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matri
   std::vector<mesh::Point> u(static_cast<std::size_t>(count), mesh::Point::Zero()),
       v(static_cast<std::size_t>(count), mesh::Point::Zero());
   numerics::SolveInfo info;
-  CHECK(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
+  CHECK(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, solids::Preconditioner::blocks, info));
   CHECK(info.iterations == 0);
   CHECK(info.end == numerics::SolveEnd::zero_right_hand_side);
 
@@ -157,11 +157,11 @@ TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matri
   force->linearise(std::as_const(squashed).positions(), solids::Tangent::exact);
   for (Index i = 0; i < count; ++i)
     u[static_cast<std::size_t>(i)] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
-  CHECK_FALSE(solids::solve_velocities(other, 0.1, 0.01, u, v, {}, false, info));
+  CHECK_FALSE(solids::solve_velocities(other, 0.1, 0.01, u, v, {}, solids::Preconditioner::none, info));
   CHECK(info.end == numerics::SolveEnd::indefinite_matrix);
 
   // And a value that is no number as such.
   u[3][1] = std::numeric_limits<double>::quiet_NaN();
-  CHECK_FALSE(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
+  CHECK_FALSE(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, solids::Preconditioner::blocks, info));
   CHECK(info.end == numerics::SolveEnd::not_a_number);
 }
