@@ -4,7 +4,9 @@
 
 #include <Eigen/SparseCholesky>
 
+#include <array>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::collision {
 namespace {
@@ -14,8 +16,10 @@ constexpr double solve_tolerance = 1e-13;
 /// Iterations without and with a factor. Contradictory constraints (paths that are given pinch a zone) never converge.
 constexpr Index plain_iterations = 300;
 constexpr Index factored_iterations = 200;
-/// Added to the diagonal of the matrix that is factored, relative to its own diagonal.
-constexpr double regularisation = 1e-6;
+/// Added to the diagonal of the matrix that is factored, relative to its own diagonal: the first that is enough.
+constexpr std::array regularisations{1e-6, 1e-10};
+/// Solves with one factor.
+constexpr int refinements = 3;
 
 using Sparse = Eigen::SparseMatrix<double>;
 using Vector = Eigen::VectorXd;
@@ -37,10 +41,28 @@ class Projection {
       for (Index i = 0; i < m_; ++i) z[i] = diagonal_[i] > 0 ? r[i] / diagonal_[i] : 0.0;
     });
     if (!met() && !(diagonal_.array() <= 0).any()) {
-      check_interrupt();
-      const Eigen::SimplicialLDLT<Sparse> factor(matrix());
-      if (factor.info() == Eigen::Success)
-        info.iterations += solve(factored_iterations, [&](const Vector& r, Vector& z) { z = factor.solve(r); });
+      const bool many = m_ > 3 * static_cast<Index>(s_.free.size());
+      const Sparse c = many ? constraints() : Sparse();
+      for (const double e : regularisations) {
+        check_interrupt();
+        const Eigen::SimplicialLDLT<Sparse> factor(many ? matrix_of_nodes(c, e) : matrix(e));
+        if (factor.info() != Eigen::Success) break;
+        // Again from the displacements that were found, whose remaining normal displacements have all their digits.
+        double before = std::numeric_limits<double>::infinity();
+        for (int again = 0; again < refinements && !met() && largest_remaining() < 0.5 * before; ++again) {
+          before = largest_remaining();
+          info.iterations += solve(factored_iterations, [&](const Vector& r, Vector& z) {
+            if (!many) {
+              z = factor.solve(r);
+              return;
+            }
+            z = r.cwiseQuotient(diagonal_);
+            const Vector y = factor.solve(c.transpose() * z);
+            z = (z - (c * y).cwiseQuotient(diagonal_)) / e;
+          });
+        }
+        if (met()) break;
+      }
     }
     info.met = met();
     return info;
@@ -55,7 +77,8 @@ class Projection {
     for (Index i = 0; i < m_; ++i) r[i] = -row(i).relative_normal(u_);
     return r;
   }
-  bool met() const { return m_ == 0 || remaining().cwiseAbs().maxCoeff() <= constraint_tolerance * scale_; }
+  double largest_remaining() const { return m_ == 0 ? 0.0 : remaining().cwiseAbs().maxCoeff(); }
+  bool met() const { return largest_remaining() <= constraint_tolerance * scale_; }
 
   /// scratch = M^-1 C^T l.
   void spread(const Vector& l) const {
@@ -92,8 +115,33 @@ class Projection {
     return n;
   }
 
+  /// C, with three columns for each free node.
+  Sparse constraints() const {
+    std::vector<Eigen::Triplet<double>> entries;
+    for (Index i = 0; i < m_; ++i)
+      for (std::size_t k = 0; k < row(i).size(); ++k) {
+        const std::int32_t node = row(i).node(k);
+        if (!(s_.nodes.inverse_mass(node) > 0)) continue;
+        const auto column = 3 * (std::lower_bound(s_.free.begin(), s_.free.end(), node) - s_.free.begin());
+        const mesh::Point across = row(i).weight(k) * s_.nodes.free_part(node, row(i).normal());
+        for (Index d = 0; d < 3; ++d) entries.emplace_back(static_cast<int>(i), static_cast<int>(column + d), across[d]);
+      }
+    Sparse c(m_, 3 * static_cast<Index>(s_.free.size()));
+    c.setFromTriplets(entries.begin(), entries.end());
+    return c;
+  }
+
+  /// e M + C^T D^-1 C.
+  Sparse matrix_of_nodes(const Sparse& c, double regularisation) const {
+    Vector masses(c.cols());
+    for (Index k = 0; k < masses.size(); ++k)
+      masses[k] = regularisation / s_.nodes.inverse_mass(s_.free[static_cast<std::size_t>(k / 3)]);
+    const Sparse scaled = diagonal_.cwiseInverse().asDiagonal() * c;
+    return Sparse(c.transpose() * scaled) + Sparse(masses.asDiagonal());
+  }
+
   /// The lower triangle of C M^-1 C^T, regularised.
-  Sparse matrix() const {
+  Sparse matrix(double regularisation) const {
     struct Use {
       std::int32_t node, row;
       double weight;

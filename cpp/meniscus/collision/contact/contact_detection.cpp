@@ -104,13 +104,29 @@ void ContactPaths::cut(double fraction) {
   all_ = true;
 }
 
+bool ContactPaths::counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const {
+  return std::ranges::any_of(vertices, [&](std::int32_t v) { return nodes_->yields(v); }) &&
+         (aside.empty() || !aside.contains(kind, pair));
+}
+
+std::array<std::vector<ElementPair>, 2> ContactPaths::touching(const PairsAside& aside) {
+  std::array<std::vector<ElementPair>, 2> result;
+  const CollisionPairs pairs = mesh_->collisions({vertex_start_, vertex_start_}, ContactMode::any, {});
+  for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) {
+    const bool face = kind == PairKind::vertex_face;
+    const Block<ElementPair>& found = face ? pairs.vertex_face : pairs.edge_edge;
+    for (Index i = 0; i < found.size(); ++i)
+      if (counts(kind, found[i], stencil_of(*mesh_, kind, found[i]), aside)) result[face ? 0 : 1].push_back(found[i]);
+  }
+  return result;
+}
+
 void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const PairsAside& aside) {
   const std::size_t before = found_.size();
   for (Index i = 0; i < pairs.size(); ++i) {
     const ElementPair& pair = pairs[i];
     const Stencil vertices = stencil_of(*mesh_, kind, pair);
-    if (std::ranges::none_of(vertices, [&](std::int32_t v) { return nodes_->yields(v); })) continue;
-    if (!aside.empty() && aside.contains(kind, pair)) continue;
+    if (!counts(kind, pair, vertices, aside)) continue;
     PathContact contact{};
     contact.kind = kind;
     contact.pair = pair;

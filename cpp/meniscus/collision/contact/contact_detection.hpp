@@ -55,6 +55,9 @@ class ContactPaths {
   /// pairs that cannot yield and those aside: vertex-face pairs first, both kinds ascending. Clears the marks.
   std::span<const PathContact> detect(const PairsAside& aside);
 
+  /// Pairs that touch at the start already, as `detect` lists them: no other end helps these.
+  std::array<std::vector<ElementPair>, 2> touching(const PairsAside& aside);
+
   /// Has the next detection test all pairs.
   void mark_all() { all_ = true; }
 
@@ -62,6 +65,8 @@ class ContactPaths {
   Index nbytes() const;
 
  private:
+  /// Whether a pair counts: it can yield, and is not aside.
+  bool counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const;
   void append(PairKind kind, const Block<ElementPair>& pairs, const PairsAside& aside);
 
   CollisionMesh* mesh_;

@@ -93,7 +93,7 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
         if (info.met && paths.within(moved[g], options.most_displacement)) continue;
         failed[g] = 1;
       }
-      rigid_[r] = 1;
+      rigid_[r] = options.rigid ? 1 : 0;
       if (options.rigid && move_rigidly(paths, moved[g], given)) continue;
       failed[g] |= 2;
       // What a solve without solution has left is of no use.

@@ -18,6 +18,9 @@ constexpr double most_growth = 100;
 /// Passes of impulses that leave no fewer contacts than the best one before, after which others are of no use.
 constexpr int patience = 32;
 
+/// Contacts before this part of the step may be contacts at its start.
+constexpr double soon = 1e-6;
+
 double largest_displacement(const ContactPaths& paths, const ContactPush& push) {
   double largest = 0;
   for (const mesh::Point& u : paths.displacements()) largest = std::max(largest, u.cwiseAbs().maxCoeff());
@@ -56,6 +59,16 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
     ++report.passes;
   };
   if (contacts.empty()) return report;
+  if (first_contact <= soon) {
+    auto touching = paths_.touching(aside);
+    if (!touching[0].empty() || !touching[1].empty()) {
+      report.end = ResolveEnd::pinched;
+      for (auto& pairs : touching) pairs.resize(std::min(pairs.size(), most_listed));
+      report.vertex_face = std::move(touching[0]);
+      report.edge_edge = std::move(touching[1]);
+      return report;
+    }
+  }
   ZoneOptions zone_options = options.zones;
   zone_options.most_displacement = largest_displacement(paths_, options.push);
   impulses_.begin();

@@ -31,7 +31,7 @@ struct ResolveOptions {
 enum class ResolveEnd : std::int8_t {
   free,     ///< no contact on the path
   cut,      ///< none up to `fraction` of the step, where the paths end
-  pinched,  ///< contact that nothing resolves; positions are those of the last attempt
+  pinched,  ///< contact that nothing resolves, such as at the start already; positions are those of the last attempt
 };
 
 struct ResolveReport {
