@@ -56,6 +56,7 @@ void bind_tet_projection(py::module_& m);
 void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
+void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
@@ -133,6 +134,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_force(solids);
   bind_deformable_body(solids);
   bind_springs(solids);
+  bind_position_body(solids);
   bind_rigid_body(solids);
   bind_strain_limiting(solids);
   bind_finite_elements(solids);

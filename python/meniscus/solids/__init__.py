@@ -25,6 +25,17 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
+from meniscus.solids.position.position_body import PositionBody, PositionMethod
+from meniscus.solids.position.position_constraints import (
+    AttachmentConstraints,
+    BendingConstraints,
+    BendingMeasure,
+    ClosedVolumeConstraint,
+    DistanceConstraints,
+    PositionConstraintKind,
+    PositionConstraints,
+    VolumeConstraints,
+)
 from meniscus.solids.rigid.mass_properties import MassProperties
 from meniscus.solids.rigid.rigid_body import RigidBody, RigidMethod
 from meniscus.solids.springs.altitude_and_bending import (
@@ -43,13 +54,18 @@ __all__ = [
     "FORCES",
     "AltitudeSelection",
     "AltitudeSprings",
+    "AttachmentConstraints",
     "BarrierOptions",
+    "BendingConstraints",
+    "BendingMeasure",
     "BendingSprings",
+    "ClosedVolumeConstraint",
     "ContactError",
     "ContactInfo",
     "DeformableBody",
     "DegeneratePolicy",
     "DihedralBending",
+    "DistanceConstraints",
     "Drag",
     "EdgeSprings",
     "FaceForceFormula",
@@ -62,6 +78,10 @@ __all__ = [
     "NewmarkFinish",
     "NewtonInfo",
     "PointLoads",
+    "PositionBody",
+    "PositionConstraintKind",
+    "PositionConstraints",
+    "PositionMethod",
     "Pressure",
     "QuadraticTetElements",
     "RigidBody",
@@ -83,6 +103,7 @@ __all__ = [
     "TimeStepLimits",
     "TriangleMembrane",
     "VerletForm",
+    "VolumeConstraints",
     "WindDrag",
     "World",
     "WorldInfo",

@@ -1,0 +1,272 @@
+"""Constraints of position based dynamics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
+from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
+from meniscus.mesh.any_mesh import own_mesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+PositionConstraintKind = Literal["distance", "isometric-bending", "dihedral-angle", "printed-angle", "tet-volume"]
+"""What a set of constraints says of its nodes."""
+POSITION_CONSTRAINT_KIND = CoreOption(PositionConstraintKind, _solids.PositionConstraintKind)
+BendingMeasure = Literal["isometric", "dihedral", "printed"]
+"""What bending constraints measure."""
+
+_KINDS: dict[str, PositionConstraintKind] = {
+    "isometric": "isometric-bending",
+    "dihedral": "dihedral-angle",
+    "printed": "printed-angle",
+}
+
+
+class PositionConstraints:
+    """Base of sets of constraints: rows of nodes, and rows of values that say what holds between them.
+
+    Args:
+        kind: what the constraints are.
+        nodes: (m, corners).
+        values: (m, k), as the compiled core takes them.
+        stiffness: of the printed method, from 0 to 1; compliances have no effect there.
+    """
+
+    def __init__(self, kind: PositionConstraintKind, nodes: Ints, values: Floats, stiffness: float = 1.0) -> None:
+        self.kind = kind
+        self.nodes = np.ascontiguousarray(nodes, np.int32)
+        self.values = np.ascontiguousarray(values, np.float64)
+        self.stiffness = _checks.number("stiffness", stiffness)
+        if not 0 <= self.stiffness <= 1:
+            raise ValueError(f"stiffness must be from 0 to 1, not {stiffness!r}")
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self.nodes)
+
+    def core_for(self, size: int, dtype: np.dtype[Any]) -> Any:
+        """Return the compiled constraints for a body of so many nodes."""
+        make: Any = _solids.PositionConstraintsFloat32 if dtype == np.float32 else _solids.PositionConstraintsFloat64
+        values = np.ascontiguousarray(self.values, dtype)
+        return make(POSITION_CONSTRAINT_KIND("kind", self.kind), self.nodes, values, np.zeros(size, np.uint8))
+
+
+class DistanceConstraints(PositionConstraints):
+    """Edges that keep their lengths.
+
+    Args:
+        mesh: a mesh, whose edges are taken; or positions (n, 3), m, together with `edges`.
+        edges: (m, 2), in place of those of the mesh.
+        compliance: m/N of a stretched edge, 0: it does not stretch; a number or one per edge.
+        compression: the same of a compressed edge; default `compliance`; infinite: it is slack.
+        limits: the least and the greatest length, relative to that at rest, between which nothing happens.
+        stiffness: of the printed method, from 0 to 1.
+
+    Raises:
+        TypeError, ValueError: wrong types or values.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.4.1; Macklin, Müller and Chentanez 2016 (compliance).
+    """
+
+    def __init__(
+        self,
+        mesh: Any,
+        *,
+        edges: Ints | None = None,
+        compliance: float | Floats = 0.0,
+        compression: float | Floats | None = None,
+        limits: Sequence[float] = (1.0, 1.0),
+        stiffness: float = 1.0,
+    ) -> None:
+        x, rows = _edges_of(mesh, edges)
+        lengths = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
+        low, high = (_checks.number("limits", a) for a in limits)
+        if not 0 <= low <= high:
+            raise ValueError(f"limits must be ascending and not negative, not {limits!r}")
+        soft = _compliances("compliance", compliance, len(rows))
+        pressed = soft if compression is None else _compliances("compression", compression, len(rows))
+        super().__init__("distance", rows, np.stack([low * lengths, high * lengths, soft, pressed], axis=1), stiffness)
+
+
+class BendingConstraints(PositionConstraints):
+    """Pairs of triangles that keep their angle.
+
+    Args:
+        mesh: triangles at rest.
+        compliance: 0: they do not bend; a number or one per pair. m^2/J for the measure "isometric", rad^2/J otherwise.
+        measure: "isometric": the squared mean curvature vector at the edge, polynomial and cheap, for sheets that hardly stretch;
+            "dihedral": the signed angle; "printed": the angle by its cosine, which cannot tell up from down, and in a flat sheet, where
+            its gradient does not exist, does nothing.
+        stiffness: of the printed method, from 0 to 1.
+
+    Raises:
+        TypeError, ValueError: wrong types or values, a triangle without area at an edge.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.4.2; Bender et al. 2014 (isometric).
+    """
+
+    def __init__(
+        self, mesh: Any, *, compliance: float | Floats = 0.0, measure: BendingMeasure = "isometric", stiffness: float = 1.0
+    ) -> None:
+        mesh = _checks.one_of_type("mesh", own_mesh(mesh), TriangleMesh)
+        kind = _KINDS[_checks.choice("measure", measure, BendingMeasure)]
+        rows = _hinges_of(mesh)
+        soft = _compliances("compliance", compliance, len(rows))
+        x = mesh.vertices[rows]
+        values = np.concatenate([_isometric_rest(x), soft[:, None]], axis=1)
+        if kind != "isometric-bending":
+            values = np.stack([_signed_angles(x) if kind == "dihedral-angle" else _printed_angles(x), soft], axis=1)
+        super().__init__(kind, rows, values, stiffness)
+
+
+class VolumeConstraints(PositionConstraints):
+    """Tetrahedra that keep their volumes, and turn back where they are inverted.
+
+    The constraint is the volume over that at rest to the power of 2/3, a length, so that a compliance (m/N) means the same for
+    tetrahedra of all sizes.
+
+    Args:
+        mesh: tetrahedra at rest.
+        compliance: m/N, a number or one per tetrahedron.
+        stiffness: of the printed method, from 0 to 1.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.4.4.
+    """
+
+    def __init__(self, mesh: Any, *, compliance: float | Floats = 0.0, stiffness: float = 1.0) -> None:
+        mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
+        volumes = mesh.volumes
+        if not (volumes > 0).all():
+            raise ValueError(f"tetrahedron {int(np.argmin(volumes))} has no positive volume at rest")
+        soft = _compliances("compliance", compliance, len(volumes))
+        super().__init__("tet-volume", mesh.tets, np.stack([volumes, volumes ** (-2 / 3), soft], axis=1), stiffness)
+
+
+class ClosedVolumeConstraint:
+    """The inside of a closed surface keeps its volume, as air in a balloon does.
+
+    Args:
+        mesh: a closed surface at rest.
+        pressure: the volume that it is to have, over that at rest.
+        compliance: m^6/J: the volume over the pressure above that of the surroundings.
+        stiffness: of the printed method, from 0 to 1.
+
+    Raises:
+        TypeError, ValueError: wrong types or values; a surface that is not closed, or inside out.
+
+    Source: Müller, Heidelberger, Hennix and Ratcliff, "Position based dynamics", 2006, section 4.4.
+    """
+
+    def __init__(self, mesh: Any, *, pressure: float = 1.0, compliance: float = 0.0, stiffness: float = 1.0) -> None:
+        mesh = _checks.one_of_type("mesh", own_mesh(mesh), TriangleMesh)
+        faults = mesh.check_watertight()
+        if not faults.watertight:
+            raise ValueError(f"a surface that holds a volume must be closed, but has {faults.faults()}")
+        rest = mesh.volume()
+        if not rest > 0:
+            raise ValueError("the surface is inside out: its triangles must be counter-clockwise as seen from outside")
+        self.triangles = np.ascontiguousarray(mesh.triangles)
+        self.nodes = np.unique(mesh.triangles).astype(np.int32)
+        self.rest_volume = rest
+        self.pressure = _checks.positive("pressure", pressure)
+        self.compliance = _checks.number("compliance", compliance)
+        self.stiffness = _checks.number("stiffness", stiffness)
+        if self.compliance < 0 or not 0 <= self.stiffness <= 1:
+            raise ValueError("compliance must not be negative, and stiffness from 0 to 1")
+
+
+class AttachmentConstraints:
+    """Nodes that are pulled to places.
+
+    Args:
+        nodes: (k,), each once.
+        targets: (k, 3), m; assignable.
+        compliance: m/N; 0: they are at their places at the end of each step.
+        stiffness: of the printed method, from 0 to 1.
+    """
+
+    def __init__(self, nodes: npt.ArrayLike, targets: npt.ArrayLike, *, compliance: float = 0.0, stiffness: float = 1.0) -> None:
+        self.nodes = np.ascontiguousarray(nodes, np.int32)
+        self.targets = np.array(_checks.numbers("targets", targets))
+        if self.nodes.ndim != 1 or self.targets.shape != (len(self.nodes), 3) or len(np.unique(self.nodes)) != len(self.nodes):
+            raise ValueError(f"targets must have shape (k, 3) for k different nodes, not {self.targets.shape}")
+        _checks.require_finite("targets", self.targets)
+        self.compliance = _checks.number("compliance", compliance)
+        self.stiffness = _checks.number("stiffness", stiffness)
+        if self.compliance < 0 or not 0 <= self.stiffness <= 1:
+            raise ValueError("compliance must not be negative, and stiffness from 0 to 1")
+
+
+def _compliances(name: str, value: float | Floats, n: int) -> Floats:
+    a = np.asarray(value, np.float64)
+    if a.shape not in ((), (n,)) or np.isnan(a).any() or (a < 0).any():
+        raise ValueError(f"{name} must be one number that is not negative, or one for each of the {n} constraints")
+    return np.ascontiguousarray(np.broadcast_to(a, (n,)))
+
+
+def _edges_of(mesh: Any, edges: Ints | None) -> tuple[Floats, Ints]:
+    if edges is not None:
+        x = np.asarray(getattr(mesh, "vertices", mesh), np.float64)
+        rows = np.asarray(edges, np.int32)
+        if rows.ndim != 2 or rows.shape[1] != 2 or (rows.size and not 0 <= rows.min() <= rows.max() < len(x)):
+            raise ValueError(f"edges must have shape (m, 2) and name the {len(x)} positions")
+        return x, rows
+    own = _checks.one_of_type("mesh", own_mesh(mesh), (TriangleMesh, TetMesh, SegmentMesh))
+    return own.vertices, np.asarray(own.segments if isinstance(own, SegmentMesh) else own.edges, np.int32)
+
+
+def _hinges_of(mesh: TriangleMesh) -> Ints:
+    """Return edges with two triangles, rows (a, b, c, d) of triangles (a, b, c) and (b, a, d)."""
+    return np.ascontiguousarray(mesh.hinges, np.int32)
+
+
+def _isometric_rest(x: Floats) -> Floats:
+    """Return the coefficients k (m, 4) and the value of C at rest."""
+    a, b, c, d = (x[:, k] for k in range(4))
+    e = b - a
+
+    def cot(u: Floats, v: Floats) -> Floats:
+        result: Floats = np.einsum("md,md->m", u, v) / np.linalg.norm(np.cross(u, v), axis=1)
+        return result
+
+    areas = 0.5 * (np.linalg.norm(np.cross(e, c - a), axis=1) + np.linalg.norm(np.cross(e, d - a), axis=1))
+    if not (areas > 0).all():
+        raise ValueError("a triangle at an edge has no area at rest")
+    c01, c02 = cot(e, c - a), cot(e, d - a)
+    c03, c04 = cot(-e, c - b), cot(-e, d - b)
+    k = np.stack([c03 + c04, c01 + c02, -c01 - c03, -c02 - c04], axis=1) * np.sqrt(3 / areas)[:, None]
+    s = np.einsum("mk,mkd->md", k, x)
+    return np.concatenate([k, 0.5 * (s * s).sum(axis=1, keepdims=True)], axis=1)
+
+
+def _signed_angles(x: Floats) -> Floats:
+    a, b, c, d = (x[:, k] for k in range(4))
+    e = b - a
+    n1, n2 = np.cross(e, c - a), np.cross(d - a, e)
+    sine = np.linalg.norm(e, axis=1) * np.einsum("md,md->m", n1, d - a)
+    result: Floats = np.arctan2(sine, np.einsum("md,md->m", n1, n2))
+    return result
+
+
+def _printed_angles(x: Floats) -> Floats:
+    a, b, c, d = (x[:, k] for k in range(4))
+    n1, n2 = np.cross(b - a, c - a), np.cross(b - a, d - a)
+    cosine = np.einsum("md,md->m", n1, n2) / (np.linalg.norm(n1, axis=1) * np.linalg.norm(n2, axis=1))
+    result: Floats = np.arccos(np.clip(cosine, -1, 1))
+    return result
+
+
+def printed_part(stiffness: float, iterations: int) -> float:
+    """Return k' = 1 - (1 - k)^(1/n), the part of a correction that n iterations apply each.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.3.
+    """
+    return 1.0 - math.pow(1.0 - stiffness, 1.0 / iterations)
