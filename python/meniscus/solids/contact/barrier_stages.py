@@ -124,11 +124,13 @@ class BarrierStages(ContactLoop):
             way = float(np.abs(target - start).max(initial=0.0)) / dt
             tolerance = max(1e-3 * (gravity * dt + max(fastest, way)), 1e-12)
         if self._barrier is None:
+            if not (surface.thickness > 0).all():
+                raise ValueError("with a barrier, the thickness of every surface must be positive: it is the activation distance")
             group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
             self._barrier = Barrier(
                 surface.mesh,
                 surface.rest,
-                np.maximum(surface.thickness, 1e-12),
+                surface.thickness,
                 nodes=surface.contact_nodes,
                 normalized=True,
                 rest_part=options.rest_part,
