@@ -140,8 +140,8 @@ class BarrierProblem:
         _solids.add_to_nodes(self.surface.contact_nodes._core, of_vertices, unit)
         self.solids.add_gradient(self._near, 1.0, unit)
         unit[self.fixed] = 0.0
-        size = float(np.vdot(unit, unit))
-        return max(0.0, -float(np.vdot(others, unit)) / size) if size > 0 else 0.0
+        size = _dot(unit, unit)
+        return max(0.0, -_dot(others, unit) / size) if size > 0 else 0.0
 
     def lag_friction(self, stiffness: float) -> int:
         """Take the friction of the pairs at x for what follows, with the forces of a stiffness (J); return the number of pairs."""
@@ -280,7 +280,7 @@ class BarrierProblem:
         energy, gradient = self.evaluate(self.x, self.fraction)
         forcing, before, tight = _LOOSEST, 0.0, False
         for _ in range(most):
-            size = float(np.linalg.norm(gradient))
+            size = _dot(gradient, gradient) ** 0.5
             if before > 0:
                 # Loose far from the minimum (Eisenstat and Walker 1996), and not much tighter than the last one at once.
                 forcing = min(max(0.9 * (size / before) ** 2, 0.9 * forcing**2 if forcing**2 > 0.1 else 0.0), _LOOSEST)
@@ -294,7 +294,7 @@ class BarrierProblem:
             ends, tight = small and linear <= self.options.linear_tolerance, tight or small
             if longest <= 1e-13 * (1.0 + float(np.abs(self.x).max(initial=0.0))):
                 return True
-            slope = float(np.vdot(gradient, p))
+            slope = _dot(gradient, p)
             found = self._search(p, energy, slope)
             if found is None:
                 self.evaluate(self.x, self.fraction)
@@ -329,3 +329,8 @@ class BarrierProblem:
             return False
         self.stiffness *= 2.0
         return True
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """Return the scalar product, without the libraries of linear algebra, whose sums depend on their threads."""
+    return float((a * b).sum())
