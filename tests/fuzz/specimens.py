@@ -46,6 +46,7 @@ def objects() -> dict[str, Any]:
         "collision": ms.collision.CollisionMesh(sheet),
         "contact_nodes": ms.collision.ContactNodes(np.ones(len(sheet.vertices))),
         "repulsion": ms.collision.Repulsion(ms.collision.CollisionMesh(sheet), sheet.vertices, np.ones(len(sheet.vertices))),
+        "barrier": ms.collision.Barrier(ms.collision.CollisionMesh(sheet), sheet.vertices, 0.1),
         "locator": ms.collision.TetLocator(block),
         "thick": ms.collision.ThickSurface(sheet, 0.01),
         "flow": ms.fluids.single_vortex(),

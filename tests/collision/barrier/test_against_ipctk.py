@@ -89,3 +89,33 @@ def test_meshes_have_the_energies_and_derivatives_of_ipctk() -> None:
     hessian = potential.hessian(collisions, theirs, x).toarray()
     np.testing.assert_allclose(ours.hessian(x).dense(2 * n), hessian, rtol=0, atol=1e-8 * np.abs(hessian).max())
     assert ours.min_distance == pytest.approx(np.sqrt(collisions.compute_minimum_distance(theirs, x)), rel=1e-12)
+
+
+def test_lagged_friction_is_that_of_ipctk_where_no_edges_are_parallel() -> None:
+    """Of nearly parallel edges, ipctk has no friction, and this package that of the mollified force."""
+    ball = icosphere(2, 0.5)
+    n = len(ball.vertices)
+    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
+    x = np.concatenate([ball.vertices, ball.vertices @ turn + [0.02, 1.0, 0.01]])
+    triangles = np.concatenate([ball.triangles, ball.triangles + n]).astype(np.int32)
+    edges = ms.collision.CollisionMesh(None, triangles).edges
+    barrier = ms.collision.Barrier(ms.collision.CollisionMesh(edges, triangles), x, 0.06)
+    assert barrier.find(x) > 100
+    pairs = barrier.pairs()
+    ends = x[pairs.vertices[pairs.edges]]
+    a, b = ends[:, 1] - ends[:, 0], ends[:, 3] - ends[:, 2]
+    assert ((np.cross(a, b) ** 2).sum(axis=1) > 1e-3 * (a * a).sum(axis=1) * (b * b).sum(axis=1)).all()
+    ours = ms.collision.BarrierFriction(barrier, 0.3)
+    ours.lag(x, 1e5)
+    mesh = ipctk.CollisionMesh(x, edges, triangles)
+    collisions, tangential = ipctk.NormalCollisions(), ipctk.TangentialCollisions()
+    collisions.build(mesh, x, 0.06)
+    tangential.build(mesh, x, collisions, ipctk.BarrierPotential(0.06, 1e5), 0.3)
+    theirs = ipctk.FrictionPotential(1e-3)
+    rng = np.random.default_rng(0)
+    u, v = 5e-4 * rng.normal(size=x.shape), rng.normal(size=x.shape)
+    assert ours.value(u, 1e-3) == pytest.approx(theirs(tangential, mesh, u), rel=1e-12)
+    gradient = theirs.gradient(tangential, mesh, u)
+    np.testing.assert_allclose(ours.gradient(u, 1e-3).ravel(), gradient, rtol=0, atol=1e-12 * np.abs(gradient).max())
+    product = theirs.hessian(tangential, mesh, u) @ v.ravel()
+    np.testing.assert_allclose(ours.product(u, v, 1e-3).ravel(), product, rtol=0, atol=1e-12 * np.abs(product).max())

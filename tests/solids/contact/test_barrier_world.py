@@ -136,6 +136,7 @@ def two_sheets() -> World:
     low.pin(np.flatnonzero(np.abs(low.positions[:, 0]) > 0.19))
     world.add(low, thickness=0.01)
     world.add(cloth(0.02, 0.6), thickness=0.01)
+    world.add_obstacle(ms.surface.HalfSpace((0, 0, -0.01), (0, 0, 1)), friction=0.4)
     return world
 
 
@@ -195,6 +196,53 @@ def test_a_moving_solid_pushes_a_sheet() -> None:
 
 def _rising_pose(time: float) -> ms.surface.Pose:
     return ms.surface.Pose((0.0, 0.0, -0.11 + 1.0 * time))
+
+
+def test_a_particle_comes_to_rest_on_a_solid() -> None:
+    world = barrier_world(distance=0.01)
+    body = DeformableBody(np.array([[0.0, 0.0, 0.05]]), masses=2.0)
+    world.add(body)
+    world.add_obstacle(ms.surface.HalfSpace((0, 0, 0), (0, 0, 1)))
+    for _ in range(16):
+        info = world.step(1 / 24)
+    assert np.abs(body.velocities).max() < 1e-5
+    assert 0 < body.positions[0, 2] < 0.01
+    assert info.contact.min_distance == pytest.approx(body.positions[0, 2])
+
+
+def test_a_rope_falls_onto_another_across_it() -> None:
+    world = barrier_world()
+    for k in range(2):
+        along = np.linspace(-0.5, 0.5, 41)
+        vertices = np.stack([along, np.full(41, 0.003), np.full(41, 0.03 * k)], axis=1)
+        rope = ms.mesh.SegmentMesh(
+            vertices if k else np.ascontiguousarray(vertices[:, [1, 0, 2]]), np.stack([np.arange(40), np.arange(1, 41)], 1)
+        )
+        body = DeformableBody(rope, masses=0.01)
+        body.add(EdgeSprings(rope, SpringOptions(stiffness=100, damping_fraction=0.5, masses=body.masses)))
+        world.add(body, thickness=0.01)
+    world.bodies[0].pin([0, 40])
+    for _ in range(10):
+        info = world.step(1 / 24)
+    # Both cross in the middle, the upper one still above, though its ends hang far below.
+    low, high = (body.positions[20] for body in world.bodies)
+    assert 0 < high[2] - low[2] < 0.02
+    assert world.bodies[1].positions[0, 2] < low[2] - 0.1
+    assert info.contact.certified
+
+
+def test_moved_nodes_are_on_their_paths_after_whole_durations() -> None:
+    world = barrier_world()
+    body = cloth(0.0)
+    side = np.flatnonzero(body.positions[:, 0] < -0.19)
+    path = Rising(body.positions[side].copy())
+    body.move(side, path)
+    world.add(body, thickness=0.01)
+    infos = world.advance(0.125)
+    assert len(infos) == 1
+    assert world.time == 0.125
+    np.testing.assert_array_equal(body.positions[side], path(0.125))
+    np.testing.assert_allclose(body.velocities[side], np.tile([0.0, 0.0, 0.5], (len(side), 1)), atol=1e-6)
 
 
 def test_blocks_that_collide_keep_their_momentum() -> None:
@@ -323,8 +371,9 @@ def test_what_obstacles_pinch_is_an_error_and_nothing_has_changed() -> None:
     world.add_obstacle(lower, thickness=0.01, sides="both")
     world.add_obstacle(upper, thickness=0.01, sides="both", motion=Closing(upper.vertices))
     before = state(world)
-    with pytest.raises(ContactError, match="something is pinched between them; nothing has changed"):
+    with pytest.raises(ContactError, match="something is pinched between them; nothing has changed") as error:
         world.step(1 / 24)
+    assert len(error.value.pairs.vertex_face) + len(error.value.pairs.edge_edge) > 0
     for a, b in zip(state(world), before, strict=True):
         np.testing.assert_array_equal(a, b)
     assert world.time == 0
@@ -353,6 +402,10 @@ def test_options_that_do_not_go_together_are_refused() -> None:
         World(barrier=BarrierOptions())
     with pytest.raises(ValueError, match="stiffness"):
         BarrierOptions(stiffness=-1.0)
+    world = barrier_world()
+    world.add(cloth(0.0), thickness=0.0)
+    with pytest.raises(ValueError, match="thickness of every surface must be positive"):
+        world.step(0.01)
 
 
 def test_a_step_that_does_not_converge_is_an_error_unless_it_is_accepted() -> None:

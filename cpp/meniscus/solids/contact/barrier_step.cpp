@@ -10,7 +10,8 @@
 namespace meniscus::solids {
 namespace {
 
-/// Models LinearSystem: M - dt D - dt^2 K + dt^2 H, scaled by masses as `VelocitySystem`, with the second derivative H of contact.
+/// Models LinearSystem: M - dt D - dt^2 K + dt^2 H, scaled by masses as `VelocitySystem`, with the second derivative H of
+/// contact.
 class BarrierSystem {
  public:
   using Vector = Points;

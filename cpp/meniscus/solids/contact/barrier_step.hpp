@@ -27,8 +27,8 @@ class BarrierStep {
   /// Linearises all forces, without their indefinite parts.
   void linearise(ConstPoints x) const;
 
-  /// Newton's direction: solves (M / dt^2 - D / dt - K + contact) p = -gradient. `gradient` and p are of all nodes, those of bodies
-  /// first; p of nodes that forces do not move is given. False where the solve failed.
+  /// Newton's direction: solves (M / dt^2 - D / dt - K + contact) p = -gradient. `gradient` and p are of all nodes, those of
+  /// bodies first; p of nodes that forces do not move is given. False where the solve failed.
   bool solve(BarrierTangent& contact, ConstPoints gradient, Points p, const numerics::SolveOptions& options,
              numerics::SolveInfo& info) const;
 

@@ -25,7 +25,8 @@ void each_share(const collision::ContactNodes& nodes, Add&& add) {
 
 void add_to_nodes(const collision::ContactNodes& nodes, ConstPoints of_vertices, Points out) {
   require(static_cast<Index>(of_vertices.size()) == nodes.vertices() && static_cast<Index>(out.size()) == nodes.nodes(),
-          "there are ", nodes.vertices(), " vertices and ", nodes.nodes(), " nodes, not ", of_vertices.size(), " and ", out.size());
+          "there are ", nodes.vertices(), " vertices and ", nodes.nodes(), " nodes, not ", of_vertices.size(), " and ",
+          out.size());
   each_share(nodes, [&](std::size_t i, std::size_t v, double w) { out[i] += w * of_vertices[v]; });
 }
 

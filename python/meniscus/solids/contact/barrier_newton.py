@@ -26,6 +26,8 @@ _FALL = 1e-4
 # Rounding errors of the potential, relative.
 _NOISE = 1e-11
 _HALVINGS = 60
+# Tolerance of linear solves far from the minimum.
+_LOOSEST = 0.1
 # Iterations between two moves of obstacles.
 _BETWEEN = 3
 # Largest stiffness that doubling leads to, relative to the smallest.
@@ -138,8 +140,8 @@ class BarrierProblem:
         _solids.add_to_nodes(self.surface.contact_nodes._core, of_vertices, unit)
         self.solids.add_gradient(self._near, 1.0, unit)
         unit[self.fixed] = 0.0
-        size = float(np.vdot(unit, unit))
-        return max(0.0, -float(np.vdot(others, unit)) / size) if size > 0 else 0.0
+        size = _dot(unit, unit)
+        return max(0.0, -_dot(others, unit) / size) if size > 0 else 0.0
 
     def lag_friction(self, stiffness: float) -> int:
         """Take the friction of the pairs at x for what follows, with the forces of a stiffness (J); return the number of pairs."""
@@ -159,10 +161,11 @@ class BarrierProblem:
 
     # --- steps towards the minimum -------------------------------------------------------------------------------------------
 
-    def direction(self, gradient: Floats, given: Floats | None = None) -> Floats:
+    def direction(self, gradient: Floats, given: Floats | None = None, tolerance: float | None = None) -> Floats:
         """Return Newton's direction (n, 3), m, from x, whose potential was evaluated last.
 
         With `given` (n, 3), nodes on paths go these ways, and solids what is left of theirs, to both of which the others answer.
+        `tolerance` is that of the linear solve, None: that of the options.
         """
         own = self.surface.body_nodes
         p: Floats = np.zeros_like(self.x)
@@ -191,7 +194,7 @@ class BarrierProblem:
             np.ascontiguousarray(blocks[single]),
             gradient,
             p,
-            self.options.linear_tolerance,
+            self.options.linear_tolerance if tolerance is None else tolerance,
             self.options.max_linear_iterations,
         )
         self.counts.linear_iterations += int(info.iterations)
@@ -275,22 +278,32 @@ class BarrierProblem:
     def minimise(self, most: int) -> bool:
         """Go to the minimum of the potential with at most so many iterations; return whether the tolerance was met."""
         energy, gradient = self.evaluate(self.x, self.fraction)
+        forcing, before, tight = _LOOSEST, 0.0, False
         for _ in range(most):
-            p = self.direction(gradient)
+            size = _dot(gradient, gradient) ** 0.5
+            if before > 0:
+                # Loose far from the minimum (Eisenstat and Walker 1996), and not much tighter than the last one at once.
+                forcing = min(max(0.9 * (size / before) ** 2, 0.9 * forcing**2 if forcing**2 > 0.1 else 0.0), _LOOSEST)
+            before = size
+            linear = self.options.linear_tolerance if tight else max(forcing, self.options.linear_tolerance)
+            p = self.direction(gradient, tolerance=linear)
             self.counts.iterations += 1
             longest = float(np.sqrt((p * p).sum(axis=1).max(initial=0.0)))
+            # A loose solve says little about slow motions: the last one is tight.
+            small = longest <= self.tolerance * self.dt
+            ends, tight = small and linear <= self.options.linear_tolerance, tight or small
             if longest <= 1e-13 * (1.0 + float(np.abs(self.x).max(initial=0.0))):
                 return True
-            slope = float(np.vdot(gradient, p))
+            slope = _dot(gradient, p)
             found = self._search(p, energy, slope)
             if found is None:
                 self.evaluate(self.x, self.fraction)
-                return -slope <= 1e-8 * abs(energy) or longest <= self.tolerance * self.dt
+                return ends or -slope <= 1e-8 * abs(energy)
             there, energy, gradient = found
             self._accept(there, self.fraction)
             if self._stiffen():
                 energy, gradient = self.evaluate(self.x, self.fraction)
-            elif longest <= self.tolerance * self.dt:
+            elif ends:
                 return True
         return False
 
@@ -316,3 +329,8 @@ class BarrierProblem:
             return False
         self.stiffness *= 2.0
         return True
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """Return the scalar product, without the libraries of linear algebra, whose sums depend on their threads."""
+    return float((a * b).sum())

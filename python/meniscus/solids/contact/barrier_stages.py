@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from meniscus._meniscus import solids as _solids
-from meniscus.collision import Barrier, CollisionPairs
+from meniscus.collision import Barrier, CollisionPairs, edge_edge_distance, point_triangle_distance
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
 from meniscus.solids.contact.barrier_newton import BarrierProblem
@@ -82,7 +82,7 @@ class BarrierStages(ContactLoop):
             raise ContactError(
                 f"obstacles and moved nodes have made {problem.fraction:.3g} of their way in {problem.counts.increments} moves, because "
                 "something is pinched between them; nothing has changed",
-                CollisionPairs(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)),
+                self._nearest_pairs(),
             )
 
     def minimise(self, dt: float) -> None:
@@ -124,11 +124,13 @@ class BarrierStages(ContactLoop):
             way = float(np.abs(target - start).max(initial=0.0)) / dt
             tolerance = max(1e-3 * (gravity * dt + max(fastest, way)), 1e-12)
         if self._barrier is None:
+            if not (surface.thickness > 0).all():
+                raise ValueError("with a barrier, the thickness of every surface must be positive: it is the activation distance")
             group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
             self._barrier = Barrier(
                 surface.mesh,
                 surface.rest,
-                np.maximum(surface.thickness, 1e-12),
+                surface.thickness,
                 nodes=surface.contact_nodes,
                 normalized=True,
                 rest_part=options.rest_part,
@@ -165,6 +167,21 @@ class BarrierStages(ContactLoop):
         self.x_free = np.array(x)
         self.inner_steps, self.loop_time, self._found = 0, 0.0, False
         return info
+
+    def _nearest_pairs(self) -> CollisionPairs:
+        """Return the pairs within a tenth of their activation distance, at most 1000 of each kind."""
+        problem, barrier = self._in_step(), self._barrier_of_step()
+        x = self.surface.at_vertices(problem.x)
+        barrier.find(x)
+        pairs = barrier.pairs()
+        kinds = []
+        for edges, distances in ((False, point_triangle_distance), (True, edge_edge_distance)):
+            rows = np.flatnonzero(pairs.edges == edges)
+            corners = x[pairs.vertices[rows]]
+            parts = (corners[:, :2], corners[:, 2:]) if edges else (corners[:, 0], corners[:, 1:])
+            near = distances(*(np.ascontiguousarray(p) for p in parts)).distances < 0.1 * pairs.distance[rows]
+            kinds.append(np.ascontiguousarray(pairs.elements[rows[near][:1000]]))
+        return CollisionPairs(*kinds)
 
     def _in_step(self) -> BarrierProblem:
         if self._core is None or self._problem is None:

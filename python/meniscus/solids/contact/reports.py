@@ -14,7 +14,8 @@ class ContactError(RuntimeError):
     """Contacts that nothing resolves, as of cloth that is pinched between obstacles on given paths; nothing has changed.
 
     Attributes:
-        pairs: the pairs in contact, at most 1000 of each kind, by the vertices of the joined surface (`World.surface`).
+        pairs: the pairs in contact, with a barrier those within a tenth of their thickness, at most 1000 of each kind, by the vertices of
+            the joined surface (`World.surface`).
     """
 
     def __init__(self, message: str, pairs: CollisionPairs) -> None:
