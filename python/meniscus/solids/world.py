@@ -16,6 +16,7 @@ from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
@@ -58,7 +59,8 @@ class World(ContactLoop):
 
     Args:
         gravity: m/s^2, of all bodies that are added; None: each has its own.
-        steps_per_loop: steps from one certified state to the next.
+        steps_per_loop: steps from one certified state to the next; "auto": 4 to 16, fewer where much is to be resolved, found from the
+            counts of the loops before (`loop_steps` of the present one).
         response: "impulses".
         solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
             against; "projection": the older method, for comparison, which loses friction in the solve.
@@ -85,7 +87,7 @@ class World(ContactLoop):
         self,
         *,
         gravity: Sequence[float] | Floats | None = None,
-        steps_per_loop: int = 16,
+        steps_per_loop: StepsPerLoop = 16,
         response: Response = "impulses",
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
@@ -100,7 +102,7 @@ class World(ContactLoop):
         self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
-            _checks.integer("steps_per_loop", steps_per_loop, 1),
+            steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
             _checks.flag("cut", cut),
         )
@@ -181,9 +183,12 @@ class World(ContactLoop):
                 raise ValueError("no step is stable: the limit of the time step is 0")
             # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
             if self.inner_steps == 0 or planned == 0.0:
-                k = self.steps_per_loop
-                loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
-                planned = left / (loops * k - self.inner_steps)
+                if self.steps_per_loop == "auto":
+                    planned = self._plan_loop(left, longest)
+                else:
+                    k = self.steps_per_loop
+                    loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
+                    planned = left / (loops * k - self.inner_steps)
             infos.append(self.step(min(planned, longest)))
             cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
@@ -194,6 +199,13 @@ class World(ContactLoop):
                 )
         self.time = end
         return infos
+
+    def _plan_loop(self, left: float, longest: float) -> float:
+        """Return the length of the steps of an "auto" loop (s), and set their number where it has not begun."""
+        if self.inner_steps:
+            return left / max(self.loop_steps - self.inner_steps, math.ceil(left / longest - 1e-9))
+        dt, self._auto_loop = whole_loops(left, longest, self._auto_steps)
+        return dt
 
     def max_dt(self) -> float:
         """Return the longest step (s) that the limits of all bodies allow; infinite without a limit."""
@@ -231,7 +243,7 @@ class World(ContactLoop):
         info.solves = tuple(self._solves)
         self._core = None
         self._stepped(info.dt)
-        if self.inner_steps >= self.steps_per_loop:
+        if self.inner_steps >= self.loop_steps:
             self._end_loop(info.contact)
         return info
 

@@ -10,6 +10,7 @@ from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, Repul
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
+from meniscus.solids.contact.loop_lengths import LONGEST, StepsPerLoop, next_length
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.contact.world_setup import WorldSetup
 
@@ -22,13 +23,14 @@ class ContactLoop(WorldSetup):
     """Base of a world: its loop.
 
     Attributes:
-        steps_per_loop: steps from one certified state to the next.
+        steps_per_loop: steps from one certified state to the next, or "auto".
+        loop_steps: how many the present loop has.
         inner_steps: steps of the present loop so far.
         loop_time: their length, s.
         x_free, v_free: positions and velocities of all nodes at its start, m and m/s.
     """
 
-    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool) -> None:
+    def _make_loop(self, steps_per_loop: StepsPerLoop, release: bool, cut: bool) -> None:
         self.steps_per_loop = steps_per_loop
         self._release, self._cut = release, cut
         self._surfaces, self._solids, self._meshes = [], [], []
@@ -40,10 +42,19 @@ class ContactLoop(WorldSetup):
         self._time = self.declare("_time", 0.0)
         self.inner_steps = self.declare("inner_steps", 0)
         self.loop_time = self.declare("loop_time", 0.0)
+        # With "auto": the steps of the present loop, those that the rule has found, and calm loops in a row.
+        self._auto_loop = self.declare("_auto_loop", LONGEST)
+        self._auto_steps = self.declare("_auto_steps", LONGEST)
+        self._calm_loops = self.declare("_calm_loops", 0)
         self.x_free = self.declare("x_free", np.zeros((0, 3)), resizable=True)
         self.v_free = self.declare("v_free", np.zeros((0, 3)), resizable=True)
         self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
         self.aside_edge_edge = self.declare("aside_edge_edge", _NO_PAIRS, resizable=True)
+
+    @property
+    def loop_steps(self) -> int:
+        """How many steps the present loop has, or the next one between loops."""
+        return self._auto_loop if self.steps_per_loop == "auto" else self.steps_per_loop
 
     # --- stages of the loop --------------------------------------------------------------------------------------------------
 
@@ -165,6 +176,8 @@ class ContactLoop(WorldSetup):
         self.loop_time = 0.0
         self._found = False
         info.loop_ended = True
+        self._auto_steps, self._calm_loops = next_length(self._auto_steps, self._calm_loops, info, surface.body_nodes)
+        self._auto_loop = self._auto_steps
 
     def _out_of_solids(self, here: Floats, ends: Floats, info: ContactInfo) -> Floats:
         """Resolve once more, with nodes that were pressed into solids moving only along these, as long as that succeeds."""
