@@ -9,8 +9,8 @@
 #pragma once
 
 #include "meniscus/numerics/conjugate_gradients.hpp"
-#include "meniscus/solids/integrators/preconditioner.hpp"
-#include "meniscus/solids/integrators/velocity_multigrid.hpp"
+#include "meniscus/solids/integrators/multigrid/preconditioner.hpp"
+#include "meniscus/solids/integrators/multigrid/velocity_multigrid.hpp"
 
 #include <optional>
 

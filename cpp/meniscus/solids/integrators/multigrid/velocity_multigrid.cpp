@@ -1,4 +1,4 @@
-#include "meniscus/solids/integrators/velocity_multigrid.hpp"
+#include "meniscus/solids/integrators/multigrid/velocity_multigrid.hpp"
 
 #include "meniscus/core/simd.hpp"
 

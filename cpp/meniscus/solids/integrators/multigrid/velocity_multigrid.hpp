@@ -12,7 +12,7 @@
 #pragma once
 
 #include "meniscus/solids/integrators/body_step.hpp"
-#include "meniscus/solids/integrators/sweep_rows.hpp"
+#include "meniscus/solids/integrators/multigrid/sweep_rows.hpp"
 
 #include <array>
 
