@@ -33,7 +33,8 @@ def test_whole_loops_fill_the_time_with_as_few_steps_as_the_longest_allows(left:
     rest = left
     while rest > 1e-12:
         dt, n = whole_loops(rest, longest, steps)
-        assert n <= steps and dt <= longest * (1 + 1e-12)
+        assert n <= steps
+        assert dt <= longest * (1 + 1e-12)
         rest -= n * dt
         count += n
     assert count == int(np.ceil(left / longest - 1e-9))
@@ -84,7 +85,8 @@ def test_advance_ends_exactly_and_with_a_whole_loop(frames: int) -> None:
         infos = world.advance(0.25 / frames)
         assert world.time == pytest.approx(0.25 * (k + 1) / frames, abs=1e-15)
         assert world.inner_steps == 0
-        assert infos[-1].contact.loop_ended and infos[-1].contact.certified
+        assert infos[-1].contact.loop_ended
+        assert infos[-1].contact.certified
 
 
 def test_advance_finishes_a_loop_that_has_begun() -> None:

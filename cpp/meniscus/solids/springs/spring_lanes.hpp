@@ -236,7 +236,8 @@ MENISCUS_INLINE void linear_tangent(const HalfSprings& half, const double* dampi
       across = across > least ? across : least;
       across = across < most ? across : most;
       across = l0[l] == 0 ? k[l] : across;
-      const double along = (stiffness_scale * (k[l] - across) + damping_scale * b[l]) * inverse * inverse * (dx * ux + dy * uy + dz * uz);
+      const double along =
+          (stiffness_scale * (k[l] - across) + damping_scale * b[l]) * inverse * inverse * (dx * ux + dy * uy + dz * uz);
       across *= stiffness_scale;
       sum.x[l] += along * dx + across * ux;
       sum.y[l] += along * dy + across * uy;

@@ -35,7 +35,7 @@ def next_length(steps: int, calm: int, info: ContactInfo, nodes: int) -> tuple[i
 
 
 def whole_loops(left: float, longest: float, steps: int) -> tuple[float, int]:
-    """Return the length of equal steps (s) of at most `longest` that fill a time, and how many of them the first loop has: about `steps`."""
+    """Return the length of equal steps (s) of at most `longest` that fill a time, and how many the first loop has: at most `steps`."""
     count = max(1, math.ceil(left / longest - 1e-9)) if longest < math.inf else steps
     loops = -(-count // steps)
     return left / count, -(-count // loops)

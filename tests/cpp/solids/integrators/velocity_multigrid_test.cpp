@@ -46,12 +46,14 @@ std::unique_ptr<solids::DeformableBody> cloth(Index side) {
       if (i + 1 < side && j + 1 < side) join(n + 1, n + side);
     }
   std::vector<double> length, stiffness(ends.size(), 400.0), damping(ends.size(), 0.3);
-  for (const auto& [a, b] : ends) length.push_back((rest[static_cast<std::size_t>(a)] - rest[static_cast<std::size_t>(b)]).norm());
+  for (const auto& [a, b] : ends)
+    length.push_back((rest[static_cast<std::size_t>(a)] - rest[static_cast<std::size_t>(b)]).norm());
   solids::SpringOptions options;
   options.stiffness = stiffness;
   options.damping = damping;
   auto body = std::make_unique<solids::DeformableBody>(x, masses);
-  body->add(std::make_shared<solids::EdgeSprings>(ends, length, options, solids::AtZeroLength::none, std::span<const mesh::Point>()));
+  body->add(
+      std::make_shared<solids::EdgeSprings>(ends, length, options, solids::AtZeroLength::none, std::span<const mesh::Point>()));
   const auto last = static_cast<std::int32_t>(side * side - 1);
   const std::array<std::int32_t, 2> fixed{0, 1}, sliding{last, last - 40};
   const std::array<std::int32_t, 1> moved{last - 7};
@@ -123,7 +125,8 @@ TEST_CASE("multigrid of springs is symmetric positive definite between constrain
       std::vector<mesh::Point> projected(z.begin(), z.end());
       step.project(projected);
       double worst = 0;
-      for (std::size_t i = 0; i < projected.size(); ++i) worst = std::max(worst, (projected[i] - z[i]).norm() / (1e-300 + z[i].norm()));
+      for (std::size_t i = 0; i < projected.size(); ++i)
+        worst = std::max(worst, (projected[i] - z[i]).norm() / (1e-300 + z[i].norm()));
       CHECK(worst < 1e-14);
     }
 }
