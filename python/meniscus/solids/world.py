@@ -13,7 +13,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
-from meniscus.solids.contact.contact_surface import Floats, Ints
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
@@ -217,6 +217,7 @@ class World(ContactLoop):
         if not self.bodies:
             raise ValueError("a world needs a body: call add")
         self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
+        self._core = None
         surface = self.surface
         self._enter_loop()
         motions: list[Any] = []
@@ -389,6 +390,12 @@ class World(ContactLoop):
                 f"{info.reason}; nothing has changed",
                 info,
             )
+
+    @property
+    def surface(self) -> ContactSurface:
+        """All surfaces as one, with the nodes behind their vertices as they are held now, or were as the present step began."""
+        # Whether it still fits is a question to all nodes.
+        return self._joined if self._core is not None and self._joined is not None else super().surface
 
     @property
     def contacts(self) -> SolidContacts:
