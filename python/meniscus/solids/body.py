@@ -226,8 +226,10 @@ class DeformableBody(NodeConstraints, Stateful):
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
-        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
-        tolerance is not met, else accept the result (True). `budget` is the wall-clock time for the solves of the step, s (None: no limit):
+        `max_iterations` (1000), `preconditioner`, and `raise_on_failure`: raise if a tolerance is not met, else accept the result (True).
+        The preconditioner is "blocks", the 3 x 3 diagonal blocks; "multigrid", for bodies of springs, with the diagonal blocks of all
+        other forces; "none"; or "auto": multigrid for systems of Newmark's method with 2000 nodes and more, where springs join any, else
+        blocks. `budget` is the wall-clock time for the solves of the step, s (None: no limit):
         once it is used up they end where they are, which is accepted and reported as `out_of_time`; a budget that is not used up changes
         no bit.
 

@@ -20,7 +20,7 @@ ImplicitElasticity = Literal["explicit", "half-step", "full-step", "first-half-s
 VerletForm = Literal["positions", "velocities"]
 """Form of Verlet's method."""
 Preconditioner = Literal["auto", "multigrid", "blocks", "none"]
-"""Preconditioner of the velocity solves; True and False mean "blocks" and "none"."""
+"""Preconditioner of the linear solves; True and False mean "blocks" and "none"."""
 
 INTEGRATOR = CoreOption(Integrator, _solids.Integrator)
 NEWMARK_FINISH = CoreOption(NewmarkFinish, _solids.NewmarkFinish)

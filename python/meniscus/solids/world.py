@@ -15,8 +15,9 @@ from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
-from meniscus.solids.contact.contact_surface import Floats, Ints
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
+from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.resting import NO_NODES, RestingNodes, friction_at_rest, resting_nodes, with_resting
 from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
@@ -63,7 +64,8 @@ class World(BarrierStages, RewindingLoop):
 
     Args:
         gravity: m/s^2, of all bodies that are added; None: each has its own.
-        steps_per_loop: steps from one certified state to the next.
+        steps_per_loop: steps from one certified state to the next; "auto": 4 to 16, fewer where much is to be resolved, found from the
+            counts of the loops before (`loop_steps` of the present one).
         response: "impulses"; "barrier": an energy that keeps surfaces apart, in steps of implicit Euler with stages of their own
             (`BarrierStages`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step is a loop then. Only
             `gravity` and `barrier` go with it.
@@ -98,7 +100,7 @@ class World(BarrierStages, RewindingLoop):
         self,
         *,
         gravity: Sequence[float] | Floats | None = None,
-        steps_per_loop: int = 16,
+        steps_per_loop: StepsPerLoop = 16,
         response: Response = "impulses",
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
@@ -116,7 +118,7 @@ class World(BarrierStages, RewindingLoop):
         self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
-            _checks.integer("steps_per_loop", steps_per_loop, 1),
+            steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
             _checks.flag("cut", cut),
             _checks.flag("history", history),
@@ -212,9 +214,12 @@ class World(BarrierStages, RewindingLoop):
                 raise ValueError("no step is stable: the limit of the time step is 0")
             # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
             if self.inner_steps == 0 or planned == 0.0:
-                k = self.loop_steps
-                loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
-                planned = left / (loops * k - self.inner_steps)
+                if self.steps_per_loop == "auto":
+                    planned = self._plan_loop(left, longest)
+                else:
+                    k = self.loop_steps
+                    loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
+                    planned = left / (loops * k - self.inner_steps)
             infos.append(self.step(min(planned, longest)))
             cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
@@ -225,6 +230,13 @@ class World(BarrierStages, RewindingLoop):
                 )
         self.time = end
         return infos
+
+    def _plan_loop(self, left: float, longest: float) -> float:
+        """Return the length of the steps of an "auto" loop (s), and set their number where it has not begun."""
+        if self.inner_steps:
+            return left / max(self.loop_steps - self.inner_steps, math.ceil(left / longest - 1e-9))
+        dt, self._auto_loop = whole_loops(left, longest, self._auto_steps)
+        return dt
 
     def max_dt(self) -> float:
         """Return the longest step (s) that the limits of all bodies allow; infinite without a limit."""
@@ -238,6 +250,7 @@ class World(BarrierStages, RewindingLoop):
         if not self.bodies:
             raise ValueError("a world needs a body: call add")
         self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
+        self._core = None
         surface = self.surface
         self._refuse_targets()
         self._enter_loop(dt)
@@ -449,6 +462,12 @@ class World(BarrierStages, RewindingLoop):
                 f"{info.reason}; nothing has changed",
                 info,
             )
+
+    @property
+    def surface(self) -> ContactSurface:
+        """All surfaces as one, with the nodes behind their vertices as they are held now, or were as the present step began."""
+        # Whether it still fits is a question to all nodes.
+        return self._joined if self._core is not None and self._joined is not None else super().surface
 
     @property
     def contacts(self) -> SolidContacts:

@@ -7,7 +7,7 @@
 #include "meniscus/numerics/solve_info.hpp"
 #include "meniscus/solids/integrators/body_step.hpp"
 #include "meniscus/solids/integrators/integrator.hpp"
-#include "meniscus/solids/integrators/preconditioner.hpp"
+#include "meniscus/solids/integrators/multigrid/preconditioner.hpp"
 
 #include <limits>
 

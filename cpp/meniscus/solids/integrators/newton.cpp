@@ -97,7 +97,8 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
   info.iterations = 0;
   const double dt = step_.dt();
   potential_.linearise(x_, v_, tangent);
-  VelocitySystem system(step_, dt, dt * dt, options_.preconditioner == Preconditioner::automatic ? Preconditioner::blocks : options_.preconditioner);
+  VelocitySystem system(step_, dt, dt * dt,
+                        options_.preconditioner == Preconditioner::automatic ? Preconditioner::blocks : options_.preconditioner);
   stiffness_size_ = system.stiffness_size();
   const ScratchPoints b_memory = step_.scratch(), r_memory = step_.scratch(), p_memory = step_.scratch(),
                       q_memory = step_.scratch(), z_memory = step_.scratch();

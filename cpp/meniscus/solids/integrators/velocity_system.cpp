@@ -44,6 +44,15 @@ VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stif
   }
 }
 
+bool VelocitySystem::fall_back() {
+  if (!multigrid_) return false;
+  multigrid_.reset();
+  preconditioner_ = Preconditioner::blocks;
+  blocks_ = step_.workspace().take<Block3>(step_.size());
+  prepare_blocks();
+  return true;
+}
+
 void VelocitySystem::prepare_blocks() {
   Block3* const blocks = blocks_.data();
   nodes::each(step_.size(), [&](std::size_t i) { blocks[i].setZero(); });
@@ -195,6 +204,12 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
   numerics::SolveOptions limited = options;
   system.end_when_late(limited);
   numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, limited, false, info);
+  const bool unfit = info.end == numerics::SolveEnd::indefinite_preconditioner || info.end == numerics::SolveEnd::not_a_number;
+  if (unfit && system.fall_back()) {
+    const int spent = info.iterations;
+    numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, limited, false, info);
+    info.iterations += spent;
+  }
   nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
   if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "meniscus/numerics/conjugate_gradients.hpp"
-#include "meniscus/solids/integrators/preconditioner.hpp"
-#include "meniscus/solids/integrators/velocity_multigrid.hpp"
+#include "meniscus/solids/integrators/multigrid/preconditioner.hpp"
+#include "meniscus/solids/integrators/multigrid/velocity_multigrid.hpp"
 
 #include <optional>
 
@@ -28,6 +28,10 @@ class VelocitySystem {
 
   /// Lets a solve with these options end, by lowering its limit of iterations, as soon as the time for the step is used up.
   void end_when_late(numerics::SolveOptions& options) { options_ = &options; }
+
+  /// Takes the diagonal blocks in place of multigrid, where that has failed, as numbers beyond single precision make it. False if
+  /// they are in use already.
+  bool fall_back();
 
   void multiply(Vector& p, Vector& q);
   double multiply_dot(Vector& p, Vector& q);

@@ -171,6 +171,20 @@ void EdgeSprings::add_damping(std::span<const mesh::Point> v, double scale, std:
   });
 }
 
+void EdgeSprings::add_tangent(std::span<const mesh::Point> u, double stiffness_scale, double damping_scale,
+                              std::span<mesh::Point> f) const {
+  if (!plain_ || in_step_ || !damped_ || damping_scale == 0 || stiffness_scale == 0) {
+    Force::add_tangent(u, stiffness_scale, damping_scale, f);
+    return;
+  }
+  const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_stiffness_.data(), direction_.data()};
+  const double least = tangent_ == Tangent::exact ? -infinity : 0;
+  const double most = tangent_ == Tangent::frozen ? 0 : infinity;
+  lanes::for_slices(slices_, u, f, 1.0, [&](const lanes::Slice& slice, lanes::Vectors& sum) {
+    linear_tangent(half, half_damping_.data(), stiffness_scale, damping_scale, x_.data()->data(), least, most, slice, sum);
+  });
+}
+
 void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   lanes::for_halves(slices_, [&](std::size_t node, std::size_t spring) {
     const State s = state(spring, x_);

@@ -47,6 +47,8 @@ class EdgeSprings final : public Force {
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return damped_ || last_direction_; }
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
+  void add_tangent(std::span<const mesh::Point> u, double stiffness_scale, double damping_scale,
+                   std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   std::span<const Ends> coupled() const override { return ends_; }
   void couplings(double stiffness_scale, double damping_scale, std::span<Coupling> out) const override;

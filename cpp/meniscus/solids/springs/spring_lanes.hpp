@@ -210,6 +210,42 @@ MENISCUS_INLINE void linear_differentials(const HalfSprings& half, const double*
   }
 }
 
+/// stiffness_scale times these changes plus damping_scale times the damping along springs, both at `x`, in one pass.
+MENISCUS_INLINE void linear_tangent(const HalfSprings& half, const double* damping, double stiffness_scale, double damping_scale,
+                                    const double* x, double least, double most, const Slice& slice, Vectors& sum) {
+  const Vectors& own = slice.own;
+  const double* const all = slice.all;
+  Vectors at;
+  load(x, slice.node, at);
+  for (Index r = slice.first_row; r < slice.end_row; ++r) {
+    const std::int32_t* const partner = half.slices.partners().data() + count * r;
+    const double* const l0 = half.rest_length + count * r;
+    const double* const k = half.coefficient + count * r;
+    const double* const b = damping + count * r;
+    for (int l = 0; l < count; ++l) {
+      const std::int32_t j = 3 * partner[l];
+      const double dx = x[j] - at.x[l];
+      const double dy = x[j + 1] - at.y[l];
+      const double dz = x[j + 2] - at.z[l];
+      const double ux = all[j] - own.x[l];
+      const double uy = all[j + 1] - own.y[l];
+      const double uz = all[j + 2] - own.z[l];
+      const double length = std::sqrt(dx * dx + dy * dy + dz * dz);
+      const double inverse = length > collapsed * l0[l] ? 1 / length : 0;
+      double across = k[l] * (length - l0[l]) * inverse;
+      across = across > least ? across : least;
+      across = across < most ? across : most;
+      across = l0[l] == 0 ? k[l] : across;
+      const double along =
+          (stiffness_scale * (k[l] - across) + damping_scale * b[l]) * inverse * inverse * (dx * ux + dy * uy + dz * uz);
+      across *= stiffness_scale;
+      sum.x[l] += along * dx + across * ux;
+      sum.y[l] += along * dy + across * uy;
+      sum.z[l] += along * dz + across * uz;
+    }
+  }
+}
+
 MENISCUS_INLINE void general_differentials(const HalfSprings& half, const StressStrain& law, const double* x, double least,
                                            double most, const Slice& slice, Vectors& sum) {
   const Vectors& own = slice.own;

@@ -151,6 +151,9 @@ class ContactSurface:
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
         )
+        # Whether the vertices are the nodes, in their order.
+        alike = self.nodes.shape == (self.size, 1) and np.array_equal(self.nodes[:, 0], np.arange(self.size))
+        self._same = alike and bool((self.weights == 1.0).all())
         self.rest = np.concatenate([np.empty((0, 3)), *(p.rest for p in parts)])
         self.thickness = np.concatenate([np.empty(0), *self._thicknesses(parts, self.rest)])
         self.friction = np.concatenate([np.empty(0), *(np.full(len(p.nodes), p.friction) for p in parts)])
@@ -231,8 +234,8 @@ class ContactSurface:
             first += len(o.rest)
 
     def at_vertices(self, of_nodes: Floats) -> Floats:
-        """Return positions of nodes (n, 3) at the vertices (v, 3)."""
-        return self.contact_nodes.at_vertices(of_nodes)
+        """Return positions of nodes (n, 3) at the vertices (v, 3): the same array where vertices are nodes, each its own."""
+        return of_nodes if self._same else self.contact_nodes.at_vertices(of_nodes)
 
 
 def inverse_masses(bodies: Sequence[tuple[DeformableBody, BodySurface | None]], size: int) -> Floats:

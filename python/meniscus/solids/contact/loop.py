@@ -10,6 +10,7 @@ from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, Repul
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
+from meniscus.solids.contact.loop_lengths import LONGEST, StepsPerLoop, next_length
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.contact.world_setup import WorldSetup
 
@@ -25,7 +26,8 @@ class ContactLoop(WorldSetup):
     """Base of a world: its loop.
 
     Attributes:
-        steps_per_loop: steps from one certified state to the next.
+        steps_per_loop: steps from one certified state to the next, or "auto".
+        loop_steps: how many the present loop has.
         inner_steps: steps of the present loop so far.
         loop_time: their length, s.
         planned_time: length that it was expected to have as it began, s.
@@ -34,7 +36,7 @@ class ContactLoop(WorldSetup):
             cut_vertices: vertices of the contacts before which it was cut, ascending.
     """
 
-    def _make_loop(self, steps_per_loop: int, release: bool, cut: bool, history: bool) -> None:
+    def _make_loop(self, steps_per_loop: StepsPerLoop, release: bool, cut: bool, history: bool) -> None:
         self.steps_per_loop = steps_per_loop
         self._release, self._cut, self._history = release, cut, history
         self._surfaces, self._solids, self._meshes = [], [], []
@@ -51,6 +53,10 @@ class ContactLoop(WorldSetup):
         self.cuts = self.declare("cuts", 0)
         self.cut_time = self.declare("cut_time", 0.0)
         self.cut_vertices = self.declare("cut_vertices", np.zeros(0, np.int32), resizable=True)
+        # With "auto": the steps of the present loop, those that the rule has found, and calm loops in a row.
+        self._auto_loop = self.declare("_auto_loop", LONGEST)
+        self._auto_steps = self.declare("_auto_steps", LONGEST)
+        self._calm_loops = self.declare("_calm_loops", 0)
         self.x_free = self.declare("x_free", np.zeros((0, 3)), resizable=True)
         self.v_free = self.declare("v_free", np.zeros((0, 3)), resizable=True)
         self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
@@ -58,8 +64,8 @@ class ContactLoop(WorldSetup):
 
     @property
     def loop_steps(self) -> int:
-        """Steps of the present loop."""
-        return self.steps_per_loop
+        """How many steps the present loop has, or the next one between loops."""
+        return self._auto_loop if self.steps_per_loop == "auto" else self.steps_per_loop
 
     # --- stages of the loop --------------------------------------------------------------------------------------------------
 
@@ -196,6 +202,8 @@ class ContactLoop(WorldSetup):
         self.loop_time = 0.0
         self._found = False
         info.loop_ended = True
+        self._auto_steps, self._calm_loops = next_length(self._auto_steps, self._calm_loops, info, surface.body_nodes)
+        self._auto_loop = self._auto_steps
 
     # --- cuts ----------------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from meniscus.collision import ContactResolver
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.loop_lengths import LONGEST
 from meniscus.solids.contact.reports import ContactInfo
 
 OuterLoop = Literal["fixed", "rewind"]
@@ -38,14 +39,16 @@ class RewindingLoop(ContactLoop):
 
     def _make_rewinding(self, rewinds: bool) -> None:
         self._rewinds = rewinds
-        self._present_steps = self.declare("_present_steps", self.steps_per_loop)
+        if rewinds and self.steps_per_loop == "auto":
+            raise ValueError('loop="rewind" needs a number of steps_per_loop, not "auto"')
+        self._present_steps = self.declare("_present_steps", LONGEST if self.steps_per_loop == "auto" else self.steps_per_loop)
         self.time_free = self.declare("time_free", 0.0)
         self.memory_free = self.declare("memory_free", np.zeros(0), resizable=True)
 
     @property
     def loop_steps(self) -> int:
         """Steps of the present loop: `steps_per_loop`, or fewer where "rewind" has halved it."""
-        return min(self._present_steps, self.steps_per_loop) if self._rewinds else self.steps_per_loop
+        return self._present_steps if self._rewinds else super().loop_steps
 
     def resolve(self, end: Floats, info: ContactInfo) -> Floats:
         """Return positions (n, 3) of all nodes at the end of the loop, m, on whose way from `x_free` nothing touches.
@@ -86,7 +89,7 @@ class RewindingLoop(ContactLoop):
             self._present_steps = steps // 2
             info.rewound = 1
         else:
-            self._present_steps = min(2 * steps, self.steps_per_loop)
+            self._present_steps = min(2 * steps, int(self.steps_per_loop))
 
     def _rewind(self) -> None:
         """Go back to the start of the loop."""

@@ -7,12 +7,12 @@
 /// only as constraints and contacts let them.
 ///
 /// Sources: Vanek, Mandel, Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order elliptic problems",
-/// 1996 (the groups; here nothing is smoothed, which two corrections make good); Braess, "Towards algebraic multigrid for elliptic
-/// problems of second order", 1995 (the same for Laplace's equation).
+/// 1996 (the groups; here nothing is smoothed, which two corrections make good); Braess, "Towards algebraic multigrid for
+/// elliptic problems of second order", 1995 (the same for Laplace's equation).
 #pragma once
 
 #include "meniscus/solids/integrators/body_step.hpp"
-#include "meniscus/solids/integrators/sweep_rows.hpp"
+#include "meniscus/solids/integrators/multigrid/sweep_rows.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "meniscus/solids/integrators/sweep_rows.hpp"
+#include "meniscus/solids/integrators/multigrid/sweep_rows.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "meniscus/solids/integrators/velocity_multigrid.hpp"
+#include "meniscus/solids/integrators/multigrid/velocity_multigrid.hpp"
 
 #include "meniscus/core/simd.hpp"
 
@@ -281,8 +281,8 @@ void VelocityMultigrid::prepare_finest(double damping, double stiffness) {
     if (at == immovable)
       finest.inverse.data()[i] = Block{};
     else
-      finest.inverse.data()[i] =
-          rounded(inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[static_cast<std::size_t>(at)]));
+      finest.inverse.data()[i] = rounded(
+          inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[static_cast<std::size_t>(at)]));
   });
 }
 
@@ -298,7 +298,8 @@ void VelocityMultigrid::add_up(const Level& fine, Level& coarse, Entry&& entry, 
       for (Index m = fine.member_start.data()[a]; m < fine.member_start.data()[a + 1]; ++m) {
         const Index i = fine.member.data()[m];
         d += diagonal(i);
-        for (Index k = fine.rows.first(i); k < fine.rows.end(i); ++k) (fine.slot.data()[k] < 0 ? d : sums[fine.slot.data()[k]]) += entry(i, k);
+        for (Index k = fine.rows.first(i); k < fine.rows.end(i); ++k)
+          (fine.slot.data()[k] < 0 ? d : sums[fine.slot.data()[k]]) += entry(i, k);
       }
       // What rounding takes from the couplings goes to the diagonal: the sum of a row, the mass, is far smaller than its entries.
       for (Index k = coarse.rows.first(a); k < coarse.rows.end(a); ++k) {
