@@ -27,6 +27,7 @@ void require_valid(const RepulsionOptions& o) {
   not_negative(o.stiffness, "stiffness");
   not_negative(o.common_mass, "common_mass");
   not_negative(o.margin, "margin");
+  not_negative(o.most_motion, "most_motion");
   require(o.part > 0 && o.part <= 1, "part must be in (0, 1], not ", o.part);
   require(std::isfinite(o.generous) && o.generous >= 1, "generous must be at least 1, not ", o.generous);
   require(std::isfinite(o.flip) && o.flip <= 1, "flip must be at most 1, not ", o.flip);

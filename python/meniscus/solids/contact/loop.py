@@ -323,7 +323,7 @@ class ContactLoop(WorldSetup):
         sides = order[np.minimum(np.searchsorted(keys, size * low + high, sorter=order), len(keys) - 1)] if len(keys) else low
         first, second = np.minimum(found[:, :1], sides), np.maximum(found[:, :1], sides)
         through_edges = np.isin(np.int64(len(edges)) * first + second, np.int64(len(edges)) * aside.edge_edge[:, 0] + aside.edge_edge[:, 1])
-        result: Bools = through_faces | through_edges.any(axis=1)
+        result: Bools = np.logical_or(through_faces, through_edges.any(axis=1))
         return result
 
     def _set_aside(self, pairs: CollisionPairs) -> None:
