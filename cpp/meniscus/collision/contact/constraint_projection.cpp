@@ -117,8 +117,7 @@ class Projection {
     const Vector taken = qr.householderQ() * parts;
     keep();
     const double before = largest_remaining();
-    for (Index k = 0; k < c.cols(); ++k)
-      u_[index(s_.free[static_cast<std::size_t>(k / 3)])][k % 3] -= halves[k] * taken[k];
+    for (Index k = 0; k < c.cols(); ++k) u_[index(s_.free[static_cast<std::size_t>(k / 3)])][k % 3] -= halves[k] * taken[k];
     if (!(largest_remaining() <= before)) restore();
   }
 

@@ -178,7 +178,8 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   }
   const std::span<const mesh::Point> along = motion.empty() ? std::span<const mesh::Point>() : motion_;
   mesh.for_each_near(
-      motion.empty() ? positions : middle_, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
+      motion.empty() ? positions : middle_, growth_,
+      all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
       [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
       [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
