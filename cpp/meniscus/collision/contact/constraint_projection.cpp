@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 
+#include <Eigen/QR>
 #include <Eigen/SparseCholesky>
 
 #include <array>
@@ -18,6 +19,10 @@ constexpr Index plain_iterations = 300;
 constexpr Index factored_iterations = 200;
 /// Added to the diagonal of the matrix that is factored, relative to its own diagonal: the first that is enough.
 constexpr std::array regularisations{1e-6, 1e-10};
+/// Systems of at most so many contacts and nodes are solved by a dense factor with orthogonal columns where iterations fail.
+constexpr Index most_dense = 256;
+/// Columns that differ from a sum of others by less than this part of their length count as dependent.
+constexpr double dense_cutoff = 1e-12;
 /// Solves with one factor.
 constexpr int refinements = 3;
 
@@ -40,7 +45,9 @@ class Projection {
     info.iterations = solve(limit, [&](const Vector& r, Vector& z) {
       for (Index i = 0; i < m_; ++i) z[i] = diagonal_[i] > 0 ? r[i] / diagonal_[i] : 0.0;
     });
-    if (!met() && !(diagonal_.array() <= 0).any()) {
+    const bool regular = !(diagonal_.array() <= 0).any();
+    if (!met() && regular && m_ <= most_dense && static_cast<Index>(s_.free.size()) <= most_dense) solve_densely();
+    if (!met() && regular) {
       const bool many = m_ > 3 * static_cast<Index>(s_.free.size());
       const Sparse c = many ? constraints() : Sparse();
       for (const double e : regularisations) {
@@ -51,6 +58,7 @@ class Projection {
         double before = std::numeric_limits<double>::infinity();
         for (int again = 0; again < refinements && !met() && largest_remaining() < 0.5 * before; ++again) {
           before = largest_remaining();
+          keep();
           info.iterations += solve(factored_iterations, [&](const Vector& r, Vector& z) {
             if (!many) {
               z = factor.solve(r);
@@ -60,6 +68,8 @@ class Projection {
             const Vector y = factor.solve(c.transpose() * z);
             z = (z - (c * y).cwiseQuotient(diagonal_)) / e;
           });
+          // Constraints that nearly contradict each other may make it worse.
+          if (!(largest_remaining() <= before)) restore();
         }
         if (met()) break;
       }
@@ -79,6 +89,37 @@ class Projection {
   }
   double largest_remaining() const { return m_ == 0 ? 0.0 : remaining().cwiseAbs().maxCoeff(); }
   bool met() const { return largest_remaining() <= constraint_tolerance * scale_; }
+
+  void keep() {
+    kept_.clear();
+    for (const std::int32_t n : s_.free) kept_.push_back(u_[index(n)]);
+  }
+  void restore() {
+    for (std::size_t k = 0; k < kept_.size(); ++k) u_[index(s_.free[k])] = kept_[k];
+  }
+
+  /// By orthogonal columns that span M^-1/2 C^T, however nearly dependent its own are.
+  void solve_densely() {
+    const Sparse c = constraints();
+    const Vector roots = diagonal_.cwiseSqrt().cwiseInverse();
+    Vector halves(c.cols()), y(c.cols());
+    for (Index k = 0; k < c.cols(); ++k) {
+      const std::int32_t node = s_.free[static_cast<std::size_t>(k / 3)];
+      halves[k] = std::sqrt(s_.nodes.inverse_mass(node));
+      y[k] = u_[index(node)][k % 3] / halves[k];
+    }
+    const Eigen::MatrixXd columns = halves.asDiagonal() * Eigen::MatrixXd(c.transpose()) * roots.asDiagonal();
+    Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
+    qr.setThreshold(dense_cutoff);
+    qr.compute(columns);
+    Vector parts = qr.householderQ().transpose() * y;
+    parts.tail(parts.size() - qr.rank()).setZero();
+    const Vector taken = qr.householderQ() * parts;
+    keep();
+    const double before = largest_remaining();
+    for (Index k = 0; k < c.cols(); ++k) u_[index(s_.free[static_cast<std::size_t>(k / 3)])][k % 3] -= halves[k] * taken[k];
+    if (!(largest_remaining() <= before)) restore();
+  }
 
   /// scratch = M^-1 C^T l.
   void spread(const Vector& l) const {
@@ -178,6 +219,7 @@ class Projection {
   Index m_;
   Vector diagonal_;
   double scale_ = 0;
+  std::vector<mesh::Point> kept_;
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 /// Displacements without relative normal displacement of given contacts, closest to given ones in the sense of kinetic energy.
 ///
 /// w = u + M^-1 C^T l with C M^-1 C^T l = -C u. The matrix is singular where contacts are redundant; the right-hand side lies in
-/// its range, so that conjugate gradients converge. Systems that take them long get a sparse Cholesky factor of the matrix,
-/// slightly regularised, as preconditioner. Where there are more contacts than nodes have coordinates, the factor is of the matrix
-/// of these: (A + e D)^-1 = (D^-1 - D^-1 C (e M + C^T D^-1 C)^-1 C^T D^-1) / e for A = C M^-1 C^T with the diagonal D.
+/// its range, so that conjugate gradients converge. Small systems that they do not solve, because contacts nearly depend on each
+/// other, are solved with orthogonal columns that span M^-1/2 C^T (Householder, with pivots). Larger ones get a sparse Cholesky
+/// factor of the matrix, slightly regularised, as preconditioner. Where there are more contacts than nodes have coordinates, the
+/// factor is of the matrix of these: (A + e D)^-1 = (D^-1 - D^-1 C (e M + C^T D^-1 C)^-1 C^T D^-1) / e for A = C M^-1 C^T with
+/// the diagonal D.
 ///
 /// Source: Brochu 2012, section 3.2.7.
 #pragma once

@@ -27,6 +27,7 @@ void require_valid(const RepulsionOptions& o) {
   not_negative(o.stiffness, "stiffness");
   not_negative(o.common_mass, "common_mass");
   not_negative(o.margin, "margin");
+  not_negative(o.most_motion, "most_motion");
   require(o.part > 0 && o.part <= 1, "part must be in (0, 1], not ", o.part);
   require(std::isfinite(o.generous) && o.generous >= 1, "generous must be at least 1, not ", o.generous);
   require(std::isfinite(o.flip) && o.flip <= 1, "flip must be at most 1, not ", o.flip);
@@ -177,7 +178,8 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   }
   const std::span<const mesh::Point> along = motion.empty() ? std::span<const mesh::Point>() : motion_;
   mesh.for_each_near(
-      motion.empty() ? positions : middle_, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
+      motion.empty() ? positions : middle_, growth_,
+      all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
       [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
       [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};

@@ -116,8 +116,8 @@ class Repulsion {
   /// Stores the pairs of elements of the mesh that are near each other at positions without collisions, m; pairs of which no
   /// vertex yields are left out. If it throws, there are no pairs.
   ///
-  /// With `motion`, the displacements (m) of the vertices until the next `find`, also pairs that come near each other along it and
-  /// face each other. Motion against the mean of all vertices that yield is cut to `most_motion` times the thickness.
+  /// With `motion`, the displacements (m) of the vertices until the next `find`, also pairs that come near each other along it
+  /// and face each other. Motion against the mean of all vertices that yield is cut to `most_motion` times the thickness.
   void find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<const mesh::Point> positions,
             std::span<const mesh::Point> motion = {});
 

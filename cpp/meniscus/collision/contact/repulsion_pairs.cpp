@@ -59,27 +59,64 @@ double volume(PairKind kind, const Points& x) {
 
 /// Of the direction between two elements along their common normal: others pass beside each other, and their side says nothing.
 constexpr double least_facing = 0.5;
+/// Distances that are looked at on the way of a pair.
+constexpr int most_advances = 8;
 
-/// Whether elements at a distance face each other and may come within `reach` along straight displacements: along the direction
-/// in which they are apart, no two of their points approach by more than vertices do.
+/// Whether balls around two elements come within `reach`: the first `first` points are those of one of them.
+bool balls_come_within(std::size_t first, const Points& x, const Points& u, double distance, double reach) {
+  mesh::Point place = mesh::Point::Zero(), way = mesh::Point::Zero();
+  const double own = 1.0 / static_cast<double>(first), other = 1.0 / static_cast<double>(4 - first);
+  for (std::size_t k = 0; k < 4; ++k) {
+    place += (k < first ? own : -other) * x[k];
+    way += (k < first ? own : -other) * u[k];
+  }
+  // Squares of the radii, and of the largest motion against that of the centre, of both elements.
+  std::array<double, 2> size{0, 0}, stir{0, 0};
+  for (std::size_t side = 0; side < 2; ++side) {
+    const std::size_t b = side == 0 ? 0 : first, e = side == 0 ? first : 4;
+    mesh::Point centre = mesh::Point::Zero(), mean = mesh::Point::Zero();
+    for (std::size_t k = b; k < e; ++k) {
+      centre += x[k];
+      mean += u[k];
+    }
+    centre /= static_cast<double>(e - b);
+    mean /= static_cast<double>(e - b);
+    for (std::size_t k = b; k < e; ++k) {
+      size[side] = std::max(size[side], (x[k] - centre).squaredNorm());
+      stir[side] = std::max(stir[side], (u[k] - mean).squaredNorm());
+    }
+  }
+  const double slack = std::sqrt(stir[0]) + std::sqrt(stir[1]);
+  if (way.norm() + slack < distance - reach) return false;
+  const double length = way.squaredNorm();
+  const double time = length > 0 ? std::clamp(-place.dot(way) / length, 0.0, 1.0) : 0.0;
+  return (place + time * way).norm() <= (1 + 1e-9) * (reach + slack + std::sqrt(size[0]) + std::sqrt(size[1]));
+}
+
+/// Whether elements at a distance come within `reach` along straight displacements, facing each other with the side of now.
 bool come_within(PairKind kind, const Stencil& s, const Points& x, std::span<const mesh::Point> motion, double distance,
                  double reach) {
   const std::size_t first = kind == PairKind::vertex_face ? 1 : 2;
   const Points u = points_of(s, motion);
-  double most = 0;
-  for (std::size_t i = 0; i < first; ++i)
-    for (std::size_t j = first; j < 4; ++j) most = std::max(most, (u[i] - u[j]).squaredNorm());
-  const double missing = distance - reach;
-  if (most < missing * missing) return false;
-  const mesh::Point along = proximity(kind, x).normal;
-  double approach = 0;
-  for (std::size_t i = 0; i < first; ++i)
-    for (std::size_t j = first; j < 4; ++j) approach = std::max(approach, along.dot(u[j] - u[i]));
-  if (approach < missing) return false;
-  const mesh::Point a = first == 1 ? mesh::Point(x[2] - x[1]) : mesh::Point(x[1] - x[0]);
-  const mesh::Point b = first == 1 ? mesh::Point(x[3] - x[1]) : mesh::Point(x[3] - x[2]);
-  const mesh::Point normal = a.cross(b);
-  return std::abs(normal.dot(along)) >= least_facing * normal.norm();
+  if (!balls_come_within(first, x, u, distance, reach)) return false;
+  Points at = x;
+  double time = 0;
+  for (int k = 0;; ++k) {
+    const ElementProximity p = proximity(kind, at);
+    if (p.distance <= reach || k == most_advances) {
+      const mesh::Point a = first == 1 ? mesh::Point(at[2] - at[1]) : mesh::Point(at[1] - at[0]);
+      const mesh::Point b = first == 1 ? mesh::Point(at[3] - at[1]) : mesh::Point(at[3] - at[2]);
+      const mesh::Point normal = a.cross(b);
+      return std::abs(normal.dot(p.normal)) >= least_facing * normal.norm() && volume(kind, x) * volume(kind, at) > 0;
+    }
+    // Along the direction in which they are apart, no two of their points approach by more than vertices do.
+    double approach = 0;
+    for (std::size_t i = 0; i < first; ++i)
+      for (std::size_t j = first; j < 4; ++j) approach = std::max(approach, p.normal.dot(u[j] - u[i]));
+    time += approach > 0 ? (p.distance - reach) / approach : 2.0;
+    if (time > 1) return false;
+    for (std::size_t i = 0; i < 4; ++i) at[i] = x[i] + time * u[i];
+  }
 }
 
 /// What is known of a candidate.

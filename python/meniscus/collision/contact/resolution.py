@@ -116,8 +116,8 @@ class ContactResolver:
             aside: pairs that may pass through each other.
 
         Raises:
-            TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite, pairs aside
-                that do not exist or have a vertex in common (the first is named).
+            TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite, pairs
+                aside that do not exist or have a vertex in common (the first is named).
 
         Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
         """

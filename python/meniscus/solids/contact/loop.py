@@ -335,8 +335,8 @@ class ContactLoop(WorldSetup):
         keys = size * edges.min(axis=1, initial=size) + edges.max(axis=1, initial=0)
         order = np.argsort(keys, kind="stable")
         corners = np.asarray(triangles, np.int64)[found[:, 1]]
-        before = corners[:, [2, 0, 1]]
-        low, high = np.minimum(corners, before), np.maximum(corners, before)
+        others = corners[:, [2, 0, 1]]
+        low, high = np.minimum(corners, others), np.maximum(corners, others)
         sides = order[np.minimum(np.searchsorted(keys, size * low + high, sorter=order), len(keys) - 1)] if len(keys) else low
         first, second = np.minimum(found[:, :1], sides), np.maximum(found[:, :1], sides)
         through_edges = np.isin(np.int64(len(edges)) * first + second, np.int64(len(edges)) * aside.edge_edge[:, 0] + aside.edge_edge[:, 1])
