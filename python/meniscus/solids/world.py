@@ -17,8 +17,8 @@ from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
-from meniscus.solids.contact.resting import NO_NODES, RestingNodes, friction_at_rest, resting_nodes, with_resting
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
+from meniscus.solids.contact.resting import NO_NODES, Grounds, RestingNodes, friction_at_rest, met_meshes, resting_nodes, with_resting
+from meniscus.solids.contact.solid_contacts import MESHES, NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
 
@@ -94,6 +94,7 @@ class World(ContactLoop):
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
+        sweeps: int = 1,
         friction_solves: int = 0,
         cut: bool = True,
         **options: Any,
@@ -102,6 +103,7 @@ class World(ContactLoop):
         self._response = _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
         self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
+        self._sweeps = _checks.integer("sweeps", sweeps, 1)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
@@ -255,7 +257,9 @@ class World(ContactLoop):
         friction = self._predicted = SolveFriction(fall=self._fall(dt))
         if self._holds_rest and len(self.resting_keys):
             resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
-            friction = self._predicted = friction_at_rest(self._solids, resting, a.own(a.x0), a.own(a.v0), self.time, dt, h, self._fall(dt))
+            self.surface.set_obstacle_velocities(a.v, self.time, dt)
+            grounds = Grounds(self._solids, self._supports(a.x0, a.v))
+            friction = self._predicted = friction_at_rest(grounds, resting, a.own(a.x0), a.own(a.v0), self.time, dt, h, self._fall(dt))
         if not len(friction.contacts):
             self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
         else:
@@ -284,9 +288,14 @@ class World(ContactLoop):
     def repel(self, dt: float) -> None:
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
-        rubbed = self._rest == "held" and self._rub(a.x0, a.v, self.running_report.contact)
-        if self._push(a.x0, a.v, dt, self.running_report.contact) or rubbed:
-            core.hold_mean_velocities(a.own(a.v))
+        info, own = self.running_report.contact, a.own(a.v)
+        for _ in range(self._sweeps):
+            rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
+            if not (self._push(a.x0, a.v, dt, info) or rubbed):
+                break
+            # What is pressed onto nodes that rest on solids goes into these.
+            self._predicted.contacts.apply(own)
+            core.hold_mean_velocities(own)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""
@@ -300,11 +309,15 @@ class World(ContactLoop):
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
         if self._holds_rest:
-            self._friction = with_resting(contacts, self._predicted, self._solids, a.own(a.x1), self.time + dt, dt)
+            grounds = Grounds(self._solids, self._supports(a.x1, a.v))
+            if (others := met_meshes(grounds.meshes, a.own(a.v0), self._fall(dt))) is not None:
+                contacts = contacts.joined(others)
+            self._friction = with_resting(contacts, self._predicted, grounds, a.own(a.x1), self.time + dt, dt)
         else:
             contacts = contacts.sticking_at_rest(a.own(a.v0)) if self._friction_solves else contacts.sliding()
             self._friction = SolveFriction(contacts, self._fall(dt))
-        contacts = self._contacts = self.running_report.contact.solids = self._friction.contacts
+        contacts = self._friction.contacts
+        self._contacts = self.running_report.contact.solids = contacts.chosen(contacts.obstacles != MESHES)
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
@@ -348,7 +361,7 @@ class World(ContactLoop):
             core.set_contacts(*friction.holds())
         held = resting_nodes(friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
         self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
-        self._contacts.press_only(a.own(a.v), a.own(a.loose))
+        friction.contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -362,11 +375,10 @@ class World(ContactLoop):
     def slide(self, dt: float) -> None:
         """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
         core, a = self._stage(dt)
-        contacts = self._contacts
-        if not len(contacts) or self._solid_response == "projection":
+        if not len(self._friction.contacts) or self._solid_response == "projection":
             return
-        own = a.own(a.v1)
-        first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
+        own, contacts = a.own(a.v1), self._contacts
+        first = np.concatenate([np.ones(min(len(contacts), 1), np.bool_), contacts.nodes[1:] != contacts.nodes[:-1]])
         before = own[contacts.nodes]
         self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
@@ -379,8 +391,13 @@ class World(ContactLoop):
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
         core, a = self._stage(dt)
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
-        if self._rub(a.x1, a.v1, self.running_report.contact):
-            core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+        own = a.own(a.v1)
+        for _ in range(self._sweeps):
+            if not self._rub(a.x1, a.v1, self.running_report.contact):
+                break
+            if self._holds_rest:
+                self._friction.contacts.apply(own)
+            core.hold_velocities(_solids.StepTime.end, own)
 
     def _keep_sliding(self, start: Floats, end: Floats) -> None:
         """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
