@@ -15,9 +15,8 @@ from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
-from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
-from meniscus.solids.contact.resting import NO_NODES, Grounds, RestingNodes, friction_at_rest, met_meshes, resting_nodes, with_resting
+from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.solid_contacts import MESHES, NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
@@ -31,12 +30,10 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
-NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
-NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(ContactLoop):
+class World(RestingContacts):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -72,6 +69,9 @@ class World(ContactLoop):
             that positions go with too. "literal": as printed. Then friction acts on velocities at the end of the step only: what rests
             on a slope creeps by half of what it would fall along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
+        sweeps: how often repulsion goes over all pairs of surfaces and then over the contacts of nodes with solids in a stage, so that
+            what is pressed onto nodes on solids goes into these. Stacks that should not sink into their thickness take about
+            three for each layer.
         friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
             of the same step or the next one, begins with what this one has found.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
@@ -102,7 +102,6 @@ class World(ContactLoop):
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
-        self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
         self._sweeps = _checks.integer("sweeps", sweeps, 1)
         self._rest = _checks.choice("rest", rest, Rest)
         self._make_loop(
@@ -126,11 +125,8 @@ class World(ContactLoop):
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
         self._friction = self._predicted = SolveFriction()
-        self._holds_rest = self._rest == "held" and self._solid_response == "path"
-        self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
-        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True)
-        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True)
-        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True)
+        held = self._rest == "held" and self._solid_response == "path"
+        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0))
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
@@ -254,35 +250,11 @@ class World(ContactLoop):
         a.v[...] = a.v0
         core.hold_mean_velocities(a.own(a.v))
         h, elastic_dt = 0.5 * dt, _FIRST[self._elasticity] * dt
-        friction = self._predicted = SolveFriction(fall=self._fall(dt))
-        if self._holds_rest and len(self.resting_keys):
-            resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
-            self.surface.set_obstacle_velocities(a.v, self.time, dt)
-            grounds = Grounds(self._solids, self._supports(a.x0, a.v))
-            friction = self._predicted = friction_at_rest(grounds, resting, a.own(a.x0), a.own(a.v0), self.time, dt, h, self._fall(dt))
-        if not len(friction.contacts):
-            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
+        resting = self._find_resting(dt)
+        if len(resting.contacts):
+            self._predict_at_rest(core, resting, h, elastic_dt)
         else:
-            own, c = a.own(a.v), friction.contacts
-            given = own.copy()
-            rise = np.einsum("kd,kd->k", c.velocities - own[c.nodes], c.normals)
-            given[c.nodes] += rise[:, None] * c.normals
-            for slips in range(self._friction_solves + 1):
-                core.set_contacts(*friction.holds())
-                core.set_drags(*friction.drags())
-                core.hold_contacts(friction.held_velocities(given), own)
-                self._solve(a.x0, friction.start(a.v0), h, elastic_dt, a.v, a.loose)
-                if not friction.judge(own, a.own(a.loose), a.own(a.loose)) or slips == self._friction_solves:
-                    break
-                friction.go_on()
-            c.press_only(own, a.own(a.loose))
-            # Other nodes keep what they have found together: what is stiffly bound to a node would be torn.
-            slides = c.nodes[(friction.drag == 0) & ~friction.sticking]
-            friction.finish(a.own(a.loose))
-            a.v[slides] = a.loose[slides]
-            core.set_contacts(*NO_HOLDS)
-            core.set_drags(*NO_DRAGS)
-            core.hold_mean_velocities(own)
+            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
@@ -308,14 +280,7 @@ class World(ContactLoop):
         core, a = self._stage(dt)
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
-        if self._holds_rest:
-            grounds = Grounds(self._solids, self._supports(a.x1, a.v))
-            if (others := met_meshes(grounds.meshes, a.own(a.v0), self._fall(dt))) is not None:
-                contacts = contacts.joined(others)
-            self._friction = with_resting(contacts, self._predicted, grounds, a.own(a.x1), self.time + dt, dt)
-        else:
-            contacts = contacts.sticking_at_rest(a.own(a.v0)) if self._friction_solves else contacts.sliding()
-            self._friction = SolveFriction(contacts, self._fall(dt))
+        self._friction = self._contacts_with(contacts, dt)
         contacts = self._friction.contacts
         self._contacts = self.running_report.contact.solids = contacts.chosen(contacts.obstacles != MESHES)
         a.v_star[...] = a.v0
@@ -359,8 +324,7 @@ class World(ContactLoop):
                 break
             friction.go_on()
             core.set_contacts(*friction.holds())
-        held = resting_nodes(friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
-        self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
+        self._remember_resting(h)
         friction.contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
@@ -398,23 +362,6 @@ class World(ContactLoop):
             if self._holds_rest:
                 self._friction.contacts.apply(own)
             core.hold_velocities(_solids.StepTime.end, own)
-
-    def _keep_sliding(self, start: Floats, end: Floats) -> None:
-        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
-        first = 0
-        for body in self.bodies:
-            nodes, directions = body._core.sliding()
-            if len(nodes):
-                rows = nodes + first
-                way = end[rows] - start[rows]
-                for k in range(3):
-                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
-                end[rows] = start[rows] + way
-            first += len(body)
-
-    def _fall(self, dt: float) -> float:
-        """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
-        return dt * (max(float(np.linalg.norm(body.gravity)) for body in self.bodies) or 1.0)
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:
