@@ -17,7 +17,7 @@ from meniscus.solids.contact.contact_surface import Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
-from meniscus.solids.contact.solid_contacts import MESHES, NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
 
@@ -261,12 +261,13 @@ class World(RestingContacts):
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
         info, own = self.running_report.contact, a.own(a.v)
+        resting = self._predicted.contacts.of_solids()
         for _ in range(self._sweeps):
             rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
             if not (self._push(a.x0, a.v, dt, info) or rubbed):
                 break
             # What is pressed onto nodes that rest on solids goes into these.
-            self._predicted.contacts.apply(own)
+            resting.apply(own)
             core.hold_mean_velocities(own)
 
     def advance_positions(self, dt: float) -> None:
@@ -282,7 +283,7 @@ class World(RestingContacts):
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
         self._friction = self._contacts_with(contacts, dt)
         contacts = self._friction.contacts
-        self._contacts = self.running_report.contact.solids = contacts.chosen(contacts.obstacles != MESHES)
+        self._contacts = self.running_report.contact.solids = contacts.of_solids()
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
@@ -341,15 +342,12 @@ class World(RestingContacts):
         core, a = self._stage(dt)
         if not len(self._friction.contacts) or self._solid_response == "projection":
             return
-        own, contacts = a.own(a.v1), self._contacts
-        first = np.concatenate([np.ones(min(len(contacts), 1), np.bool_), contacts.nodes[1:] != contacts.nodes[:-1]])
-        before = own[contacts.nodes]
+        own, nodes = a.own(a.v1), self._contacts.nodes
+        # With what repulsion between surfaces had pressed into solids at the end of the step before.
+        before = own[nodes] - (a.own(a.v_star) - a.own(a.v0))[nodes]
         self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
-        # With what repulsion between surfaces had pressed into solids at the end of the step before.
-        before -= (a.own(a.v_star) - a.own(a.v0))[contacts.nodes]
-        change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
-        self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
+        self.running_report.contact.impulses_of_solids = self._impulses(own[nodes] - before)
 
     def rub(self, dt: float) -> None:
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
@@ -359,9 +357,20 @@ class World(RestingContacts):
         for _ in range(self._sweeps):
             if not self._rub(a.x1, a.v1, self.running_report.contact):
                 break
-            if self._holds_rest:
-                self._friction.contacts.apply(own)
             core.hold_velocities(_solids.StepTime.end, own)
+            if self._holds_rest and len(self._contacts):
+                before = own[self._contacts.nodes]
+                self._contacts.apply(own)
+                core.hold_velocities(_solids.StepTime.end, own)
+                pressed = self._impulses(own[self._contacts.nodes] - before)
+                self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
+
+    def _impulses(self, changes: Floats) -> Floats:
+        """Return the impulses (N s) that solids give with changes of velocities at their contacts; only the first of a node counts."""
+        nodes = self._contacts.nodes
+        first = np.concatenate([np.ones(min(len(nodes), 1), np.bool_), nodes[1:] != nodes[:-1]])
+        result: Floats = np.where(first[:, None], changes, 0.0) / self.surface.inverse_masses[nodes, None]
+        return result
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:

@@ -86,6 +86,10 @@ class SolidContacts:
         """Return those of the rows (k,)."""
         return self._each(lambda own: np.ascontiguousarray(own[rows]))
 
+    def of_solids(self) -> SolidContacts:
+        """Return those with solids, without those with meshes."""
+        return self.chosen(self.obstacles != MESHES)
+
     def joined(self, others: SolidContacts) -> SolidContacts:
         """Return these and others, ordered by node and number of the solid."""
         order = np.lexsort((np.concatenate([self.obstacles, others.obstacles]), np.concatenate([self.nodes, others.nodes])))
