@@ -70,8 +70,8 @@ class World(RestingContacts):
             on a slope creeps by half of what it would fall along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
         sweeps: how often repulsion goes over all pairs of surfaces and then over the contacts of nodes with solids in a stage, so that
-            what is pressed onto nodes on solids goes into these. Stacks that should not sink into their thickness take about
-            three for each layer.
+            what is pressed onto nodes on solids goes into these. None: twice, or once for `rest` "literal". Stacks that should not sink
+            into their thickness take about three for each layer.
         friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
             of the same step or the next one, begins with what this one has found.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
@@ -94,7 +94,7 @@ class World(RestingContacts):
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
-        sweeps: int = 1,
+        sweeps: int | None = None,
         friction_solves: int = 0,
         cut: bool = True,
         **options: Any,
@@ -102,8 +102,8 @@ class World(RestingContacts):
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
-        self._sweeps = _checks.integer("sweeps", sweeps, 1)
         self._rest = _checks.choice("rest", rest, Rest)
+        self._sweeps = (2 if self._rest == "held" else 1) if sweeps is None else _checks.integer("sweeps", sweeps, 1)
         self._make_loop(
             _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
@@ -262,9 +262,11 @@ class World(RestingContacts):
         core, a = self._stage(dt)
         info, own = self.running_report.contact, a.own(a.v)
         resting = self._predicted.contacts.of_solids()
-        for _ in range(self._sweeps):
+        for sweep in range(self._sweeps):
             rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
-            if not (self._push(a.x0, a.v, dt, info) or rubbed):
+            # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
+            pushed = (sweep == 0 or self._rest == "literal") and self._push(a.x0, a.v, dt, info)
+            if not (pushed or rubbed):
                 break
             # What is pressed onto nodes that rest on solids goes into these.
             resting.apply(own)

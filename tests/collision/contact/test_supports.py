@@ -34,7 +34,7 @@ def test_a_sheet_stands_on_a_fixed_one_that_moves() -> None:
 
 
 def test_nodes_somewhat_above_the_thickness_still_stand() -> None:
-    repulsion, x, n = sheet_over_ground(0.0205)
+    repulsion, x, _ = sheet_over_ground(0.0205)
     repulsion.find(x)
     v = np.zeros_like(x)
     assert np.allclose(repulsion.supports(x, v, wider=1.05).gaps, 0.0005, rtol=0, atol=1e-14)
