@@ -44,7 +44,7 @@ def test_nodes_somewhat_above_the_thickness_still_stand() -> None:
 
 
 def test_two_sheets_that_yield_do_not_stand_on_each_other() -> None:
-    repulsion, x, n = sheet_over_ground(0.0195)
+    repulsion, x, _ = sheet_over_ground(0.0195)
     free = Repulsion(repulsion._mesh, x, np.full(len(x), 10.0), thickness=0.02)
     free.find(x)
     assert len(free.supports(x, np.zeros_like(x)).nodes) == 0
