@@ -163,7 +163,30 @@ void bind_contact(py::module_& m) {
             const auto v = contact_rows_of(velocities, "velocities");
             return repulsion_report_of(interruptible([&] { return self.rub(nodes, x, v); }));
           },
-          py::arg("nodes"), py::arg("positions"), py::arg("velocities"));
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"))
+      .def(
+          "supports",
+          [](Repulsion& self, const collision::ContactNodes& nodes, const py::array& positions, const py::array& velocities,
+             double wider) {
+            const auto x = positions_of(positions, "positions");
+            const auto v = contact_rows_of(velocities, "velocities");
+            const auto found = interruptible([&] { return self.supports(nodes, x, v, wider); });
+            const auto n = static_cast<py::ssize_t>(found.size());
+            py::array_t<std::int32_t> where(n);
+            py::array_t<double> normals({n, py::ssize_t{3}}), given({n, py::ssize_t{3}}), friction(n), gaps(n);
+            for (py::ssize_t k = 0; k < n; ++k) {
+              const collision::NodeSupport& s = found[static_cast<std::size_t>(k)];
+              where.mutable_at(k) = s.node;
+              for (py::ssize_t d = 0; d < 3; ++d) {
+                normals.mutable_at(k, d) = s.normal[d];
+                given.mutable_at(k, d) = s.velocity[d];
+              }
+              friction.mutable_at(k) = s.friction;
+              gaps.mutable_at(k) = s.gap;
+            }
+            return py::make_tuple(where, normals, given, friction, gaps);
+          },
+          py::arg("nodes"), py::arg("positions"), py::arg("velocities"), py::arg("wider"));
 }
 
 }  // namespace meniscus::bindings

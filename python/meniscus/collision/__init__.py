@@ -5,7 +5,7 @@ from meniscus.collision.barrier.potential import Barrier, BarrierHessian, Barrie
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
 from meniscus.collision.contact.nodes import ContactNodes
-from meniscus.collision.contact.repulsion import Repulsion, RepulsionPairs, RepulsionReport
+from meniscus.collision.contact.repulsion import NodeSupports, Repulsion, RepulsionPairs, RepulsionReport
 from meniscus.collision.contact.resolution import ContactResolver, ResolveInfo, resolve
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
@@ -51,6 +51,7 @@ __all__ = [
     "FaceVisibility",
     "MutualIntersections",
     "MutualPairs",
+    "NodeSupports",
     "PairBarriers",
     "RayHits",
     "Repulsion",

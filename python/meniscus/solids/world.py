@@ -19,7 +19,7 @@ from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
-from meniscus.solids.contact.resting import NO_NODES, RestingNodes, friction_at_rest, resting_nodes, with_resting
+from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
@@ -34,12 +34,10 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
-NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
-NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(BarrierStages, RewindingLoop):
+class World(RestingContacts, BarrierStages, RewindingLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -78,6 +76,9 @@ class World(BarrierStages, RewindingLoop):
             that positions go with too. "literal": as printed. Then friction acts on velocities at the end of the step only: what rests
             on a slope creeps by half of what it would fall along it in each step, from rest.
         cut: whether a loop may be ended before a contact that only this resolves; the rest is taken anew.
+        sweeps: how often repulsion goes over all pairs of surfaces and then over the contacts of nodes with solids in a stage, so that
+            what is pressed onto nodes on solids goes into these. None: twice, or once for `rest` "literal". Stacks that should not sink
+            into their thickness take about three for each layer.
         friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
             of the same step or the next one, begins with what this one has found.
         barrier: options of response "barrier".
@@ -105,6 +106,7 @@ class World(BarrierStages, RewindingLoop):
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
+        sweeps: int | None = None,
         friction_solves: int = 0,
         cut: bool = True,
         barrier: BarrierOptions | None = None,
@@ -115,8 +117,8 @@ class World(BarrierStages, RewindingLoop):
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self._response = _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
-        self._friction_solves = _checks.integer("friction_solves", friction_solves, 0)
         self._rest = _checks.choice("rest", rest, Rest)
+        self._sweeps = (2 if self._rest == "held" else 1) if sweeps is None else _checks.integer("sweeps", sweeps, 1)
         self._make_loop(
             steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1),
             _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
@@ -148,11 +150,8 @@ class World(BarrierStages, RewindingLoop):
         self._arrays = StageArrays()
         self._contacts = NO_CONTACTS
         self._friction = self._predicted = SolveFriction()
-        self._holds_rest = self._rest == "held" and self._solid_response == "path"
-        self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
-        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True)
-        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True)
-        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True)
+        held = self._rest == "held" and self._solid_response == "path"
+        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0))
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
@@ -295,41 +294,27 @@ class World(BarrierStages, RewindingLoop):
         a.v[...] = a.v0
         core.hold_mean_velocities(a.own(a.v))
         h, elastic_dt = 0.5 * dt, _FIRST[self._elasticity] * dt
-        friction = self._predicted = SolveFriction(fall=self._fall(dt))
-        if self._holds_rest and len(self.resting_keys):
-            resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
-            friction = self._predicted = friction_at_rest(self._solids, resting, a.own(a.x0), a.own(a.v0), self.time, dt, h, self._fall(dt))
-        if not len(friction.contacts):
-            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
+        resting = self._find_resting(dt)
+        if len(resting.contacts):
+            self._predict_at_rest(core, resting, h, elastic_dt)
         else:
-            own, c = a.own(a.v), friction.contacts
-            given = own.copy()
-            rise = np.einsum("kd,kd->k", c.velocities - own[c.nodes], c.normals)
-            given[c.nodes] += rise[:, None] * c.normals
-            for slips in range(self._friction_solves + 1):
-                core.set_contacts(*friction.holds())
-                core.set_drags(*friction.drags())
-                core.hold_contacts(friction.held_velocities(given), own)
-                self._solve(a.x0, friction.start(a.v0), h, elastic_dt, a.v, a.loose)
-                if not friction.judge(own, a.own(a.loose), a.own(a.loose)) or slips == self._friction_solves:
-                    break
-                friction.go_on()
-            c.press_only(own, a.own(a.loose))
-            # Other nodes keep what they have found together: what is stiffly bound to a node would be torn.
-            slides = c.nodes[(friction.drag == 0) & ~friction.sticking]
-            friction.finish(a.own(a.loose))
-            a.v[slides] = a.loose[slides]
-            core.set_contacts(*NO_HOLDS)
-            core.set_drags(*NO_DRAGS)
-            core.hold_mean_velocities(own)
+            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
         core, a = self._stage(dt)
-        rubbed = self._rest == "held" and self._rub(a.x0, a.v, self.running_report.contact)
-        if self._push(a.x0, a.v, dt, self.running_report.contact) or rubbed:
-            core.hold_mean_velocities(a.own(a.v))
+        info, own = self.running_report.contact, a.own(a.v)
+        resting = self._predicted.contacts.of_solids()
+        for sweep in range(self._sweeps):
+            rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
+            # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
+            pushed = (sweep == 0 or self._rest == "literal") and self._push(a.x0, a.v, dt, info)
+            if not (pushed or rubbed):
+                break
+            # What is pressed onto nodes that rest on solids goes into these.
+            resting.apply(own)
+            core.hold_mean_velocities(own)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""
@@ -342,12 +327,9 @@ class World(BarrierStages, RewindingLoop):
         core, a = self._stage(dt)
         nodes = self.surface.movable
         contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
-        if self._holds_rest:
-            self._friction = with_resting(contacts, self._predicted, self._solids, a.own(a.x1), self.time + dt, dt)
-        else:
-            contacts = contacts.sticking_at_rest(a.own(a.v0)) if self._friction_solves else contacts.sliding()
-            self._friction = SolveFriction(contacts, self._fall(dt))
-        contacts = self._contacts = self.running_report.contact.solids = self._friction.contacts
+        self._friction = self._contacts_with(contacts, dt)
+        contacts = self._friction.contacts
+        self._contacts = self.running_report.contact.solids = contacts.of_solids()
         a.v_star[...] = a.v0
         if len(contacts):
             contacts.apply(a.own(a.v_star))
@@ -389,9 +371,8 @@ class World(BarrierStages, RewindingLoop):
                 break
             friction.go_on()
             core.set_contacts(*friction.holds())
-        held = resting_nodes(friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
-        self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
-        self._contacts.press_only(a.own(a.v), a.own(a.loose))
+        self._remember_resting(h)
+        friction.contacts.press_only(a.own(a.v), a.own(a.loose))
 
     def extrapolate(self, dt: float) -> None:
         """Find the velocities at the end of the step, without the forces of contact."""
@@ -405,42 +386,37 @@ class World(BarrierStages, RewindingLoop):
     def slide(self, dt: float) -> None:
         """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
         core, a = self._stage(dt)
-        contacts = self._contacts
-        if not len(contacts) or self._solid_response == "projection":
+        if not len(self._friction.contacts) or self._solid_response == "projection":
             return
-        own = a.own(a.v1)
-        first = np.concatenate([[True], contacts.nodes[1:] != contacts.nodes[:-1]])
-        before = own[contacts.nodes]
+        own, nodes = a.own(a.v1), self._contacts.nodes
+        # With what repulsion between surfaces had pressed into solids at the end of the step before.
+        before = own[nodes] - (a.own(a.v_star) - a.own(a.v0))[nodes]
         self._friction.finish(own)
         core.hold_velocities(_solids.StepTime.end, own)
-        # With what repulsion between surfaces had pressed into solids at the end of the step before.
-        before -= (a.own(a.v_star) - a.own(a.v0))[contacts.nodes]
-        change = np.where(first[:, None], own[contacts.nodes] - before, 0.0)
-        self.running_report.contact.impulses_of_solids = change / self.surface.inverse_masses[contacts.nodes, None]
+        self.running_report.contact.impulses_of_solids = self._impulses(own[nodes] - before)
 
     def rub(self, dt: float) -> None:
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
         core, a = self._stage(dt)
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
-        if self._rub(a.x1, a.v1, self.running_report.contact):
-            core.hold_velocities(_solids.StepTime.end, a.own(a.v1))
+        own = a.own(a.v1)
+        for _ in range(self._sweeps):
+            if not self._rub(a.x1, a.v1, self.running_report.contact):
+                break
+            core.hold_velocities(_solids.StepTime.end, own)
+            if self._holds_rest and len(self._contacts):
+                before = own[self._contacts.nodes]
+                self._contacts.apply(own)
+                core.hold_velocities(_solids.StepTime.end, own)
+                pressed = self._impulses(own[self._contacts.nodes] - before)
+                self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
 
-    def _keep_sliding(self, start: Floats, end: Floats) -> None:
-        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
-        first = 0
-        for body in self.bodies:
-            nodes, directions = body._core.sliding()
-            if len(nodes):
-                rows = nodes + first
-                way = end[rows] - start[rows]
-                for k in range(3):
-                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
-                end[rows] = start[rows] + way
-            first += len(body)
-
-    def _fall(self, dt: float) -> float:
-        """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
-        return dt * (max(float(np.linalg.norm(body.gravity)) for body in self.bodies) or 1.0)
+    def _impulses(self, changes: Floats) -> Floats:
+        """Return the impulses (N s) that solids give with changes of velocities at their contacts; only the first of a node counts."""
+        nodes = self._contacts.nodes
+        first = np.concatenate([np.ones(min(len(nodes), 1), np.bool_), nodes[1:] != nodes[:-1]])
+        result: Floats = np.where(first[:, None], changes, 0.0) / self.surface.inverse_masses[nodes, None]
+        return result
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:

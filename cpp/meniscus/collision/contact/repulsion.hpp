@@ -98,6 +98,19 @@ struct RepulsionReport {
   double largest_overlap = 0;
 };
 
+/// What a node stands on: the mean over its pairs with elements that do not yield.
+struct NodeSupport {
+  std::int32_t node = 0;
+  /// Away from those elements, of length 1.
+  mesh::Point normal;
+  /// Of those elements, m/s.
+  mesh::Point velocity;
+  /// Coefficient.
+  double friction = 0;
+  /// Least distance from them minus thickness, m.
+  double gap = 0;
+};
+
 /// Calls from several threads wait for each other; `pairs` and `vertices` are for callers without such threads.
 class Repulsion {
  public:
@@ -144,6 +157,11 @@ class Repulsion {
   /// Applies inelastic impulses and friction, as `push` does.
   RepulsionReport rub(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities);
 
+  /// What the nodes stand on, in pairs within `wider` times their thickness, ascending; the velocities are those of the nodes,
+  /// m/s. Left out are nodes between elements that press against each other. The nodes must be those of `find`.
+  std::vector<NodeSupport> supports(const ContactNodes& nodes, std::span<const mesh::Point> positions,
+                                    std::span<const mesh::Point> velocities, double wider);
+
   Index nbytes() const;
 
  private:
@@ -176,6 +194,8 @@ class Repulsion {
   Block<PackedVertex> packed_{0};
   /// Velocities of nodes during a sweep over vertices that are not nodes.
   std::vector<mesh::Point> moved_;
+  std::vector<NodeSupport> supports_;
+  std::vector<double> shares_;
 };
 
 }  // namespace meniscus::collision

@@ -38,6 +38,8 @@ struct SweepRules {
   /// Inverse of the common mass; 0 for the masses of the nodes.
   double common;
   bool friction;
+  /// Factor of the thickness of all pairs.
+  double wider = 1;
 };
 
 /// Greatest ratio of the change of velocity of a node to the relative one, squared. Pairs in which those that yield have less

@@ -90,7 +90,7 @@ MENISCUS_INLINE void work(const RepulsionPairs& pairs, Index begin, Index end, P
       for (std::size_t k = 0; k < 4; ++k) place[k][i] = pairs.places[at(i < size ? i : 0)][k];
     PackVec3 x[4];
     for (int k = 0; k < 4; ++k) x[k] = gather(packed, place, k, &PackedVertex::position);
-    const Pack h = padded(size, [&](int i) { return pairs.thickness[at(i)]; });
+    const Pack h = padded(size, [&](int i) { return rules.wider * pairs.thickness[at(i)]; });
     PairLanes p;
     if constexpr (edges) {
       PackVec3 before;
@@ -184,6 +184,55 @@ struct RowResponse {
     if (!(inverse_along > detail::least_share * most)) return true;
     const double mu = pairs.friction[static_cast<std::size_t>(pair)];
     apply(-std::min(mu * j, speed / inverse_along) * direction);
+    return true;
+  }
+};
+
+/// Vertices with less of a contact than this do not stand on it.
+constexpr double least_weight = 0.2;
+/// Length of the mean of normals of length 1 below which elements press against each other.
+constexpr double opposed = 0.5;
+
+/// Adds a pair to what the nodes of its yielding element stand on, if the other one does not yield.
+struct SupportSum {
+  const ContactNodes& nodes;
+  std::span<const std::int32_t> vertices;
+  std::span<const mesh::Point> velocities;
+  std::span<NodeSupport> supports;
+  std::span<double> shares;
+  std::size_t first_size;
+  double wider;
+
+  MENISCUS_NOINLINE bool operator()(const RepulsionPairs& pairs, Index pair, const PairLanes& p, int lane) const {
+    const auto at = static_cast<std::size_t>(pair);
+    const auto vertex = [&](std::size_t k) { return vertices[static_cast<std::size_t>(pairs.places[at][k])]; };
+    const auto yields = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k)
+        if (nodes.yields(vertex(k))) return true;
+      return false;
+    };
+    const bool first = yields(0, first_size);
+    if (first == yields(first_size, 4)) return false;
+    mesh::Point given = mesh::Point::Zero();
+    const auto fixed = [&](std::size_t k) { return (k < first_size) != first; };
+    for (std::size_t k = 0; k < 4; ++k)
+      if (fixed(k)) given += std::abs(p.weights[k][lane]) * nodes.at_vertex(vertex(k), velocities);
+    const mesh::Point n(p.normal.x[lane], p.normal.y[lane], p.normal.z[lane]);
+    const double gap = (wider - 1) * pairs.thickness[at] - p.overlap[lane];
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (fixed(k)) continue;
+      for (const NodeShare& s : nodes.shares(vertex(k))) {
+        const double w = std::abs(p.weights[k][lane]) * s.weight;
+        if (!(w >= least_weight) || !(nodes.inverse_mass(s.node) > 0)) continue;
+        const auto i = static_cast<std::size_t>(s.node);
+        NodeSupport& to = supports[i];
+        to.gap = shares[i] > 0 ? std::min(to.gap, gap) : gap;
+        to.normal += (first ? w : -w) * n;
+        to.velocity += w * given;
+        to.friction += w * pairs.friction[at];
+        shares[i] += w;
+      }
+    }
     return true;
   }
 };
@@ -292,6 +341,60 @@ RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh
         velocities[static_cast<std::size_t>(vertices_[static_cast<std::size_t>(i)])][d] = packed_[i].velocity[d];
   });
   return report;
+}
+
+std::vector<NodeSupport> Repulsion::supports(const ContactNodes& nodes, std::span<const mesh::Point> positions,
+                                             std::span<const mesh::Point> velocities, double wider) {
+  const std::lock_guard lock(mutex_);
+  require_matching(nodes, positions);
+  require(static_cast<Index>(velocities.size()) == nodes.nodes(), "there are ", nodes.nodes(), " nodes, but ", velocities.size(),
+          " velocities");
+  require(std::isfinite(wider) && wider >= 1, "wider must be at least 1, not ", wider);
+  mesh::require_finite(positions, "positions");
+  mesh::require_finite(velocities, "velocities");
+  std::vector<NodeSupport> found;
+  if (size() == 0) return found;
+  const SweepRules rules{.reach = options_.reach,
+                         .history = options_.history,
+                         .flip = options_.flip,
+                         .sided = options_.edge_history == EdgeHistory::sided,
+                         .ends = ends_,
+                         .spring = 0,
+                         .rate = 0,
+                         .second_term = 1,
+                         .common = 0,
+                         .friction = false,
+                         .wider = wider};
+  pack(nodes, positions, velocities);
+  const NodeSupport nothing{0, mesh::Point::Zero(), mesh::Point::Zero(), 0, 0};
+  supports_.assign(velocities.size(), nothing);
+  shares_.assign(velocities.size(), 0.0);
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    const SupportSum sum{nodes, vertices_, velocities, supports_, shares_, kind == 0 ? std::size_t{1} : std::size_t{2}, wider};
+    for (std::size_t c = 0; c + 1 < pairs_[kind].colours.size(); ++c)
+      parallel_for(pairs_[kind].colours[c], pairs_[kind].colours[c + 1], pairs_per_task, [&](Index b, Index e) {
+        const StandardArithmetic arithmetic;
+        Counts counts;
+        simd_dispatch([&] {
+          if (kind == 0)
+            work<false>(pairs_[0], b, e, packed_.data(), rules, &sum, counts);
+          else
+            work<true>(pairs_[1], b, e, packed_.data(), rules, &sum, counts);
+        });
+      });
+  }
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (!(shares_[i] > 0)) continue;
+    NodeSupport& s = supports_[i];
+    const double length = s.normal.norm();
+    if (!(length > opposed * shares_[i])) continue;
+    s.node = static_cast<std::int32_t>(i);
+    s.normal /= length;
+    s.velocity /= shares_[i];
+    s.friction /= shares_[i];
+    found.push_back(s);
+  }
+  return found;
 }
 
 }  // namespace meniscus::collision

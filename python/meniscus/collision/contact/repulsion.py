@@ -65,6 +65,24 @@ class RepulsionReport(NamedTuple):
     largest_overlap: float
 
 
+class NodeSupports(NamedTuple):
+    """What nodes stand on: means over their pairs with elements that do not yield.
+
+    Attributes:
+        nodes: (k,) int32, ascending.
+        normals: (k, 3), away from those elements, of length 1.
+        velocities: (k, 3), of those elements, m/s.
+        friction: (k,), coefficients.
+        gaps: (k,), least distance minus thickness, m.
+    """
+
+    nodes: Ints
+    normals: Floats
+    velocities: Floats
+    friction: Floats
+    gaps: Floats
+
+
 class Repulsion:
     """Impulses between elements that are closer than their thickness, in every time step, with a memory of their sides.
 
@@ -240,6 +258,16 @@ class Repulsion:
         Source: Selle 2008, section 6.4; Bridson et al. 2002, section 7.1.
         """
         return RepulsionReport(*self._core.rub(self._nodes._core, *self._checked(positions, velocities)))
+
+    def supports(self, positions: Floats, velocities: Floats, wider: float = 1.05) -> NodeSupports:
+        """Return what nodes stand on: elements that do not yield, within `wider` times the thickness of the pairs.
+
+        Nodes with less than a fifth of a contact are left out, and those between elements that press against each other. Other arguments
+        and errors are those of `push`; nothing changes.
+
+        Source: own.
+        """
+        return NodeSupports(*self._core.supports(self._nodes._core, *self._checked(positions, velocities), _checks.number("wider", wider)))
 
     def _checked(self, positions: Floats, velocities: Floats) -> tuple[Any, Any]:
         x = _checks.points("positions", positions, _FLOAT64, 3)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.collision import CollisionPairs, ContactResolver, Repulsion, RepulsionReport
+from meniscus.collision import CollisionPairs, ContactResolver, NodeSupports, Repulsion, RepulsionReport
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
@@ -281,6 +281,13 @@ class ContactLoop(WorldSetup):
         finally:
             nodes.guide(*surface.guides)
         return ends
+
+    def _supports(self, positions: Floats, velocities: Floats) -> NodeSupports | None:
+        """Return what nodes stand on of meshes, for positions and velocities of all nodes; None without meshes."""
+        repulsion = self._repulsion
+        if repulsion is None or not self._meshes:
+            return None
+        return repulsion.supports(self.surface.at_vertices(positions), velocities)
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""

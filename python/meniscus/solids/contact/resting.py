@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from meniscus.collision import NodeSupports
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.obstacles import SolidObstacle
-from meniscus.solids.contact.solid_contacts import Floats, Ints, SolidContacts
+from meniscus.solids.contact.solid_contacts import MESHES, Bools, Floats, Ints, SolidContacts
 
 # Gaps within which a node rests whatever its velocity, relative to the size of the scene: rounding.
 _ROUNDING = 1e-10
 
 
-class Ground(NamedTuple):
-    """What nodes stand on.
+class Grounds(NamedTuple):
+    """What nodes may stand on.
 
     Attributes:
-        normals: (k, 3), out of it.
-        velocities: (k, 3), m/s.
-        gaps: (k,), between it and the nodes, m; negative inside, infinite where there is nothing.
-        friction: (k,), coefficients.
+        solids: with a signed distance.
+        meshes: surfaces on given paths, as nodes at some positions stand on them; None without any.
     """
+
+    solids: Sequence[SolidObstacle]
+    meshes: NodeSupports | None
+
+
+class _Ground(NamedTuple):
+    """What nodes stand on: normals (k, 3), velocities (k, 3), gaps (k,), which are infinite where there is nothing, friction (k,)."""
 
     normals: Floats
     velocities: Floats
@@ -51,30 +56,6 @@ class RestingNodes(NamedTuple):
 NO_NODES = RestingNodes(np.empty((0, 3), np.int32), np.empty(0), np.empty(0), np.empty(0))
 
 
-def ground_under(obstacles: Sequence[SolidObstacle], nodes: Ints, numbers: Ints, x: Floats, time: float, dt: float) -> Ground:
-    """Return what nodes stand on.
-
-    Args:
-        obstacles: the solids.
-        nodes: (k,).
-        numbers: (k,), of the solids.
-        x: (n, 3), positions of all nodes, m.
-        time: s.
-        dt: of velocities, which are means over it, s; negative for those until `time`.
-    """
-    k = len(nodes)
-    ground = Ground(np.empty((k, 3)), np.zeros((k, 3)), np.empty(k), np.empty(k))
-    for number in np.unique(numbers).tolist():
-        own, obstacle = numbers == number, obstacles[number]
-        at = np.ascontiguousarray(x[nodes[own]])
-        ground.normals[own] = obstacle.solid.normals(at, time)
-        if obstacle.solid.moves:
-            ground.velocities[own] = obstacle.solid.velocity(at, time, dt)
-        ground.gaps[own] = obstacle.distance(at, time)
-        ground.friction[own] = obstacle.friction
-    return ground
-
-
 def resting_nodes(friction: SolveFriction, h: float, start: Floats, end: Floats) -> RestingNodes:
     """Return the contacts of a solve over h seconds that hold nodes up, with what the next solve should begin with.
 
@@ -88,76 +69,99 @@ def resting_nodes(friction: SolveFriction, h: float, start: Floats, end: Floats)
 
 
 def friction_at_rest(
-    obstacles: Sequence[SolidObstacle], resting: RestingNodes, x: Floats, v: Floats, time: float, dt: float, h: float, fall: float
+    grounds: Grounds, resting: RestingNodes, x: Floats, v: Floats, time: float, dt: float, h: float, fall: float
 ) -> SolveFriction:
-    """Return the contacts of nodes that rest on solids at the start of a step, and their friction in the first solve.
+    """Return the contacts of nodes that rest at the start of a step, and their friction in the first solve.
 
     The velocity of a contact is that with which the node stays on the solid: a node above it comes down within the step. Nodes that are
     farther away than they move in a step do not rest.
 
     Args:
-        obstacles: the solids.
+        grounds: what nodes may stand on.
         resting: from the step before.
         x, v: (n, 3), positions and velocities of the nodes, m and m/s.
         time: at the start of the step, s.
         dt: of the step; h: of the solve, s.
         fall: see `SolveFriction`.
     """
-    known = resting.keys[:, 1] < len(obstacles)
-    keys, drag, moved, speed = (a[known] for a in resting)
-    nodes, numbers = np.ascontiguousarray(keys[:, 0]), np.ascontiguousarray(keys[:, 1])
-    ground = ground_under(obstacles, nodes, numbers, x, time, dt)
-    way = dt * np.linalg.norm(v[nodes] - ground.velocities, axis=1)
-    near = ground.gaps <= np.maximum(np.maximum(way, moved), _ROUNDING * np.abs(x).max(initial=0.0))
-    down = ground.velocities - (np.maximum(ground.gaps, 0.0) / dt)[:, None] * ground.normals
-    contacts = SolidContacts(nodes[near], numbers[near], ground.normals[near], down[near], ground.friction[near], keys[near, 2] == 1)
-    return SolveFriction(contacts, fall, h * drag[near], speed[near])
+    nodes, numbers = _columns(resting.keys)
+    ground = _ground_under(grounds, nodes, numbers, x, time, dt)
+    way = np.maximum(dt * np.linalg.norm(v[nodes] - ground.velocities, axis=1), resting.way)
+    near = ground.gaps <= np.maximum(way, _ROUNDING * np.abs(x).max(initial=0.0))
+    gaps = np.where(near, np.maximum(ground.gaps, 0.0), 0.0)
+    down = ground.velocities - (gaps / dt)[:, None] * ground.normals
+    sticking = resting.keys[:, 2] == 1
+    contacts = SolidContacts(nodes, numbers, ground.normals, down, ground.friction, sticking).chosen(near)
+    return SolveFriction(contacts, fall, h * resting.drag[near], resting.speed[near])
 
 
-def with_resting(
-    met: SolidContacts, known: SolveFriction, obstacles: Sequence[SolidObstacle], x: Floats, time: float, dt: float
-) -> SolveFriction:
+def met_meshes(meshes: NodeSupports | None, v: Floats, fall: float) -> SolidContacts | None:
+    """Return contacts of nodes that have come to meshes, and that velocities v (n, 3), m/s, do not take away from them."""
+    if meshes is None:
+        return None
+    away = np.einsum("kd,kd->k", v[meshes.nodes] - meshes.velocities, meshes.normals)
+    k = (meshes.gaps <= 0) & (away < fall)
+    count = np.count_nonzero(k)
+    numbers, slides = np.full(count, MESHES, np.int32), np.zeros(count, np.bool_)
+    return SolidContacts(meshes.nodes[k], numbers, meshes.normals[k], meshes.velocities[k], meshes.friction[k], slides)
+
+
+def with_resting(met: SolidContacts, known: SolveFriction, grounds: Grounds, x: Floats, time: float, dt: float) -> SolveFriction:
     """Return the contacts of a step, those that nodes have met and those of the prediction that hold nodes up, and their friction.
 
     Args:
         met: contacts found on the way of the nodes.
         known: of the prediction.
-        obstacles: the solids.
+        grounds: what nodes may stand on.
         x: (n, 3), positions at the end of the step, m.
         time: at the end of the step, s.
         dt: s.
     """
-    old = known.contacts
+    old = known.contacts.chosen(~known.pulled)
     if not len(old):
         return SolveFriction(met, known.fall)
-    count = len(obstacles)
-    old_keys, keys = (c.nodes.astype(np.int64) * count + c.obstacles for c in (old, met))
-    kept = ~known.pulled
-    missed = kept & ~np.isin(old_keys, keys)
-    nodes, numbers = old.nodes[missed], old.obstacles[missed]
-    ground = ground_under(obstacles, nodes, numbers, x, time, -dt)
-    keys = np.concatenate([keys, old_keys[missed]])
-    order = np.argsort(keys, kind="stable")
-    rows = np.searchsorted(keys[order], old_keys[kept])
+    count = len(grounds.solids) + 1
+    old_keys, keys = (c.nodes.astype(np.int64) * count + c.obstacles - MESHES for c in (old, met))
+    ground = _ground_under(grounds, old.nodes, old.obstacles, x, time, -dt)
+    missed = ~np.isin(old_keys, keys) & np.isfinite(ground.gaps)
+    here = SolidContacts(old.nodes, old.obstacles, ground.normals, ground.velocities, ground.friction, old.sticking)
+    contacts = met.joined(here.chosen(missed))
+    keys = contacts.nodes.astype(np.int64) * count + contacts.obstacles - MESHES
     # Those that go on do so as the prediction has left them.
-    sticking, drag = (np.zeros(len(keys), a.dtype) for a in known.here)
-    sticking[: len(met)] = met.sticking
-    sticking = sticking[order]
-    before = np.full(len(keys), np.nan)
-    before[rows] = known.before[kept]
-    sticking[rows], drag[rows] = (a[kept] for a in known.here)
-    contacts = SolidContacts(
-        *(
-            np.ascontiguousarray(np.concatenate([first, second])[order])
-            for first, second in (
-                (met.nodes, nodes),
-                (met.obstacles, numbers),
-                (met.normals, ground.normals),
-                (met.velocities, ground.velocities),
-                (met.friction, ground.friction),
-            )
-        ),
-        sticking,
-    )
     alone = ~contacts.shared()
-    return SolveFriction(replace(contacts, sticking=sticking & alone), known.fall, drag * alone, before)
+    goes_on = np.isin(old_keys, keys)
+    rows = np.searchsorted(keys, old_keys[goes_on])
+    was_sticking, was_drag = (a[~known.pulled][goes_on] for a in known.here)
+    sticking, drag, before = contacts.sticking.copy(), np.zeros(len(keys)), np.full(len(keys), np.nan)
+    sticking[rows], drag[rows], before[rows] = was_sticking, was_drag, known.before[~known.pulled][goes_on]
+    return SolveFriction(contacts.with_sticking(sticking & alone), known.fall, np.where(alone, drag, 0.0), before)
+
+
+def _columns(keys: Ints) -> tuple[Ints, Ints]:
+    return np.ascontiguousarray(keys[:, 0]), np.ascontiguousarray(keys[:, 1])
+
+
+def _ground_under(grounds: Grounds, nodes: Ints, numbers: Ints, x: Floats, time: float, dt: float) -> _Ground:
+    """Return what nodes (k,) stand on of the solids of these numbers (k,).
+
+    Velocities are means over dt, and negative dt is for those until `time`.
+    """
+    k = len(nodes)
+    ground = _Ground(np.zeros((k, 3)), np.zeros((k, 3)), np.full(k, np.inf), np.zeros(k))
+    for number in np.unique(numbers).tolist():
+        own: Bools = numbers == number
+        if number == MESHES and grounds.meshes is not None:
+            known = grounds.meshes
+            rows = np.minimum(np.searchsorted(known.nodes, nodes), max(len(known.nodes) - 1, 0))
+            own &= known.nodes[rows] == nodes if len(known.nodes) else False
+            for to, of in zip(ground, (known.normals, known.velocities, known.gaps, known.friction), strict=True):
+                to[own] = of[rows[own]]
+        elif 0 <= number < len(grounds.solids):
+            obstacle = grounds.solids[number]
+            at = np.ascontiguousarray(x[nodes[own]])
+            ground.normals[own] = obstacle.solid.normals(at, time)
+            if obstacle.solid.moves:
+                ground.velocities[own] = obstacle.solid.velocity(at, time, dt)
+            ground.gaps[own] = obstacle.distance(at, time)
+            ground.friction[own] = obstacle.friction
+    return ground

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,16 @@ Bools = npt.NDArray[np.bool_]
 SolidResponse = Literal["path", "projection"]
 """Contact with solids: friction from the impulse of the solve, or the older method without it."""
 
+MESHES = -1
+"""Stands for the number of the solid in contacts with meshes on given paths."""
+
 # Turns of the nodes in contact: in a wedge each plane turns the path that the other has left.
 _TURNS = 3
 # Part of the depth that is left after all turns, on surfaces that curve towards the node, and goes in one step.
 _LIFT = 0.1
+
+
+_PARTS = ("nodes", "obstacles", "normals", "velocities", "friction", "sticking")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class SolidContacts:
 
     Attributes:
         nodes: (k,).
-        obstacles: (k,), the number of the solid.
+        obstacles: (k,), the number of the solid; -1 for meshes.
         normals: (k, 3), out of the solid.
         velocities: (k, 3), of the solid, mean over the step, m/s.
         friction: (k,), coefficients.
@@ -75,6 +81,27 @@ class SolidContacts:
         shared[1:] = self.nodes[1:] == self.nodes[:-1]
         shared[:-1] |= shared[1:]
         return shared
+
+    def chosen(self, rows: Bools) -> SolidContacts:
+        """Return those of the rows (k,)."""
+        return self._each(lambda own: np.ascontiguousarray(own[rows]))
+
+    def of_solids(self) -> SolidContacts:
+        """Return those with solids, without those with meshes."""
+        return self.chosen(self.obstacles != MESHES)
+
+    def joined(self, others: SolidContacts) -> SolidContacts:
+        """Return these and others, ordered by node and number of the solid."""
+        order = np.lexsort((np.concatenate([self.obstacles, others.obstacles]), np.concatenate([self.nodes, others.nodes])))
+        both = (getattr(others, name) for name in _PARTS)
+        return self._each(lambda own: np.ascontiguousarray(np.concatenate([own, next(both)])[order]))
+
+    def _each(self, change: Callable[[Any], Any]) -> SolidContacts:
+        return SolidContacts(**{name: change(getattr(self, name)) for name in _PARTS})
+
+    def with_sticking(self, sticking: Bools) -> SolidContacts:
+        """Return the contacts with these sticking (k,)."""
+        return replace(self, sticking=sticking)
 
     def press_only(self, solved: Floats, loose: Floats) -> None:
         """Take from velocities without contact (n, 3), m/s, in place, what they have along normals more than the solved ones."""

@@ -1,0 +1,115 @@
+"""Rest: stages of a step with contacts that last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meniscus.solids.contact.contact_surface import Floats
+from meniscus.solids.contact.friction import SolveFriction
+from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.resting import (
+    NO_NODES,
+    Grounds,
+    RestingNodes,
+    friction_at_rest,
+    met_meshes,
+    resting_nodes,
+    with_resting,
+)
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
+from meniscus.solids.contact.stage_arrays import StageArrays
+
+_NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
+_NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
+
+
+class RestingContacts(ContactLoop):
+    """Base of a world: contacts that last from step to step.
+
+    Attributes:
+        resting_keys, resting_drag, resting_way, resting_speed: contacts that held nodes up in the last step; see `RestingNodes`.
+    """
+
+    _arrays: StageArrays
+
+    def _make_rest(self, holds: bool, friction_solves: int) -> None:
+        self._holds_rest = holds
+        self._friction_solves = friction_solves
+        self._friction = self._predicted = SolveFriction()
+        self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
+        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True)
+        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True)
+        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True)
+
+    def _find_resting(self, dt: float) -> SolveFriction:
+        """Return the contacts of nodes that rest at the start of a step."""
+        a, fall = self._arrays, self._fall(dt)
+        self._predicted = SolveFriction(fall=fall)
+        if self._holds_rest and len(self.resting_keys):
+            resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
+            self.surface.set_obstacle_velocities(a.v, self.time, dt)
+            grounds = Grounds(self._solids, self._supports(a.x0, a.v))
+            self._predicted = friction_at_rest(grounds, resting, a.own(a.x0), a.own(a.v0), self.time, dt, 0.5 * dt, fall)
+        return self._predicted
+
+    def _predict_at_rest(self, core: Any, friction: SolveFriction, h: float, elastic_dt: float) -> None:
+        """Find the velocities that positions go with, where nodes rest."""
+        a, c = self._arrays, friction.contacts
+        own, loose = a.own(a.v), a.own(a.loose)
+        given = own.copy()
+        rise = np.einsum("kd,kd->k", c.velocities - own[c.nodes], c.normals)
+        given[c.nodes] += rise[:, None] * c.normals
+        for solves in range(self._friction_solves + 1):
+            core.set_contacts(*friction.holds())
+            core.set_drags(*friction.drags())
+            core.hold_contacts(friction.held_velocities(given), own)
+            self._solve(a.x0, friction.start(a.v0), h, elastic_dt, a.v, a.loose)
+            if not friction.judge(own, loose, loose) or solves == self._friction_solves:
+                break
+            friction.go_on()
+        c.press_only(own, loose)
+        # Other nodes keep what they have found together: what is stiffly bound to a node would be torn.
+        slides = c.nodes[(friction.drag == 0) & ~friction.sticking]
+        friction.finish(loose)
+        own[slides] = loose[slides]
+        core.set_contacts(*_NO_HOLDS)
+        core.set_drags(*_NO_DRAGS)
+        core.hold_mean_velocities(own)
+
+    def _contacts_with(self, met: SolidContacts, dt: float) -> SolveFriction:
+        """Return the contacts of a step, from those that nodes have met."""
+        a, fall = self._arrays, self._fall(dt)
+        if not self._holds_rest:
+            return SolveFriction(met.sticking_at_rest(a.own(a.v0)) if self._friction_solves else met.sliding(), fall)
+        grounds = Grounds(self._solids, self._supports(a.x1, a.v))
+        if (others := met_meshes(grounds.meshes, a.own(a.v0), fall)) is not None:
+            met = met.joined(others)
+        return with_resting(met, self._predicted, grounds, a.own(a.x1), self.time + dt, dt)
+
+    def _remember_resting(self, h: float) -> None:
+        """Keep the contacts that held nodes up in a solve over h seconds."""
+        a = self._arrays
+        held = resting_nodes(self._friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
+        self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
+
+    def _fall(self, dt: float) -> float:
+        """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
+        return dt * (max(float(np.linalg.norm(body.gravity)) for body in self.bodies) or 1.0)
+
+    def _keep_sliding(self, start: Floats, end: Floats) -> None:
+        """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
+        first = 0
+        for body in self.bodies:
+            nodes, directions = body._core.sliding()
+            if len(nodes):
+                rows = nodes + first
+                way = end[rows] - start[rows]
+                for k in range(3):
+                    way -= np.einsum("nd,nd->n", way, directions[:, k])[:, None] * directions[:, k]
+                end[rows] = start[rows] + way
+            first += len(body)
+
+    def _solve(self, x: Floats, v0: Floats, h: float, elastic_dt: float, v: Floats, loose: Floats | None) -> None:
+        raise NotImplementedError
