@@ -19,10 +19,10 @@ from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions, World
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-# The upper half of the left rope, from its end to the tip of its bight: control points of a quadratic spline, in a unit of which the radius of
-# a rope is 1 / 0.65. The rope goes over the bight of the other one (x = -9), under its strand (x = 0) and over both of its strands at the tip
-# (x = 9). The other rope is this one turned by half a turn about the y axis. Found by a random search for ropes that are far from each
-# other and bend little.
+# The upper half of the left rope, from its end to the tip of its bight: control points of a quadratic spline, in a unit of which the radius
+# of a rope is 1 / 0.65. The rope goes over the bight of the other one (x = -9), under its strand (x = 0) and over both of its strands at
+# the tip (x = 9). The other rope is this one turned by half a turn about the y axis. Found by a random search for ropes that are far from
+# each other and bend little.
 _CONTROL = (
     *((-22.0, 3.14, 0.0), (-12.04, 3.14, 0.0), (-9.26, 2.16, 0.35), (-6.17, 1.99, 0.07)),
     *((-2.46, 2.87, -2.32), (2.92, 6.12, -1.73), (6.79, 6.18, 1.83), (9.04, 2.54, 4.68)),
