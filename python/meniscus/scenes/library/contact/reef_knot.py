@@ -91,7 +91,8 @@ class Pulled:
     def __call__(self, time: float) -> Floats:
         """Return the positions (n, 3), m, at a time (s)."""
         part = smooth_start(time, self.start, self.ramp)[0]
-        return self.rest + np.array([self.way * part, 0.0, 0.0])
+        at: Floats = self.rest + np.array([self.way * part, 0.0, 0.0])
+        return at
 
 
 @dataclass(kw_only=True)
