@@ -113,8 +113,8 @@ ENTRIES = (
     Entry(
         name="reef-knot",
         title="Reef knot",
-        caption="Two ropes of springs, tied in a reef knot whose ends were pulled. It has tightened, and holds by friction; by the exact test "
-        "nothing has passed through anything.",
+        caption="Two ropes of springs, tied in a reef knot whose ends were pulled. It has tightened, and holds by friction; by the exact "
+        "test nothing has passed through anything.",
         scene="reef-knot --around 12 --end 1.6 --frames 16",
         frame=16,
     ),

@@ -46,6 +46,11 @@ class ContactLoop(WorldSetup):
         self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
         self.aside_edge_edge = self.declare("aside_edge_edge", _NO_PAIRS, resizable=True)
 
+    @property
+    def loop_steps(self) -> int:
+        """How many steps the present loop has, or the next one between loops."""
+        return self.steps_per_loop
+
     # --- stages of the loop --------------------------------------------------------------------------------------------------
 
     def find_pairs(self) -> int:

@@ -46,12 +46,12 @@ class RewindingLoop(ContactLoop):
         self._rewinds = rewinds
         changing = {name: part for name, part in self.state.items() if isinstance(part, (np.ndarray, int, float)) and name not in _LASTING}
         self.loop_start: dict[str, Any] = self.declare("loop_start", {**changing, _MEMORY: np.zeros(0)} if rewinds else {}, resizable=True)
-        self._present_steps = self.declare("_present_steps", self.steps_per_loop)
+        self._present_steps = self.declare("_present_steps", super().loop_steps)
 
     @property
     def loop_steps(self) -> int:
-        """Steps of the present loop: `steps_per_loop`, or fewer where "rewind" has halved it."""
-        return min(self._present_steps, self.steps_per_loop) if self._rewinds else self.steps_per_loop
+        """How many steps the present loop has, or the next one between loops: fewer than `steps_per_loop` where "rewind" has halved it."""
+        return min(self._present_steps, super().loop_steps) if self._rewinds else super().loop_steps
 
     def resolve(self, end: Floats, info: ContactInfo) -> Floats:
         """Return positions (n, 3) of all nodes at the end of the loop, m, on whose way from `x_free` nothing touches.
@@ -102,7 +102,7 @@ class RewindingLoop(ContactLoop):
             self._present_steps = steps // 2
             info.rewound = 1
         else:
-            self._present_steps = min(2 * steps, self.steps_per_loop)
+            self._present_steps = min(2 * steps, super().loop_steps)
 
     def _rewind(self) -> None:
         """Go back to the start of the loop."""

@@ -71,7 +71,7 @@ def rope_mesh(middle: Floats, radius: float, around: int) -> TetMesh:
 def _rope_tets(rings: int, around: int) -> Ints:
     """Cut the prisms between rings into tetrahedra, three each; diagonals rise towards the greater number in the ring."""
     i = np.arange(1, around + 1)
-    j = np.roll(i, -1)
+    j = i % around + 1
     a, b, c = np.zeros_like(i), np.minimum(i, j), np.maximum(i, j)
     n = around + 1
     one = np.concatenate([np.stack(corners, 1) for corners in ((a, b, c, c + n), (a, b, b + n, c + n), (a, a + n, b + n, c + n))])
