@@ -107,7 +107,7 @@ class ReefKnot(Touching):
     summary: ClassVar[str] = "two ropes in a reef knot are pulled tight"
     box: ClassVar[Any] = ((-0.3, -0.12, -0.12), (0.3, 0.12, 0.12))
     eye: ClassVar[tuple[float, float, float]] = (0.15, 0.25, 1.6)
-    dt: float = parameter(1.0 / 800.0, "longest step, s")
+    dt: float = parameter(1.0 / 1200.0, "longest step, s")
     radius: float = parameter(0.015, "of a rope, m")
     around: int = parameter(_AROUND, "vertices around a rope")
     density: float = parameter(500.0, "kg/m^3")
