@@ -111,6 +111,14 @@ ENTRIES = (
         samples=64,
     ),
     Entry(
+        name="reef-knot",
+        title="Reef knot",
+        caption="Two ropes of springs, tied in a reef knot whose ends were pulled. It has tightened, and holds by friction; by the exact "
+        "test nothing has passed through anything.",
+        scene="reef-knot --around 12 --end 1.6 --frames 16",
+        frame=16,
+    ),
+    Entry(
         name="interface-tracking",
         title="Interface tracking",
         caption="A vortex winds a disc up to a spiral (black) and back (red) on 96 by 96 cells. A level set alone loses three quarters "

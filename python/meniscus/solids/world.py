@@ -125,7 +125,6 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
             _checks.flag("cut", cut),
             _checks.flag("history", history),
         )
-        self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         refused = set(options) - {
             *("elasticity", "finish", "tangent", "tolerance", "max_iterations"),
             *("preconditioner", "safeguard", "raise_on_failure"),
@@ -152,6 +151,7 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         self._friction = self._predicted = SolveFriction()
         held = self._rest == "held" and self._solid_response == "path"
         self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0))
+        self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()

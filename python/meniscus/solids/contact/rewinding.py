@@ -9,7 +9,6 @@ import numpy as np
 from meniscus.collision import ContactResolver
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.loop import ContactLoop
-from meniscus.solids.contact.loop_lengths import LONGEST
 from meniscus.solids.contact.reports import ContactInfo
 
 OuterLoop = Literal["fixed", "rewind"]
@@ -17,6 +16,10 @@ OuterLoop = Literal["fixed", "rewind"]
 
 # A detection of contacts that resolves none.
 _LOOK: dict[str, Any] = {"impulse_passes": 0, "inelastic_solves": 0, "rigid_zones": False, "cut": False}
+
+# State that stays as it is within a loop, or that tells how long loops are.
+_LASTING = ("x_free", "v_free", "friction_of_solids", "_present_steps")
+_MEMORY = "memory_of_forces"
 
 
 class _TouchedError(Exception):
@@ -31,24 +34,26 @@ class RewindingLoop(ContactLoop):
     resolved. A loop in which nothing collided is followed by one of twice as many steps, at most `steps_per_loop`.
 
     Attributes:
-        time_free, memory_free: time (s) and memory of all forces at the start of the loop; kept with "rewind" alone.
+        loop_start: what else the state of the world is at the start of the loop, by name, and the memory of all forces; kept with "rewind"
+            alone.
 
     Source: Bridson, Fedkiw and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002, section 4, as
     told in Selle 2008, section 6.2, for its figure 6.11.
     """
 
     def _make_rewinding(self, rewinds: bool) -> None:
+        """Declare the state that rewinding needs; all other state has been declared."""
         self._rewinds = rewinds
         if rewinds and self.steps_per_loop == "auto":
             raise ValueError('loop="rewind" needs a number of steps_per_loop, not "auto"')
-        self._present_steps = self.declare("_present_steps", LONGEST if self.steps_per_loop == "auto" else self.steps_per_loop)
-        self.time_free = self.declare("time_free", 0.0)
-        self.memory_free = self.declare("memory_free", np.zeros(0), resizable=True)
+        changing = {name: part for name, part in self.state.items() if isinstance(part, (np.ndarray, int, float)) and name not in _LASTING}
+        self.loop_start: dict[str, Any] = self.declare("loop_start", {**changing, _MEMORY: np.zeros(0)} if rewinds else {}, resizable=True)
+        self._present_steps = self.declare("_present_steps", super().loop_steps)
 
     @property
     def loop_steps(self) -> int:
-        """Steps of the present loop: `steps_per_loop`, or fewer where "rewind" has halved it."""
-        return self._present_steps if self._rewinds else super().loop_steps
+        """How many steps the present loop has, or the next one between loops: fewer than `steps_per_loop` where "rewind" has halved it."""
+        return min(self._present_steps, super().loop_steps) if self._rewinds else super().loop_steps
 
     def resolve(self, end: Floats, info: ContactInfo) -> Floats:
         """Return positions (n, 3) of all nodes at the end of the loop, m, on whose way from `x_free` nothing touches.
@@ -71,11 +76,21 @@ class RewindingLoop(ContactLoop):
         info.certified = True
         return ends
 
-    def _begin_loop(self, dt: float) -> None:
-        super()._begin_loop(dt)
-        if self._rewinds:
-            self.time_free = self._time
-            self.memory_free = np.concatenate([np.zeros(0), *(m.ravel() for body in self.bodies for m in body.force_memory)])
+    def find_pairs(self) -> int:
+        """Store which elements are near each other at the positions at which the loop began, and on which side; return their number.
+
+        Source: Selle 2008, section 6.4.
+        """
+        if self._rewinds and self.inner_steps == 0:
+            self._remember_start()
+        return super().find_pairs()
+
+    def _remember_start(self) -> None:
+        start = {
+            name: np.array(part) if isinstance(part, np.ndarray) else part for name, part in self.state.items() if name in self.loop_start
+        }
+        start[_MEMORY] = np.concatenate([np.zeros(0), *(m.ravel() for body in self.bodies for m in body.force_memory)])
+        self.loop_start.update(start)
 
     def _end_loop(self, info: ContactInfo) -> None:
         if not self._rewinds:
@@ -89,7 +104,7 @@ class RewindingLoop(ContactLoop):
             self._present_steps = steps // 2
             info.rewound = 1
         else:
-            self._present_steps = min(2 * steps, int(self.steps_per_loop))
+            self._present_steps = min(2 * steps, super().loop_steps)
 
     def _rewind(self) -> None:
         """Go back to the start of the loop."""
@@ -99,11 +114,12 @@ class RewindingLoop(ContactLoop):
             body.positions[...] = self.x_free[rows]
             body.velocities[...] = self.v_free[rows]
             for memory in body.force_memory:
-                memory[...] = self.memory_free[first : first + memory.size].reshape(memory.shape)
+                memory[...] = self.loop_start[_MEMORY][first : first + memory.size].reshape(memory.shape)
                 first += memory.size
-        self.time = self.time_free
-        self.inner_steps = 0
-        self.loop_time = 0.0
+        for name, part in self.loop_start.items():
+            if name != _MEMORY:
+                setattr(self, name, np.array(part) if isinstance(part, np.ndarray) else part)
+        self.time = self._time
         self._found = False
 
     def _repelled(self, end: Floats, info: ContactInfo) -> Floats:

@@ -14,14 +14,15 @@ from meniscus.mesh import TetMesh
 from meniscus.scenes.cloths import smooth_start
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Touching
-from meniscus.solids import DeformableBody, TetElements, World
+from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions, World
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-# The upper half of the left rope, from its end to the tip of its bight: control points of a quadratic spline, in radii of a rope that is 1 / 0.65 times as thin. The rope
-# goes over the bight of the other one (x = -9), under its strand (x = 0) and over both of its strands at the tip (x = 9). The other rope is
-# this one turned by half a turn about the y axis. Chosen by a random search for ropes that are far from each other and bend little.
+# The upper half of the left rope, from its end to the tip of its bight: control points of a quadratic spline, in a unit of which the radius
+# of a rope is 1 / 0.65. The rope goes over the bight of the other one (x = -9), under its strand (x = 0) and over both of its strands at
+# the tip (x = 9). The other rope is this one turned by half a turn about the y axis. Found by a random search for ropes that are far from
+# each other and bend little.
 _CONTROL = (
     *((-22.0, 3.14, 0.0), (-12.04, 3.14, 0.0), (-9.26, 2.16, 0.35), (-6.17, 1.99, 0.07)),
     *((-2.46, 2.87, -2.32), (2.92, 6.12, -1.73), (6.79, 6.18, 1.83), (9.04, 2.54, 4.68)),
@@ -70,7 +71,7 @@ def rope_mesh(middle: Floats, radius: float, around: int) -> TetMesh:
 def _rope_tets(rings: int, around: int) -> Ints:
     """Cut the prisms between rings into tetrahedra, three each; diagonals rise towards the greater number in the ring."""
     i = np.arange(1, around + 1)
-    j = np.roll(i, -1)
+    j = i % around + 1
     a, b, c = np.zeros_like(i), np.minimum(i, j), np.maximum(i, j)
     n = around + 1
     one = np.concatenate([np.stack(corners, 1) for corners in ((a, b, c, c + n), (a, b, b + n, c + n), (a, a + n, b + n, c + n))])
@@ -90,7 +91,8 @@ class Pulled:
     def __call__(self, time: float) -> Floats:
         """Return the positions (n, 3), m, at a time (s)."""
         part = smooth_start(time, self.start, self.ramp)[0]
-        return self.rest + np.array([self.way * part, 0.0, 0.0])
+        at: Floats = self.rest + np.array([self.way * part, 0.0, 0.0])
+        return at
 
 
 @dataclass(kw_only=True)
@@ -105,18 +107,19 @@ class ReefKnot(Touching):
     summary: ClassVar[str] = "two ropes in a reef knot are pulled tight"
     box: ClassVar[Any] = ((-0.3, -0.12, -0.12), (0.3, 0.12, 0.12))
     eye: ClassVar[tuple[float, float, float]] = (0.15, 0.25, 1.6)
-    dt: float = parameter(1.0 / 800.0, "longest step, s")
+    dt: float = parameter(1.0 / 1200.0, "longest step, s")
     radius: float = parameter(0.015, "of a rope, m")
     around: int = parameter(_AROUND, "vertices around a rope")
     density: float = parameter(500.0, "kg/m^3")
-    youngs_modulus: float = parameter(1e5, "Pa")
-    poissons_ratio: float = parameter(0.3, "")
-    damping: float = parameter(0.01, "proportional to stiffness, s")
-    friction: float = parameter(0.5, "of rope against rope")
+    stiffness: float = parameter(5.0, "of the edges, N")
+    damping: float = parameter(15.0, "of the edges, fraction of the critical one")
+    friction: float = parameter(0.3, "of rope against rope")
+    end: float = parameter(2.0, "length of the run, s")
+    frames: int = parameter(48, "frames to write")
     thickness: float = parameter(0.003, "distance at which surfaces repel each other, m")
-    pull: float = parameter(0.2, "way of each end, m")
+    pull: float = parameter(0.065, "way of each end, m")
     start: float = parameter(0.1, "when the ends begin to move, s")
-    ramp: float = parameter(1.5, "time that they take, s")
+    ramp: float = parameter(1.0, "time that they take, s")
     tolerance: float = parameter(1e-4, "of the velocity solve")
 
     def make_meshes(self) -> Sequence[Any]:
@@ -131,8 +134,8 @@ class ReefKnot(Touching):
         bodies = []
         for mesh, side in zip(meshes, (-1.0, 1.0), strict=True):
             body = DeformableBody(mesh, density=self.density, gravity=(0.0, 0.0, 0.0))
-            modulus, ratio = self.youngs_modulus, self.poissons_ratio
-            body.add(TetElements(mesh, youngs_modulus=modulus, poissons_ratio=ratio, material="neo-hookean", damping=self.damping))
+            springs = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+            body.add(EdgeSprings(mesh, springs))
             ring = self.around + 1
             ends = np.concatenate([np.arange(ring), np.arange(len(body) - ring, len(body))]).astype(np.int32)
             body.move(ends, Pulled(mesh.vertices[ends], side * self.pull, self.start, self.ramp))
