@@ -5,7 +5,8 @@
 The variable names an interpreter that has Newton and Warp; without it, only this library runs. Settings are those of Newton's example
 `cloth_twist`: 50 x 50 vertices, a metre by a metre and a half, ends that turn by 60 degrees a second each, frames of 1/60 s with 10
 substeps of 4 iterations, without gravity. After 270 frames each end has turned by 270 degrees. Both run on one thread; intersections at
-the end are counted by the exact test.
+the end are counted by the exact test. The mean strain says whether the cloth is still one: impulses do not hold this cloth, stiff as it is,
+once its layers are pressed together (after about 105 degrees).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import meniscus as ms
 PYTHON = "MENISCUS_NEWTON_PYTHON"
 SIDE, FRAME, SPEED = 50, 1.0 / 60.0, np.pi / 3.0
 DENSITY, STRETCH, BENDING, FRICTION, DAMPING = 0.2, 1.0e3, 1.0e-3, 0.2, 2.0e-4
-THICKNESS = 0.002
+THICKNESS = 0.01
 
 
 def cloth() -> ms.mesh.TriangleMesh:
@@ -134,8 +135,8 @@ def main() -> None:
     """Run both and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=270)
-    parser.add_argument("--loops", type=int, default=1, help="of ours, in a frame")
-    parser.add_argument("--steps", type=int, default=4, help="of ours, in a loop")
+    parser.add_argument("--loops", type=int, default=8, help="of ours, in a frame")
+    parser.add_argument("--steps", type=int, default=1, help="of ours, in a loop")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--positions", type=Path, metavar="FILE.npz")
     given = parser.parse_args()

@@ -50,7 +50,7 @@ class Leaves(Cloths):
     density: float = parameter(0.1, "mass per area, kg/m^2")
     thickness: float = parameter(0.005, "distance at which surfaces repel each other, m")
     drag: float = parameter(0.8, "force per area and speed across a piece, N s/m^3")
-    wind: float = parameter(4.0, "largest speed of the wind, m/s")
+    wind: float = parameter(3.0, "largest speed of the wind, m/s")
     wind_height: float = parameter(0.15, "at which it is less by the factor e, m")
     ground_friction: float = parameter(0.3, "of a piece on the ground")
     seed: int = parameter(1, "of places and directions")
@@ -72,7 +72,7 @@ class Leaves(Cloths):
         nx, nz = self._layer()
         around = 0.75 * nx * self._cell
         top = (math.ceil(self.pieces / (nx * nz)) + 0.3) * self._cell
-        return (-1.3 * around, 0.0, -1.3 * around), (1.5 * around, top, 1.3 * around)
+        return (-around, 0.0, -1.1 * around), (3.2 * around, top, 1.8 * around)
 
     def make_meshes(self) -> Sequence[Any]:
         """The pieces, flat, each in a cell of its own."""
