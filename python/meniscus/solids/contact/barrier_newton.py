@@ -25,6 +25,10 @@ _WAY = 0.9
 _FALL = 1e-4
 # Rounding errors of the potential, relative.
 _NOISE = 1e-11
+# Where a step promises less than this part of the potential, the latter may not tell a step down from one up (damping of stiff bodies that
+# move fast is a sum of large terms): a step is good where the slope along it has become smaller, and so many of them are enough.
+_FLAT = 1e-8
+_FLAT_ITERATIONS = 8
 _HALVINGS = 60
 # Tolerance of linear solves far from the minimum.
 _LOOSEST = 0.1
@@ -60,6 +64,8 @@ class BarrierProblem:
         x: (n, 3) positions, m: those of bodies first, then of obstacles. On the way here from the start nothing has touched.
         fraction: the part of their motion that obstacles and moved nodes have made.
         stiffness: of the barrier, J.
+
+    Without a tolerance in the options, `tolerance` (m/s) is that of the start, which grows with the speed of nodes up to `most`.
     """
 
     def __init__(
@@ -75,12 +81,14 @@ class BarrierProblem:
         time: float,
         dt: float,
         tolerance: float,
+        most: float,
         on_iterate: Callable[[Floats], None] | None,
     ) -> None:
         self.surface, self.core, self.barrier, self.solids, self.options = surface, core, barrier, solids, options
         self.x, self.start = start.copy(), start
         self.target = target
-        self.time, self.dt, self.tolerance = time, dt, tolerance
+        self.time, self.dt = time, dt
+        self._tolerance, self._most = tolerance, most
         self.fixed = surface.inverse_masses == 0
         self.fraction = 0.0
         self.stiffness = self.least_stiffness = 0.0
@@ -153,6 +161,19 @@ class BarrierProblem:
         self.rubbing = self.solids.lag(near, stiffness, self.x, time, self.dt)
         return int(self.friction.size) + sum(len(r.nodes) for r in self.rubbing)
 
+    @property
+    def tolerance(self) -> float:
+        """Newton's method ends when no node would move faster by this, m/s."""
+        return self._relative_tolerance(self._most)
+
+    def _relative_tolerance(self, most: float) -> float:
+        """Return the tolerance given or, where none was, 1e-3 of the speed of gravity and of the fastest node, limited to `most`, m/s."""
+        if self.options.tolerance is not None:
+            return self._tolerance
+        moved = self.x - self.start
+        fastest = float(np.sqrt((moved * moved).sum(axis=1).max(initial=0.0))) / self.dt
+        return max(min(max(self._tolerance, 1e-3 * fastest), most), 1e-12)
+
     def closest(self) -> tuple[float, float]:
         """Return the least distance at x, m, and the least relative to the activation distance."""
         of_solids = min((float(n.distance.min()) for n in self._near), default=np.inf)
@@ -224,7 +245,10 @@ class BarrierProblem:
         return 0.0
 
     def _outside(self, p: Floats, end: float, alpha: float) -> float:
-        """Return `alpha`, or less where nodes would be in a solid: 0.9 of the way to its surface, as if that was a plane."""
+        """Return `alpha`, or less where nodes would be in a solid: 0.9 of the way to its surface, as if that was a plane.
+
+        Where they would only pass through one, return the way to a place within it.
+        """
         at, now = self.x + alpha * p, self.when(self.fraction)
         then = now + alpha * (self.when(end) - now)
         for k in range(len(self.solids.obstacles)):
@@ -234,7 +258,7 @@ class BarrierProblem:
                 before = self.solids.obstacles[k].distance(np.ascontiguousarray(self.x[nodes[bad]]), now)
                 part = np.maximum(before, 0.0) / np.maximum(before - after[bad], 1e-300)
                 return alpha * _WAY * float(part.min())
-        return alpha
+        return alpha * self.solids.outside_until(self.x, alpha * p, now, then)
 
     def free_of_contact(self, there: Floats) -> bool:
         """Return whether by the exact test nothing touches on the straight way from x to other positions of all nodes."""
@@ -279,6 +303,7 @@ class BarrierProblem:
         """Go to the minimum of the potential with at most so many iterations; return whether the tolerance was met."""
         energy, gradient = self.evaluate(self.x, self.fraction)
         forcing, before, tight = _LOOSEST, 0.0, False
+        flat_iterations = 0
         for _ in range(most):
             size = _dot(gradient, gradient) ** 0.5
             if before > 0:
@@ -295,24 +320,34 @@ class BarrierProblem:
             if longest <= 1e-13 * (1.0 + float(np.abs(self.x).max(initial=0.0))):
                 return True
             slope = _dot(gradient, p)
-            found = self._search(p, energy, slope)
+            flat = -slope <= _FLAT * abs(energy)
+            found = self._search(p, energy, slope, flat)
             if found is None:
                 self.evaluate(self.x, self.fraction)
-                return ends or -slope <= 1e-8 * abs(energy)
+                # No step down is left above rounding errors: then the limit for the sake of forces is dropped.
+                return ends or flat or longest <= self._relative_tolerance(np.inf) * self.dt
             there, energy, gradient = found
             self._accept(there, self.fraction)
             if self._stiffen():
                 energy, gradient = self.evaluate(self.x, self.fraction)
             elif ends:
                 return True
+            flat_iterations += flat
+            if flat_iterations == _FLAT_ITERATIONS:
+                return True
         return False
 
-    def _search(self, p: Floats, energy: float, slope: float) -> tuple[Floats, float, Floats] | None:
+    def _search(self, p: Floats, energy: float, slope: float, flat: bool) -> tuple[Floats, float, Floats] | None:
         alpha = self.limit(p, self.fraction)
         for _ in range(_HALVINGS):
             there = self.x + alpha * p
             value, gradient = self.evaluate(there, self.fraction)
-            if value <= energy + _FALL * alpha * slope + _NOISE * abs(energy) and self.free_of_contact(there):
+            if np.array_equal(there, self.x):
+                break
+            good = value <= energy + _FALL * alpha * slope + _NOISE * abs(energy)
+            if flat and value <= energy + _FLAT * abs(energy):
+                good = good or float(np.vdot(gradient, p)) <= -(1.0 - 2.0 * _FALL) * slope
+            if good and self.free_of_contact(there):
                 return there, value, gradient
             self.counts.halvings += 1
             alpha *= 0.5

@@ -22,7 +22,8 @@ class BarrierOptions:
         slip_speed: m/s, below which friction holds with less than its full force.
         friction_solves: how often a step is solved, each time with the forces of friction of the time before.
         tolerance: Newton's method ends when no node would move faster by this, m/s; None: 1e-3 of the speed that gravity gives in a step,
-            plus that of the fastest node.
+            plus that of the fastest node at the start, or that of the fastest node now; at most a hundredth of the least activation
+            distance in a step.
         max_iterations: of Newton's method, in each of its runs.
         linear_tolerance: of the linear solves, relative.
         max_linear_iterations: of one linear solve.

@@ -14,6 +14,9 @@ from meniscus.solids.contact.obstacles import SolidObstacle
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+# Places on the way of a node at which solids are looked for.
+_PLACES = 64
+
 
 @dataclass(frozen=True)
 class NearNodes:
@@ -88,6 +91,44 @@ class BarrierSolids:
                 normals = obstacle.solid.normals(np.ascontiguousarray(x[nodes[close]]), time)
                 found.append(NearNodes(k, nodes[close], d[close], normals))
         return found
+
+    def outside_until(self, x: Floats, moves: Floats, now: float, then: float) -> float:
+        """Return the part of straight moves (n, 3) of all nodes, m, between two times at which a node is within a solid; 1 if none is.
+
+        Nodes are tested at `_PLACES` places at most: thinner parts of solids than what nodes go between these may be missed. No node goes
+        farther than its distance before it is in a solid, so that few are tested anywhere.
+        """
+        at, way, span = x[self.nodes], moves[self.nodes], then - now
+        lower, upper = np.minimum(at, at + way), np.maximum(at, at + way)
+        first = 1.0
+        for obstacle in self.obstacles:
+            boxes = obstacle.box(now), obstacle.box(then)
+            low, high = np.minimum(boxes[0][0], boxes[1][0]), np.maximum(boxes[0][1], boxes[1][1])
+            rows = np.flatnonzero(((upper > low) & (lower < high)).all(axis=1))
+            if not len(rows):
+                continue
+            start, move = np.ascontiguousarray(at[rows]), np.ascontiguousarray(way[rows])
+            # How far a node goes at most in relation to a solid, which may be a belt that stays where it is.
+            reach = np.linalg.norm(move, axis=1)
+            if obstacle.solid.moves and span != 0.0:
+                for place in (start, start + move):
+                    carried = span * obstacle.solid.velocity(place, then, -span)
+                    reach = np.maximum(reach, np.linalg.norm(move - carried, axis=1))
+            with np.errstate(divide="ignore"):
+                until = obstacle.distance(start, now) / reach
+            for k in range(1, _PLACES):
+                part = k / _PLACES
+                if part >= first:
+                    break
+                near = np.flatnonzero(until < part)
+                if not len(near):
+                    continue
+                d = obstacle.distance(start[near] + part * move[near], now + part * span)
+                if d.min() <= 0:
+                    first = part
+                    break
+                until[near] = part + d / reach[near]
+        return first
 
     def energy(self, near: Sequence[NearNodes]) -> float:
         """Return the energy of nodes near solids for a stiffness of 1 J."""

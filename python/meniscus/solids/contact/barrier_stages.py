@@ -117,12 +117,16 @@ class BarrierStages(ContactLoop):
         velocities = np.zeros((own, 3))
         self._core.begin(start[:own], velocities, target[:own])
         surface.move_obstacles(target, self.time + dt)
-        tolerance = options.tolerance
+        tolerance, most = options.tolerance, 0.0
         if tolerance is None:
             gravity = max((float(np.linalg.norm(body.gravity)) for body in self.bodies), default=0.0)
             fastest = float(np.sqrt((velocities * velocities).sum(axis=1).max(initial=0.0)))
             way = float(np.abs(target - start).max(initial=0.0)) / dt
-            tolerance = max(1e-3 * (gravity * dt + max(fastest, way)), 1e-12)
+            # Forces are only right where positions are to a small part of the distances within which barriers act.
+            thickness = surface.thickness[surface.thickness > 0]
+            near = min(float(thickness.min(initial=np.inf)), self._distance_of_solids() if self.solids else np.inf)
+            most = 0.01 * near / dt
+            tolerance = 1e-3 * (gravity * dt + max(fastest, way))
         if self._barrier is None:
             if not (surface.thickness > 0).all():
                 raise ValueError("with a barrier, the thickness of every surface must be positive: it is the activation distance")
@@ -147,6 +151,7 @@ class BarrierStages(ContactLoop):
             time=self.time,
             dt=dt,
             tolerance=tolerance,
+            most=most,
             on_iterate=self.on_iterate,
         )
 
