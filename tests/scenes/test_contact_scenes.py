@@ -172,6 +172,8 @@ def test_a_folded_state_is_split_flat(name: str) -> None:
     assert len(fine.world.audit()) == 0
     with pytest.raises(ValueError, match="nodes, not"):
         fine.start_from(time, positions[1:], velocities[1:])
+
+
 def test_a_reef_knot_tightens_and_holds() -> None:
     scene = scenes.SCENES["reef-knot"](**SMALL["reef-knot"])
     ring = scene.around + 1

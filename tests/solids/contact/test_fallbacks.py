@@ -77,10 +77,10 @@ def test_a_pinch_is_the_same_after_a_resume_between_the_cuts() -> None:
 
 def test_released_contacts_go_through_and_nothing_else_does() -> None:
     world = pinched(turn=0.06, on_pinch="release")
-    loops, aside = 0, []
+    cuts, aside = 0, []
     for _ in range(12):
         infos = world.advance(0.01)
-        loops += sum(info.contact.loop_ended for info in infos)
+        cuts += sum(info.contact.cuts for info in infos)
         aside.append(infos[-1].contact.set_aside)
         assert infos[-1].contact.certified
         mesh, pairs = world.surface.mesh, world.set_aside()
@@ -91,8 +91,8 @@ def test_released_contacts_go_through_and_nothing_else_does() -> None:
             sides = [tuple(sorted((corners[k], corners[k - 1]))) for k in range(3)]
             assert any((v, t) in through for v in edge) or any(tuple(sorted((edge, s))) in edges for s in sides)
     assert max(aside) > 0
-    # A loop each 10 ms, and the few that were cut.
-    assert loops <= 16
+    # Before contacts count as pinched, two loops are cut; the cloth that goes on between the plates cuts no more.
+    assert cuts <= 4
 
 
 def test_pairs_that_are_apart_are_taken_back() -> None:

@@ -346,7 +346,7 @@ class BarrierProblem:
                 break
             good = value <= energy + _FALL * alpha * slope + _NOISE * abs(energy)
             if flat and value <= energy + _FLAT * abs(energy):
-                good = good or float(np.vdot(gradient, p)) <= -(1.0 - 2.0 * _FALL) * slope
+                good = good or _dot(gradient, p) <= -(1.0 - 2.0 * _FALL) * slope
             if good and self.free_of_contact(there):
                 return there, value, gradient
             self.counts.halvings += 1
