@@ -1,11 +1,11 @@
 // Element quality, orderings, Delaunay and refined meshes, embeddings.
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/mesh/triangulation/delaunay.hpp"
 #include "meniscus/mesh/embedding/embedding.hpp"
 #include "meniscus/mesh/quality/element_quality.hpp"
 #include "meniscus/mesh/refinement/uniform_subdivision.hpp"
 #include "meniscus/mesh/topology/ordering.hpp"
+#include "meniscus/mesh/triangulation/delaunay.hpp"
 
 namespace meniscus::bindings {
 namespace {

@@ -225,9 +225,8 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() + bytes(moved_) + bytes(supports_) +
-         bytes(shares_) +
-         packed_.size() * static_cast<Index>(sizeof(PackedVertex));
+         bytes(yielding_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() + bytes(moved_) +
+         bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision
