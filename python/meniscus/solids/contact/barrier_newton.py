@@ -299,7 +299,7 @@ class BarrierProblem:
     def minimise(self, most: int) -> bool:
         """Go to the minimum of the potential with at most so many iterations; return whether the tolerance was met."""
         energy, gradient = self.evaluate(self.x, self.fraction)
-        flat_iterations = 0
+        flat_iterations, longest = 0, np.inf
         for _ in range(most):
             p = self.direction(gradient)
             self.counts.iterations += 1
@@ -322,7 +322,7 @@ class BarrierProblem:
             flat_iterations += flat
             if flat_iterations == _FLAT_ITERATIONS:
                 return True
-        return False
+        return longest <= self._relative_tolerance(np.inf) * self.dt
 
     def _search(self, p: Floats, energy: float, slope: float, flat: bool) -> tuple[Floats, float, Floats] | None:
         alpha = self.limit(p, self.fraction)

@@ -343,7 +343,7 @@ class RigidBody(Stateful):
         twist = twist_between(start, end, dt)
         self.pose = end
         # The twist is that of the point where the origin was at the start.
-        linear = np.array(twist.linear) + np.cross(twist.angular, np.array(end.translation) - np.array(start.translation))
+        linear = np.array(twist.linear) + np.cross(np.array(twist.angular), np.array(end.translation) - np.array(start.translation))
         self._move_with(Twist(tuple(linear.tolist()), twist.angular))
 
     def _turn_with(self, omega: Floats) -> None:
