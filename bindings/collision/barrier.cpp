@@ -39,24 +39,11 @@ py::tuple barrier_of_pairs(const py::array& points, const std::optional<py::arra
   const std::size_t n = x.size() / 4;
   py::array_t<double> value(static_cast<py::ssize_t>(n)), gradient({static_cast<py::ssize_t>(n), py::ssize_t{12}});
   std::vector<PairMatrix> hessian(n);
-  double* const v = value.mutable_data();
-  double* const g = gradient.mutable_data();
-  interruptible([&] {
-    const auto kind = edges ? collision::PairKind::edge_edge : collision::PairKind::vertex_face;
-    parallel_for(0, static_cast<Index>(n), 64, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-        const collision::PairPoints p{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]};
-        collision::PairBarrier form{kind, distance * distance, 1, 0};
-        if (edges)
-          form.threshold = collision::mollifier_threshold((at_rest[4 * i + 1] - at_rest[4 * i]).squaredNorm(),
-                                                          (at_rest[4 * i + 3] - at_rest[4 * i + 2]).squaredNorm());
-        v[i] = collision::pair_energy(form, p);
-        const collision::PairVector first = collision::pair_gradient(form, p);
-        std::copy_n(first.data(), 12, g + 12 * i);
-        hessian[i] = collision::pair_hessian(form, p, curvature);
-      }
-    });
-  });
+  const std::span<double> v(value.mutable_data(), n);
+  const std::span<collision::PairVector> g(reinterpret_cast<collision::PairVector*>(gradient.mutable_data()), n);
+  static_assert(sizeof(collision::PairVector) == 12 * sizeof(double));
+  const auto kind = edges ? collision::PairKind::edge_edge : collision::PairKind::vertex_face;
+  interruptible([&] { collision::evaluate_pairs(kind, x, at_rest, distance * distance, curvature, v, g, hessian); });
   return py::make_tuple(value, gradient, barrier_matrices(hessian));
 }
 

@@ -177,10 +177,8 @@ void bind_contact(py::module_& m) {
             for (py::ssize_t k = 0; k < n; ++k) {
               const collision::NodeSupport& s = found[static_cast<std::size_t>(k)];
               where.mutable_at(k) = s.node;
-              for (py::ssize_t d = 0; d < 3; ++d) {
-                normals.mutable_at(k, d) = s.normal[d];
-                given.mutable_at(k, d) = s.velocity[d];
-              }
+              std::copy_n(s.normal.data(), 3, normals.mutable_data(k, 0));
+              std::copy_n(s.velocity.data(), 3, given.mutable_data(k, 0));
               friction.mutable_at(k) = s.friction;
               gaps.mutable_at(k) = s.gap;
             }

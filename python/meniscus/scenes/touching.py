@@ -107,7 +107,7 @@ class Touching(Deforming):
         count = sum(len(mesh.vertices) for mesh in coarse)
         if len(positions) != count or len(velocities) != count:
             raise ValueError(f"the scene without splits has {count} nodes, not {len(positions)}")
-        self.world.time = time
+        self.world.start_at(time)
         self.before_loop(time)
         first = 0
         for mesh, body in zip(coarse, self.world.bodies, strict=True):

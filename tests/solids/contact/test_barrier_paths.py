@@ -108,3 +108,25 @@ def test_small_blocks_and_thin_barriers_slide_as_in_the_closed_form(obstacle: st
         world.step(FRAME)
     acceleration = (body.velocities.mean(axis=0) - speed) @ axes[0] / (8 * FRAME)
     assert acceleration == pytest.approx(G * (np.sin(angle) - friction * np.cos(angle)), rel=0.005)
+
+
+def test_surfaces_without_thickness_are_refused() -> None:
+    world = World(response="barrier")
+    world.add(sheet(10.0), thickness=0.0)
+    with pytest.raises(ValueError, match="thickness of a surface is its activation distance and must be positive"):
+        world.step(FRAME)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-4])
+def test_what_rests_stays_at_rest_when_steps_become_shorter(dt: float) -> None:
+    """The least stiffness grows with 1 / dt^2; given to what touches already, it throws a cube up by more than a metre."""
+    world = World(gravity=(0, 0, -G), response="barrier")
+    body = cube((0.0, 0.0, 0.004))
+    world.add(body, thickness=0.005)
+    world.add_obstacle(ms.surface.HalfSpace((0, 0, 0), (0, 0, 1)))
+    for _ in range(20):
+        world.step(FRAME)
+    before = body.positions.copy()
+    for _ in range(10):
+        world.step(dt)
+    np.testing.assert_allclose(body.positions, before, rtol=0, atol=1e-6)

@@ -404,7 +404,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
         BarrierOptions(stiffness=-1.0)
     world = barrier_world()
     world.add(cloth(0.0), thickness=0.0)
-    with pytest.raises(ValueError, match="thickness of every surface must be positive"):
+    with pytest.raises(ValueError, match="thickness of a surface is its activation distance"):
         world.step(0.01)
 
 

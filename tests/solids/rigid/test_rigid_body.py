@@ -218,3 +218,53 @@ def test_errors():
     with pytest.raises(ValueError, match="motion must be one of 'dynamic', 'fixed'"):
         RigidBody.box((1, 1, 1), motion="static")
     assert RigidBody(ms.mesh.cloth_mesh(2, 2), shell=True, density=1.0).mass == pytest.approx(1)
+
+
+def _circle(time: float) -> Pose:
+    """About an axis 1 m away from the middle of the body."""
+    a = 2.0 * time
+    turn = [[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]]
+    return Pose((np.cos(a), np.sin(a), 0), turn)
+
+
+@pytest.mark.parametrize("steps", [1, 50])
+def test_a_body_on_a_path_has_the_velocity_of_the_last_step(steps):
+    body = RigidBody(box_around((-1.0, 0.0, 0.0)), motion=_circle)
+    body.step(0.01, steps=steps)
+    np.testing.assert_allclose(body.angular_velocity, [0, 0, 2], rtol=0, atol=1e-12)
+    # The centre stays on the axis, although the origin of the rest pose goes round it.
+    np.testing.assert_allclose(body.center, 0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(body.velocity, 0, rtol=0, atol=1e-11)
+    origin = np.array([_circle(body.time).translation])
+    np.testing.assert_allclose(body.velocities(origin)[0], [-2 * origin[0, 1], 2 * origin[0, 0], 0], rtol=0, atol=1e-11)
+
+
+def box_around(center):
+    mesh = RigidBody.box((0.2, 0.3, 0.4)).mesh
+    return mesh.moved(mesh.vertices + np.array(center))
+
+
+def test_an_obstacle_on_a_path_has_its_velocity_without_steps():
+    solid = RigidBody.box((0.2, 0.2, 0.2), motion=lambda t: Pose((3 * t, 0, 0))).as_solid()
+    at = np.array([[1.5, 0, 0.1]])
+    np.testing.assert_allclose(solid.signed_distance(at, 0.5), 0, atol=1e-12)
+    for dt in (0.1, -0.1):
+        np.testing.assert_allclose(solid.velocity(at, 0.5, dt), [[3, 0, 0]], rtol=0, atol=1e-12)
+
+
+def test_only_what_forces_move_has_a_velocity_of_its_own():
+    for motion in ("fixed", lambda t: Pose((0, 0, 0))):
+        with pytest.raises(ValueError, match="has no velocity of its own"):
+            RigidBody.box((1, 1, 1), motion=motion, twist=Twist((0, 0, 1), (0, 0, 0)))
+
+
+def test_an_open_surface_is_no_obstacle():
+    with pytest.raises(ValueError, match="closed surface, which the body has not"):
+        RigidBody(ms.mesh.cloth_mesh(2, 2), shell=True).as_solid()
+
+
+def test_momenta_are_assignable():
+    body = RigidBody.box((1, 1, 1))
+    body.momentum += [1.0, 2.0, 3.0]
+    body.angular_momentum = (4.0, 5.0, 6.0)
+    np.testing.assert_array_equal(body.state_row[7:], [1, 2, 3, 4, 5, 6])

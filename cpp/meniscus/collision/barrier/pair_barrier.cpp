@@ -156,6 +156,26 @@ double pair_load(const PairBarrier& b, const SquaredDistance& d, const PairPoint
   return b.threshold == 0 ? load : mollifier(edge_cross(x).c, b.threshold)[0] * load;
 }
 
+void evaluate_pairs(PairKind kind, std::span<const mesh::Point> points, std::span<const mesh::Point> rest, double reach,
+                    Curvature curvature, std::span<double> values, std::span<PairVector> gradients,
+                    std::span<PairMatrix> hessians) {
+  require(points.size() == 4 * values.size() && rest.size() == points.size() && gradients.size() == values.size() &&
+              hessians.size() == values.size(),
+          "there must be four points, and four at rest, for each pair");
+  parallel_for(0, static_cast<Index>(values.size()), 64, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      const auto x = points.subspan(4 * i, 4), r = rest.subspan(4 * i, 4);
+      const PairPoints p{x[0], x[1], x[2], x[3]};
+      PairBarrier form{kind, reach, 1, 0};
+      if (kind == PairKind::edge_edge)
+        form.threshold = mollifier_threshold((r[1] - r[0]).squaredNorm(), (r[3] - r[2]).squaredNorm());
+      values[i] = pair_energy(form, p);
+      gradients[i] = pair_gradient(form, p);
+      hessians[i] = pair_hessian(form, p, curvature);
+    }
+  });
+}
+
 PairMatrix without_negative_eigenvalues(const PairMatrix& m) {
   const Eigen::SelfAdjointEigenSolver<PairMatrix> eigen(m);
   return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).asDiagonal() * eigen.eigenvectors().transpose();

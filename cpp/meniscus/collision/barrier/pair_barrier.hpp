@@ -8,6 +8,8 @@
 
 #include "meniscus/collision/barrier/squared_distance.hpp"
 
+#include <span>
+
 namespace meniscus::collision {
 
 struct PairBarrier {
@@ -38,6 +40,12 @@ PairMatrix pair_hessian(const PairBarrier& b, const PairPoints& x, Curvature cur
 
 /// Size of the force between the elements at a distance, for friction: with the mollifier.
 double pair_load(const PairBarrier& b, const SquaredDistance& d, const PairPoints& x);
+
+/// Energies for a scale of 1 of many pairs of one kind, with their derivatives, in parallel: four points each, and four at rest,
+/// which decide when edges are nearly parallel. `reach` as in `PairBarrier`.
+void evaluate_pairs(PairKind kind, std::span<const mesh::Point> points, std::span<const mesh::Point> rest, double reach,
+                    Curvature curvature, std::span<double> values, std::span<PairVector> gradients,
+                    std::span<PairMatrix> hessians);
 
 /// A symmetric matrix with its negative eigenvalues set to zero.
 PairMatrix without_negative_eigenvalues(const PairMatrix& m);

@@ -62,12 +62,14 @@ class Triangulation {
     make_first();
   }
 
-  void insert(std::int32_t p) {
+  /// Returns the earlier point that p equals, which stays in its place, or `infinite`.
+  std::int32_t insert(std::int32_t p) {
     const std::int32_t around = locate(p);
-    if (equals_corner(around, p)) return;
+    if (const std::int32_t same = equal_corner(around, p); same != infinite) return same;
     ++stamp_;
     find_cavity(around, p);
     fill_cavity(p);
+    return infinite;
   }
 
   /// The finite cells, their corners replaced by `names`.
@@ -146,9 +148,10 @@ class Triangulation {
     }
   }
 
-  bool equals_corner(std::int32_t c, std::int32_t p) {
-    if (cell(c).is_infinite()) return false;
-    return std::any_of(cell(c).corner.begin(), cell(c).corner.end(), [&](std::int32_t v) { return point(v) == point(p); });
+  std::int32_t equal_corner(std::int32_t c, std::int32_t p) {
+    for (const std::int32_t v : cell(c).corner)
+      if (v != infinite && point(v) == point(p)) return v;
+    return infinite;
   }
 
   /// Whether p lies in the sphere through the corners of a cell; ties as said at `delaunay`.
@@ -293,7 +296,9 @@ std::vector<Tet> delaunay(std::span<const Point> points) {
   Triangulation triangulation(std::move(sorted));
   for (std::size_t i = 4; i < points.size(); ++i) {
     if (i % 1024 == 0) check_interrupt();
-    triangulation.insert(static_cast<std::int32_t>(i));
+    // Of equal points the first one given gets the tetrahedra.
+    if (const std::int32_t same = triangulation.insert(static_cast<std::int32_t>(i)); same != infinite)
+      order[static_cast<std::size_t>(same)] = std::min(order[static_cast<std::size_t>(same)], order[i]);
   }
   return triangulation.tets(order);
 }

@@ -303,7 +303,7 @@ class BarrierProblem:
         """Go to the minimum of the potential with at most so many iterations; return whether the tolerance was met."""
         energy, gradient = self.evaluate(self.x, self.fraction)
         forcing, before, tight = _LOOSEST, 0.0, False
-        flat_iterations = 0
+        flat_iterations, longest = 0, np.inf
         for _ in range(most):
             size = _dot(gradient, gradient) ** 0.5
             if before > 0:
@@ -335,7 +335,7 @@ class BarrierProblem:
             flat_iterations += flat
             if flat_iterations == _FLAT_ITERATIONS:
                 return True
-        return False
+        return longest <= self._relative_tolerance(np.inf) * self.dt
 
     def _search(self, p: Floats, energy: float, slope: float, flat: bool) -> tuple[Floats, float, Floats] | None:
         alpha = self.limit(p, self.fraction)

@@ -13,8 +13,9 @@ class BarrierOptions:
 
     Attributes:
         stiffness: J, of the barrier b(s) = -(s - 1)^2 ln s of the squared distance relative to the squared activation distance. None: at
-            first that of a balance of forces, at least the mean mass of a node times its way under gravity and inertia; doubled while
-            surfaces come nearer than `least_part` of their activation distance. It never falls, and is state of the world.
+            first that of a balance of forces, at least the mean mass of a node times its way under gravity and inertia in a step, also in
+            later steps that begin without contact; doubled while surfaces come nearer than `least_part` of their activation distance. It
+            never falls, and is state of the world.
         least_part: see above.
         distance: activation distance at solids, m; None: the mean of the thicknesses of all surfaces of bodies, 1 cm without any. That
             between surfaces is their thickness.

@@ -67,7 +67,9 @@ class BarrierStages(ContactLoop):
             problem.stiffness = options.stiffness
         else:
             balance = 0.0 if self.barrier_stiffness > 0 else min(problem.balance(), 1e3 * least)
-            problem.stiffness = max(self.barrier_stiffness, least, balance)
+            # A larger one would throw apart what already touches, as after a change to shorter steps.
+            kept = self.barrier_stiffness > 0 and problem.closest()[0] < np.inf
+            problem.stiffness = self.barrier_stiffness if kept else max(self.barrier_stiffness, least, balance)
         if self.barrier_stiffness == 0:
             problem.lag_friction(problem.stiffness)
 
@@ -128,8 +130,8 @@ class BarrierStages(ContactLoop):
             most = 0.01 * near / dt
             tolerance = 1e-3 * (gravity * dt + max(fastest, way))
         if self._barrier is None:
-            if not (surface.thickness > 0).all():
-                raise ValueError("with a barrier, the thickness of every surface must be positive: it is the activation distance")
+            if surface.can_touch and not surface.thickness.all():
+                raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
             group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
             self._barrier = Barrier(
                 surface.mesh,

@@ -129,6 +129,10 @@ class WorldSetup(Stateful):
         parts = [body.energy() for body in self.bodies]
         return {name: float(sum(part[name] for part in parts)) for name in (parts[0] if parts else ())}
 
+    def start_at(self, time: float) -> None:
+        """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
+        self.time = time
+
     @property
     def time(self) -> float:
         """Seconds; that of all bodies."""

@@ -128,10 +128,18 @@ class RigidBody(Stateful):
         """Momentum (3,), kg m/s; writable view."""
         return self.state_row[7:10]
 
+    @momentum.setter
+    def momentum(self, value: Floats) -> None:
+        self.state_row[7:10] = value
+
     @property
     def angular_momentum(self) -> Floats:
         """Angular momentum (3,) about the centre of mass, kg m^2/s; writable view."""
         return self.state_row[10:]
+
+    @angular_momentum.setter
+    def angular_momentum(self, value: Floats) -> None:
+        self.state_row[10:] = value
 
     @property
     def rotation(self) -> Floats:
@@ -170,7 +178,7 @@ class RigidBody(Stateful):
 
     @property
     def twist(self) -> Twist:
-        """The velocity, of the point of the body that was the origin in the rest pose, m/s, and rad/s; assignable."""
+        """The velocity, of the point of the body that was the origin in the rest pose, m/s, and rad/s; assignable if forces move it."""
         omega = self.angular_velocity
         arm = np.array(self.pose.translation) - self.center
         return Twist(tuple((self.velocity + np.cross(omega, arm)).tolist()), tuple(omega.tolist()))
@@ -180,6 +188,11 @@ class RigidBody(Stateful):
         t = _checks.one_of_type("twist", value, Twist)
         if t.dimension != 3:
             raise ValueError(f"twist must be 3-D, not {t.dimension}-D")
+        if not self._dynamic:
+            raise ValueError("a body that is fixed or moves along a path has no velocity of its own")
+        self._move_with(t)
+
+    def _move_with(self, t: Twist) -> None:
         omega = np.array(t.angular)
         self.momentum[...] = self.mass * (np.array(t.linear) + np.cross(omega, self.center - np.array(self.pose.translation)))
         self._turn_with(omega)
@@ -292,14 +305,18 @@ class RigidBody(Stateful):
     def as_solid(self) -> KinematicSolid:
         """Return this body as an obstacle, which follows it: between steps it goes on with the velocity that it has.
 
+        One that moves along a path is there at any time, whether the body takes steps or not.
+
         Raises:
             ValueError: the body has neither a shape nor a closed surface.
         """
         form: Any = self.shape
         if form is None:
             form = self.mesh.boundary if isinstance(self.mesh, TetMesh) else self.mesh
-        if not isinstance(form, (Shape, TriangleMesh)):
-            raise ValueError("the body has no surface")
+        if not isinstance(form, (Shape, TriangleMesh)) or (isinstance(form, TriangleMesh) and not form.check_watertight().watertight):
+            raise ValueError("an obstacle needs a shape or a closed surface, which the body has not")
+        if self._path is not None:
+            return KinematicSolid(form, self._path)
         return KinematicSolid(form, self.pose_at, velocity=self.twist_at)
 
     def pose_at(self, time: float) -> Pose:
@@ -323,8 +340,11 @@ class RigidBody(Stateful):
         assert path is not None
         start = _checks.one_of_type("the result of motion", path(self.time + (count - 1) * dt), Pose)
         end = _checks.one_of_type("the result of motion", path(self.time + count * dt), Pose)
-        self.twist = twist_between(start, end, dt)
+        twist = twist_between(start, end, dt)
         self.pose = end
+        # The twist is that of the point where the origin was at the start.
+        linear = np.array(twist.linear) + np.cross(np.array(twist.angular), np.array(end.translation) - np.array(start.translation))
+        self._move_with(Twist(tuple(linear.tolist()), twist.angular))
 
     def _turn_with(self, omega: Floats) -> None:
         """Set the angular momentum that belongs to an angular velocity."""
