@@ -1,6 +1,8 @@
 #include "meniscus/collision/barrier/pair_barrier.hpp"
 
 #include "meniscus/collision/barrier/barrier_function.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
 
 #include <Eigen/Eigenvalues>
 
