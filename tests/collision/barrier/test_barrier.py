@@ -248,3 +248,32 @@ def test_sliding_friction_has_the_force_of_coulomb() -> None:
     u[0] = (3e-4, 4e-4, 0.0)
     part = (2 - 0.5) * 0.5
     np.testing.assert_allclose(-friction.gradient(u, 1e-3)[0], -0.2 * part * normal * np.array([0.6, 0.8, 0.0]), rtol=1e-12)
+
+
+def test_displacements_of_other_surfaces_are_refused() -> None:
+    mesh, x = _two_sheets()
+    barrier = ms.collision.Barrier(mesh, x, 0.04)
+    barrier.find(x)
+    friction = ms.collision.BarrierFriction(barrier, 0.3)
+    friction.lag(x)
+    few = np.ascontiguousarray(x[:3])
+    for call in (
+        lambda: friction.value(few, 1e-3),
+        lambda: friction.gradient(few, 1e-3),
+        lambda: friction.product(few, x, 1e-3),
+        lambda: friction.product(x, few, 1e-3),
+    ):
+        with pytest.raises(ValueError, match=f"the surface has {len(x)} vertices, not 3"):
+            call()
+    with pytest.raises(ValueError, match="positions must be finite"):
+        friction.lag(np.full_like(x, np.nan))
+    with pytest.raises(ValueError, match="stiffness must be positive"):
+        friction.lag(x, -1.0)
+
+
+def test_points_of_pairs_must_be_finite() -> None:
+    points = np.array([[[0.2, 0.2, np.nan], *TRIANGLE]])
+    with pytest.raises(ValueError, match="points must be finite"):
+        barrier_of_pairs(points, "vertex-face", 0.1)
+    with pytest.raises(TypeError, match="points must be a ndarray"):
+        barrier_of_pairs(points.tolist(), "vertex-face", 0.1)

@@ -188,6 +188,7 @@ void Barrier::add_product(std::span<const mesh::Point> u, double factor, std::sp
 }
 
 void Barrier::add_diagonal(double factor, std::span<Eigen::Matrix3d> out) const {
+  require(out.size() == rest_.size(), "the surface has ", rest_.size(), " vertices, not ", out.size());
   require(matrices_.size() == pairs_.size(), "the pairs have not been linearised");
   sums_.add_blocks(
       [&](std::size_t i, std::size_t k) -> Eigen::Matrix3d {

@@ -69,6 +69,10 @@ void BarrierFriction::lag(const Barrier& barrier, std::span<const mesh::Point> x
   sums_.set(stencils_, vertices_);
 }
 
+void BarrierFriction::require_size(std::size_t size) const {
+  require(size == vertices_ || pairs_.empty(), "the surface has ", vertices_, " vertices, not ", size);
+}
+
 Eigen::Vector2d BarrierFriction::sliding(std::size_t i, std::span<const mesh::Point> u) const {
   mesh::Point sum = mesh::Point::Zero();
   for (std::size_t k = 0; k < 4; ++k) sum += pairs_[i].weights[k] * u[static_cast<std::size_t>(stencils_[i][k])];
@@ -76,6 +80,7 @@ Eigen::Vector2d BarrierFriction::sliding(std::size_t i, std::span<const mesh::Po
 }
 
 double BarrierFriction::energy(std::span<const mesh::Point> u, double slip) const {
+  require_size(u.size());
   return parallel_reduce(
       0, size(), 256, 0.0,
       [&](Index b, Index e) {
@@ -88,6 +93,8 @@ double BarrierFriction::energy(std::span<const mesh::Point> u, double slip) cons
 }
 
 void BarrierFriction::add_gradient(std::span<const mesh::Point> u, double slip, std::span<mesh::Point> out) {
+  require_size(u.size());
+  require_size(out.size());
   sums_.add(
       [&](std::size_t i) {
         const Pair& p = pairs_[i];
@@ -101,6 +108,7 @@ void BarrierFriction::add_gradient(std::span<const mesh::Point> u, double slip, 
 }
 
 void BarrierFriction::linearise(std::span<const mesh::Point> u, double slip) {
+  require_size(u.size());
   curvature_.resize(pairs_.size());
   parallel_for(0, size(), 256, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
@@ -111,6 +119,8 @@ void BarrierFriction::linearise(std::span<const mesh::Point> u, double slip) {
 }
 
 void BarrierFriction::add_product(std::span<const mesh::Point> u, std::span<mesh::Point> out) {
+  require_size(u.size());
+  require_size(out.size());
   require(curvature_.size() == pairs_.size(), "friction has not been linearised");
   sums_.add(
       [&](std::size_t i) {
@@ -126,6 +136,7 @@ void BarrierFriction::add_product(std::span<const mesh::Point> u, std::span<mesh
 }
 
 void BarrierFriction::add_diagonal(std::span<Eigen::Matrix3d> out) const {
+  require_size(out.size());
   require(curvature_.size() == pairs_.size(), "friction has not been linearised");
   sums_.add_blocks(
       [&](std::size_t i, std::size_t k) -> Eigen::Matrix3d {

@@ -42,6 +42,7 @@ class BarrierFriction {
     Eigen::Matrix<double, 3, 2> tangents;
     double force;
   };
+  void require_size(std::size_t size) const;
   Eigen::Vector2d sliding(std::size_t i, std::span<const mesh::Point> u) const;
 
   std::vector<Pair> pairs_;

@@ -50,9 +50,14 @@ class BarrierFriction:
         return self._core
 
     def lag(self, positions: Floats, stiffness: float = 1.0) -> int:
-        """Take the pairs that the barrier has found at positions (n, 3), m, with its stiffness; return the number of those that rub."""
+        """Take the pairs that the barrier has found at positions (n, 3), m, with its stiffness; return the number of those that rub.
+
+        Raises:
+            TypeError, ValueError: wrong dtype or shape, positions that are not finite, a stiffness that is not positive.
+        """
         x = _checks.points("positions", positions, _FLOAT64, 3)
-        self._core.lag(self._barrier.core, x, _checks.number("stiffness", stiffness), self._friction)
+        _checks.require_finite("positions", x)
+        self._core.lag(self._barrier.core, x, _checks.positive("stiffness", stiffness), self._friction)
         return int(self._core.size)
 
     def value(self, displacements: Floats, slip: float) -> float:

@@ -232,11 +232,15 @@ def barrier_of_pairs(
         curvature: as in `Barrier.hessian`.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, unknown choices, a distance that is not positive.
+        TypeError, ValueError: wrong dtype, shape or memory order, points that are not finite, unknown choices, a distance that is not
+            positive.
 
     Source: Li et al., "Incremental Potential Contact", 2020, sections 4 and 5.
     """
     h = _checks.positive("distance", distance)
+    for name, value in (("points", points), ("rest", rest)):
+        if value is not None:
+            _checks.require_finite(name, _checks.one_of_type(name, value, np.ndarray))
     edges = _checks.choice("kind", kind, PairKind) == "edge-edge"
     return PairBarriers(*_collision.barrier_of_pairs(points, rest, edges, h, CURVATURE("curvature", curvature)))
 
