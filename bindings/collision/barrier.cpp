@@ -57,7 +57,7 @@ py::tuple barrier_pairs_of(const Barrier& b) {
     std::copy_n(p.elements.data(), 2, elements.mutable_data() + 2 * i);
     std::copy_n(p.vertices.data(), 4, vertices.mutable_data() + 4 * i);
     edges.mutable_data()[i] = p.form.kind == collision::PairKind::edge_edge;
-    reach.mutable_data()[i] = std::sqrt(p.form.reach);
+    reach.mutable_data()[i] = p.form.activation();
   }
   return py::make_tuple(elements, vertices, edges, reach);
 }

@@ -83,6 +83,19 @@ def test_momentum_and_rotation_over_a_million_steps():
     assert body.kinetic_energy == pytest.approx(tumbling().kinetic_energy, rel=1e-5)
 
 
+@pytest.mark.parametrize("speed", [30.0, 300.0, 1e4])
+@pytest.mark.parametrize("method", ["midpoint", "fourth-order"])
+def test_fast_tumbling_keeps_its_energy(speed, method):
+    """Steps of 1/24 s, in which the body turns up to 66 times."""
+    body = tumbling()
+    body.twist = Twist((0, 0, 0), (0.3 * speed, speed, -0.2 * speed))
+    before, momentum = body.kinetic_energy, body.angular_momentum.copy()
+    for _ in range(100):
+        body.step(1 / 24, method=method)
+        assert body.kinetic_energy == pytest.approx(before, rel=0.03 if method == "midpoint" else 3e-3)
+    np.testing.assert_array_equal(body.angular_momentum, momentum)
+
+
 def test_free_fall_is_exact():
     body = RigidBody.box((0.1, 0.2, 0.3), gravity=(0, 0, -9.81), twist=Twist((1, 2, 3), (4, 5, 6)))
     body.step(0.01, steps=150)

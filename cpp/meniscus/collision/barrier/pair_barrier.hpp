@@ -8,6 +8,7 @@
 
 #include "meniscus/collision/barrier/squared_distance.hpp"
 
+#include <cmath>
 #include <span>
 
 namespace meniscus::collision {
@@ -20,6 +21,9 @@ struct PairBarrier {
   double scale;
   /// e, m^4; 0 for vertices and faces.
   double threshold;
+
+  /// The distance below which there is energy, m.
+  double activation() const { return std::sqrt(reach); }
 };
 
 enum class Curvature : std::int8_t {

@@ -4,6 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/numerics/rotation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace meniscus::solids {
@@ -16,6 +17,9 @@ using RowMatrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 // each.
 constexpr int most_iterations = 12;
 constexpr double settled = 1e-15;
+/// rad: steps in which a body turns further are taken in parts, as many as that, since the iteration would not converge.
+constexpr double longest_turn = 0.5;
+constexpr double most_parts = 4096;
 
 /// The orientation after turning about a vector (rad).
 Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
@@ -79,12 +83,15 @@ void move_rigid_bodies(std::span<RigidState> states, std::span<const RigidInerti
       RigidState& s = states[i];
       const auto step = [&](double h) { step_midpoint(s, inertias[i], forces[i], torques[i], h); };
       for (Index k = 0; k < steps; ++k) {
+        const double turn = dt * angular_velocity(inertias[i], s.orientation(), s.angular_momentum).norm();
+        const double parts = std::clamp(std::ceil(turn / longest_turn), 1.0, most_parts);
         switch (method) {
           case RigidMethod::midpoint:
-            step(dt);
+            for (double j = 0; j < parts; ++j) step(dt / parts);
             break;
           case RigidMethod::fourth_order:
-            for (const double part : {outer_part, inner_part, outer_part}) step(part * dt);
+            for (double j = 0; j < parts; ++j)
+              for (const double part : {outer_part, inner_part, outer_part}) step(part * dt / parts);
             break;
           case RigidMethod::explicit_euler:
             step_explicit(s, matrices[i], inertias[i], forces[i], torques[i], dt);
