@@ -18,7 +18,7 @@ using RowMatrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 constexpr int most_iterations = 12;
 constexpr double settled = 1e-15;
 /// rad: steps in which a body turns further are taken in parts, as many as that, since the iteration would not converge.
-constexpr double longest_turn = 0.5;
+constexpr double longest_turn = 0.25;
 constexpr double most_parts = 4096;
 
 /// The orientation after turning about a vector (rad).
