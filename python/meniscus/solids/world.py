@@ -367,7 +367,7 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
             if not len(friction.contacts):
                 break
             end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if not friction.judge(a.own(a.v), a.own(a.loose), end) or slips == self._friction_solves:
+            if not friction.judge(a.own(a.v), a.own(a.loose), end, self.surface.groups) or slips == self._friction_solves:
                 break
             friction.go_on()
             core.set_contacts(*friction.holds())

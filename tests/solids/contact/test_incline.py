@@ -108,6 +108,25 @@ def test_a_block_rests_above_the_angle_of_friction_and_slips_below(friction: flo
     assert np.allclose(impulse, body.masses.sum() * np.array([0, 0, G]) / 400, rtol=0, atol=0.02 * impulse @ UP)
 
 
+@pytest.mark.parametrize("steepness", [1.1, 1.3, 0.95])
+def test_a_stiff_block_slides_as_a_whole(steepness: float) -> None:
+    """From rest, on a slope somewhat steeper than the angle of friction: single nodes that stick would hold all of it."""
+    size, mu, dt = 0.2, 0.5, 1 / 400
+    angle = np.arctan(steepness * mu)
+    down, up = np.array([np.cos(angle), 0, -np.sin(angle)]), np.array([np.sin(angle), 0, np.cos(angle)])
+    mesh = ms.mesh.tet_block(3, 3, 1, (size, size, 0.25 * size))
+    mesh = mesh.moved(mesh.vertices @ np.stack([down, np.cross(up, down), up]))
+    block = ms.solids.DeformableBody(mesh, density=500)
+    block.add(ms.solids.TetElements(mesh, youngs_modulus=1e5 * size * G, poissons_ratio=0.3, damping=0.0045))
+    slope = ms.solids.World(gravity=(0, 0, -G), elasticity="full-step", steps_per_loop=8)
+    slope.add(block)
+    slope.add_obstacle(ms.surface.HalfSpace((0, 0, 0), tuple(up)), friction=mu)
+    for _ in range(160):
+        slope.step(dt)
+    exact = max(0.0, G * (np.sin(angle) - mu * np.cos(angle))) * 160 * dt
+    assert block.velocities.mean(axis=0) @ down == pytest.approx(exact, rel=0.01, abs=1e-3)
+
+
 def test_as_printed_a_block_creeps_down_slopes_that_hold_a_particle() -> None:
     mesh = ms.mesh.tet_block(4, 4, 1, (0.6, 0.6, 0.15))
     mesh = mesh.moved(mesh.vertices @ np.stack([DOWN, np.cross(UP, DOWN), UP]))

@@ -17,6 +17,7 @@ from meniscus.mesh.surface_like import is_surface, surface_arrays
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.friction import NodeGroups
 from meniscus.solids.contact.obstacles import MeshObstacle
 
 Floats = npt.NDArray[np.float64]
@@ -110,6 +111,22 @@ def _embedded(body: DeformableBody, vertices: Floats) -> Embedding:
     return embed(mesh, np.ascontiguousarray(vertices), "nearest")
 
 
+def _groups(bodies: Sequence[DeformableBody]) -> Ints:
+    """Return for each node of bodies the number of the connected part that it belongs to; nodes without elements are alone."""
+    found, first = [np.empty(0, np.int64)], 0
+    for body in bodies:
+        own = np.full(len(body), -1, np.int64)
+        elements = body.elements
+        if elements is not None and len(elements):
+            kind: Any = {2: SegmentMesh, 3: TriangleMesh, 4: TetMesh}[elements.shape[1]]
+            own[elements] = kind(body.positions, elements).component[:, None]
+        alone = np.flatnonzero(own < 0)
+        own[alone] = own.max(initial=-1) + 1 + np.arange(len(alone))
+        found.append(own + first)
+        first += int(own.max(initial=-1)) + 1
+    return np.concatenate(found).astype(np.int32)
+
+
 class ContactSurface:
     """The surfaces of all bodies and mesh obstacles as one mesh. Its nodes are those of the bodies, then the vertices of the obstacles.
 
@@ -122,6 +139,7 @@ class ContactSurface:
         movable: nodes that contact can move, ascending.
         yields: (v,) whether contact can move a vertex.
         body_nodes: number of the nodes of bodies; size: of all.
+        groups: nodes of bodies that hang together.
     """
 
     def __init__(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]], obstacles: Sequence[MeshObstacle]) -> None:
@@ -144,6 +162,7 @@ class ContactSurface:
         self._join(parts, firsts)
         self.inverse_masses = inverse_masses(bodies, self.size)
         self.guides = guides(bodies)
+        self.groups = NodeGroups(_groups([body for body, _ in bodies]), self.inverse_masses[: self.body_nodes])
         self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
         used = self.weights != 0
         self.yields: Bools = (used & (self.inverse_masses[self.nodes] > 0)).any(axis=1)

@@ -18,8 +18,33 @@ _EXCESS = 3.0
 # Factors by which speeds of slipping nodes may change within a step, if much is bound to them, and if not.
 _CHANGE = 3.0
 _STARTS = 10.0
+# Mean speed of what a node belongs to, above which nodes that come to a solid slip at first, relative to that which gravity adds in a step.
+_MOVING = 0.3
+# Least speed for which a node of what slides has its drag, relative to the mean one: it bounds the force while nodes shiver.
+_SHARE = 0.3
 # Speed below which nodes that slip against a drag stick, relative to that which gravity adds in a step.
 _SLOW = 3e-3
+
+
+class NodeGroups:
+    """Nodes that hang together.
+
+    Args:
+        numbers: (n,), of each node that of its group.
+        inverse_masses: (n,), 1/kg.
+
+    Attributes:
+        numbers: as given.
+        masses: (n,), kg; 0 for nodes that nothing moves.
+        totals: of each group, kg.
+        single: whether a group is a single node.
+    """
+
+    def __init__(self, numbers: Ints, inverse_masses: Floats) -> None:
+        self.numbers = numbers
+        self.masses: Floats = np.where(inverse_masses > 0, 1.0 / np.where(inverse_masses > 0, inverse_masses, 1.0), 0.0)
+        self.totals: Floats = np.bincount(numbers, self.masses).astype(np.float64)
+        self.single: Bools = np.bincount(numbers) == 1
 
 
 class SolveFriction:
@@ -32,6 +57,10 @@ class SolveFriction:
     - nodes that friction cannot hold slip against a drag: with the normal impulse N and the speed u of the solve before, mu N / u,
       so that force and speed agree as the solves go on. A drag takes energy whatever it is, and never turns a node around;
     - nodes on which friction of a step is small against what they move with have it after the solve, as in the source.
+
+    What is stiffly bound holds each of its nodes: where few nodes stick, these hold all of it, and the others, which do not move, stick
+    again. So the nodes of a body on a solid are looked at together too: if friction needs a greater force on all of them than it has, all
+    slip; and where a body slides, a node that comes to the solid slips at first.
 
     `judge` looks at a solve and says what the next one should begin with, be it one of the same step or of the next. A node that is
     pulled off its solid is held in this solve only.
@@ -99,13 +128,14 @@ class SolveFriction:
         k = self.drag > 0
         return np.ascontiguousarray(self.contacts.nodes[k]), np.ascontiguousarray(self.drag[k])
 
-    def judge(self, solved: Floats, loose: Floats, end: Floats) -> bool:
+    def judge(self, solved: Floats, loose: Floats, end: Floats, groups: NodeGroups) -> bool:
         """Look at a solve, and store what the next one begins with; return whether many contacts change.
 
         Args:
             solved: (n, 3), the velocities found, m/s.
             loose: (n, 3), without the forces of contact.
             end: (n, 3), the latter at the end of the step.
+            groups: nodes that hang together.
         """
         c, dragged = self.contacts, self.drag > 0
         pressed = _along(solved[c.nodes] - loose[c.nodes], c.normals)
@@ -114,25 +144,61 @@ class SolveFriction:
         speed = self.speed = np.linalg.norm(_flat(solved[c.nodes] - c.velocities, c.normals), axis=1)
         along = np.linalg.norm(_flat(end[c.nodes] - c.velocities, c.normals), axis=1)
         into = c.friction * np.maximum(-_along(end[c.nodes] - c.velocities, c.normals), 0.0)
-        slips = self.sticking & (along > into)
-        sticks = ~self.sticking & ~self._shared & np.where(dragged, speed <= self.slow, (into > 0) & (along <= into))
+        over, whole, sliding = self._together(solved, loose, allowed, groups)
+        slips = self.sticking & ((along > into) | over)
+        moving = sliding > _MOVING * self.fall
+        comes = ~self.sticking & ~dragged & (into > 0) & (along <= into)
+        starts = comes & ~self._shared & (moving | over)
+        sticks = ~self.sticking & ~self._shared & ~over & np.where(dragged, speed <= self.slow, comes & ~moving)
         sticking = (self.sticking & ~slips) | sticks
         # How fast a node will be that sticks no more. What little is bound to moves as its own mass says; of others nothing is known but
         # how much friction lacks.
         alone = allowed < self.fall
         excess = along / np.where(into > 0, into, np.inf)
         onset = np.where(alone, np.clip(_ONSET * (along - into), self.slow, self.fall), self.slow * np.clip(excess, 1.0, _EXCESS) ** 4)
-        moves = np.where(slips, onset, np.maximum(speed, self.slow))
+        onset = np.where(over, np.maximum(whole, self.slow), np.maximum(onset, sliding))
+        slips |= starts
+        moves = np.where(slips, onset, np.maximum(np.maximum(speed, _SHARE * sliding), self.slow))
         # Where nodes are light and stiffly bound, velocities at the end of the step swing about those that they move with.
         by_step = np.linalg.norm(_flat(2 * end[c.nodes] - solved[c.nodes] - c.velocities, c.normals), axis=1)
         by_steps = 2 * speed - np.where(np.isnan(self.before), speed, self.before)
         further = np.clip(np.where(alone, by_step, by_steps), speed / _CHANGE, np.where(alone, _STARTS, _CHANGE) * speed)
-        further = np.where(slips, onset, np.maximum(further, self.slow))
+        further = np.where(slips, onset, np.maximum(np.maximum(further, _SHARE * sliding), self.slow))
         drags = (slips | dragged) & ~sticks & (self.slow > 0)
         self._next, self._following = (
             (sticking, np.where(drags & (slips | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0)) for u in (moves, further)
         )
         return bool(np.count_nonzero(sticks | slips) > _FEW * len(c))
+
+    def _together(self, solved: Floats, loose: Floats, allowed: Floats, groups: NodeGroups) -> tuple[Bools, Floats, Floats]:
+        """Look at the contacts of each group with each solid together.
+
+        Returns:
+            Whether friction needs more than it has, the speed (m/s) that the group then has, and the mean speed
+            with which its contacts slide, 0 for single nodes.
+        """
+        c, n = self.contacts, len(self.contacts)
+        if not n:
+            return np.zeros(0, np.bool_), np.zeros(0), np.zeros(0)
+        group = groups.numbers[c.nodes]
+        pairs = group.astype(np.int64) * (int(c.obstacles.max()) + 2) + c.obstacles + 1
+        _, place = np.unique(pairs, return_inverse=True)
+        masses = groups.masses[c.nodes]
+        ways = _flat(solved[c.nodes] - c.velocities, c.normals)
+        held = np.where(self.sticking[:, None], _flat(solved[c.nodes] - loose[c.nodes], c.normals), 0.0)
+        # A drag of the solve before may be too great for the normal impulse of this one; that ends by itself.
+        size = self.drag * self.speed
+        held -= (np.minimum(size, allowed) / np.where(self.speed > 0, self.speed, 1.0))[:, None] * ways
+        needed = np.linalg.norm([np.bincount(place, masses * held[:, k]) for k in range(3)], axis=0)
+        available = np.bincount(place, masses * allowed)
+        several = ~groups.single[group]
+        over = several & (needed > available)[place]
+        total = np.where(groups.totals[group] > 0, groups.totals[group], 1.0)
+        weight = np.bincount(place, masses)
+        means = np.stack([np.bincount(place, masses * ways[:, k]) for k in range(3)], axis=1) / np.where(weight > 0, weight, 1.0)[:, None]
+        sliding = np.where(several, np.linalg.norm(means, axis=1)[place], 0.0)
+        whole = np.maximum((needed - available)[place] / total, 0.0) + sliding
+        return over, whole, sliding
 
     def go_on(self) -> None:
         """Begin the next solve with what `judge` has found."""

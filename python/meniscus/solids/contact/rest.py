@@ -66,7 +66,7 @@ class RestingContacts(ContactLoop):
             core.set_drags(*friction.drags())
             core.hold_contacts(friction.held_velocities(given), own)
             self._solve(a.x0, friction.start(a.v0), h, elastic_dt, a.v, a.loose)
-            if not friction.judge(own, loose, loose) or solves == self._friction_solves:
+            if not friction.judge(own, loose, loose, self.surface.groups) or solves == self._friction_solves:
                 break
             friction.go_on()
         c.press_only(own, loose)
