@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
-from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
+from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
@@ -411,33 +411,12 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
                 pressed = self._impulses(own[self._contacts.nodes] - before)
                 self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
 
-    def _impulses(self, changes: Floats) -> Floats:
-        """Return the impulses (N s) that solids give with changes of velocities at their contacts; only the first of a node counts."""
-        nodes = self._contacts.nodes
-        first = np.concatenate([np.ones(min(len(nodes), 1), np.bool_), nodes[1:] != nodes[:-1]])
-        result: Floats = np.where(first[:, None], changes, 0.0) / self.surface.inverse_masses[nodes, None]
-        return result
-
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:
             raise RuntimeError("a stage is part of a step: call begin first")
         if dt != self.running_report.dt:
             raise ValueError(f"the step that has begun is of {self.running_report.dt:g} s, not of {dt!r}")
         return self._core, self._arrays
-
-    def _solve(self, x: Floats, v0: Floats, h: float, elastic_dt: float, v: Floats, loose: Floats | None) -> None:
-        own = self._arrays.own
-        unprojected = None if loose is None else own(loose)
-        raw, definite = self._core.solve_velocity(own(x), own(v0), h, elastic_dt, self._options, own(v), unprojected)
-        info = SolveInfo(**facts(raw, 0.0))
-        self._solves.append(info)
-        self.running_report.used_definite_tangent |= bool(definite)
-        if self._raises and not info.converged:
-            raise ConvergenceError(
-                f"the velocity solve reached a residual of {info.residual:.1e} in {info.iterations} iterations and ended because "
-                f"{info.reason}; nothing has changed",
-                info,
-            )
 
     @property
     def surface(self) -> ContactSurface:

@@ -1,4 +1,4 @@
-"""How many steps a loop of a world has, from what the loops before had to resolve."""
+"""Lengths of the loops of a world, from what the loops before had to resolve."""
 
 from __future__ import annotations
 

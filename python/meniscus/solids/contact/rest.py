@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.resting import (
     NO_NODES,
     Grounds,
@@ -33,6 +35,12 @@ class RestingContacts(ContactLoop):
     """
 
     _arrays: StageArrays
+    _contacts: SolidContacts
+    _core: Any
+    _options: Any
+    _raises: bool
+    _solves: list[SolveInfo]
+    running_report: WorldInfo
 
     def _make_rest(self, holds: bool, friction_solves: int) -> None:
         self._holds_rest = holds
@@ -111,5 +119,23 @@ class RestingContacts(ContactLoop):
                 end[rows] = start[rows] + way
             first += len(body)
 
+    def _impulses(self, changes: Floats) -> Floats:
+        """Return the impulses (N s) that solids give with changes of velocities at their contacts; only the first of a node counts."""
+        nodes = self._contacts.nodes
+        first = np.concatenate([np.ones(min(len(nodes), 1), np.bool_), nodes[1:] != nodes[:-1]])
+        result: Floats = np.where(first[:, None], changes, 0.0) / self.surface.inverse_masses[nodes, None]
+        return result
+
     def _solve(self, x: Floats, v0: Floats, h: float, elastic_dt: float, v: Floats, loose: Floats | None) -> None:
-        raise NotImplementedError
+        own = self._arrays.own
+        unprojected = None if loose is None else own(loose)
+        raw, definite = self._core.solve_velocity(own(x), own(v0), h, elastic_dt, self._options, own(v), unprojected)
+        info = SolveInfo(**facts(raw, 0.0))
+        self._solves.append(info)
+        self.running_report.used_definite_tangent |= bool(definite)
+        if self._raises and not info.converged:
+            raise ConvergenceError(
+                f"the velocity solve reached a residual of {info.residual:.1e} in {info.iterations} iterations and ended because "
+                f"{info.reason}; nothing has changed",
+                info,
+            )

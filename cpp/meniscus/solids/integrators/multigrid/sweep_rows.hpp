@@ -1,4 +1,4 @@
-/// Which nodes are coupled, row by row, in an order in which Gauss-Seidel sweeps run in parallel.
+/// Rows of coupled nodes, in an order in which Gauss-Seidel sweeps run in parallel.
 ///
 /// Nodes are cut into pieces of consecutive numbers. Pieces of one colour have no coupling between them; a sweep takes colour
 /// after colour, the pieces of a colour in parallel, and the nodes of a piece one after the other. So it is the serial sweep in
