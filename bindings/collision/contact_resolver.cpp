@@ -59,15 +59,15 @@ void bind_contact_resolver(py::module_& m) {
       .def(
           "resolve",
           [](Resolver& self, const py::array& start, const py::array& end, const py::array& aside_vertex_face,
-             const py::array& aside_edge_edge, int impulse_passes, int inelastic_solves, bool rigid, bool cut,
-             const std::optional<py::array>& thickness, double push_part, double inner_steps, py::array& out) {
+             const py::array& aside_edge_edge, int impulse_passes, int inelastic_solves, bool rigid, Index largest_inelastic,
+             bool cut, const std::optional<py::array>& thickness, double push_part, double inner_steps, py::array& out) {
             const auto from = positions_of(start, "start");
             const auto to = positions_of(end, "end");
             collision::PairsAside aside{pairs_in(aside_vertex_face, "vertex_face"), pairs_in(aside_edge_edge, "edge_edge")};
             aside.sort();
             collision::ResolveOptions options;
             options.impulse_passes = impulse_passes;
-            options.zones = {inelastic_solves, rigid};
+            options.zones = {inelastic_solves, rigid, largest_inelastic};
             options.cut = cut;
             options.push = {{}, push_part, inner_steps};
             if (thickness) {
@@ -85,8 +85,8 @@ void bind_contact_resolver(py::module_& m) {
             });
           },
           py::arg("start"), py::arg("end"), py::arg("aside_vertex_face"), py::arg("aside_edge_edge"), py::arg("impulse_passes"),
-          py::arg("inelastic_solves"), py::arg("rigid"), py::arg("cut"), py::arg("thickness"), py::arg("push_part"),
-          py::arg("inner_steps"), py::arg("out"));
+          py::arg("inelastic_solves"), py::arg("rigid"), py::arg("largest_inelastic"), py::arg("cut"), py::arg("thickness"),
+          py::arg("push_part"), py::arg("inner_steps"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

@@ -146,26 +146,27 @@ class Backup(MemoryOwner):
 
     @staticmethod
     def _copied(value: Any, last: Any) -> Any:
-        if isinstance(value, State):
-            return value._backed_up(last)
-        if isinstance(value, dict):
-            return backed_up(value, last)
-        if isinstance(value, np.random.Generator):
-            return copy.deepcopy(value.bit_generator.state)
+        # The frequent kinds first: whether something is Restorable is a slow question.
         if isinstance(value, np.ndarray):
             if not isinstance(last, np.ndarray) or last.shape != value.shape or last.dtype != value.dtype:
                 return value.copy()
             np.copyto(last, value)
             return last
-        if isinstance(value, Restorable):
-            return value.snapshot()
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return None
+        if isinstance(value, State):
+            return value._backed_up(last)
+        if isinstance(value, dict):
+            return backed_up(value, last)
         if isinstance(value, (tuple, list)):
             fits = isinstance(last, list) and len(last) == len(value)
             items: list[Backup] = last if fits else [Backup() for _ in value]
             for backup, item in zip(items, value, strict=True):
                 backup.take(item)
             return items
-        return None
+        if isinstance(value, np.random.Generator):
+            return copy.deepcopy(value.bit_generator.state)
+        return value.snapshot() if isinstance(value, Restorable) else None
 
 
 def backed_up(parts: Mapping[str, Any], last: Any) -> dict[str, Backup]:

@@ -194,6 +194,18 @@ def test_a_moving_plate_takes_a_rigid_zone_along() -> None:
     np.testing.assert_allclose(z[moved], x[moved] @ turn.T + [0, 0, 0.8], atol=1e-12)
 
 
+def test_zones_beyond_the_largest_are_not_solved() -> None:
+    mesh, x, y = falling_vertex()
+    w = [1, 1, 1, 1, 0, 0]
+    options = {"impulse_passes": 0, "rigid_zones": False, "cut": False}
+    _, solved = resolve(mesh, x, y, w, largest_zone=4, **options)
+    assert (solved.end, solved.largest_zone) == ("free", 4)
+    _, refused = resolve(mesh, x, y, w, largest_zone=3, **options)
+    assert (refused.end, refused.zone_iterations) == ("pinched", 0)
+    _, rigid = resolve(mesh, x, y, w, largest_zone=3, impulse_passes=0)
+    assert (rigid.end, rigid.rigid_nodes) == ("free", 4)
+
+
 def test_an_embedded_surface_moves_its_nodes(rng: np.random.Generator) -> None:
     block = ms.mesh.tet_block(2, 2, 2)
     skin = ms.mesh.cloth_mesh(6, 6, (0.8, 0.8), origin=(0.1, 0.1, 0.05))

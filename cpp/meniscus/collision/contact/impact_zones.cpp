@@ -82,7 +82,8 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       const auto r = static_cast<std::size_t>(group.root);
       if (grown_[r] == 0) continue;
       members(nodes, group, moved[g], given);
-      if (rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
+      const bool small = static_cast<Index>(moved[g].size()) <= options.largest_inelastic;
+      if (small && rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
         const std::span<mesh::Point> u = paths.displacements();
         for (const std::int32_t n : moved[g]) u[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
         const std::span members =

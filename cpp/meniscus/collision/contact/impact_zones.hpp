@@ -22,6 +22,8 @@ struct ZoneOptions {
   /// Zones that still collide after so many solves become rigid; 0: all are rigid from the start.
   int inelastic_solves = 20;
   bool rigid = true;
+  /// Nodes; zones of more are never inelastic.
+  Index largest_inelastic = std::numeric_limits<Index>::max();
   /// Inelastic solves that move a node farther, m, count as failed.
   double most_displacement = std::numeric_limits<double>::infinity();
 };

@@ -92,6 +92,7 @@ class ContactResolver:
         impulse_passes: int = 400,
         inelastic_solves: int = 20,
         rigid_zones: bool = True,
+        largest_zone: int | None = None,
         cut: bool = True,
         thickness: npt.ArrayLike | None = None,
         push: float = 0.1,
@@ -108,6 +109,7 @@ class ContactResolver:
                 before; 0: none.
             inelastic_solves: solves of an inelastic zone before it becomes rigid; 0: all zones are rigid.
             rigid_zones: whether zones may become rigid.
+            largest_zone: number of nodes above which zones are not solved as inelastic ones, which takes long; None: no limit.
             cut: whether the step may be ended before a contact that nothing else resolves.
             thickness: (v,) m, the distance that vertices should keep from other elements: pairs in contact are pushed towards it, a pair
                 towards the mean of its elements, and keep a fiftieth of it at least. None: no push.
@@ -137,6 +139,7 @@ class ContactResolver:
             _checks.integer("impulse_passes", impulse_passes, 0),
             _checks.integer("inelastic_solves", inelastic_solves, 0),
             _checks.flag("rigid_zones", rigid_zones),
+            2**62 if largest_zone is None else _checks.integer("largest_zone", largest_zone, 0),
             _checks.flag("cut", cut),
             h,
             part,

@@ -16,6 +16,7 @@ from meniscus.solids.contact.world_setup import WorldSetup
 
 _NO_PAIRS = np.zeros((0, 2), np.int32)
 _HOLDS = 5  # times that nodes pressed into solids are held
+_ZONE = 2000  # nodes of a zone that is still solved for that
 _FARTHEST = 10.0  # change by a resolution that holds them, relative to the one before
 _RELEASES = 20  # times that pinched pairs are set aside in one loop
 _CUTS = 2  # cuts in a row after which another one must take at least _PROGRESS of the time that the one before took
@@ -272,7 +273,8 @@ class ContactLoop(WorldSetup):
                 guides = held
                 nodes.guide(*guides)
                 options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
-                others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, cut=False, **options)
+                options |= {"largest_zone": _ZONE, "rigid_zones": False, "cut": False}
+                others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, **options)
                 # Where elements lie almost along a solid, nodes that may only slide would be thrown far to move their contact.
                 if not found.certified or np.abs(others - here).max() > _FARTHEST * np.abs(ends - here).max():
                     break
