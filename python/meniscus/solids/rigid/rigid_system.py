@@ -369,11 +369,18 @@ class RigidSystem(Stateful):
     @property
     def contacts(self) -> RigidContacts:
         """Contacts of the last step."""
-        g, p = self.contact_groups, self.contact_points
-        bodies = np.repeat(g[:, :2], g[:, 2], axis=0)
-        n, t = p[:, 3:6], p[:, 13:16]
-        impulses = p[:, 7:8] * n + p[:, 8:9] * t + p[:, 9:10] * np.cross(n, t)
-        return RigidContacts(bodies, p[:, :3].copy(), n.copy(), p[:, 6].copy(), impulses)
+        return _contacts_of(self.contact_groups, self.contact_points)
+
+    @property
+    def contacts_now(self) -> RigidContacts:
+        """Contacts of the step that goes on, after `find_contacts`."""
+        return _contacts_of(*self._core.contacts())
+
+    @property
+    def velocities(self) -> Floats:
+        """Velocities of centres and angular velocities (n, 6) of all parts, m/s and rad/s, within a step after `predict`; a copy."""
+        result: Floats = self._core.velocities()
+        return result
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
@@ -436,3 +443,10 @@ def _surface_row(friction: Any, restitution: float, thickness: float | None) -> 
     if thickness is not None and _checks.number("thickness", thickness) < 0:
         raise ValueError(f"thickness must not be negative, but is {thickness:g}")
     return friction_of(friction).row(e, 0.0)
+
+
+def _contacts_of(groups: Ints, points: Floats) -> RigidContacts:
+    bodies = np.repeat(groups[:, :2], groups[:, 2], axis=0)
+    n, t = points[:, 3:6], points[:, 13:16]
+    impulses = points[:, 7:8] * n + points[:, 8:9] * t + points[:, 9:10] * np.cross(n, t)
+    return RigidContacts(bodies, points[:, :3].copy(), n.copy(), points[:, 6].copy(), impulses)
