@@ -221,6 +221,7 @@ void bind_setup(py::class_<RigidSystem>& c) {
              self.sleep.after = sleep_after;
              self.mesh_reach = mesh_reach;
            })
+      .def("margin", &RigidSystem::margin_of)
       .def_property_readonly("nbytes", &RigidSystem::nbytes);
 }
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.rigid import random_rotation
 
 from meniscus.solids import RigidBody, RigidOptions, RigidSystem, solve_lcp
 from meniscus.surface import HalfSpace, Pose, Twist
-
-from support.rigid import random_rotation
 
 
 def random_stack(seed, options):
@@ -87,9 +86,7 @@ def quadratic_program(system, before, rows, least):
 
 @pytest.mark.parametrize("solver", ["exact", "sweeps"])
 def test_velocities_of_random_stacks_are_those_of_the_quadratic_program(solver):
-    options = (
-        RigidOptions(solver="exact", iterations=1) if solver == "exact" else RigidOptions(iterations=100_000, tolerance=1e-13)
-    )
+    options = RigidOptions(solver="exact", iterations=1) if solver == "exact" else RigidOptions(iterations=100_000, tolerance=1e-13)
     worst, pressed = 0.0, 0
     for seed in range(200):
         system = random_stack(seed, options)

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from support.rigid import random_rotation
 
 from meniscus.solids import RigidBody, RigidOptions, RigidSystem
 from meniscus.surface import Pose, Twist
-
-from support.rigid import random_rotation
 
 G = 9.81
 

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from support.rigid import random_rotation
 
 from meniscus.solids import RigidBody, RigidFriction, RigidOptions, RigidSystem
 from meniscus.surface import HalfSpace, Pose, Twist
-
-from support.rigid import random_rotation
 
 G = 9.81
 
@@ -39,7 +38,9 @@ def test_two_bodies_keep_momenta_and_lose_the_energy_of_the_formula(restitution)
         r = random_rotation(rng)
         box = RigidBody.box((1, 0.6, 0.8), 500, pose=Pose((0, 0, 0), r), twist=Twist(tuple(rng.normal(size=3)), tuple(rng.normal(size=3))))
         corner = box.positions()[np.argmax(box.positions()[:, 0])]
-        ball = RigidBody.sphere(0.3, 900, pose=Pose(tuple(corner + [0.3 - 1e-12, 0, 0])), twist=Twist((-4, 0.1, 0.2), (0, 1, 0)))
+        ball = RigidBody.sphere(
+            0.3, 900, pose=Pose((corner[0] + 0.3 - 1e-12, corner[1], corner[2])), twist=Twist((-4, 0.1, 0.2), (0, 1, 0))
+        )
         system.add(box, friction=0.0, restitution=restitution)
         system.add(ball, friction=0.0)
         n = np.array([-1.0, 0, 0])

@@ -15,7 +15,7 @@ from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import JOINT_KIND, JointKind
 
 if TYPE_CHECKING:
-    from meniscus.solids.rigid.rigid_system import RigidSystem
+    from meniscus.solids.rigid.rigid_setup import RigidSetup
 
 Floats = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
@@ -42,7 +42,7 @@ class JointSetup:
 class RigidJoint:
     """A joint of a system of rigid bodies, made by `join`. Places are in rad for hinges and in m for sliders."""
 
-    def __init__(self, system: RigidSystem, number: int) -> None:
+    def __init__(self, system: RigidSetup, number: int) -> None:
         self._system = system
         self.number = number
 
@@ -117,10 +117,16 @@ def joint_of(
         raise ValueError(f"stiffness and damping of a spring must not be negative, but are {k:g} and {c:g}")
     centers = [np.zeros(3) if b is None else b.center for b in pair]
     turns = [np.eye(3) if b is None else b.rotation for b in pair]
-    points, axes = ([tuple((r.T @ v).tolist()) for r, v in zip(turns, vs, strict=True)] for vs in ([x - c for c in centers], [a, a]))
+    points = _in_axes(turns[0], x - centers[0]), _in_axes(turns[1], x - centers[1])
+    axes = _in_axes(turns[0], a), _in_axes(turns[1], a)
     q = [np.array([1.0, 0, 0, 0]) if b is None else b.state_row[3:7] for b in pair]
     relative = _product(q[0] * [1, -1, -1, -1], q[1])
-    return JointSetup(kind, bodies, tuple(points), tuple(axes), tuple(relative.tolist()), (low, high), (k, c, rest))
+    return JointSetup(kind, bodies, points, axes, tuple(relative.tolist()), (low, high), (k, c, rest))
+
+
+def _in_axes(turn: Floats, vector: Floats) -> Vector:
+    x, y, z = (turn.T @ vector).tolist()
+    return x, y, z
 
 
 def _product(p: Floats, q: Floats) -> Floats:

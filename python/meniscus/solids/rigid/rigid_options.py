@@ -175,6 +175,7 @@ class RigidInfo:
         certified: whether by the exact test nothing intersects at the end. Only with `guarantee`.
         cut: bodies that went only a part of their way, because it would have led into others. Only with `guarantee`.
         held: bodies among them that did not move at all.
+        unresolved: pairs of parts that meet although forces move none of both, as between obstacles on paths and what they pinch.
     """
 
     dt: float = 0.0
@@ -192,3 +193,4 @@ class RigidInfo:
     certified: bool = False
     cut: int = 0
     held: int = 0
+    unresolved: tuple[tuple[int, int], ...] = ()

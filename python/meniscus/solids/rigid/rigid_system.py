@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,12 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.core.stateful import Stateful, exclusively
-from meniscus.mesh import TriangleMesh
-from meniscus.mesh.any_mesh import own_mesh
-from meniscus.solids.rigid.forms import ContactForm, form_of_body, form_of_mesh, form_of_shape
-from meniscus.solids.rigid.joints import JointSetup, RigidJoint, joint_of, motor_of
-from meniscus.solids.rigid.rigid_body import RigidBody
-from meniscus.solids.rigid.rigid_options import (
-    FRICTION_LAW,
-    JointKind,
-    RigidContacts,
-    RigidFormKind,
-    RigidFriction,
-    RigidInfo,
-    RigidOptions,
-    friction_of,
-)
+from meniscus.core.stateful import exclusively
+from meniscus.solids.rigid.guard import RigidGuard
+from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
+from meniscus.solids.rigid.rigid_setup import RigidSetup
 from meniscus.solids.rigid.solid_points import points_in_solid
-from meniscus.surface import KinematicSolid, Shape, Solid
+from meniscus.surface import KinematicSolid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -37,29 +24,7 @@ Ints = npt.NDArray[np.int32]
 _NO_MOTION = np.zeros((1, 10))
 
 
-@dataclass(frozen=True)
-class RigidPart:
-    """A body or an obstacle of a system.
-
-    Attributes:
-        body: None for an obstacle.
-        solid: of an obstacle without a form of its own, which touches points of bodies.
-        form: None for such a solid.
-        row: (1, 10), friction, restitution and thickness as the core takes them.
-    """
-
-    body: RigidBody | None
-    solid: Solid | None
-    form: ContactForm | None
-    row: Floats
-
-    @property
-    def thickness(self) -> float:
-        """Distance that surfaces keep from each other: half of it from each side, m."""
-        return float(self.row[0, 6])
-
-
-class RigidSystem(Stateful):
+class RigidSystem(RigidSetup):
     """Rigid bodies that touch each other and solids, and are joined.
 
     A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
@@ -80,176 +45,53 @@ class RigidSystem(Stateful):
     Source: Müller, Stam, James and Thürey 2008, chapter 6.
     """
 
-    settings = ("_setup",)
-
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
-        self.options = RigidOptions() if options is None else _checks.one_of_type("options", options, RigidOptions)
-        self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
-        self.parts: list[RigidPart] = []
-        self.joints: list[JointSetup] = []
-        self.bodies: list[RigidBody] = self.declare("bodies", [])
-        self.time = self.declare("time", 0.0)
-        self.contact_groups = self.declare("contact_groups", np.zeros((0, 3), np.int32), resizable=True)
-        self.contact_points = self.declare("contact_points", np.zeros((0, 17)), resizable=True)
-        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)), resizable=True)
-        self.motors = self.declare("motors", np.zeros((0, 2)), resizable=True)
-        self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
+        super().__init__(options, gravity)
         self.report: RigidInfo | None = None
-        self.forces = self.torques = np.zeros((0, 3))
         self._core: Any = None
+        self._guard: RigidGuard | None = None
+        self._thin_guard = False
+        self._certified: Floats | None = None
 
-    # --- set-up --------------------------------------------------------------------------------------------------------------
-
-    @exclusively
-    def add(
-        self,
-        body: RigidBody,
-        *,
-        form: RigidFormKind = "auto",
-        thickness: float | None = None,
-        friction: float | RigidFriction = 0.4,
-        restitution: float = 0.0,
-    ) -> RigidBody:
-        """Add a body and return it. Its time becomes that of the system, and its gravity too, if the system has one.
-
-        Args:
-            body: dynamic, fixed, or on a path. Between steps its state may be changed.
-            form: "auto": spheres, capsules and boxes where the body's shape is one, a convex polyhedron where its mesh is convex, else the
-                mesh; "convex": not the mesh; "mesh": only the mesh.
-            thickness: m; surfaces of two bodies keep the mean of theirs. None: 0, of a mesh a tenth of the mean edge.
-            friction: coefficient, or a `RigidFriction`.
-            restitution: from 0 to 1; of two surfaces the larger one counts.
-
-        Raises:
-            TypeError, ValueError: no rigid body, or one that the system has; neither a shape nor a surface; values out of range.
-        """
-        _checks.one_of_type("body", body, RigidBody)
-        if any(b is body for b in self.bodies):
-            raise ValueError("the system has this body already")
-        row = _surface_row(friction, restitution, thickness)
-        own = form_of_body(body, _checks.choice("form", form, RigidFormKind), thickness)
-        row[0, 6] = own.thickness
-        if self.gravity is not None:
-            body.gravity = self.gravity
-        body.time = self.time
-        self.bodies.append(body)
-        self._add_part(RigidPart(body, None, own, row))
-        return body
-
-    @exclusively
-    def add_obstacle(
-        self, obstacle: Any, *, thickness: float | None = None, friction: float | RigidFriction = 0.4, restitution: float = 0.0
-    ) -> None:
-        """Add an obstacle that nothing moves, or a solid on a path; obstacles that turn and touch well are bodies with `motion`.
-
-        Args:
-            obstacle: a half-space, sphere, box or capsule; a mesh; or any other `surface.Solid`, shape or level set, which points of
-                bodies (corners, vertices, centres of spheres) stay out of.
-            thickness, friction, restitution: as in `add`.
-
-        Raises:
-            TypeError, ValueError: no such obstacle; values out of range.
-        """
-        row = _surface_row(friction, restitution, thickness)
-        zero = np.zeros(3)
-        form: ContactForm | None = None
-        solid: Solid | None = None
-        if isinstance(obstacle, Shape):
-            form = form_of_shape(obstacle, zero, 0.0 if thickness is None else thickness)
-        if form is None:
-            mesh = own_mesh(obstacle) if not isinstance(obstacle, Solid) else None
-            if isinstance(mesh, TriangleMesh):
-                form = form_of_mesh(mesh, zero, thickness, "auto", "the obstacle")
-            else:
-                solid = obstacle if isinstance(obstacle, Solid) else KinematicSolid(obstacle)
-                if solid.dimension != 3:
-                    raise ValueError(f"obstacles of rigid bodies are 3-D, not {solid.dimension}-D")
-        row[0, 6] = (0.0 if thickness is None else thickness) if form is None else form.thickness
-        self._add_part(RigidPart(None, solid, form, row))
-
-    def _add_part(self, part: RigidPart) -> None:
-        self.parts.append(part)
-        self.quiet = np.append(self.quiet, 0.0)
-        self.forces, self.torques = (np.vstack([old, np.zeros((1, 3))]) for old in (self.forces, self.torques))
-        self._core = None
-
-    @exclusively
-    def join(
-        self,
-        first: RigidBody,
-        second: RigidBody | None,
-        kind: JointKind,
-        *,
-        point: Sequence[float] | None = None,
-        axis: Sequence[float] | None = None,
-        limits: Sequence[float] | None = None,
-        motor: Sequence[float] | None = None,
-        spring: Sequence[float] | None = None,
-    ) -> RigidJoint:
-        """Join two bodies as they are now, at the place 0; they no longer touch each other.
-
-        Args:
-            first, second: bodies of the system; None for the second one: the world.
-            kind: "ball": points stay together; "hinge": and bodies turn about one axis; "slider": bodies keep their orientation to each
-                other and move along one axis; "fixed".
-            point: of space, m; of sliders and fixed joints by default the first body's centre.
-            axis: direction, of hinges and sliders.
-            limits: lowest and highest place: rad, or m.
-            motor: speed (rad/s or m/s) and largest torque or force (N m or N).
-            spring: stiffness (N m/rad or N/m), damping (N m s/rad or N s/m), and its place without force.
-
-        Raises:
-            TypeError, ValueError: bodies that the system has not, or that nothing moves; options that the kind has not.
-        """
-        numbers = [self._number(first), -1 if second is None else self._number(second)]
-        if first is second:
-            raise ValueError("a body cannot be joined to itself")
-        if not any(b is not None and b._dynamic for b in (first, second)):
-            raise ValueError("a joint needs at least one body that forces move")
-        speed = motor_of(motor, kind)
-        if second is None:
-            numbers[1] = self._anchor()
-        joint = joint_of((numbers[0], numbers[1]), (first, second), kind, point, axis, limits, spring)
-        self.joints.append(joint)
-        self.motors = np.vstack([self.motors, [speed]])
-        self.joint_memory = np.vstack([self.joint_memory, np.zeros((1, 10))])
-        self._core = None
-        return RigidJoint(self, len(self.joints) - 1)
-
-    def _number(self, body: RigidBody) -> int:
-        for i, part in enumerate(self.parts):
-            if part.body is body:
-                return i
-        raise ValueError("a joint is between bodies of the system: add them first")
-
-    def _anchor(self) -> int:
-        """Return the number of the part that stands for the world in joints."""
-        for i, part in enumerate(self.parts):
-            if part.body is None and part.form is None and part.solid is None:
-                return i
-        self._add_part(RigidPart(None, None, None, RigidFriction().row(0.0, 0.0)))
-        return len(self.parts) - 1
+    def _set_up_changed(self) -> None:
+        self._core = self._guard = None
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
     @exclusively
-    def step(self, dt: float) -> RigidInfo:
+    def step(self, dt: float, guarantee: bool = False, on_stage: Callable[[str, Any], None] | None = None) -> RigidInfo:
         """Advance by dt seconds and return the report, which is also stored as `report`.
 
+        Args:
+            dt: s, positive.
+            guarantee: end without intersections of meshes, by the exact test, nor any on the straight way of their vertices there, also
+                of meshes that are not convex. Bodies whose way would lead into others go a part of it, or stay where they are; the report
+                counts them. Rounded forms count with their triangles; solids that only have a distance, and pairs that are joined,
+                are left out. Every body needs a mesh and a thickness.
+            on_stage: called with the name of each stage and this system, after the stage.
+
         Raises:
-            TypeError, ValueError: dt is not positive, states that are not finite. Nothing has changed.
+            TypeError, ValueError: dt is not positive, states that are not finite; with `guarantee` a body without mesh or thickness,
+                meshes that intersect at the start. Nothing has changed.
         """
         dt = _checks.positive("dt", dt)
+        guarded = _checks.flag("guarantee", guarantee)
+
+        def stage(name: str, length: float) -> None:
+            getattr(self, name)(length)
+            if on_stage is not None:
+                on_stage(name, self)
+
         with self.transaction():
             self.begin(dt)
-            self.find_contacts(dt)
-            h = dt / self.options.substeps
+            if guarded:
+                self._require_apart()
+            stage("find_contacts", dt)
+            distances = self._distances() if guarded else {}
             for _ in range(self.options.substeps):
-                self.bounce(h)
-                self.predict(h)
-                self.solve(h)
-                self.advance(h)
-            return self.end(dt)
+                for name in ("bounce", "predict", "solve", "advance"):
+                    stage(name, dt / self.options.substeps)
+            return self.end(dt, distances if guarded else None)
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
@@ -264,7 +106,8 @@ class RigidSystem(Stateful):
             if body is None:
                 if isinstance(part.solid, KinematicSolid):
                     t, arm = part.solid.twist(self.time, dt), -np.array(part.solid.pose(self.time).translation)
-                    given[i, :3], given[i, 3:] = t.linear + np.cross(t.angular, arm), t.angular
+                    omega = np.array(t.angular)
+                    given[i, :3], given[i, 3:] = t.linear + np.cross(omega, arm), omega
                 continue
             states[i] = body.state_row
             if body._dynamic:
@@ -305,11 +148,14 @@ class RigidSystem(Stateful):
         """Move the bodies with their velocities, and apart where they overlap."""
         self._core.advance(self._arrays, h)
 
-    def end(self, dt: float) -> RigidInfo:
-        """End the step that `begin` has begun; return the report."""
+    def end(self, dt: float, distances: dict[tuple[int, int], float] | None = None) -> RigidInfo:
+        """End the step that `begin` has begun; return the report. With `distances` between near meshes (m), keep meshes apart."""
         states = self._arrays[0]
         if not np.isfinite(states).all():
             raise ValueError("the step leads to values that are not finite; nothing has changed")
+        report = RigidInfo(dt=dt, **self._core.report())
+        if distances is not None:
+            self._keep_apart(dt, distances, report)
         for i, part in enumerate(self.parts):
             body = part.body
             if body is None:
@@ -324,8 +170,74 @@ class RigidSystem(Stateful):
         self.joint_memory = self._core.joint_memory()
         self.quiet = self._arrays[4]
         self.time += dt
-        self.report = RigidInfo(dt=dt, **self._core.report())
-        return self.report
+        self._certified = self._states() if report.certified else None
+        self.report = report
+        return report
+
+    # --- guarantee -------------------------------------------------------------------------------------------------------------
+
+    def audit(self) -> Ints:
+        """Return the pairs (k, 2) of parts whose meshes intersect now, by the exact test. Joined pairs do not count."""
+        found = self._made_guard(thin=True).intersecting(self._states())
+        return np.array(found, np.int32).reshape(-1, 2)
+
+    def _require_apart(self) -> None:
+        guard = self._made_guard()
+        states = self._states()
+        if self._certified is not None and np.array_equal(states[:, :7], self._certified[:, :7]):
+            return
+        found = guard.intersecting(states)
+        if found:
+            raise ValueError(
+                f"meshes must not intersect at the start, but {len(found)} pairs do, the first of parts {found[0][0]} and {found[0][1]}"
+            )
+
+    def _distances(self) -> dict[tuple[int, int], float]:
+        """Return lower bounds of the distances between meshes that are near each other."""
+        groups, points = self._core.contacts()
+        ends = np.cumsum(groups[:, 2])
+        result = {}
+        for (a, b, count), end in zip(groups.tolist(), ends.tolist(), strict=True):
+            thickness = 0.5 * (self.parts[a].thickness + self.parts[b].thickness)
+            result[min(a, b), max(a, b)] = float(points[end - count : end, 6].min()) + thickness
+        return result
+
+    def _keep_apart(self, dt: float, distances: dict[tuple[int, int], float], report: RigidInfo) -> None:
+        def margin(i: int, j: int) -> float:
+            return float(self._core.margin(i, j)) + 0.5 * (self.parts[i].thickness + self.parts[j].thickness)
+
+        states = self._arrays[0]
+        for i, part in enumerate(self.parts):
+            if part.body is not None and part.body._path is not None:
+                ahead = part.body.copy()
+                ahead.step(dt)
+                states[i] = ahead.state_row
+        found = self._made_guard().keep_apart(self._states(), states, distances, margin)
+        report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
+        report.unresolved = found.unresolved
+        report.certified = not found.unresolved
+
+    def _made_guard(self, thin: bool = False) -> RigidGuard:
+        """Return the guard of the parts; `thin`: their thickness does not matter."""
+        if self._guard is None or (self._thin_guard and not thin):
+            pairs = {(min(j.bodies), max(j.bodies)) for j in self.joints}
+            self._guard, self._thin_guard = RigidGuard(self.parts, pairs, -1.0 if thin else self._slop()), thin
+        return self._guard
+
+    def _states(self) -> Floats:
+        """Return the states (n, 13) of all parts."""
+        states = np.zeros((len(self.parts), 13))
+        states[:, 3] = 1.0
+        for i, part in enumerate(self.parts):
+            if part.body is not None:
+                states[i] = part.body.state_row
+        return states
+
+    def start_at(self, time: float) -> None:
+        """Set the time (s) of the system and its bodies: of a state that comes from elsewhere."""
+        self.time = _checks.number("time", time)
+        for body in self.bodies:
+            body.time = self.time
 
     def _built(self, dt: float) -> Any:
         """Return the system of the core, made anew after changes of the set-up."""
@@ -335,7 +247,8 @@ class RigidSystem(Stateful):
             for part in self.parts:
                 form = none if part.form is None else part.form.core
                 inertia = _NO_MOTION if part.body is None else part.body._row
-                core.add_part(form, None if part.form is None else part.form.surface, part.row, inertia)
+                surface: Any = None if part.form is None else part.form.surface
+                core.add_part(form, surface, part.row, inertia)
             for joint, motor in zip(self.joints, self.motors, strict=True):
                 joint.add_to(core, motor)
             core.set_apart(sorted({(min(j.bodies), max(j.bodies)) for j in self.joints}))
@@ -384,12 +297,7 @@ class RigidSystem(Stateful):
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        states = np.zeros((len(self.parts), 13))
-        states[:, 3] = 1.0
-        for i, part in enumerate(self.parts):
-            if part.body is not None:
-                states[i] = part.body.state_row
-        return float(self._built(1.0).place(joint, states))
+        return float(self._built(1.0).place(joint, self._states()))
 
     @property
     def energy(self) -> float:
@@ -401,31 +309,6 @@ class RigidSystem(Stateful):
         """Momentum (3,) of the bodies that forces move, kg m/s."""
         return np.array([math.fsum(float(b.momentum[k]) for b in self.bodies if b._dynamic) for k in range(3)])
 
-    def copy(self: Any) -> Any:
-        """Return an independent system in the same state, with copies of the bodies; obstacles are shared."""
-        arguments, named = self._arguments()
-        return self._duplicate(arguments, named, {"_setup": self.setup_with_copies()})
-
-    def setup_with_copies(self) -> dict[str, Any]:
-        """Return the set-up with copies of the bodies."""
-        made = {id(b): b.copy() for b in self.bodies}
-        parts = [p if p.body is None else RigidPart(made[id(p.body)], p.solid, p.form, p.row) for p in self.parts]
-        return {"parts": parts, "joints": list(self.joints)}
-
-    @property
-    def _setup(self) -> dict[str, Any]:
-        return {"parts": list(self.parts), "joints": list(self.joints)}
-
-    @_setup.setter
-    def _setup(self, setup: Mapping[str, Any]) -> None:
-        self.parts[:] = setup["parts"]
-        self.joints[:] = setup["joints"]
-        self.bodies[:] = [p.body for p in self.parts if p.body is not None]
-        self.quiet = np.zeros(len(self.parts))
-        self.forces, self.torques = np.zeros((len(self.parts), 3)), np.zeros((len(self.parts), 3))
-        self.motors, self.joint_memory = np.zeros((len(self.joints), 2)), np.zeros((len(self.joints), 10))
-        self._core = None
-
     def __len__(self) -> int:
         """Return the number of bodies."""
         return len(self.bodies)
@@ -434,15 +317,6 @@ class RigidSystem(Stateful):
         """One line: bodies, joints, contacts, time."""
         parts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.contact_points)} points of contact"
         return f"<RigidSystem of {parts}, t = {self.time:g} s>"
-
-
-def _surface_row(friction: Any, restitution: float, thickness: float | None) -> Floats:
-    e = _checks.number("restitution", restitution)
-    if not 0 <= e <= 1:
-        raise ValueError(f"restitution must be from 0 to 1, but is {e:g}")
-    if thickness is not None and _checks.number("thickness", thickness) < 0:
-        raise ValueError(f"thickness must not be negative, but is {thickness:g}")
-    return friction_of(friction).row(e, 0.0)
 
 
 def _contacts_of(groups: Ints, points: Floats) -> RigidContacts:

@@ -78,6 +78,8 @@ class RigidSystem {
   /// Velocities of all bodies between `predict` and `advance`.
   std::span<RigidVelocity> velocities() { return velocities_; }
   std::span<const WorldInertia> inertias() const { return inertias_; }
+  /// m: distance between two bodies, beyond their thickness, up to which `find_contacts` last looked for contacts.
+  double margin_of(std::int32_t a, std::int32_t b) const;
   Index nbytes() const;
 
  private:
@@ -87,7 +89,6 @@ class RigidSystem {
   void read(const RigidArrays& a);
   void find_pairs(const RigidArrays& a, double dt);
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
-  double margin_of(std::int32_t a, std::int32_t b) const;
   void anchor();
   void prepare(double h);
   void iterate(double h);
