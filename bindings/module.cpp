@@ -58,6 +58,7 @@ void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
+void bind_rigid_system(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
@@ -136,6 +137,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_springs(solids);
   bind_position_body(solids);
   bind_rigid_body(solids);
+  bind_rigid_system(solids);
   bind_strain_limiting(solids);
   bind_finite_elements(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");

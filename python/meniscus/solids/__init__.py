@@ -36,8 +36,21 @@ from meniscus.solids.position.position_constraints import (
     PositionConstraints,
     VolumeConstraints,
 )
+from meniscus.solids.rigid.complementarity import solve_lcp
+from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.mass_properties import MassProperties
 from meniscus.solids.rigid.rigid_body import RigidBody, RigidMethod
+from meniscus.solids.rigid.rigid_options import (
+    FrictionLaw,
+    JointKind,
+    RigidContacts,
+    RigidFormKind,
+    RigidFriction,
+    RigidInfo,
+    RigidOptions,
+    RigidSolver,
+)
+from meniscus.solids.rigid.rigid_system import RigidSystem
 from meniscus.solids.springs.altitude_and_bending import (
     AltitudeSelection,
     AltitudeSprings,
@@ -71,8 +84,10 @@ __all__ = [
     "FaceForceFormula",
     "FiniteElements",
     "Force",
+    "FrictionLaw",
     "ImplicitElasticity",
     "Integrator",
+    "JointKind",
     "MassProperties",
     "Material",
     "NewmarkFinish",
@@ -85,7 +100,15 @@ __all__ = [
     "Pressure",
     "QuadraticTetElements",
     "RigidBody",
+    "RigidContacts",
+    "RigidFormKind",
+    "RigidFriction",
+    "RigidInfo",
+    "RigidJoint",
     "RigidMethod",
+    "RigidOptions",
+    "RigidSolver",
+    "RigidSystem",
     "ShellAltitudeSprings",
     "SoftBindings",
     "SolidContacts",
@@ -114,5 +137,6 @@ __all__ = [
     "element_stiffness",
     "extrapolate_velocity",
     "limit_strain",
+    "solve_lcp",
     "solve_velocity",
 ]

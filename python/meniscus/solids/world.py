@@ -24,6 +24,8 @@ from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
+from meniscus.solids.rigid.rigid_options import RigidOptions
+from meniscus.solids.rigid.rigid_world import RIGID_STEP, RigidWorld
 
 Response = Literal["impulses", "barrier"]
 """How surfaces answer to contact with each other."""
@@ -37,7 +39,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(RestingContacts, BarrierStages, RewindingLoop):
+class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -85,6 +87,7 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
             again.
+        rigid: options of contact between rigid bodies.
         history: False, for comparison: repulsion takes the sides of surfaces from where they are now, not from the start of the loop.
         **options: `elasticity`, `finish`, `tangent`, `tolerance`, `max_iterations`, `preconditioner`, `safeguard`, `raise_on_failure` as in
             `DeformableBody.step` with "newmark". `safeguard` refuses steps beyond the limit of stability; no step is taken once more.
@@ -112,6 +115,7 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         barrier: BarrierOptions | None = None,
         loop: OuterLoop = "fixed",
         history: bool = True,
+        rigid: RigidOptions | None = None,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
@@ -152,18 +156,20 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         held = self._rest == "held" and self._solid_response == "path"
         self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0))
         self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
+        self._make_rigid(rigid)
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
-    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> WorldInfo:
+    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, guarantee: bool = False) -> WorldInfo:
         """Advance by dt seconds, and end the loop if it was its last step.
 
         Args:
             dt: s, positive.
             on_stage: called with the name of each stage and this world, after the stage.
+            guarantee: of rigid bodies, as in `RigidSystem.step`; surfaces of deformable ones never intersect after a loop anyway.
 
         Returns:
             The report of the step; also stored as `report`.
@@ -179,6 +185,9 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
+        if self.rigid.bodies:
+            self.report = self._step_rigid(dt, on_stage, guarantee)
+            return self.report
         with self.transaction():
             try:
                 self.begin(dt)
@@ -238,7 +247,9 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         return dt
 
     def max_dt(self) -> float:
-        """Return the longest step (s) that the limits of all bodies allow; infinite without a limit."""
+        """Return the longest step (s) that the limits of all bodies allow; infinite without a limit, 0.01 s for rigid bodies."""
+        if self.rigid.bodies:
+            return RIGID_STEP
         if self._response == "barrier":
             return math.inf
         named: Any = {"elasticity": self._elasticity, "finish": self._finish}
@@ -433,6 +444,8 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         """One line: bodies, obstacles, time."""
         nodes = sum(map(len, self.bodies))
         obstacles = len(self._solids) + len(self._meshes)
+        if self.rigid.bodies:
+            return f"<World of {len(self.rigid)} rigid bodies, {len(self.rigid.joints)} joints, t = {self.time:g} s>"
         return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {obstacles} obstacles, t = {self.time:g} s>"
 
     def audit(self) -> Ints:

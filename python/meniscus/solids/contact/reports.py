@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from meniscus.collision import CollisionPairs
 from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Floats, SolidContacts
+from meniscus.solids.rigid.rigid_options import RigidInfo
 
 
 class ContactError(RuntimeError):
@@ -92,6 +93,7 @@ class WorldInfo:
         used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
         max_speed: of the nodes at the end, m/s.
         contact: of the step.
+        rigid: of rigid bodies; None where there are none.
     """
 
     dt: float = 0.0
@@ -99,3 +101,4 @@ class WorldInfo:
     used_definite_tangent: bool = False
     max_speed: float = 0.0
     contact: ContactInfo = field(default_factory=ContactInfo)
+    rigid: RigidInfo | None = None

@@ -144,7 +144,7 @@ class RigidBody(Stateful):
     @property
     def rotation(self) -> Floats:
         """Rotation (3, 3) from the rest pose."""
-        return _matrix(self.state_row[3:7])
+        return rotation_of(self.state_row[3:7])
 
     @property
     def velocity(self) -> Floats:
@@ -325,7 +325,7 @@ class RigidBody(Stateful):
             return self._path(time)
         h = time - self.time
         omega = self.angular_velocity * h
-        r = _matrix(_turn(omega)) @ self.rotation
+        r = rotation_of(_turn(omega)) @ self.rotation
         center = self.state_row[:3] + h * self.velocity
         return Pose(tuple((center - r @ self.properties.center).tolist()), r.tolist())
 
@@ -367,7 +367,7 @@ def _skew(v: Floats) -> Floats:
     return result
 
 
-def _matrix(q: Floats) -> Floats:
+def rotation_of(q: Floats) -> Floats:
     """Return the rotation (3, 3) of a unit quaternion (w, x, y, z)."""
     w, v = q[0], q[1:]
     result: Floats = (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * _skew(v[None])[0]

@@ -1,0 +1,249 @@
+// Rigid bodies in contact and with joints.
+#include "solids/force_arrays.hpp"
+
+#include "meniscus/solids/rigid/contact/rigid_system.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+using solids::FrictionLaw;
+using solids::JointKind;
+using solids::RigidForm;
+using solids::RigidSystem;
+using solids::Vector3;
+
+/// Rows of an array as structures of doubles.
+template <class T>
+std::span<T> rows_of(const py::array& a, const char* name) {
+  constexpr auto columns = static_cast<py::ssize_t>(sizeof(T) / sizeof(double));
+  double* const first = data_of<double>(a, name, -1, !std::is_const_v<T>);
+  require(a.ndim() == 2 && a.shape(1) == columns, name, " must have shape (n, ", columns, ")");
+  return {reinterpret_cast<T*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+template <class T>
+py::array copy_rows(std::span<const T> rows) {
+  const py::array_t<double> out({static_cast<py::ssize_t>(rows.size()), static_cast<py::ssize_t>(sizeof(T) / sizeof(double))});
+  std::memcpy(const_cast<double*>(out.data()), rows.data(), rows.size_bytes());
+  return out;
+}
+
+solids::RigidArrays arrays_of(const py::tuple& a) {
+  const py::array quiet = a[4];
+  return {.states = rows_of<solids::RigidState>(a[0], "states"),
+          .given = rows_of<const solids::RigidVelocity>(a[1], "velocities"),
+          .forces = positions_of(a[2], "forces"),
+          .torques = positions_of(a[3], "torques"),
+          .quiet = {data_of<double>(quiet, "quiet", -1, true), static_cast<std::size_t>(quiet.size())}};
+}
+
+/// Groups (g, 3): two bodies and the number of points, and the points one after the other.
+void read_contacts(const py::array& groups, const py::array& points, solids::ContactList& out) {
+  const auto* const g = data_of<std::int32_t>(groups, "groups");
+  const auto p = rows_of<const solids::ContactPoint>(points, "points");
+  out.clear();
+  Index first = 0;
+  for (py::ssize_t i = 0; i < groups.size() / 3; ++i) {
+    out.groups.push_back({{g[3 * i], g[3 * i + 1]}, g[3 * i + 2], first});
+    first += g[3 * i + 2];
+  }
+  require(first == static_cast<Index>(p.size()), "groups have ", first, " points, not ", p.size());
+  out.points.assign(p.begin(), p.end());
+}
+
+py::tuple write_contacts(const solids::ContactList& list) {
+  const py::array_t<std::int32_t> groups({static_cast<py::ssize_t>(list.groups.size()), py::ssize_t{3}});
+  auto* out = const_cast<std::int32_t*>(groups.data());
+  for (const solids::ContactGroup& g : list.groups) {
+    *out++ = g.bodies[0];
+    *out++ = g.bodies[1];
+    *out++ = g.count;
+  }
+  return py::make_tuple(groups, copy_rows(std::span<const solids::ContactPoint>(list.points)));
+}
+
+Vector3 vector_of(const std::array<double, 3>& v) { return Vector3(v[0], v[1], v[2]); }
+
+void bind_enums(py::module_& m) {
+  py::native_enum<FrictionLaw>(m, "FrictionLaw", "enum.Enum")
+      .value("cone", FrictionLaw::cone)
+      .value("printed", FrictionLaw::printed)
+      .finalize();
+  py::native_enum<JointKind>(m, "JointKind", "enum.Enum")
+      .value("ball", JointKind::ball)
+      .value("hinge", JointKind::hinge)
+      .value("slider", JointKind::slider)
+      .value("fixed", JointKind::fixed)
+      .finalize();
+}
+
+void bind_forms(py::module_& m) {
+  py::class_<RigidForm, std::shared_ptr<RigidForm>>(m, "RigidForm")
+      .def(py::init<>())
+      .def_static("rounded",
+                  [](const py::array& points, double radius) {
+                    return std::make_shared<RigidForm>(RigidForm::rounded(positions_of(points, "points"), radius));
+                  })
+      .def_static("polyhedron",
+                  [](const py::array& vertices, const py::array& triangles) {
+                    const auto t = elements_of<3>(triangles, "triangles");
+                    return std::make_shared<RigidForm>(RigidForm::polyhedron(positions_of(vertices, "vertices"), t));
+                  })
+      .def_static("half_space",
+                  [](std::array<double, 3> point, std::array<double, 3> normal) {
+                    return std::make_shared<RigidForm>(RigidForm::half_space(vector_of(point), vector_of(normal)));
+                  })
+      .def_static("surface",
+                  [](const py::array& vertices, const py::array& triangles, bool closed) {
+                    const auto t = elements_of<3>(triangles, "triangles");
+                    return std::make_shared<RigidForm>(RigidForm::surface(positions_of(vertices, "vertices"), t, closed));
+                  })
+      .def_static("is_convex",
+                  [](const py::array& vertices, const py::array& triangles, double tolerance) {
+                    const auto t = elements_of<3>(triangles, "triangles");
+                    return solids::is_convex(positions_of(vertices, "vertices"), t, tolerance);
+                  })
+      .def_readonly("reach", &RigidForm::reach)
+      .def_property_readonly("faces", [](const RigidForm& f) { return f.faces.size(); })
+      .def_property_readonly("nbytes", &RigidForm::nbytes);
+}
+
+/// The stages of a step.
+template <class F>
+void run_stage(RigidSystem& self, const py::tuple& arrays, F&& f) {
+  const solids::RigidArrays a = arrays_of(arrays);
+  interruptible([&] { f(self, a); });
+}
+
+void bind_stages(py::class_<RigidSystem>& c) {
+  c.def("find_contacts",
+        [](RigidSystem& self, const py::tuple& arrays, double dt, const py::array& groups, const py::array& points) {
+          solids::ContactList given;
+          read_contacts(groups, points, given);
+          run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.find_contacts(a, dt, given); });
+        })
+      .def("bounce", [](RigidSystem& self, const py::tuple& arrays, double h) {
+        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.bounce(a, h); });
+      })
+      .def("predict", [](RigidSystem& self, const py::tuple& arrays, double h) {
+        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.predict(a, h); });
+      })
+      .def("solve", [](RigidSystem& self, const py::tuple& arrays, double h) {
+        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.solve(a, h); });
+      })
+      .def("advance", [](RigidSystem& self, const py::tuple& arrays, double h) {
+        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.advance(a, h); });
+      });
+}
+
+void bind_memory(py::class_<RigidSystem>& c) {
+  c.def("contacts", [](const RigidSystem& self) { return write_contacts(self.contacts); })
+      .def("set_contacts", [](RigidSystem& self, const py::array& groups, const py::array& points) {
+        read_contacts(groups, points, self.contacts);
+      })
+      .def("joint_memory",
+           [](const RigidSystem& self) { return copy_rows(std::span<const solids::JointMemory>(self.joint_memory)); })
+      .def("set_joint_memory",
+           [](RigidSystem& self, const py::array& rows) {
+             const auto r = rows_of<const solids::JointMemory>(rows, "rows");
+             require(r.size() == self.joints.size(), "there are ", self.joints.size(), " joints, not ", r.size());
+             self.joint_memory.assign(r.begin(), r.end());
+           })
+      .def("velocities", [](RigidSystem& self) { return copy_rows(std::span<const solids::RigidVelocity>(self.velocities())); })
+      .def("report", [](const RigidSystem& self) {
+        const solids::RigidReport& r = self.report();
+        py::dict out;
+        out["pairs"] = r.pairs;
+        out["contacts"] = r.contacts;
+        out["groups"] = r.groups;
+        out["impacts"] = r.impacts;
+        out["islands"] = r.islands;
+        out["asleep"] = r.asleep;
+        out["iterations"] = r.iterations;
+        out["colours"] = r.colours;
+        out["residual"] = r.residual;
+        out["deepest"] = r.deepest;
+        out["exact"] = r.exact;
+        return out;
+      });
+}
+
+void bind_setup(py::class_<RigidSystem>& c) {
+  c.def("add_part",
+        [](RigidSystem& self, std::shared_ptr<RigidForm> form, std::shared_ptr<RigidForm> surface, const py::array& properties,
+           const py::array& inertia) {
+          self.parts.push_back({.form = std::move(form),
+                                .surface = std::move(surface),
+                                .properties = rows_of<const solids::RigidSurface>(properties, "properties")[0],
+                                .inertia = rows_of<const solids::RigidInertia>(inertia, "inertia")[0]});
+        })
+      .def("add_joint",
+           [](RigidSystem& self, JointKind kind, std::array<std::int32_t, 2> bodies, std::array<std::array<double, 3>, 2> points,
+              std::array<std::array<double, 3>, 2> axes, std::array<double, 4> relative, std::array<double, 2> limits,
+              std::array<double, 2> motor, std::array<double, 3> spring) {
+             self.joints.push_back({.bodies = bodies,
+                                    .kind = kind,
+                                    .points = {vector_of(points[0]), vector_of(points[1])},
+                                    .axes = {vector_of(axes[0]), vector_of(axes[1])},
+                                    .relative = relative,
+                                    .lowest = limits[0],
+                                    .highest = limits[1],
+                                    .motor_speed = motor[0],
+                                    .motor_limit = motor[1],
+                                    .stiffness = spring[0],
+                                    .damping = spring[1],
+                                    .rest = spring[2]});
+             self.joint_memory.emplace_back();
+           })
+      .def("set_motor",
+           [](RigidSystem& self, std::size_t joint, double speed, double limit) {
+             self.joints.at(joint).motor_speed = speed;
+             self.joints.at(joint).motor_limit = limit;
+           })
+      .def("place",
+           [](const RigidSystem& self, std::size_t joint, const py::array& states) {
+             const auto s = rows_of<const solids::RigidState>(states, "states");
+             return solids::joint_place(self.joints.at(joint), s);
+           })
+      .def("set_apart", [](RigidSystem& self, std::vector<std::array<std::int32_t, 2>> pairs) { self.apart = std::move(pairs); })
+      .def("set_options",
+           [](RigidSystem& self, int iterations, double tolerance, double restitution_speed, double push, double slop,
+              FrictionLaw law, double holding_impulse, double warm, bool exact, double sleep_after, double mesh_reach) {
+             self.options = {.iterations = iterations,
+                             .tolerance = tolerance,
+                             .restitution_speed = restitution_speed,
+                             .push = push,
+                             .slop = slop,
+                             .law = law,
+                             .holding_impulse = holding_impulse,
+                             .warm = warm,
+                             .exact = exact};
+             self.sleep.after = sleep_after;
+             self.mesh_reach = mesh_reach;
+           })
+      .def("margin", &RigidSystem::margin_of)
+      .def_property_readonly("nbytes", &RigidSystem::nbytes);
+}
+
+}  // namespace
+
+void bind_rigid_system(py::module_& m) {
+  bind_enums(m);
+  bind_forms(m);
+  py::class_<RigidSystem> c(m, "RigidSystem");
+  c.def(py::init<>());
+  bind_setup(c);
+  bind_memory(c);
+  bind_stages(c);
+  m.def("solve_lcp", [](const py::array& matrix, const py::array& u, int most_pivots) -> std::optional<py::array> {
+    const auto b = values_of<double>(u, "u");
+    const std::span<const double> a(data_of<double>(matrix, "matrix", u.size() * u.size()), b.size() * b.size());
+    std::vector<double> p(b.size());
+    solids::LcpScratch scratch;
+    const bool found = interruptible([&] { return solids::solve_lcp(a, b, p, most_pivots, scratch); });
+    if (!found) return std::nullopt;
+    return copy_of(std::span<const double>(p));
+  });
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,40 @@
+#include "meniscus/solids/rigid/contact/islands.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace meniscus::solids {
+
+void Islands::begin(Index bodies) {
+  parent_.resize(static_cast<std::size_t>(bodies));
+  std::iota(parent_.begin(), parent_.end(), 0);
+}
+
+std::int32_t Islands::root(std::int32_t a) {
+  auto* const p = parent_.data();
+  while (p[a] != a) a = p[a] = p[p[a]];
+  return a;
+}
+
+void Islands::join(std::int32_t a, std::int32_t b) {
+  const std::int32_t ra = root(a), rb = root(b);
+  // The lowest body names the island.
+  parent_[static_cast<std::size_t>(std::max(ra, rb))] = std::min(ra, rb);
+}
+
+Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const double> quiet, double after,
+                     std::span<std::uint8_t> asleep) {
+  least_.assign(parent_.size(), std::numeric_limits<double>::infinity());
+  Index islands = 0;
+  for (std::size_t i = 0; i < parent_.size(); ++i) {
+    if (!moves[i]) continue;
+    const auto r = static_cast<std::size_t>(root(static_cast<std::int32_t>(i)));
+    least_[r] = std::min(least_[r], quiet[i]);
+    islands += r == i;
+  }
+  for (std::size_t i = 0; i < parent_.size(); ++i)
+    asleep[i] = moves[i] && least_[static_cast<std::size_t>(root(static_cast<std::int32_t>(i)))] >= after;
+  return islands;
+}
+
+}  // namespace meniscus::solids

@@ -1,0 +1,36 @@
+/// Islands: bodies that hang together by contacts and joints; an island whose bodies have all been slow for a while sleeps.
+#pragma once
+
+#include "meniscus/core/types.hpp"
+
+#include <array>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace meniscus::solids {
+
+struct SleepOptions {
+  /// s: bodies that have been slow for as long sleep; infinite: none does.
+  double after = std::numeric_limits<double>::infinity();
+  double speed = 0.01;  ///< m/s
+  double turn = 0.05;   ///< rad/s
+};
+
+class Islands {
+ public:
+  void begin(Index bodies);
+  /// Two bodies that move hang together.
+  void join(std::int32_t a, std::int32_t b);
+  /// Marks the bodies of islands in which the least time of quiet reaches the limit; returns the number of islands of bodies that
+  /// `moves` marks.
+  Index sleep(std::span<const std::uint8_t> moves, std::span<const double> quiet, double after, std::span<std::uint8_t> asleep);
+  std::int32_t root(std::int32_t a);
+  Index nbytes() const { return static_cast<Index>(parent_.capacity() * 4 + least_.capacity() * 8); }
+
+ private:
+  std::vector<std::int32_t> parent_;
+  std::vector<double> least_;
+};
+
+}  // namespace meniscus::solids

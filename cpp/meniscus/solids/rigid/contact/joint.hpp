@@ -1,0 +1,74 @@
+/// Joints between two rigid bodies: equations for relative motion, solved as one block, with limits, motors and springs along the
+/// motion that is left.
+///
+/// Sources: Müller, Stam, James and Thürey 2008, section 6.6 (impulses by Gauss-Seidel, drift by velocities); Cline and Pai,
+/// "Post-stabilization for rigid body simulation with contact and constraints", 2003 (equations of joints); Catto, "Soft
+/// constraints", 2011 (springs within the velocity solve).
+#pragma once
+
+#include "meniscus/solids/rigid/contact/rigid_form.hpp"
+
+#include <limits>
+
+namespace meniscus::solids {
+
+enum class JointKind : std::int8_t {
+  ball,    ///< points of both bodies stay together
+  hinge,   ///< and they turn about one axis
+  slider,  ///< bodies keep their orientation, and move along one axis
+  fixed,   ///< nothing moves
+};
+
+/// In axes of the bodies, points from their centres of mass. For sliders places are in m, for hinges in rad; balls have neither
+/// limits nor motors.
+struct Joint {
+  std::array<std::int32_t, 2> bodies{};
+  JointKind kind = JointKind::ball;
+  std::array<Vector3, 2> points;
+  std::array<Vector3, 2> axes;
+  /// The orientation of the second body in axes of the first at the place 0 (w, x, y, z).
+  std::array<double, 4> relative{1, 0, 0, 0};
+  double lowest = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
+  double motor_speed = 0;  ///< rad/s or m/s
+  double motor_limit = 0;  ///< N m or N; 0: no motor
+  double stiffness = 0;    ///< N m/rad or N/m
+  double damping = 0;      ///< N m s/rad or N s/m
+  double rest = 0;         ///< place of the spring without force
+};
+
+/// What lasts from step to step.
+struct JointMemory {
+  std::array<double, 6> equations{};        ///< N s, N m s
+  double low = 0, high = 0, motor = 0;  ///< impulses
+  double spring = 0;
+};
+static_assert(sizeof(JointMemory) == 10 * sizeof(double));
+
+/// A joint in a step.
+struct JointRows {
+  std::int32_t count = 0;  ///< of equations
+  std::array<ImpulseRow, 6> rows;
+  std::array<double, 6> errors{};  ///< m, rad
+  Eigen::Matrix<double, 6, 6> inverse;
+  bool moves = false;  ///< whether there is an axis along which something moves
+  ImpulseRow free;
+  double place = 0;  ///< m, rad
+  double low_target = 0, high_target = 0;
+  double softness = 0, spring_target = 0;  ///< of the spring: 1/kg, m/s
+};
+
+/// The place of a hinge or slider: rad in (-pi, pi], m.
+double joint_place(const Joint& joint, const FormPose& first, const FormPose& second);
+/// The same for the states of all bodies.
+double joint_place(const Joint& joint, std::span<const RigidState> states);
+
+void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& first_inertia, const FormPose& second,
+                   const WorldInertia& second_inertia, double h, JointRows& out);
+void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity& first, RigidVelocity& second);
+void sweep_joint(const Joint& joint, const JointRows& rows, double h, JointMemory& memory, RigidVelocity& first,
+                 RigidVelocity& second);
+/// Pseudo-velocities that remove the part `push` of the errors in a step.
+void push_joint(JointRows& rows, double push, double h, RigidVelocity& first, RigidVelocity& second);
+
+}  // namespace meniscus::solids

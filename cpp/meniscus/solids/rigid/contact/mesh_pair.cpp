@@ -1,0 +1,246 @@
+#include "meniscus/solids/rigid/contact/mesh_pair.hpp"
+
+#include "meniscus/collision/proximity/closest_point.hpp"
+#include "meniscus/solids/rigid/contact/closest_segments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace meniscus::solids {
+namespace {
+
+using collision::TriangleFeature;
+
+std::uint64_t key_of(std::uint64_t kind, std::int32_t a, std::int32_t b) {
+  return kind << 60 | static_cast<std::uint64_t>(a) << 30 | static_cast<std::uint64_t>(b);
+}
+
+/// A mesh as seen from the other: in whose axes everything is measured.
+struct Seen {
+  const RigidForm& form;
+  Eigen::Matrix3d rotation;
+  Vector3 shift;
+  Vector3 at(std::int32_t v) const { return rotation * form.vertices[static_cast<std::size_t>(v)] + shift; }
+  Vector3 normal(std::int32_t face) const { return rotation * form.faces.normals[static_cast<std::size_t>(face)]; }
+};
+
+/// Triangles whose boxes come within `reach` of each other, into `scratch.triangles`.
+void near_triangles(const RigidForm& a, const Seen& b, double reach, MeshScratch& scratch) {
+  scratch.triangles.clear();
+  scratch.stack.assign(1, {0, 0});
+  const Eigen::Matrix3d stretched = b.rotation.cwiseAbs();
+  while (!scratch.stack.empty()) {
+    const auto [i, j] = scratch.stack.back();
+    scratch.stack.pop_back();
+    const auto &p = a.tree->node(i), &q = b.form.tree->node(j);
+    const Vector3 center = b.rotation * (0.5 * (q.box.low + q.box.high)) + b.shift;
+    const Vector3 half = stretched * (0.5 * (q.box.high - q.box.low));
+    const Vector3 low = center - half, high = center + half;
+    if (!((p.box.low.array() - reach <= high.array()).all() && (low.array() <= p.box.high.array() + reach).all())) continue;
+    if (p.leaf() && q.leaf()) {
+      for (std::int32_t k = p.first; k < p.first + p.count; ++k)
+        for (std::int32_t l = q.first; l < q.first + q.count; ++l)
+          scratch.triangles.push_back(
+              {a.tree->order()[static_cast<std::size_t>(k)], b.form.tree->order()[static_cast<std::size_t>(l)]});
+    } else if (q.leaf() || (!p.leaf() && p.count >= q.count)) {
+      scratch.stack.push_back({p.child + 1, j});
+      scratch.stack.push_back({p.child, j});
+    } else {
+      scratch.stack.push_back({i, q.child + 1});
+      scratch.stack.push_back({i, q.child});
+    }
+  }
+}
+
+/// The normal at the feature of a face: of the face, the sum of both at an edge, weighted by angles at a corner.
+Vector3 normal_at(const Seen& f, std::int32_t face, TriangleFeature feature) {
+  const auto t = static_cast<std::size_t>(face);
+  const auto k = static_cast<std::size_t>(feature);
+  if (feature == TriangleFeature::face) return f.normal(face);
+  if (k < 3) return f.rotation * f.form.vertex_normals[static_cast<std::size_t>(f.form.triangles[t][k])];
+  Vector3 sum = Vector3::Zero();
+  for (const std::int32_t side : f.form.edges[static_cast<std::size_t>(f.form.triangle_edges[t][k - 3])].faces)
+    if (side >= 0) sum += f.normal(side);
+  return sum;
+}
+
+/// A vertex against a face of the other body: in front of it, or behind it where the body is closed.
+void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_t face, double reach, double deep,
+               std::vector<MeshScratch::Near>& out) {
+  const mesh::Triangle& t = f.form.triangles[static_cast<std::size_t>(face)];
+  const Vector3 a = f.at(t[0]), m = f.normal(face);
+  if (std::abs(m.dot(p - a)) > std::max(reach, deep)) return;
+  const auto q = collision::closest_point_on_triangle(p, a, f.at(t[1]), f.at(t[2]));
+  const double distance = std::sqrt(q.squared_distance);
+  const Vector3 d = p - q.position;
+  const double side = normal_at(f, face, q.feature).dot(d);
+  const bool behind = f.form.closed && side < 0;
+  if (distance > (behind ? deep : reach)) return;
+  // Where they touch, and in the face, its normal has more digits than the way between the points.
+  Vector3 n = m.dot(d) < 0 && !f.form.closed ? Vector3(-m) : m;
+  if (q.feature != TriangleFeature::face && distance > 1e-9 * f.form.reach) n = (behind ? -1 : 1) / distance * d;
+  out.push_back({vertex, face, q.position, n, behind ? -distance : distance, behind});
+}
+
+/// Of each vertex: what is nearest, and what is in front of it in other directions.
+template <class Add>
+void keep_nearest(std::vector<MeshScratch::Near>& found, Add&& add) {
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    if (a.own != b.own) return a.own < b.own;
+    const double da = std::abs(a.gap), db = std::abs(b.gap);
+    return da != db ? da < db : a.other < b.other;
+  });
+  for (std::size_t i = 0; i < found.size();) {
+    std::size_t end = i + 1;
+    while (end < found.size() && found[end].own == found[i].own) ++end;
+    add(found[i]);
+    for (std::size_t k = i + 1; k < end && !found[i].behind; ++k) {
+      bool other = !found[k].behind;
+      for (std::size_t l = i; l < k && other; ++l) other = found[k].normal.dot(found[l].normal) < 0.9;
+      if (other) add(found[k]);
+    }
+    i = end;
+  }
+}
+
+/// Whether a direction leaves an edge between its faces.
+bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
+  constexpr double tolerance = 1e-3;
+  const Vector3 along = f.vertices[static_cast<std::size_t>(e.vertices[1])] - f.vertices[static_cast<std::size_t>(e.vertices[0])];
+  for (const std::int32_t face : e.faces) {
+    if (face < 0) continue;
+    const Vector3& m = f.faces.normals[static_cast<std::size_t>(face)];
+    Vector3 into = m.cross(along).normalized();
+    double side = 0;
+    for (const std::int32_t v : f.triangles[static_cast<std::size_t>(face)]) {
+      const double s = into.dot(f.vertices[static_cast<std::size_t>(v)] - f.vertices[static_cast<std::size_t>(e.vertices[0])]);
+      if (std::abs(s) > std::abs(side)) side = s;
+    }
+    if (side < 0) into = -into;
+    if (n.dot(into) > tolerance) return false;
+  }
+  return true;
+}
+
+void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j, double margin, double reach, Manifold& out) {
+  const FormEdge &e = a.edges[static_cast<std::size_t>(i)], &g = b.form.edges[static_cast<std::size_t>(j)];
+  if (!e.convex || !g.convex) return;
+  const Vector3 &p = a.vertices[static_cast<std::size_t>(e.vertices[0])], &q = a.vertices[static_cast<std::size_t>(e.vertices[1])];
+  const Vector3 r = b.at(g.vertices[0]), s = b.at(g.vertices[1]);
+  const SegmentPlaces at = closest_on_segments(p, q - p, r, s - r);
+  if (!(at.first > 0 && at.first < 1 && at.second > 0 && at.second < 1)) return;
+  const Vector3 x = p + at.first * (q - p), y = r + at.second * (s - r);
+  const double distance = (x - y).norm();
+  if (distance > reach) return;
+  Vector3 n = (q - p).cross(s - r);
+  if (!(n.norm() > 1e-3 * (q - p).norm() * (s - r).norm())) return;
+  n.normalize();
+  // From the second body to the first: with the outward side of its edge.
+  Vector3 outward = Vector3::Zero();
+  for (const std::int32_t face : g.faces)
+    if (face >= 0) outward += b.normal(face);
+  const bool two_sided = !b.form.closed || !a.closed;
+  if (n.dot(two_sided ? Vector3(x - y) : outward) < 0) n = -n;
+  const double gap = n.dot(x - y);
+  if (gap > margin) return;
+  if (!two_sided && !(leaves(a, e, -n) && leaves(b.form, g, b.rotation.transpose() * n))) return;
+  out.add(0.5 * (x + y), n, gap, key_of(3, i, j));
+}
+
+}  // namespace
+
+void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& b, const FormPose& b_pose, double margin,
+                   MeshScratch& scratch, Manifold& out) {
+  const double radius = a.radius + b.radius, reach = margin + radius;
+  const double deep = std::max(reach, 0.25 * std::min(a.thin, b.thin));
+  const Eigen::Matrix3d to_a = a_pose.rotation.transpose();
+  const Seen seen{b, to_a * b_pose.rotation, to_a * (b_pose.position - a_pose.position)};
+  const Seen own{a, Eigen::Matrix3d::Identity(), Vector3::Zero()};
+  near_triangles(a, seen, std::max(reach, 0.0), scratch);
+  if (scratch.triangles.empty()) return;
+  const auto finish = [&](std::uint64_t kind, bool flip) {
+    keep_nearest(scratch.vertices, [&](const MeshScratch::Near& n) {
+      const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
+      out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
+    });
+  };
+  scratch.vertices.clear();
+  for (const auto& [t, u] : scratch.triangles)
+    for (std::size_t k = 0; k < 3; ++k)
+      if ((a.owned[static_cast<std::size_t>(t)] >> k) & 1) {
+        const std::int32_t v = a.triangles[static_cast<std::size_t>(t)][k];
+        near_face(v, a.vertices[static_cast<std::size_t>(v)], seen, u, reach, deep, scratch.vertices);
+      }
+  finish(1, false);
+  scratch.vertices.clear();
+  for (const auto& [t, u] : scratch.triangles)
+    for (std::size_t k = 0; k < 3; ++k)
+      if ((b.owned[static_cast<std::size_t>(u)] >> k) & 1) {
+        const std::int32_t v = b.triangles[static_cast<std::size_t>(u)][k];
+        near_face(v, seen.at(v), own, t, reach, deep, scratch.vertices);
+      }
+  finish(2, true);
+  for (const auto& [t, u] : scratch.triangles)
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t l = 0; l < 3; ++l)
+        if ((a.owned[static_cast<std::size_t>(t)] >> (3 + k)) & (b.owned[static_cast<std::size_t>(u)] >> (3 + l)) & 1)
+          edge_pair(a, a.triangle_edges[static_cast<std::size_t>(t)][k], seen, b.triangle_edges[static_cast<std::size_t>(u)][l],
+                    margin, std::max(reach, deep), out);
+  out.keep_directions();
+  for (ContactPoint& c : out.points()) {
+    c.point = a_pose(c.point);
+    c.normal = a_pose.rotation * c.normal;
+  }
+}
+
+void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const RigidForm& rounded, const FormPose& rounded_pose,
+                           double margin, MeshScratch& scratch, Manifold& out) {
+  const Eigen::Matrix3d to_f = f_pose.rotation.transpose();
+  const double reach = margin + rounded.radius, deep = std::max(reach, 0.25 * f.thin);
+  mesh::Box around;
+  std::array<Vector3, 2> p;
+  const std::size_t ends = rounded.vertices.size();
+  for (std::size_t i = 0; i < ends; ++i) {
+    p[i] = to_f * (rounded_pose(rounded.vertices[i]) - f_pose.position);
+    around.add(p[i]);
+  }
+  around.low.array() -= std::max(reach, 0.0);
+  around.high.array() += std::max(reach, 0.0);
+  const Seen own{f, Eigen::Matrix3d::Identity(), Vector3::Zero()};
+  scratch.vertices.clear();
+  f.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
+                   [&](const auto& leaf) {
+                     for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
+                       const std::int32_t t = f.tree->order()[static_cast<std::size_t>(k)];
+                       const mesh::Triangle& v = f.triangles[static_cast<std::size_t>(t)];
+                       std::array<Vector3, 3> corner;
+                       for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[static_cast<std::size_t>(v[c])];
+                       for (std::size_t i = 0; i < ends; ++i)
+                         near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
+                       if (ends < 2) continue;
+                       // Where the axis of a capsule passes an edge.
+                       for (std::size_t c = 0; c < 3; ++c) {
+                         if (!((f.owned[static_cast<std::size_t>(t)] >> (3 + c)) & 1)) continue;
+                         const FormEdge& e = f.edges[static_cast<std::size_t>(f.triangle_edges[static_cast<std::size_t>(t)][c])];
+                         const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
+                         const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
+                         if (!(s.first > 0 && s.first < 1) || !e.convex) continue;
+                         const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
+                         const double d = (x - y).norm();
+                         if (d <= reach && d > 0)
+                           scratch.vertices.push_back({2 + f.triangle_edges[static_cast<std::size_t>(t)][c], t, y,
+                                                       (x - y) / d, d, false});
+                       }
+                     }
+                   });
+  keep_nearest(scratch.vertices, [&](const MeshScratch::Near& n) {
+    const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;
+    // From the second body to the first, which is the mesh.
+    out.add(f_pose(0.5 * (n.point + on_rounded)), -(f_pose.rotation * n.normal), n.gap - rounded.radius,
+            key_of(4, n.own, n.other));
+  });
+  out.keep_directions();
+}
+
+}  // namespace meniscus::solids

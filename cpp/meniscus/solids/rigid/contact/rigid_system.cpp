@@ -1,0 +1,327 @@
+#include "meniscus/solids/rigid/contact/rigid_system.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::solids {
+namespace {
+
+/// Bodies, or points, of a piece of a loop.
+constexpr Index chunk = 64;
+
+template <class F>
+void for_all(std::size_t n, F&& f) {
+  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) f(i);
+  });
+}
+
+/// The orientation after turning about a vector (rad).
+Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
+  const double angle = turn.norm();
+  Eigen::Quaterniond d;
+  d.w() = std::cos(0.5 * angle);
+  d.vec() = (angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle) * turn;
+  return (d * q).normalized();
+}
+
+}  // namespace
+
+void RigidSystem::read(const RigidArrays& a) {
+  const std::size_t n = parts.size();
+  require(a.states.size() == n && a.given.size() == n && a.forces.size() == n && a.torques.size() == n && a.quiet.size() == n,
+          "states, velocities, forces, torques and times must be as many as the ", n, " bodies");
+  rotations_.resize(n);
+  centers_.resize(n);
+  inertias_.resize(n);
+  velocities_.resize(n);
+  asleep_.resize(n);
+  touched_.resize(n);
+  shifts_.resize(n);
+  for_all(n, [&](std::size_t i) {
+    const RigidState& s = a.states[i];
+    rotations_[i] = s.orientation().toRotationMatrix();
+    centers_[i] = s.position;
+    if (!parts[i].dynamic()) {
+      inertias_[i] = {};
+      velocities_[i] = a.given[i];
+      return;
+    }
+    const RigidInertia& own = parts[i].inertia;
+    inertias_[i] = {own.inverse_mass, rotations_[i] * own.inverse_inertia * rotations_[i].transpose()};
+    velocities_[i] = {own.inverse_mass * s.momentum, inertias_[i].inverse_inertia * s.angular_momentum};
+  });
+}
+
+void RigidSystem::anchor() {
+  anchors_.resize(contacts.points.size());
+  for_all(contacts.groups.size(), [&](std::size_t g) {
+    const ContactGroup& group = contacts.groups[g];
+    const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
+    for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
+      const ContactPoint& c = contacts.points[i];
+      const Vector3 half = 0.5 * c.gap * c.normal;
+      anchors_[i] = {rotations_[a].transpose() * (c.point + half - centers_[a]),
+                     rotations_[b].transpose() * (c.point - half - centers_[b])};
+    }
+  });
+}
+
+void RigidSystem::prepare(double h) {
+  groups_.resize(contacts.groups.size());
+  points_.resize(contacts.points.size());
+  for_all(groups_.size(), [&](std::size_t g) {
+    const ContactGroup& group = contacts.groups[g];
+    const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
+    const RigidSurface &sa = parts[a].properties, &sb = parts[b].properties;
+    SolverGroup& out = groups_[g];
+    out = {group.bodies, group.count, group.first, surface_of_pair(sa, sb)};
+    Vector3 direction = Vector3::Zero();
+    if (sa.direction.squaredNorm() > 0) {
+      direction = rotations_[a] * sa.direction;
+      out.surface.across = sa.across;
+    } else if (sb.direction.squaredNorm() > 0) {
+      direction = rotations_[b] * sb.direction;
+      out.surface.across = sb.across;
+    }
+    static const WorldInertia still;
+    const WorldInertia &ma = moves(group.bodies[0]) ? inertias_[a] : still, &mb = moves(group.bodies[1]) ? inertias_[b] : still;
+    for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
+      ContactPoint& c = contacts.points[i];
+      const Vector3 on_a = rotations_[a] * anchors_[i].first + centers_[a];
+      const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b];
+      c.gap = c.normal.dot(on_a - on_b);
+      c.point = 0.5 * (on_a + on_b);
+      prepare_point(c, out.surface, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+    }
+  });
+}
+
+void RigidSystem::bounce(const RigidArrays& a, double h) {
+  read(a);
+  for (std::size_t i = 0; i < shifts_.size(); ++i) shifts_[i] = {}, touched_[i] = 0;
+  const auto restitutes = [](const RigidPart& p) { return p.properties.restitution > 0; };
+  if (!std::any_of(parts.begin(), parts.end(), restitutes)) return;
+  prepare(h);
+  const auto acceleration = [&](std::int32_t b) -> Vector3 {
+    const auto i = static_cast<std::size_t>(b);
+    return moves(b) ? Vector3(parts[i].inertia.inverse_mass * a.forces[i]) : Vector3(Vector3::Zero());
+  };
+  before_ = velocities_;
+  for (int sweep = 0; sweep < options.impact_sweeps; ++sweep) {
+    Index bounced = 0;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const auto b = groups_[g].bodies;
+      if (!moves(b[0]) && !moves(b[1])) continue;
+      std::array<RigidVelocity, 2> shift{};
+      const ImpactShifts impact{h, {acceleration(b[0]), acceleration(b[1])}, &shift};
+      const std::span<SolverPoint> own(points_.data() + groups_[g].first, static_cast<std::size_t>(groups_[g].count));
+      with_bodies(b, velocities_, [&](RigidVelocity& first, RigidVelocity& second) {
+        bounced += bounce_contacts(groups_[g], own, options, impact, first, second);
+      });
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (!moves(b[k])) continue;
+        shifts_[static_cast<std::size_t>(b[k])].linear += shift[k].linear;
+        shifts_[static_cast<std::size_t>(b[k])].angular += shift[k].angular;
+      }
+    }
+    report_.impacts += bounced;
+    if (bounced == 0) break;
+  }
+  store(a);
+}
+
+void RigidSystem::store(const RigidArrays& a) {
+  for_all(parts.size(), [&](std::size_t i) {
+    if (!moves(static_cast<std::int32_t>(i))) return;
+    RigidState& s = a.states[i];
+    const RigidVelocity &v = velocities_[i], &u = before_[i];
+    // Momenta change by what velocities do, so that those of bodies that nothing touches keep their bits.
+    if (v.linear != u.linear) s.momentum += (v.linear - u.linear) / parts[i].inertia.inverse_mass;
+    if (v.angular != u.angular) s.angular_momentum += inertias_[i].inverse_inertia.inverse() * (v.angular - u.angular);
+  });
+}
+
+void RigidSystem::predict(const RigidArrays& a, double h) {
+  for_all(parts.size(), [&](std::size_t i) {
+    if (!moves(static_cast<std::int32_t>(i))) return;
+    a.states[i].momentum += h * a.forces[i];
+    a.states[i].angular_momentum += h * a.torques[i];
+  });
+  read(a);
+  before_ = velocities_;
+}
+
+void RigidSystem::solve(const RigidArrays& a, double h) {
+  prepare(h);
+  rows_.resize(joints.size());
+  static const WorldInertia still;
+  const auto inertia = [&](std::int32_t b) -> const WorldInertia& {
+    return moves(b) ? inertias_[static_cast<std::size_t>(b)] : still;
+  };
+  for_all(joints.size(), [&](std::size_t j) {
+    const auto b = joints[j].bodies;
+    if (moves(b[0]) || moves(b[1]))
+      prepare_joint(joints[j], pose(static_cast<std::size_t>(b[0])), inertia(b[0]), pose(static_cast<std::size_t>(b[1])),
+                    inertia(b[1]), h, rows_[j]);
+  });
+  const auto bodies = static_cast<Index>(parts.size());
+  const auto moving = [&](std::int32_t b) { return moves(b); };
+  joint_colours_.build(static_cast<Index>(joints.size()), bodies,
+                       [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
+  contact_colours_.build(static_cast<Index>(groups_.size()), bodies,
+                         [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
+  report_.colours = joint_colours_.colours() + contact_colours_.colours();
+  iterate(h);
+  push(h);
+  report_.residual = 0;
+  for (const SolverGroup& g : groups_)
+    with_bodies(g.bodies, velocities_, [&](const RigidVelocity& first, const RigidVelocity& second) {
+      if (!moves(g.bodies[0]) && !moves(g.bodies[1])) return;
+      for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i)
+        report_.residual = std::max(report_.residual, points_[i].target - points_[i].normal.velocity(first, second));
+    });
+  for (const SolverGroup& g : groups_)
+    for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i) {
+      const SolverPoint& p = points_[i];
+      ContactPoint& c = contacts.points[i];
+      if (!moves(g.bodies[0]) && !moves(g.bodies[1])) continue;
+      c.normal_impulse = p.impulse;
+      c.tangent_impulse = p.tangent_impulse;
+      c.turning_impulse = p.turning_impulse;
+      c.tangent = p.tangent[0].direction;
+      if (p.impulse > 0)
+        for (const std::int32_t b : g.bodies) touched_[static_cast<std::size_t>(b)] = 1;
+    }
+  for (const Joint& j : joints)
+    for (const std::int32_t b : j.bodies) touched_[static_cast<std::size_t>(b)] = 1;
+  store(a);
+}
+
+void RigidSystem::iterate(double h) {
+  const auto points = [&](std::size_t g) {
+    return std::span<SolverPoint>(points_.data() + groups_[g].first, static_cast<std::size_t>(groups_[g].count));
+  };
+  const auto each_group = [&](std::span<RigidVelocity> v, auto&& f) {
+    contact_colours_.for_each([&](Index i) {
+      const auto g = static_cast<std::size_t>(i);
+      const auto b = groups_[g].bodies;
+      if (moves(b[0]) || moves(b[1]))
+        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points(g), first, second); });
+    });
+  };
+  const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
+    joint_colours_.for_each([&](Index i) {
+      const auto b = joints[static_cast<std::size_t>(i)].bodies;
+      if (moves(b[0]) || moves(b[1]))
+        with_bodies(b, v,
+                    [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
+    });
+  };
+  each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+    warm_joint(rows_[j], joint_memory[j], first, second);
+  });
+  each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
+    warm_contacts(g, p, first, second);
+  });
+  report_.iterations = 0;
+  for (int k = 0; k < options.iterations; ++k) {
+    each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+      sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
+    });
+    if (options.exact) solve_exactly();
+    each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
+      sweep_contacts(g, p, options, first, second);
+    });
+    report_.iterations = k + 1;
+    if (!(options.tolerance > 0)) continue;
+    double change = 0;
+    for (const SolverPoint& p : points_) change = std::max(change, p.change);
+    if (change <= options.tolerance && joints.empty()) break;
+  }
+}
+
+void RigidSystem::push(double h) {
+  pseudo_.assign(parts.size(), {});
+  bool needed = !joints.empty();
+  for (const SolverPoint& p : points_) needed = needed || p.push_target > 0;
+  if (!needed) return;
+  for (int k = 0; k < options.iterations; ++k) {
+    joint_colours_.for_each([&](Index i) {
+      const auto b = joints[static_cast<std::size_t>(i)].bodies;
+      if (moves(b[0]) || moves(b[1]))
+        with_bodies(b, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
+          push_joint(rows_[static_cast<std::size_t>(i)], options.push, h, first, second);
+        });
+    });
+    contact_colours_.for_each([&](Index i) {
+      const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
+      if (moves(g.bodies[0]) || moves(g.bodies[1]))
+        with_bodies(g.bodies, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
+          push_contacts(g, {points_.data() + g.first, static_cast<std::size_t>(g.count)}, first, second);
+        });
+    });
+  }
+}
+
+void RigidSystem::advance(const RigidArrays& a, double h) {
+  for_all(parts.size(), [&](std::size_t i) {
+    RigidState& s = a.states[i];
+    if (asleep_[i]) {
+      s.momentum.setZero();
+      s.angular_momentum.setZero();
+      return;
+    }
+    if (!parts[i].dynamic()) {
+      s.position += h * a.given[i].linear;
+      const Eigen::Quaterniond q = turned(s.orientation(), h * a.given[i].angular);
+      s.quaternion = {q.w(), q.x(), q.y(), q.z()};
+      return;
+    }
+    const double inverse = parts[i].inertia.inverse_mass;
+    s.position += h * (inverse * s.momentum) + h * pseudo_[i].linear + shifts_[i].linear;
+    // What nothing touches flies as `move_rigid_bodies` does: with the momenta in the middle of the step.
+    const bool flies = !touched_[i];
+    if (flies) s.position -= (0.5 * h * h * inverse) * a.forces[i];
+    const Vector3 force = Vector3::Zero();
+    RigidState turning = s;
+    turning.momentum.setZero();
+    if (flies) turning.angular_momentum -= (0.5 * h) * a.torques[i];
+    const Vector3 middle = turning.angular_momentum;
+    move_rigid_bodies({&turning, 1}, {&parts[i].inertia, 1}, {&force, 1}, {&force, 1}, h, 1, RigidMethod::midpoint);
+    turning.angular_momentum = middle;
+    Eigen::Quaterniond q = turning.orientation();
+    const Vector3 extra = h * pseudo_[i].angular + shifts_[i].angular;
+    if (extra.squaredNorm() > 0) q = turned(q, extra);
+    s.quaternion = {q.w(), q.x(), q.y(), q.z()};
+    const double speed = inverse * s.momentum.norm();
+    const double turn = angular_velocity(parts[i].inertia, q, s.angular_momentum).norm();
+    a.quiet[i] = speed <= sleep.speed && turn <= sleep.turn ? a.quiet[i] + h : 0;
+  });
+}
+
+void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const ContactList& given) {
+  find_contacts(a, dt, given);
+  const double h = dt / substeps;
+  for (int k = 0; k < substeps; ++k) {
+    bounce(a, h);
+    predict(a, h);
+    solve(a, h);
+    advance(a, h);
+  }
+}
+
+Index RigidSystem::nbytes() const {
+  return contacts.nbytes() + found_.nbytes() + islands_.nbytes() + joint_colours_.nbytes() + contact_colours_.nbytes() +
+         pair_scratch_.nbytes() + workspace_.bytes() +
+         static_cast<Index>(points_.capacity() * sizeof(SolverPoint) + groups_.capacity() * sizeof(SolverGroup) +
+                            anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
+                            parts.capacity() * sizeof(RigidPart) + joints.capacity() * sizeof(Joint) +
+                            inertias_.capacity() * sizeof(WorldInertia) + 4 * velocities_.capacity() * sizeof(RigidVelocity) +
+                            (matrix_.capacity() + lcp_.table.capacity()) * 8);
+}
+
+}  // namespace meniscus::solids

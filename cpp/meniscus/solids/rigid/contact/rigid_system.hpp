@@ -1,0 +1,145 @@
+/// Rigid bodies that touch and are joined, as one system: a step as a list of stages, each of which can be called.
+///
+/// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`: impulses
+/// of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
+///
+/// Sources: Müller, Stam, James and Thürey 2008, chapter 6; Guendelman, Bridson and Fedkiw 2003, section 3 (order of the stages).
+#pragma once
+
+#include "meniscus/collision/broad_phase/broad_phase.hpp"
+#include "meniscus/solids/rigid/contact/convex_pair.hpp"
+#include "meniscus/solids/rigid/contact/islands.hpp"
+#include "meniscus/solids/rigid/contact/joint.hpp"
+#include "meniscus/solids/rigid/contact/lcp.hpp"
+#include "meniscus/solids/rigid/contact/mesh_pair.hpp"
+#include "meniscus/solids/rigid/contact/velocity_solver.hpp"
+
+#include <memory>
+
+namespace meniscus::solids {
+
+/// A body as the system knows it.
+struct RigidPart {
+  /// Of contact; a polyhedron has its surface too, for contact with meshes.
+  std::shared_ptr<const RigidForm> form, surface;
+  RigidSurface properties;
+  RigidInertia inertia;  ///< zeros: forces do not move it
+  bool dynamic() const { return inertia.inverse_mass > 0; }
+};
+
+/// Rows of all bodies. Velocities are those of bodies that forces do not move; momenta those of the others.
+struct RigidArrays {
+  std::span<RigidState> states;
+  std::span<const RigidVelocity> given;
+  std::span<const Vector3> forces, torques;
+  /// s, how long each body has been slow.
+  std::span<double> quiet;
+};
+
+struct RigidReport {
+  Index pairs = 0;     ///< of bodies whose boxes meet
+  Index contacts = 0;  ///< points
+  Index groups = 0;    ///< pairs of bodies that touch
+  Index impacts = 0;
+  Index islands = 0;
+  Index asleep = 0;    ///< bodies
+  int iterations = 0;  ///< of the last solve
+  int colours = 0;
+  double residual = 0;  ///< m/s: the largest speed at which surfaces approach after the solve, beyond what is allowed
+  double deepest = 0;   ///< m: the largest overlap before the step
+  bool exact = true;    ///< whether the exact solver found a solution
+};
+
+class RigidSystem {
+ public:
+  std::vector<RigidPart> parts;
+  std::vector<Joint> joints;
+  std::vector<JointMemory> joint_memory;
+  ContactOptions options;
+  SleepOptions sleep;
+  /// Pairs of bodies that do not touch: those of joints, ascending.
+  std::vector<std::array<std::int32_t, 2>> apart;
+  /// m: distance within which contacts of meshes are found, beyond their thickness, at most.
+  double mesh_reach = 0;
+
+  /// Finds all contacts within what bodies go in `dt` seconds, and the islands. `given` groups come from elsewhere: points of
+  /// bodies against solids; lists are in order of their bodies.
+  void find_contacts(const RigidArrays& a, double dt, const ContactList& given);
+  void bounce(const RigidArrays& a, double h);
+  void predict(const RigidArrays& a, double h);
+  void solve(const RigidArrays& a, double h);
+  void advance(const RigidArrays& a, double h);
+  /// All stages: contacts once, the others `substeps` times.
+  void step(const RigidArrays& a, double dt, int substeps, const ContactList& given);
+
+  const RigidReport& report() const { return report_; }
+  /// Contacts with their impulses, which the next step begins with.
+  ContactList contacts;
+  /// Velocities of all bodies between `predict` and `advance`.
+  std::span<RigidVelocity> velocities() { return velocities_; }
+  std::span<const WorldInertia> inertias() const { return inertias_; }
+  /// m: distance between two bodies, beyond their thickness, up to which `find_contacts` last looked for contacts.
+  double margin_of(std::int32_t a, std::int32_t b) const;
+  Index nbytes() const;
+
+ private:
+  FormPose pose(std::size_t body) const { return {rotations_[body], centers_[body]}; }
+  bool awake(std::int32_t body) const { return !asleep_[static_cast<std::size_t>(body)]; }
+  bool moves(std::int32_t body) const { return parts[static_cast<std::size_t>(body)].dynamic() && awake(body); }
+  void read(const RigidArrays& a);
+  void find_pairs(const RigidArrays& a, double dt);
+  void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
+  void anchor();
+  void prepare(double h);
+  void iterate(double h);
+  void solve_exactly();
+  void push(double h);
+  void store(const RigidArrays& a);
+  /// Calls f with the velocities of two bodies; bodies that do not move are not written, since others may read them.
+  template <class F>
+  void with_bodies(std::array<std::int32_t, 2> b, std::span<RigidVelocity> of, F&& f) const {
+    RigidVelocity first = of[static_cast<std::size_t>(b[0])], second = of[static_cast<std::size_t>(b[1])];
+    f(first, second);
+    if (moves(b[0])) of[static_cast<std::size_t>(b[0])] = first;
+    if (moves(b[1])) of[static_cast<std::size_t>(b[1])] = second;
+  }
+
+  RigidReport report_;
+  std::vector<Eigen::Matrix3d> rotations_;
+  std::vector<Vector3> centers_;
+  std::vector<WorldInertia> inertias_;
+  std::vector<RigidVelocity> velocities_, before_, pseudo_, shifts_;
+  std::vector<std::uint8_t> asleep_, touched_;
+  std::vector<double> way_;  ///< m, that surfaces go in the step
+  // Pairs of bodies.
+  std::vector<mesh::Box> boxes_;
+  std::vector<std::int32_t> bounded_, unbounded_;
+  collision::PackedBoxTree tree_;
+  Index tree_size_ = -1;
+  Workspace workspace_;
+  collision::PairScratch pair_scratch_;
+  std::vector<collision::ElementPair> pairs_;
+  std::vector<Manifold> manifolds_;
+  struct Narrow {
+    ConvexScratch convex;
+    MeshScratch meshes;
+    Manifold manifold;
+  };
+  std::vector<std::unique_ptr<Narrow>> narrow_;
+  ContactList found_;
+  Manifold given_;
+  Islands islands_;
+  // The solve.
+  struct Anchor {
+    Vector3 first, second;  ///< on the surfaces, in axes of the bodies
+  };
+  std::vector<Anchor> anchors_;
+  std::vector<SolverGroup> groups_;
+  std::vector<SolverPoint> points_;
+  std::vector<JointRows> rows_;
+  PairColours joint_colours_, contact_colours_;
+  LcpScratch lcp_;
+  std::vector<double> matrix_, u_, p_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,179 @@
+#include "meniscus/solids/rigid/contact/velocity_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::solids {
+namespace {
+
+double inverse_of(double x) { return x > 0 ? 1 / x : 0; }
+
+/// A tangent: along a direction where it has a part in the plane, else across the axis that the normal has least of.
+Vector3 tangent_of(const Vector3& n, const Vector3& direction) {
+  const Vector3 t = direction - n.dot(direction) * n;
+  const double length = t.norm();
+  if (length > 1e-6) return t / length;
+  Eigen::Index axis = 0;
+  n.cwiseAbs().minCoeff(&axis);
+  return n.cross(Vector3(Vector3::Unit(axis))).normalized();
+}
+
+bool turns(const RigidSurface& s) { return s.rolling_friction > 0 || s.spinning_friction > 0; }
+
+/// Shortens a pair of numbers to a length.
+void shorten(double& a, double& b, double length, double limit) {
+  const double f = length > 0 ? limit / length : 0;
+  a *= f;
+  b *= f;
+}
+
+/// Brings tangential impulses into what friction can hold.
+void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
+  const double stretched = s.across > 0 ? b / s.across : b;
+  const double length = std::hypot(a, stretched);
+  if (options.law == FrictionLaw::printed) {
+    if (normal_impulse < options.holding_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
+    return;
+  }
+  if (length > s.static_friction * normal_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
+}
+
+void sweep_turns(const RigidSurface& s, SolverPoint& c, RigidVelocity& first, RigidVelocity& second) {
+  const auto apply = [&](std::size_t k, double value) {
+    c.turn[k].apply(value - c.turning_impulse[k], first, second);
+    c.turning_impulse[k] = value;
+  };
+  const double spin = s.spinning_friction * c.impulse, roll = s.rolling_friction * c.impulse;
+  const double about = c.turning_impulse[0] - c.turn_mass[0] * c.turn[0].velocity(first, second);
+  apply(0, std::clamp(about, -spin, spin));
+  double a = c.turning_impulse[1] - c.turn_mass[1] * c.turn[1].velocity(first, second);
+  double b = c.turning_impulse[2] - c.turn_mass[1] * c.turn[2].velocity(first, second);
+  const double length = std::hypot(a, b);
+  if (length > roll) shorten(a, b, length, roll);
+  apply(1, a);
+  apply(2, b);
+}
+
+}  // namespace
+
+void prepare_point(const ContactPoint& contact, const RigidSurface& surface, const Vector3& direction, const WorldInertia& first,
+                   const Vector3& r_first, const WorldInertia& second, const Vector3& r_second, double h,
+                   const ContactOptions& options, SolverPoint& out) {
+  const Vector3& n = contact.normal;
+  const Vector3 t = tangent_of(n, direction), s = n.cross(t);
+  out.normal = ImpulseRow(n, first, r_first, second, r_second);
+  out.tangent = {ImpulseRow(t, first, r_first, second, r_second), ImpulseRow(s, first, r_first, second, r_second)};
+  const double k1 = out.tangent[0].response, k2 = out.tangent[1].response;
+  double k12 = 0;
+  for (std::size_t b = 0; b < 2; ++b) k12 += out.tangent[0].arm[b].dot(out.tangent[1].turned[b]);
+  out.tangent_mass = inverse_of(0.5 * (k1 + k2) + std::hypot(0.5 * (k1 - k2), k12));
+  out.gap = contact.gap;
+  out.target = contact.gap > 0 ? -contact.gap / h : 0;
+  out.push_target = -options.push * (contact.gap + options.slop) / h;
+  out.push_impulse = out.impact_impulse = out.change = 0;
+  out.impact_tangent = {};
+  out.impulse = options.warm * contact.normal_impulse;
+  // Impulses along the tangents of the step before, in those of this one.
+  const Vector3 other = contact.normal.cross(contact.tangent);
+  const Vector3 p =
+      options.warm * (contact.tangent_impulse[0] * contact.tangent + contact.tangent_impulse[1] * other);
+  out.tangent_impulse = {p.dot(t), p.dot(s)};
+  out.turning_impulse = {};
+  if (turns(surface)) {
+    out.turn = {ImpulseRow::turn(n, first, second), ImpulseRow::turn(t, first, second), ImpulseRow::turn(s, first, second)};
+    const double r1 = out.turn[1].response, r2 = out.turn[2].response;
+    const double r12 = t.dot(out.turn[2].turned[0]) + t.dot(out.turn[2].turned[1]);
+    out.turn_mass = {inverse_of(out.turn[0].response), inverse_of(0.5 * (r1 + r2) + std::hypot(0.5 * (r1 - r2), r12))};
+    const Vector3 q =
+        options.warm * (contact.turning_impulse[1] * contact.tangent + contact.turning_impulse[2] * other);
+    out.turning_impulse = {options.warm * contact.turning_impulse[0], q.dot(t), q.dot(s)};
+  }
+}
+
+void warm_contacts(const SolverGroup& group, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second) {
+  const bool turning = turns(group.surface);
+  for (SolverPoint& c : points) {
+    c.normal.apply(c.impulse, first, second);
+    for (std::size_t k = 0; k < 2; ++k) c.tangent[k].apply(c.tangent_impulse[k], first, second);
+    for (std::size_t k = 0; turning && k < 3; ++k) c.turn[k].apply(c.turning_impulse[k], first, second);
+  }
+}
+
+void sweep_contacts(SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options, RigidVelocity& first,
+                    RigidVelocity& second) {
+  const RigidSurface& s = group.surface;
+  const bool rubs = s.dynamic_friction > 0 || s.static_friction > 0 || options.law == FrictionLaw::printed;
+  const bool turning = turns(s);
+  for (SolverPoint& c : points) {
+    c.change = 0;
+    if (!options.exact) {
+      const double u = c.normal.velocity(first, second);
+      const double value = std::max(0.0, c.impulse + (c.target - u) * inverse_of(c.normal.response));
+      const double step = value - c.impulse;
+      c.impulse = value;
+      c.normal.apply(step, first, second);
+      c.change = std::abs(step) * c.normal.response;
+    }
+    if (rubs) {
+      const double a0 = c.tangent_impulse[0], b0 = c.tangent_impulse[1];
+      double a = a0 - c.tangent_mass * c.tangent[0].velocity(first, second);
+      double b = b0 - c.tangent_mass * c.tangent[1].velocity(first, second);
+      limit_friction(s, options, c.impulse, a, b);
+      c.tangent_impulse = {a, b};
+      c.tangent[0].apply(a - a0, first, second);
+      c.tangent[1].apply(b - b0, first, second);
+      c.change = std::max(c.change, std::hypot(a - a0, b - b0) * inverse_of(c.tangent_mass));
+    }
+    if (turning) sweep_turns(s, c, first, second);
+  }
+}
+
+void push_contacts(const SolverGroup&, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second) {
+  for (SolverPoint& c : points) {
+    const double u = c.normal.velocity(first, second);
+    const double value = std::max(0.0, c.push_impulse + (c.push_target - u) * inverse_of(c.normal.response));
+    c.normal.apply(value - c.push_impulse, first, second);
+    c.push_impulse = value;
+  }
+}
+
+int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options,
+                    const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second) {
+  const double e = group.surface.restitution;
+  if (!(e > 0)) return 0;
+  int bounced = 0;
+  for (SolverPoint& c : points) {
+    const double u = c.normal.velocity(first, second);
+    if (!(u < -options.restitution_speed)) continue;
+    // When the gap closes, with the relative acceleration of the centres: gap + u t + a t^2 / 2 = 0.
+    const double a = c.normal.direction.dot(impact.accelerations[0] - impact.accelerations[1]);
+    double t = 0;
+    if (c.gap > 0) {
+      const double root = u * u - 2 * a * c.gap;
+      if (!(root >= 0)) continue;
+      t = 2 * c.gap / (-u + std::sqrt(root));
+      if (!(t <= impact.dt)) continue;
+    }
+    // Speeds at that time are those of now and a t: the impulse is such that they are the right ones then.
+    const double p = -((1 + e) * (u + a * t)) * inverse_of(c.normal.response);
+    if (!(p > 0)) continue;
+    const RigidVelocity before[2] = {first, second};
+    c.normal.apply(p, first, second);
+    c.impact_impulse += p;
+    double s1 = c.impact_tangent[0] - c.tangent_mass * c.tangent[0].velocity(first, second);
+    double s2 = c.impact_tangent[1] - c.tangent_mass * c.tangent[1].velocity(first, second);
+    limit_friction(group.surface, options, c.impact_impulse, s1, s2);
+    c.tangent[0].apply(s1 - c.impact_tangent[0], first, second);
+    c.tangent[1].apply(s2 - c.impact_tangent[1], first, second);
+    c.impact_tangent = {s1, s2};
+    auto& shift = *impact.shifts;
+    shift[0].linear -= t * (first.linear - before[0].linear);
+    shift[0].angular -= t * (first.angular - before[0].angular);
+    shift[1].linear -= t * (second.linear - before[1].linear);
+    shift[1].angular -= t * (second.angular - before[1].angular);
+    ++bounced;
+  }
+  return bounced;
+}
+
+}  // namespace meniscus::solids

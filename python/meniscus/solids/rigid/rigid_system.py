@@ -1,0 +1,326 @@
+"""Rigid bodies that touch each other and solids, and are joined, as one system."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.core.stateful import exclusively
+from meniscus.solids.rigid.guard import RigidGuard
+from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
+from meniscus.solids.rigid.rigid_setup import RigidSetup
+from meniscus.solids.rigid.solid_points import points_in_solid
+from meniscus.surface import KinematicSolid
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+_NO_MOTION = np.zeros((1, 10))
+
+
+class RigidSystem(RigidSetup):
+    """Rigid bodies that touch each other and solids, and are joined.
+
+    A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
+    joints (Gauss-Seidel) that begin with the impulses of the step before. Results have the same bits on any number of threads. Its stages
+    are methods, called in this order: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
+    impulses of joints and contacts; `advance`: positions. With substeps, the last four are called as often.
+
+    `step` is transactional. The state is that of the bodies, the time, contacts and joints with their impulses, motors, and how long each
+    body has been slow. What the system consists of is the set-up, which copies and pickles have too.
+
+    Args:
+        options: of contact.
+        gravity: m/s^2, of all bodies that are added; None: each has its own.
+
+    Attributes:
+        forces, torques: (n, 3), N and N m, of all parts, about centres of mass; besides gravity. Written by the caller; not state.
+
+    Source: Müller, Stam, James and Thürey 2008, chapter 6.
+    """
+
+    def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
+        super().__init__(options, gravity)
+        self.report: RigidInfo | None = None
+        self._core: Any = None
+        self._guard: RigidGuard | None = None
+        self._thin_guard = False
+        self._certified: Floats | None = None
+
+    def _set_up_changed(self) -> None:
+        self._core = self._guard = None
+
+    # --- steps ---------------------------------------------------------------------------------------------------------------
+
+    @exclusively
+    def step(self, dt: float, guarantee: bool = False, on_stage: Callable[[str, Any], None] | None = None) -> RigidInfo:
+        """Advance by dt seconds and return the report, which is also stored as `report`.
+
+        Args:
+            dt: s, positive.
+            guarantee: end without intersections of meshes, by the exact test, nor any on the straight way of their vertices there, also
+                of meshes that are not convex. Bodies whose way would lead into others go a part of it, or stay where they are; the report
+                counts them. Rounded forms count with their triangles; solids that only have a distance, and pairs that are joined,
+                are left out. Every body needs a mesh and a thickness.
+            on_stage: called with the name of each stage and this system, after the stage.
+
+        Raises:
+            TypeError, ValueError: dt is not positive, states that are not finite; with `guarantee` a body without mesh or thickness,
+                meshes that intersect at the start. Nothing has changed.
+        """
+        dt = _checks.positive("dt", dt)
+        guarded = _checks.flag("guarantee", guarantee)
+
+        def stage(name: str, length: float) -> None:
+            getattr(self, name)(length)
+            if on_stage is not None:
+                on_stage(name, self)
+
+        with self.transaction():
+            self.begin(dt)
+            if guarded:
+                self._require_apart()
+            stage("find_contacts", dt)
+            distances = self._distances() if guarded else {}
+            for _ in range(self.options.substeps):
+                for name in ("bounce", "predict", "solve", "advance"):
+                    stage(name, dt / self.options.substeps)
+            return self.end(dt, distances if guarded else None)
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
+        if not self.bodies:
+            raise ValueError("a system of rigid bodies needs a body: call add")
+        core = self._built(dt)
+        n = len(self.parts)
+        states, given, forces = np.zeros((n, 13)), np.zeros((n, 6)), self.forces.copy()
+        states[:, 3] = 1.0
+        for i, part in enumerate(self.parts):
+            body = part.body
+            if body is None:
+                if isinstance(part.solid, KinematicSolid):
+                    t, arm = part.solid.twist(self.time, dt), -np.array(part.solid.pose(self.time).translation)
+                    omega = np.array(t.angular)
+                    given[i, :3], given[i, 3:] = t.linear + np.cross(omega, arm), omega
+                continue
+            states[i] = body.state_row
+            if body._dynamic:
+                forces[i] += body.mass * body.gravity
+            elif body._path is not None:
+                ahead = body.copy()
+                ahead._follow(dt, 1)
+                given[i, :3], given[i, 3:] = ahead.velocity, ahead.angular_velocity
+                # Constant angular velocity and that of the centre lead to the next pose.
+                given[i, :3] = (ahead.state_row[:3] - body.state_row[:3]) / dt
+        if not (np.isfinite(states).all() and np.isfinite(forces).all()):
+            bad = int(np.flatnonzero(~np.isfinite(np.hstack([states, forces])).all(axis=1))[0])
+            raise ValueError(f"the state of part {bad} of the system, or the force on it, is not finite")
+        self._arrays = (states, given, forces, self.torques.copy(), self.quiet.copy())
+        core.set_contacts(self.contact_groups, self.contact_points)
+        core.set_joint_memory(self.joint_memory)
+        for j, (speed, limit) in enumerate(self.motors.tolist()):
+            core.set_motor(j, speed, limit)
+
+    def find_contacts(self, dt: float) -> None:
+        """Find the points at which bodies touch, or may touch within dt seconds, and the islands."""
+        groups, points = points_in_solid(self.parts, self._arrays[0], self.time, dt, self._slop())
+        self._core.find_contacts(self._arrays, dt, groups, points)
+
+    def bounce(self, h: float) -> None:
+        """Let what meets within h seconds, fast enough, bounce off each other, one after the other until nothing approaches."""
+        self._core.bounce(self._arrays, h)
+
+    def predict(self, h: float) -> None:
+        """Add what forces give in h seconds to the velocities."""
+        self._core.predict(self._arrays, h)
+
+    def solve(self, h: float) -> None:
+        """Find the impulses of joints and contacts."""
+        self._core.solve(self._arrays, h)
+
+    def advance(self, h: float) -> None:
+        """Move the bodies with their velocities, and apart where they overlap."""
+        self._core.advance(self._arrays, h)
+
+    def end(self, dt: float, distances: dict[tuple[int, int], float] | None = None) -> RigidInfo:
+        """End the step that `begin` has begun; return the report. With `distances` between near meshes (m), keep meshes apart."""
+        states = self._arrays[0]
+        if not np.isfinite(states).all():
+            raise ValueError("the step leads to values that are not finite; nothing has changed")
+        report = RigidInfo(dt=dt, **self._core.report())
+        if distances is not None:
+            self._keep_apart(dt, distances, report)
+        for i, part in enumerate(self.parts):
+            body = part.body
+            if body is None:
+                continue
+            if body._dynamic:
+                body.state_row[...] = states[i]
+                body.matrix[...] = body.rotation
+                body.time += dt
+            else:
+                body.step(dt)
+        self.contact_groups, self.contact_points = self._core.contacts()
+        self.joint_memory = self._core.joint_memory()
+        self.quiet = self._arrays[4]
+        self.time += dt
+        self._certified = self._states() if report.certified else None
+        self.report = report
+        return report
+
+    # --- guarantee -------------------------------------------------------------------------------------------------------------
+
+    def audit(self) -> Ints:
+        """Return the pairs (k, 2) of parts whose meshes intersect now, by the exact test. Joined pairs do not count."""
+        found = self._made_guard(thin=True).intersecting(self._states())
+        return np.array(found, np.int32).reshape(-1, 2)
+
+    def _require_apart(self) -> None:
+        guard = self._made_guard()
+        states = self._states()
+        if self._certified is not None and np.array_equal(states[:, :7], self._certified[:, :7]):
+            return
+        found = guard.intersecting(states)
+        if found:
+            raise ValueError(
+                f"meshes must not intersect at the start, but {len(found)} pairs do, the first of parts {found[0][0]} and {found[0][1]}"
+            )
+
+    def _distances(self) -> dict[tuple[int, int], float]:
+        """Return lower bounds of the distances between meshes that are near each other."""
+        groups, points = self._core.contacts()
+        ends = np.cumsum(groups[:, 2])
+        result = {}
+        for (a, b, count), end in zip(groups.tolist(), ends.tolist(), strict=True):
+            thickness = 0.5 * (self.parts[a].thickness + self.parts[b].thickness)
+            result[min(a, b), max(a, b)] = float(points[end - count : end, 6].min()) + thickness
+        return result
+
+    def _keep_apart(self, dt: float, distances: dict[tuple[int, int], float], report: RigidInfo) -> None:
+        def margin(i: int, j: int) -> float:
+            return float(self._core.margin(i, j)) + 0.5 * (self.parts[i].thickness + self.parts[j].thickness)
+
+        states = self._arrays[0]
+        for i, part in enumerate(self.parts):
+            if part.body is not None and part.body._path is not None:
+                ahead = part.body.copy()
+                ahead.step(dt)
+                states[i] = ahead.state_row
+        found = self._made_guard().keep_apart(self._states(), states, distances, margin)
+        report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
+        report.unresolved = found.unresolved
+        report.certified = not found.unresolved
+
+    def _made_guard(self, thin: bool = False) -> RigidGuard:
+        """Return the guard of the parts; `thin`: their thickness does not matter."""
+        if self._guard is None or (self._thin_guard and not thin):
+            pairs = {(min(j.bodies), max(j.bodies)) for j in self.joints}
+            self._guard, self._thin_guard = RigidGuard(self.parts, pairs, -1.0 if thin else self._slop()), thin
+        return self._guard
+
+    def _states(self) -> Floats:
+        """Return the states (n, 13) of all parts."""
+        states = np.zeros((len(self.parts), 13))
+        states[:, 3] = 1.0
+        for i, part in enumerate(self.parts):
+            if part.body is not None:
+                states[i] = part.body.state_row
+        return states
+
+    def start_at(self, time: float) -> None:
+        """Set the time (s) of the system and its bodies: of a state that comes from elsewhere."""
+        self.time = _checks.number("time", time)
+        for body in self.bodies:
+            body.time = self.time
+
+    def _built(self, dt: float) -> Any:
+        """Return the system of the core, made anew after changes of the set-up."""
+        if self._core is None:
+            core = _solids.RigidSystem()
+            none = _solids.RigidForm()
+            for part in self.parts:
+                form = none if part.form is None else part.form.core
+                inertia = _NO_MOTION if part.body is None else part.body._row
+                surface: Any = None if part.form is None else part.form.surface
+                core.add_part(form, surface, part.row, inertia)
+            for joint, motor in zip(self.joints, self.motors, strict=True):
+                joint.add_to(core, motor)
+            core.set_apart(sorted({(min(j.bodies), max(j.bodies)) for j in self.joints}))
+            self._core = core
+        o = self.options
+        h = dt / o.substeps
+        g = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
+        self._core.set_options(
+            o.iterations,
+            o.tolerance,
+            2 * g * h if o.restitution_speed is None else o.restitution_speed,
+            o.push,
+            self._slop(),
+            FRICTION_LAW("friction", o.friction),
+            o.holding_impulse,
+            1.0 if o.warm_start else 0.0,
+            o.solver == "exact",
+            math.inf if o.sleep_after is None else o.sleep_after,
+            max((p.thickness for p in self.parts), default=0.0) if o.mesh_reach is None else o.mesh_reach,
+        )
+        return self._core
+
+    def _slop(self) -> float:
+        if self.options.slop is not None:
+            return self.options.slop
+        reach = [p.form.core.reach for p in self.parts if p.form is not None and p.body is not None and p.body._dynamic]
+        return float(np.mean(reach)) / 500 if reach else 1e-3
+
+    # --- what is ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> RigidContacts:
+        """Contacts of the last step."""
+        return _contacts_of(self.contact_groups, self.contact_points)
+
+    @property
+    def contacts_now(self) -> RigidContacts:
+        """Contacts of the step that goes on, after `find_contacts`."""
+        return _contacts_of(*self._core.contacts())
+
+    @property
+    def velocities(self) -> Floats:
+        """Velocities of centres and angular velocities (n, 6) of all parts, m/s and rad/s, within a step after `predict`; a copy."""
+        result: Floats = self._core.velocities()
+        return result
+
+    def joint_place(self, joint: int) -> float:
+        """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
+        return float(self._built(1.0).place(joint, self._states()))
+
+    @property
+    def energy(self) -> float:
+        """Kinetic energy and that in gravity, J, of the bodies that forces move."""
+        return math.fsum(b.kinetic_energy - b.mass * float(b.gravity @ b.center) for b in self.bodies if b._dynamic)
+
+    @property
+    def momentum(self) -> Floats:
+        """Momentum (3,) of the bodies that forces move, kg m/s."""
+        return np.array([math.fsum(float(b.momentum[k]) for b in self.bodies if b._dynamic) for k in range(3)])
+
+    def __len__(self) -> int:
+        """Return the number of bodies."""
+        return len(self.bodies)
+
+    def __repr__(self) -> str:
+        """One line: bodies, joints, contacts, time."""
+        parts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.contact_points)} points of contact"
+        return f"<RigidSystem of {parts}, t = {self.time:g} s>"
+
+
+def _contacts_of(groups: Ints, points: Floats) -> RigidContacts:
+    bodies = np.repeat(groups[:, :2], groups[:, 2], axis=0)
+    n, t = points[:, 3:6], points[:, 13:16]
+    impulses = points[:, 7:8] * n + points[:, 8:9] * t + points[:, 9:10] * np.cross(n, t)
+    return RigidContacts(bodies, points[:, :3].copy(), n.copy(), points[:, 6].copy(), impulses)

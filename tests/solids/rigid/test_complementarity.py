@@ -1,0 +1,144 @@
+"""Velocities of contact against a quadratic program, and the linear complementarity problem.
+
+Source: Müller, Stam, James and Thürey 2008, section 6.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.rigid import random_rotation
+
+from meniscus.solids import RigidBody, RigidOptions, RigidSystem, solve_lcp
+from meniscus.surface import HalfSpace, Pose, Twist
+
+
+def random_stack(seed, options):
+    """Boxes, spheres and capsules on each other, off their centres, with velocities."""
+    rng = np.random.default_rng(seed)
+    system = RigidSystem(options, gravity=(0, 0, -9.81))
+    system.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)), friction=0.0)
+    height = 0.0
+    for k in range(int(rng.integers(2, 7))):
+        size = rng.uniform(0.4, 1.2, 3)
+        place = rng.uniform(-0.15, 0.15, 2)
+        twist = Twist(tuple(rng.normal(0, 0.3, 3)), tuple(rng.normal(0, 0.3, 3)))
+        if k and rng.random() < 0.25:
+            r = 0.5 * size[2]
+            body = RigidBody.sphere(r, rng.uniform(100, 3000), pose=Pose((*place, height + r - 1e-3)), twist=twist)
+        else:
+            turn = random_rotation(rng, axis=(0, 0, 1))
+            body = RigidBody.box(size, rng.uniform(100, 3000), pose=Pose((*place, height + 0.5 * size[2] - 1e-3), turn), twist=twist)
+        system.add(body, friction=0.0)
+        height += size[2] - 1e-3
+    return system
+
+
+def stages(system, dt=0.01):
+    """Velocities before and after contact, and rows of the contacts: relative normal velocity = rows @ velocities."""
+    system.begin(dt)
+    system.find_contacts(dt)
+    system.bounce(dt)
+    system.predict(dt)
+    before = system.velocities
+    contacts = system.contacts_now
+    system.solve(dt)
+    rows = np.zeros((len(contacts), *before.shape))
+    centers = np.array([np.zeros(3) if p.body is None else p.body.center for p in system.parts])
+    for k in range(len(contacts)):
+        for b, sign in zip(contacts.bodies[k], (1, -1), strict=True):
+            rows[k, b, :3] = sign * contacts.normals[k]
+            rows[k, b, 3:] = sign * np.cross(contacts.points[k] - centers[b], contacts.normals[k])
+    return before, system.velocities, rows, -np.maximum(contacts.gaps, 0) / dt
+
+
+def quadratic_program(system, before, rows, least):
+    """min (v - before) M (v - before) / 2 with rows v >= least."""
+    clarabel = pytest.importorskip("clarabel")
+    sparse = pytest.importorskip("scipy.sparse")
+    bodies = [i for i, p in enumerate(system.parts) if p.body is not None]
+    n = 6 * len(bodies)
+    roots = np.zeros((n, n))
+    for k, i in enumerate(bodies):
+        body = system.parts[i].body
+        r = body.rotation
+        m = np.zeros((6, 6))
+        m[:3, :3], m[3:, 3:] = body.mass * np.eye(3), r @ body.properties.inertia @ r.T
+        # In units in which all masses are one.
+        roots[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = np.linalg.inv(np.linalg.cholesky(m)).T
+    j = rows[:, bodies].reshape(len(rows), n)
+    v0 = before[bodies].ravel()
+    a = -(j @ roots)
+    size = np.linalg.norm(a, axis=1)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    # As exact as it can: with the smallest tolerances it sometimes gives up.
+    for tolerance in (1e-13, 1e-12, 1e-11):
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        cones = [clarabel.NonnegativeConeT(len(rows))]
+        quadratic, bounds = sparse.csc_matrix(np.eye(n)), sparse.csc_matrix(a / size[:, None])
+        solver = clarabel.DefaultSolver(quadratic, np.zeros(n), bounds, (j @ v0 - least) / size, cones, settings)
+        found = solver.solve()
+        if str(found.status) == "Solved":
+            return (v0 + roots @ np.array(found.x)).reshape(-1, 6), bodies
+    raise AssertionError(f"the quadratic program ended with {found.status}")
+
+
+@pytest.mark.parametrize("solver", ["exact", "sweeps"])
+def test_velocities_of_random_stacks_are_those_of_the_quadratic_program(solver):
+    options = RigidOptions(solver="exact", iterations=1) if solver == "exact" else RigidOptions(iterations=100_000, tolerance=1e-13)
+    worst, pressed = 0.0, 0
+    for seed in range(200):
+        system = random_stack(seed, options)
+        before, after, rows, least = stages(system)
+        assert len(rows) >= 4
+        found, bodies = quadratic_program(system, before, rows, least)
+        worst = max(worst, float(np.abs(found - after[bodies]).max()))
+        pressed += np.abs(before[bodies] - after[bodies]).max() > 1e-3
+    assert worst < 1e-8
+    assert pressed > 150
+
+
+def test_lcp_of_redundant_contacts():
+    """A box on four corners: impulses are not unique, their sum is."""
+    corners = np.array([(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
+    rows = np.column_stack([np.ones(4), corners])
+    a = rows @ np.diag([1 / 2.0, 3.0, 3.0]) @ rows.T
+    u = rows @ np.array([-0.1, 0.02, 0.01])
+    p = solve_lcp(a, u)
+    w = a @ p + u
+    assert (p >= 0).all()
+    assert (w >= -1e-14).all()
+    assert abs(p @ w) < 1e-14
+    p = solve_lcp(a, rows @ np.array([-0.1, 0, 0]))
+    assert p.sum() == pytest.approx(0.1 * 2.0, rel=1e-14)
+
+
+def test_printed_bound_leaves_nothing():
+    """A p + u <= |u|, as printed, cannot be met by any p >= 0 here; the complementarity problem has a solution (erratum 28)."""
+    optimize = pytest.importorskip("scipy.optimize")
+    a, u = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, 1.0])
+    printed = optimize.linprog(np.zeros(2), A_ub=np.vstack([-a, a]), b_ub=np.concatenate([u, np.abs(np.minimum(u, 0)) - u]))
+    assert printed.status == 2
+    p = solve_lcp(a, u)
+    np.testing.assert_allclose(p, [0.5, 0], atol=1e-15)
+    np.testing.assert_allclose(a @ p + u, [0, 1.5], atol=1e-15)
+
+
+def test_random_lcps_and_errors():
+    rng = np.random.default_rng(5)
+    for n in (1, 3, 10, 40):
+        for rank in (n, (n + 1) // 2):
+            g = rng.normal(size=(n, rank))
+            a = g @ g.T
+            # In the range of A plus what is not negative: then there is a solution.
+            u = g @ rng.normal(size=rank) + rng.random(n)
+            p = solve_lcp(a, u)
+            w = a @ p + u
+            assert p.min() >= 0
+            assert w.min() > -1e-9
+            assert abs(p * w).max() < 1e-8
+    with pytest.raises(ValueError, match="no solution"):
+        solve_lcp(np.zeros((1, 1)), np.array([-1.0]))
+    with pytest.raises(ValueError, match="square"):
+        solve_lcp(np.zeros((2, 3)), np.zeros(2))

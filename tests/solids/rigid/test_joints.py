@@ -1,0 +1,183 @@
+"""Joints of rigid bodies. Source: Müller et al. 2008, section 6.6 (impulses); closed forms of pendulums and springs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.rigid import random_rotation
+
+from meniscus.solids import RigidBody, RigidOptions, RigidSystem
+from meniscus.surface import Pose, Twist
+
+G = 9.81
+
+
+def double_pendulum(dt, seconds=1.0):
+    system = RigidSystem(gravity=(0, 0, -G))
+    arms = [system.add(RigidBody.box((1, 0.1, 0.1), pose=Pose((x, 0, 0)))) for x in (0.5, 1.5)]
+    system.join(arms[0], None, "hinge", point=(0, 0, 0), axis=(0, 1, 0))
+    system.join(*arms, "hinge", point=(1, 0, 0), axis=(0, 1, 0))
+    for _ in range(round(seconds / dt)):
+        system.step(dt)
+    return np.array([math.atan2(-b.rotation[2, 0], b.rotation[0, 0]) for b in arms]), system
+
+
+def exact_double_pendulum(seconds=1.0):
+    """Angles below the horizontal, by a Runge-Kutta method of fourth order."""
+    m, length = 10.0, 1.0
+    inertia = m / 12 * (length**2 + 0.01)
+
+    def rate(y):
+        a, b, u, v = y
+        c, s = math.cos(a - b), math.sin(a - b)
+        mass = np.array([[inertia + 1.25 * m, 0.5 * m * c], [0.5 * m * c, inertia + 0.25 * m]])
+        force = [1.5 * m * G * math.cos(a) - 0.5 * m * s * v * v, 0.5 * m * G * math.cos(b) + 0.5 * m * s * u * u]
+        return np.array([u, v, *np.linalg.solve(mass, force)])
+
+    y, h = np.zeros(4), 1e-3
+    for _ in range(round(seconds / h)):
+        k1 = rate(y)
+        k2 = rate(y + 0.5 * h * k1)
+        k3 = rate(y + 0.5 * h * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(y + h * k3))
+    return y[:2]
+
+
+def test_a_double_pendulum_converges():
+    exact = exact_double_pendulum()
+    errors = []
+    for dt in (0.01, 0.005, 0.0025):
+        angles, system = double_pendulum(dt)
+        errors.append(np.abs((angles - exact + math.pi) % (2 * math.pi) - math.pi).max())
+        for b in system.bodies:
+            assert abs(b.center[1]) < 1e-10
+    assert errors[2] < 0.03
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert (orders > 0.8).all()
+
+
+@pytest.mark.parametrize("kind", ["ball", "hinge", "slider", "fixed"])
+def test_joints_hold_and_conserve(kind):
+    rng = np.random.default_rng(7)
+    system = RigidSystem(RigidOptions(iterations=5))
+    a = RigidBody.box((1, 0.5, 0.3), 300, pose=Pose((0, 0, 0), random_rotation(rng)))
+    b = RigidBody.box((0.4, 0.8, 0.6), 900, pose=Pose((1.2, 0.3, 0), random_rotation(rng)))
+    for body in (a, b):
+        body.twist = Twist(tuple(0.3 * rng.normal(size=3)), tuple(rng.normal(size=3)))
+        system.add(body)
+    axis = np.array([0.6, 0, 0.8])
+    point = np.array([0.6, 0.2, 0.1])
+    given = {"point": point, "axis": axis} if kind in ("hinge", "slider") else {"point": point}
+    joint = system.join(a, b, kind, **given)
+    own = [(x.rotation.T @ (point - x.center), x.rotation.T @ axis) for x in (a, b)]
+    turn = a.rotation.T @ b.rotation
+
+    def spin():
+        return sum(np.cross(x.center, x.momentum) + x.angular_momentum for x in (a, b))
+
+    momentum, angular = system.momentum, spin()
+    for _ in range(200):
+        system.step(0.005)
+    ends = [x.center + x.rotation @ p for x, (p, _) in zip((a, b), own, strict=True)]
+    axes = [x.rotation @ d for x, (_, d) in zip((a, b), own, strict=True)]
+    gap = ends[0] - ends[1]
+    if kind == "slider":
+        np.testing.assert_allclose(np.cross(gap, axes[1]), 0, atol=2e-3)
+        assert joint.place == pytest.approx(gap @ axes[1], abs=1e-12)
+        assert abs(joint.place) > 0.01
+    else:
+        np.testing.assert_allclose(gap, 0, atol=2e-3)
+    if kind == "hinge":
+        np.testing.assert_allclose(axes[0], axes[1], atol=2e-3)
+        assert abs(joint.place) > 0.1
+    if kind in ("slider", "fixed"):
+        np.testing.assert_allclose(a.rotation.T @ b.rotation, turn, atol=2e-3)
+    np.testing.assert_allclose(system.momentum, momentum, rtol=0, atol=1e-12 * np.abs(b.momentum).max())
+    np.testing.assert_allclose(spin(), angular, rtol=0, atol=0.02 * np.linalg.norm(angular))
+
+
+def test_limits_of_a_hinge():
+    system = RigidSystem(gravity=(0, 0, -G))
+    door = system.add(RigidBody.box((1, 0.1, 0.1), pose=Pose((0.5, 0, 0))))
+    joint = system.join(door, None, "hinge", point=(0, 0, 0), axis=(0, 1, 0), limits=(-0.2, 0.5))
+    for _ in range(300):
+        system.step(0.01)
+    # It falls by turning about +y, as far as it may.
+    assert joint.place == pytest.approx(0.5, abs=1e-6)
+    assert np.abs(door.velocity).max() < 1e-6
+
+
+def test_limits_of_a_slider():
+    system = RigidSystem(gravity=(0, 0, -G))
+    box = system.add(RigidBody.box((1, 1, 1)))
+    joint = system.join(box, None, "slider", axis=(0, 0, 1), limits=(-0.25, 1.0))
+    for _ in range(100):
+        system.step(0.01)
+    assert joint.place == pytest.approx(-0.25, abs=1e-6)
+    np.testing.assert_allclose(box.center, [0, 0, -0.25], atol=1e-6)
+
+
+def test_motors():
+    system = RigidSystem(gravity=(0, 0, -G))
+    wheel = system.add(RigidBody.box((1, 1, 1)))
+    joint = system.join(wheel, None, "hinge", point=(0, 0, 0), axis=(0, 1, 0), motor=(3.0, 100.0))
+    inertia = wheel.mass / 6
+    for _ in range(10):
+        system.step(0.01)
+    # The limit gives the angular acceleration until the speed is reached.
+    np.testing.assert_allclose(wheel.angular_velocity, [0, 0.1 * 100 / inertia, 0], rtol=1e-9, atol=1e-12)
+    joint.motor = (3.0, 1e6)
+    for _ in range(10):
+        system.step(0.01)
+    np.testing.assert_allclose(wheel.angular_velocity, [0, 3, 0], atol=1e-9)
+    assert joint.motor == (3.0, 1e6)
+    lift = RigidSystem(gravity=(0, 0, -G))
+    cage = lift.add(RigidBody.box((1, 1, 1)))
+    lift.join(cage, None, "slider", axis=(0, 0, 1), motor=(0.5, 1.01 * cage.mass * G))
+    for _ in range(1000):
+        lift.step(0.01)
+    np.testing.assert_allclose(cage.velocity, [0, 0, 0.5], atol=1e-9)
+
+
+def test_springs():
+    system = RigidSystem()
+    box = system.add(RigidBody.box((1, 1, 1), 1.0))
+    k = 40.0
+    joint = system.join(box, None, "slider", axis=(1, 0, 0), spring=(k, 0.0, 0.3))
+    dt, places = 1e-3, []
+    for _ in range(3000):
+        system.step(dt)
+        places.append(joint.place)
+    # It swings about 0.3 with the period of mass and spring.
+    crossings = np.flatnonzero(np.diff(np.sign(np.array(places) - 0.3)) > 0)
+    assert np.diff(crossings).mean() * dt == pytest.approx(2 * math.pi / math.sqrt(k), rel=2e-3)
+    damped = RigidSystem()
+    box = damped.add(RigidBody.box((1, 1, 1), 1.0))
+    joint = damped.join(box, None, "slider", axis=(1, 0, 0), spring=(k, 2 * math.sqrt(k), 0.3))
+    for _ in range(3000):
+        damped.step(dt)
+    assert joint.place == pytest.approx(0.3, abs=1e-5)
+
+
+def test_errors():
+    system = RigidSystem()
+    a, b = (system.add(RigidBody.box((1, 1, 1), pose=Pose((2.0 * k, 0, 0)))) for k in range(2))
+    with pytest.raises(ValueError, match="a hinge needs an axis"):
+        system.join(a, b, "hinge", point=(0, 0, 0))
+    with pytest.raises(ValueError, match="a ball joint needs a point"):
+        system.join(a, b, "ball")
+    with pytest.raises(ValueError, match="a ball joint has no motor"):
+        system.join(a, b, "ball", point=(0, 0, 0), motor=(1, 1))
+    with pytest.raises(ValueError, match="has no place for limits"):
+        system.join(a, b, "fixed", limits=(0, 1))
+    with pytest.raises(ValueError, match="between -pi and pi"):
+        system.join(a, b, "hinge", point=(0, 0, 0), axis=(0, 0, 1), limits=(-4, 4))
+    with pytest.raises(ValueError, match="cannot be joined to itself"):
+        system.join(a, a, "fixed")
+    with pytest.raises(ValueError, match="add them first"):
+        system.join(a, RigidBody.box((1, 1, 1)), "fixed")
+    fixed = [system.add(RigidBody.box((1, 1, 1), pose=Pose((0, 5.0 + 2 * k, 0)), motion="fixed")) for k in range(2)]
+    with pytest.raises(ValueError, match="at least one body that forces move"):
+        system.join(*fixed, "fixed")
