@@ -49,6 +49,23 @@ void guide_contact_nodes(collision::ContactNodes& self, const py::array& node, c
   self.set_guided(guided);
 }
 
+void set_rigid_nodes(collision::ContactNodes& self, const py::array& node, const py::array& arm, const py::array& inverse_mass,
+                     const py::array& inverse_inertia) {
+  const auto masses = contact_values_of(inverse_mass, "inverse_mass");
+  const auto bodies = static_cast<Index>(masses.size());
+  const auto* nodes = data_of<std::int32_t>(node, "node", 4 * bodies);
+  const auto* arms = data_of<double>(arm, "arm", 12 * bodies);
+  const auto* inertias = data_of<double>(inverse_inertia, "inverse_inertia", 9 * bodies);
+  std::vector<collision::RigidNodes> rigid(masses.size());
+  for (std::size_t b = 0; b < rigid.size(); ++b) {
+    std::copy_n(nodes + 4 * b, 4, rigid[b].nodes.begin());
+    std::copy_n(arms + 12 * b, 12, rigid[b].arms[0].data());
+    rigid[b].inverse_mass = masses[b];
+    rigid[b].inverse_inertia = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(inertias + 9 * b);
+  }
+  self.set_rigid(rigid);
+}
+
 py::array_t<double> contact_column(std::span<const double> values) {
   py::array_t<double> a(static_cast<py::ssize_t>(values.size()));
   std::ranges::copy(values, a.mutable_data());
@@ -83,6 +100,7 @@ void bind_contact(py::module_& m) {
   py::class_<collision::ContactNodes>(m, "ContactNodes")
       .def(py::init(&make_contact_nodes), py::arg("inverse_masses"), py::arg("first"), py::arg("node"), py::arg("weight"))
       .def("guide", &guide_contact_nodes, py::arg("node"), py::arg("free"))
+      .def("set_rigid", &set_rigid_nodes, py::arg("node"), py::arg("arm"), py::arg("inverse_mass"), py::arg("inverse_inertia"))
       .def_property_readonly("nodes", &collision::ContactNodes::nodes)
       .def_property_readonly("vertices", &collision::ContactNodes::vertices)
       .def_property_readonly("inverse_masses",

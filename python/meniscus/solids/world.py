@@ -20,7 +20,8 @@ from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
-from meniscus.solids.contact.rewinding import OuterLoop, RewindingLoop
+from meniscus.solids.contact.coupled_loop import CoupledLoop
+from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
@@ -39,7 +40,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
+class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -185,7 +186,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        if self.rigid.bodies:
+        if self.rigid.bodies and not self.bodies:
             self.report = self._step_rigid(dt, on_stage, guarantee)
             return self.report
         with self.transaction():
@@ -248,12 +249,11 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
 
     def max_dt(self) -> float:
         """Return the longest step (s) that the limits of all bodies allow; infinite without a limit, 0.01 s for rigid bodies."""
-        if self.rigid.bodies:
-            return RIGID_STEP
         if self._response == "barrier":
             return math.inf
         named: Any = {"elasticity": self._elasticity, "finish": self._finish}
-        return min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
+        longest = min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
+        return min(longest, RIGID_STEP) if self.rigid.bodies else longest
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
@@ -280,6 +280,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
         self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
+        surface.turn_rigid()
+        surface.place_others(a.x0)
         surface.move_obstacles(a.x0, self.time)
         if self._safeguard:
             self._core.require_stable(self._options)
@@ -310,6 +312,9 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
             self._predict_at_rest(core, resting, h, elastic_dt)
         else:
             self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
+        for other, rows in self.surface.others:
+            other.predict(dt, a.v[rows])
+            a.alone[rows] = a.v[rows]
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
 
     def repel(self, dt: float) -> None:
@@ -331,6 +336,9 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
         """Move the nodes with these velocities."""
         core, a = self._stage(dt)
         core.advance_positions(a.own(a.v), a.own(a.x1))
+        for other, rows in self.surface.others:
+            other.advance(dt, a.v[rows] - a.alone[rows])
+        self.surface.place_others(a.x1)
         self.surface.move_obstacles(a.x1, self.time + dt)
 
     def collide(self, dt: float) -> None:
@@ -410,6 +418,9 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
         """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
         core, a = self._stage(dt)
         self.surface.set_obstacle_velocities(a.v1, self.time, dt)
+        for other, rows in self.surface.others:
+            other.velocities(a.v1[rows])
+            a.alone[rows] = a.v1[rows]
         own = a.own(a.v1)
         for _ in range(self._sweeps):
             if not self._rub(a.x1, a.v1, self.running_report.contact):
@@ -421,6 +432,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
                 core.hold_velocities(_solids.StepTime.end, own)
                 pressed = self._impulses(own[self._contacts.nodes] - before)
                 self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
+        for other, rows in self.surface.others:
+            other.take(a.v1[rows] - a.alone[rows])
 
     def _stage(self, dt: float) -> tuple[Any, StageArrays]:
         if self._core is None:
@@ -444,9 +457,10 @@ class World(RigidWorld, RestingContacts, BarrierStages, RewindingLoop):
         """One line: bodies, obstacles, time."""
         nodes = sum(map(len, self.bodies))
         obstacles = len(self._solids) + len(self._meshes)
-        if self.rigid.bodies:
+        if self.rigid.bodies and not self.bodies:
             return f"<World of {len(self.rigid)} rigid bodies, {len(self.rigid.joints)} joints, t = {self.time:g} s>"
-        return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {obstacles} obstacles, t = {self.time:g} s>"
+        rigid = f"{len(self.rigid)} rigid bodies, " if self.rigid.bodies else ""
+        return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {rigid}{obstacles} obstacles, t = {self.time:g} s>"
 
     def audit(self) -> Ints:
         """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""

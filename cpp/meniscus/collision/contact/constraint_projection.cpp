@@ -46,7 +46,9 @@ class Projection {
       for (Index i = 0; i < m_; ++i) z[i] = diagonal_[i] > 0 ? r[i] / diagonal_[i] : 0.0;
     });
     const bool regular = !(diagonal_.array() <= 0).any();
-    if (!met() && regular && m_ <= most_dense && static_cast<Index>(s_.free.size()) <= most_dense) solve_densely();
+    // Its columns are those of nodes that move on their own.
+    const bool single = s_.nodes.rigid().empty();
+    if (!met() && regular && single && m_ <= most_dense && static_cast<Index>(s_.free.size()) <= most_dense) solve_densely();
     if (!met() && regular) {
       const bool many = m_ > 3 * static_cast<Index>(s_.free.size());
       const Sparse c = many ? constraints() : Sparse();

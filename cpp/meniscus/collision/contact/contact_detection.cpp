@@ -105,7 +105,7 @@ void ContactPaths::cut(double fraction) {
 }
 
 bool ContactPaths::counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const {
-  return std::ranges::any_of(vertices, [&](std::int32_t v) { return nodes_->yields(v); }) &&
+  return std::ranges::any_of(vertices, [&](std::int32_t v) { return nodes_->deforms(v); }) &&
          (aside.empty() || !aside.contains(kind, pair));
 }
 

@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -79,6 +80,28 @@ void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
     guide_[static_cast<std::size_t>(guided_[k].node)] = static_cast<std::int32_t>(k);
 }
 
+void ContactNodes::set_rigid(std::span<const RigidNodes> bodies) {
+  std::vector<std::int32_t> of(bodies.empty() ? 0 : inverse_masses_.size(), -1);
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    for (const std::int32_t node : bodies[b].nodes) {
+      require(node >= 0 && node < nodes(), "node ", node, " of rigid body ", b, " does not exist: there are ", nodes());
+      require(inverse_mass(node) > 0, "node ", node, " of rigid body ", b, " does not yield");
+      require(of[static_cast<std::size_t>(node)] < 0, "node ", node, " is in rigid body ", b, " and in another place before it");
+      of[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(b);
+    }
+    for (const std::int32_t node : bodies[b].nodes)
+      for (const std::int32_t v : vertices_of(node)) {
+        const std::span<const NodeShare> own = shares(v);
+        const bool all = own.size() == 4 && std::ranges::all_of(own, [&](const NodeShare& s) {
+                           return std::ranges::find(bodies[b].nodes, s.node) != bodies[b].nodes.end();
+                         });
+        require(all, "vertex ", v, " must have shares of all four nodes of rigid body ", b, " and of no other");
+      }
+  }
+  rigid_.assign(bodies.begin(), bodies.end());
+  rigid_of_ = std::move(of);
+}
+
 void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<mesh::Point> out) const {
   require(of_nodes.size() == inverse_masses_.size() && static_cast<Index>(out.size()) == vertices(), "there are ", nodes(),
           " nodes and ", vertices(), " vertices, not ", of_nodes.size(), " and ", out.size());
@@ -91,7 +114,8 @@ Index ContactNodes::nbytes() const {
   return static_cast<Index>(inverse_masses_.capacity() * sizeof(double) +
                             (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) *
                                 sizeof(std::int32_t) +
-                            shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode));
+                            shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode) +
+                            rigid_.capacity() * sizeof(RigidNodes) + rigid_of_.capacity() * sizeof(std::int32_t));
 }
 
 }  // namespace meniscus::collision

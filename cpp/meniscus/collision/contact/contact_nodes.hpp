@@ -3,6 +3,7 @@
 /// A vertex is a sum of nodes with fixed weights, whose sum is 1. Free vertices are nodes themselves; vertices of an embedded
 /// surface hang in the nodes of a tetrahedron or of a triangle; vertices on given paths are nodes of infinite mass. A node takes
 /// an impulse p by the change of velocity W p, where W is its inverse mass, within the directions in which it is free to move.
+/// Vertices of a rigid body hang in four nodes that move as one: an impulse changes the velocity and the angular velocity of all.
 ///
 /// Contacts never ask what kind of body a vertex belongs to: they see nodes only.
 #pragma once
@@ -10,6 +11,7 @@
 #include "meniscus/core/block.hpp"
 #include "meniscus/mesh/triangle_mesh.hpp"
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,16 @@ struct GuidedNode {
   std::int32_t node;
   /// Projection onto its free directions.
   Eigen::Matrix3d free;
+};
+
+/// Four nodes that move as a rigid body. Their own inverse masses only say that they yield.
+struct RigidNodes {
+  std::array<std::int32_t, 4> nodes;
+  /// From the centre of mass to the nodes, m.
+  std::array<mesh::Point, 4> arms;
+  double inverse_mass;
+  /// In axes of the world, 1/(kg m^2).
+  Eigen::Matrix3d inverse_inertia;
 };
 
 class ContactNodes {
@@ -67,6 +79,21 @@ class ContactNodes {
   /// Whether any node is not free in all directions.
   bool guided() const { return !guided_.empty(); }
 
+  /// Sets the rigid bodies; replaces those before. Every vertex that hangs in one of its nodes has shares of all four and of no
+  /// other; weights may be zero. Throws InvalidArgument for nodes that do not exist, do not yield, or are in two bodies, and for
+  /// vertices with other shares.
+  void set_rigid(std::span<const RigidNodes> bodies);
+
+  std::span<const RigidNodes> rigid() const { return rigid_; }
+
+  /// The rigid body of a node, -1 without.
+  std::int32_t rigid_of(std::int32_t node) const { return rigid_.empty() ? -1 : rigid_of_[static_cast<std::size_t>(node)]; }
+
+  /// Whether a vertex can move, and not only as part of a rigid body. Contact between vertices that cannot is not of surfaces.
+  bool deforms(std::int32_t vertex) const {
+    return yields(vertex) && (rigid_.empty() || rigid_of(shares(vertex).front().node) < 0);
+  }
+
   /// The part of a vector along which the node is free.
   mesh::Point free_part(std::int32_t node, const mesh::Point& direction) const {
     const std::int32_t g = guide_.empty() ? -1 : guide_[static_cast<std::size_t>(node)];
@@ -104,6 +131,8 @@ class ContactNodes {
   std::vector<std::int32_t> users_;
   std::vector<std::int32_t> guide_;
   std::vector<GuidedNode> guided_;
+  std::vector<RigidNodes> rigid_;
+  std::vector<std::int32_t> rigid_of_;
   bool plain_ = true;
 };
 

@@ -76,6 +76,40 @@ class ContactNodes:
         _checks.require_finite("free", projections)
         self._core.guide(integers("guided", guided, 1), projections)
 
+    def set_rigid(self, node: npt.ArrayLike, arm: npt.ArrayLike, inverse_mass: npt.ArrayLike, inverse_inertia: npt.ArrayLike) -> None:
+        """Say which nodes move as rigid bodies; replaces those before.
+
+        Vertices of a rigid body hang in four nodes, which an impulse moves as one: it changes velocity and angular velocity of all by the
+        mass and inertia of the body. Contact of such vertices with each other, and with vertices on given paths, is left out.
+
+        Args:
+            node: (k, 4) integers, the nodes of each body. Each of its vertices has shares of all four and of no other; weights may be 0.
+            arm: (k, 4, 3), from the centre of mass to the nodes, m.
+            inverse_mass: (k,) 1/kg.
+            inverse_inertia: (k, 3, 3), in axes of the world, 1/(kg m^2).
+
+        Raises:
+            TypeError, ValueError: other shapes, values that are not finite, nodes that do not yield or are in two bodies, vertices that
+                hang in other nodes too.
+
+        Source: Müller, Stam, James and Thürey 2008, section 6.3 (the inverse mass w_A along a normal).
+        """
+        w = values("inverse_mass", inverse_mass)
+        arms = np.ascontiguousarray(_checks.numbers("arm", arm))
+        inertia = np.ascontiguousarray(_checks.numbers("inverse_inertia", inverse_inertia))
+        nodes = np.ascontiguousarray(integers("node", node, 2))
+        for name, array, shape in (("node", nodes, (4,)), ("arm", arms, (4, 3)), ("inverse_inertia", inertia, (3, 3))):
+            if array.shape != (len(w), *shape):
+                raise ValueError(f"{name} must have shape {(len(w), *shape)}, not {array.shape}")
+        _checks.require_finite("arm", arms)
+        _checks.require_finite("inverse_inertia", inertia)
+        self._core.set_rigid(nodes.astype(np.int32), arms, w, inertia)
+
+    def release_rigid(self) -> None:
+        """Let no nodes move as rigid bodies from now on."""
+        none = np.zeros(0)
+        self._core.set_rigid(np.zeros((0, 4), np.int32), none, none, none)
+
     @classmethod
     def embedded(cls, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike, weights: npt.ArrayLike) -> ContactNodes:
         """Return the nodes of vertices that are given as rows.

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
-from meniscus.collision import CollisionMesh, ContactNodes, embed
-from meniscus.mesh.embedding.embedding import Embedding
+from meniscus.collision import CollisionMesh, ContactNodes
 from meniscus.mesh.segment_mesh import SegmentMesh
-from meniscus.mesh.surface_like import is_surface, surface_arrays
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.body_surface import BodySurface
 from meniscus.solids.contact.friction import NodeGroups
 from meniscus.solids.contact.obstacles import MeshObstacle
+from meniscus.solids.contact.self_stepping import RigidRows, SelfStepping
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -26,89 +24,6 @@ Bools = npt.NDArray[np.bool_]
 
 # Thickness where none is given, relative to the mean edge.
 _THICKNESS = 0.25
-
-
-@dataclass(frozen=True)
-class BodySurface:
-    """Surface of a body.
-
-    Attributes:
-        edges: (e, 2), vertices of the surface; None for those of the triangles.
-        triangles: (m, 3).
-        nodes, weights: (v, k): each vertex is a weighted sum of nodes of the body.
-        rest: (v, 3), where the vertices were when the body was added, m.
-        thickness: m; None: a quarter of the mean edge.
-        friction: coefficient.
-    """
-
-    edges: Ints | None
-    triangles: Ints
-    nodes: Ints
-    weights: Floats
-    rest: Floats
-    thickness: float | None
-    friction: float
-
-
-def surface_of(body: DeformableBody, given: Any, thickness: float | None, friction: float) -> BodySurface | None:
-    """Return the surface of a body, or None where it has none; arguments and errors as for `World.add`."""
-    mu = _checks.number("friction", friction)
-    h = None if thickness is None else _checks.number("thickness", thickness)
-    if mu < 0 or (h is not None and h < 0):
-        raise ValueError(f"thickness and friction must not be negative, but are {h} and {mu:g}")
-    if given is None:
-        return _own_surface(body, h, mu)
-    embedding = None
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Embedding):
-        given, embedding = given
-    if isinstance(given, SegmentMesh):
-        vertices, edges, triangles = np.asarray(given.vertices), given.segments, np.empty((0, 3), np.int32)
-    elif is_surface(given):
-        vertices, triangles = surface_arrays(given)
-        edges = None
-    else:
-        raise TypeError(f"surface must be a mesh of triangles or segments, alone or with its Embedding, not {type(given).__name__}")
-    if embedding is None and vertices.shape == body.positions.shape and np.array_equal(vertices, body.positions):
-        return _without_inner_nodes(body, edges, triangles, h, mu)
-    if embedding is None:
-        embedding = _embedded(body, vertices)
-    if len(embedding.parents) != len(vertices) or embedding.parents.max(initial=0) >= len(body):
-        raise ValueError(f"the embedding must have {len(vertices)} points in the {len(body)} nodes of the body")
-    parents, weights = np.array(embedding.parents), np.array(embedding.weights, np.float64)
-    rest = np.einsum("vk,vkd->vd", weights, body.positions[parents])
-    return BodySurface(edges, triangles, parents, weights, rest, h, mu)
-
-
-def _own_surface(body: DeformableBody, thickness: float | None, friction: float) -> BodySurface | None:
-    elements = body.elements
-    if elements is None:
-        return None
-    if elements.shape[1] == 2:
-        return _without_inner_nodes(body, elements, np.empty((0, 3), np.int32), thickness, friction)
-    triangles = elements if elements.shape[1] == 3 else TetMesh(body.positions, elements).boundary.triangles
-    return _without_inner_nodes(body, None, triangles, thickness, friction)
-
-
-def _without_inner_nodes(
-    body: DeformableBody, edges: Ints | None, triangles: Ints, thickness: float | None, friction: float
-) -> BodySurface:
-    """Return a surface of nodes, numbered without those that are in no element."""
-    used = np.unique(triangles if edges is None else np.concatenate([edges.ravel(), triangles.ravel()])).astype(np.int32)
-
-    def numbered(elements: Ints) -> Ints:
-        return np.searchsorted(used, elements).astype(np.int32)
-
-    own = None if edges is None else numbered(edges)
-    rest = body.positions[used]
-    return BodySurface(own, numbered(triangles), used[:, None], np.ones((len(used), 1)), rest, thickness, friction)
-
-
-def _embedded(body: DeformableBody, vertices: Floats) -> Embedding:
-    elements = body.elements
-    if elements is None or elements.shape[1] == 2:
-        raise ValueError("a surface hangs in a body of triangles or tetrahedra; for others give (surface, Embedding)")
-    mesh = TetMesh(body.positions, elements) if elements.shape[1] == 4 else TriangleMesh(body.positions, elements)
-    return embed(mesh, np.ascontiguousarray(vertices), "nearest")
 
 
 def _groups(bodies: Sequence[DeformableBody]) -> Ints:
@@ -128,7 +43,9 @@ def _groups(bodies: Sequence[DeformableBody]) -> Ints:
 
 
 class ContactSurface:
-    """The surfaces of all bodies and mesh obstacles as one mesh. Its nodes are those of the bodies, then the vertices of the obstacles.
+    """The surfaces of all bodies and mesh obstacles as one mesh.
+
+    Its nodes are those of deformable bodies, of bodies with steps of their own, and the vertices of the obstacles.
 
     Attributes:
         mesh: all surfaces.
@@ -136,40 +53,55 @@ class ContactSurface:
         rest: (v, 3), where the vertices were when their bodies were added, m.
         thickness, friction: (v,) of the vertices, m and coefficients.
         inverse_masses: (n,) of the nodes, 1/kg, 0 for those on given paths.
-        movable: nodes that contact can move, ascending.
-        yields: (v,) whether contact can move a vertex.
-        body_nodes: number of the nodes of bodies; size: of all.
+        movable: nodes of deformable bodies that contact can move, ascending.
+        yields: (v,) whether contact can move a vertex, and not only as part of a rigid body.
+        body_nodes: number of the nodes of deformable bodies; size: of all.
+        others: bodies with steps of their own, with their rows.
         groups: nodes of bodies that hang together.
     """
 
-    def __init__(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]], obstacles: Sequence[MeshObstacle]) -> None:
+    def __init__(
+        self,
+        bodies: Sequence[tuple[DeformableBody, BodySurface | None]],
+        obstacles: Sequence[MeshObstacle],
+        others: Sequence[SelfStepping] = (),
+    ) -> None:
         self._obstacles = tuple(obstacles)
-        sizes = [len(body) for body, _ in bodies] + [len(o.rest) for o in obstacles]
+        sizes = [len(body) for body, _ in bodies] + [len(other) for other in others] + [len(o.rest) for o in obstacles]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.size = int(starts[-1])
         self.body_nodes = int(starts[len(bodies)])
         self.starts = starts
+        self.others = tuple((o, slice(int(f), int(f) + len(o))) for o, f in zip(others, starts[len(bodies) :], strict=False))
+        self._obstacle_nodes = int(starts[len(bodies) + len(others)])
         parts: list[BodySurface] = []
         firsts: list[int] = []
         for (_, surface), first in zip(bodies, starts, strict=False):
             if surface is not None:
                 parts.append(surface)
                 firsts.append(int(first))
-        for o, first in zip(obstacles, starts[len(bodies) :], strict=False):
+        for other, rows in self.others:
+            parts += other.surfaces
+            firsts += [rows.start] * len(other.surfaces)
+        for o, first in zip(obstacles, starts[len(bodies) + len(others) :], strict=False):
             own = np.arange(len(o.rest), dtype=np.int32)[:, None]
             parts.append(BodySurface(o.edges, o.triangles, own, np.ones(own.shape), o.rest, o.thickness, o.friction))
             firsts.append(int(first))
         self._join(parts, firsts)
-        self.inverse_masses = inverse_masses(bodies, self.size)
+        self.inverse_masses = self._inverse_masses(bodies)
         self.guides = guides(bodies)
         self.groups = NodeGroups(_groups([body for body, _ in bodies]), self.inverse_masses[: self.body_nodes])
-        self.movable = np.flatnonzero(self.inverse_masses).astype(np.int32)
-        used = self.weights != 0
-        self.yields: Bools = (used & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
+        self.movable = np.flatnonzero(self.inverse_masses[: self.body_nodes]).astype(np.int32)
+        single = np.ones(self.size, np.bool_)
+        for other, rows in self.others:
+            single[rows] = not other.rigid_rows().nodes.size
+        used = (self.weights != 0) | ~single[self.nodes]
+        self.yields: Bools = (used & single[self.nodes] & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
         )
+        self.turn_rigid()
         # Whether the vertices are the nodes, in their order.
         alike = self.nodes.shape == (self.size, 1) and np.array_equal(self.nodes[:, 0], np.arange(self.size))
         self._same = alike and bool((self.weights == 1.0).all())
@@ -212,7 +144,26 @@ class ContactSurface:
         nodes, free = guides(bodies)
         if not np.array_equal(nodes, self.guides[0]) or not np.array_equal(free, self.guides[1]):
             return False
-        return np.array_equal(self.inverse_masses, inverse_masses(bodies, self.size))
+        return np.array_equal(self.inverse_masses, self._inverse_masses(bodies))
+
+    def _inverse_masses(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> Floats:
+        """Return the inverse masses of all nodes (n,), 1/kg: 0 for obstacles, for pinned and moved nodes and for infinite masses."""
+        w = np.zeros(self.size)
+        first = 0
+        for body, _ in bodies:
+            own = w[first : first + len(body)]
+            own[...] = 1.0 / body.masses
+            own[fixed_nodes(body)] = 0.0
+            first += len(body)
+        for other, rows in self.others:
+            w[rows] = other.inverse_masses
+        return w
+
+    def turn_rigid(self) -> None:
+        """Tell the contact nodes how rigid bodies are turned now."""
+        found = [RigidRows(r.nodes + rows.start, *r[1:]) for o, rows in self.others if (r := o.rigid_rows()).nodes.size]
+        if found:
+            self.contact_nodes.set_rigid(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -230,23 +181,29 @@ class ContactSurface:
         return result
 
     def gather(self, of_bodies: Sequence[Floats], time: float, out: Floats | None = None) -> Floats:
-        """Return positions of all nodes (n, 3), m: those of the bodies, and the vertices of the obstacles at a time."""
+        """Return positions of all nodes (n, 3), m: those of the bodies, others where they are, and the obstacles at a time."""
         x = np.empty((self.size, 3)) if out is None else out
         for first, positions in zip(self.starts, of_bodies, strict=False):
             x[first : first + len(positions)] = positions
+        self.place_others(x)
         self.move_obstacles(x, time)
         return x
 
+    def place_others(self, positions: Floats) -> None:
+        """Set the rows of bodies with steps of their own in positions of all nodes to where they are."""
+        for other, rows in self.others:
+            other.place(positions[rows])
+
     def move_obstacles(self, positions: Floats, time: float) -> None:
         """Set the rows of the obstacles in positions of all nodes to those at a time (s)."""
-        first = self.body_nodes
+        first = self._obstacle_nodes
         for o in self._obstacles:
             positions[first : first + len(o.rest)] = o.vertices(time)
             first += len(o.rest)
 
     def set_obstacle_velocities(self, velocities: Floats, time: float, dt: float) -> None:
         """Set the rows of the obstacles in velocities of all nodes (m/s) to their means over a step of dt from a time (s)."""
-        first = self.body_nodes
+        first = self._obstacle_nodes
         for o in self._obstacles:
             rows = slice(first, first + len(o.rest))
             velocities[rows] = 0.0 if o.motion is None else (o.vertices(time + dt) - o.vertices(time)) / dt
@@ -255,18 +212,6 @@ class ContactSurface:
     def at_vertices(self, of_nodes: Floats) -> Floats:
         """Return positions of nodes (n, 3) at the vertices (v, 3): the same array where vertices are nodes, each its own."""
         return of_nodes if self._same else self.contact_nodes.at_vertices(of_nodes)
-
-
-def inverse_masses(bodies: Sequence[tuple[DeformableBody, BodySurface | None]], size: int) -> Floats:
-    """Return the inverse masses of all nodes (n,), 1/kg: 0 for obstacles, for pinned and moved nodes and for infinite masses."""
-    w = np.zeros(size)
-    first = 0
-    for body, _ in bodies:
-        own = w[first : first + len(body)]
-        own[...] = 1.0 / body.masses
-        own[fixed_nodes(body)] = 0.0
-        first += len(body)
-    return w
 
 
 def guides(bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> tuple[Ints, Floats]:

@@ -165,6 +165,8 @@ class ContactLoop(WorldSetup):
         velocities = np.zeros((surface.size, 3))
         for first, body in zip(surface.starts, self.bodies, strict=False):
             velocities[first : first + len(body)] = body.velocities
+        for other, rows in surface.others:
+            other.velocities(velocities[rows])
         surface.set_obstacle_velocities(velocities, self.time, dt)
         self.v_free = velocities
         self.loop_time = 0.0
@@ -196,6 +198,8 @@ class ContactLoop(WorldSetup):
                 v = self.v_free[rows]
                 body.velocities[...] = v + part * (body.velocities - v)
             body.positions[...] = ends[rows]
+        for other, rows in surface.others:
+            other.finish(here[rows], ends[rows], self.v_free[rows], part, length)
         if part < 1.0:
             self.time = self._time - (1.0 - part) * length
         self.x_free = np.array(ends)
@@ -219,16 +223,22 @@ class ContactLoop(WorldSetup):
         for first, body in zip(surface.starts, self.bodies, strict=False):
             for nodes, positions in body._on_paths(time):
                 there[int(first) + nodes] = positions
+        for _, rows in surface.others:
+            there[rows] = ends[rows]
         off = float(np.sqrt(np.max(np.sum((there - ends) ** 2, axis=1), initial=0.0)))
         if off == 0.0 or resolver is None:
             return ends
         options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
         others, found = resolver.resolve(self.x_free, there, aside=self._aside, cut=False, **options)
-        if found.certified:
+        if found.certified and self._are_where(others, there):
             info.impulses += found.impulses
             return others
         info.off_path = off
         return ends
+
+    def _are_where(self, ends: Floats, known: Floats) -> bool:
+        """Return whether bodies with steps of their own are at known places, at which they can be."""
+        return all(np.array_equal(ends[rows], known[rows]) for _, rows in self.surface.others)
 
     def _is_stalled(self, pairs: CollisionPairs, taken: float) -> bool:
         """Return whether a cut leads nowhere: it takes ever less time (s), and contacts are those of the cut before.
@@ -276,7 +286,7 @@ class ContactLoop(WorldSetup):
                 options |= {"largest_zone": _ZONE, "rigid_zones": False, "cut": False}
                 others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, **options)
                 # Where elements lie almost along a solid, nodes that may only slide would be thrown far to move their contact.
-                if not found.certified or np.abs(others - here).max() > _FARTHEST * np.abs(ends - here).max():
+                if not found.certified or not self._are_where(others, ends) or np.abs(others - here).max() > _FARTHEST * np.abs(ends - here).max():
                     break
                 ends = others
                 info.impulses += found.impulses

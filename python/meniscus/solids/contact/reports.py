@@ -48,6 +48,7 @@ class ContactInfo:
         zone_vertices, rigid_vertices: number of nodes in impact zones, and of those in rigid ones.
         cuts: 1 if the loop was ended before the last contact, else 0.
         fraction: the part of the loop that was taken.
+        held: bodies with steps of their own that were held where they had come to at last, as those they met gave way alone.
         off_path: after a cut, how far nodes on given paths are from these at most, m. 0 unless something is in their way there.
         set_aside: number of pairs that may pass through each other, since nothing resolved their contact.
         certified: whether by the exact test nothing touches anywhere on the path of the loop, pairs set aside excepted.
@@ -73,6 +74,7 @@ class ContactInfo:
     rigid_vertices: int = 0
     cuts: int = 0
     fraction: float = 1.0
+    held: int = 0
     off_path: float = 0.0
     set_aside: int = 0
     certified: bool = False

@@ -10,7 +10,7 @@ from meniscus.solids.contact.contact_surface import ContactSurface
 
 Floats = npt.NDArray[np.float64]
 
-_NAMES = ("x0", "x1", "v0", "v", "v1", "v_star", "middle", "loose")
+_NAMES = ("x0", "x1", "v0", "v", "v1", "v_star", "middle", "loose", "alone")
 
 
 class StageArrays(MemoryOwner):
@@ -24,6 +24,7 @@ class StageArrays(MemoryOwner):
         middle: positions in the middle, where forces are evaluated.
         loose: velocities in the middle without the forces of contact.
         v1: velocities at the end.
+        alone: velocities of bodies with steps of their own before contact with surfaces.
     """
 
     x0: Floats
@@ -34,6 +35,7 @@ class StageArrays(MemoryOwner):
     v_star: Floats
     middle: Floats
     loose: Floats
+    alone: Floats
 
     def __init__(self) -> None:
         self._size = self._body_nodes = 0

@@ -11,8 +11,10 @@ import numpy as np
 from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.contact.contact_surface import BodySurface, ContactSurface, Floats, surface_of
+from meniscus.solids.contact.body_surface import BodySurface, surface_of
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, SolidObstacle, obstacle_of
+from meniscus.solids.contact.self_stepping import SelfStepping
 
 
 class WorldSetup(Stateful):
@@ -143,6 +145,9 @@ class WorldSetup(Stateful):
         self._time = _checks.number("time", value)
         for body in self.bodies:
             body.time = self._time
+        if self._joined is not None:
+            for other, _ in self._joined.others:
+                other.start_at(self._time)
 
     _time: float
 
@@ -162,9 +167,13 @@ class WorldSetup(Stateful):
         pairs = list(zip(self.bodies, self._surfaces, strict=True))
         known = self._joined
         if known is None or not known.fits(pairs):
-            known = self._joined = ContactSurface(pairs, self._meshes)
+            known = self._joined = ContactSurface(pairs, self._meshes, self._self_stepping())
             self._surface_replaced()
         return known
+
+    def _self_stepping(self) -> list[SelfStepping]:
+        """Return what takes steps of its own."""
+        return []
 
     def _surface_replaced(self) -> None:
         """Discard what belongs to the surface that was."""

@@ -202,6 +202,11 @@ class RigidBody(Stateful):
         """Kinetic energy, J."""
         return float(0.5 * (self.momentum @ self.velocity + self.angular_momentum @ self.angular_velocity))
 
+    def set_rotation(self, rotation: Floats) -> None:
+        """Turn the body so that this is its rotation (3, 3) from the rest pose; both momenta stay."""
+        self.state_row[3:7] = _quaternion(rotation)
+        self.matrix[...] = self.rotation
+
     def positions(self, points: Floats | None = None) -> Floats:
         """Return where points (n, 3) of the rest pose are, m; default the vertices of the mesh."""
         if points is None:
@@ -378,6 +383,13 @@ def _turn(omega: Floats) -> Floats:
     """Return the unit quaternion of a turn about a vector, rad."""
     angle = float(np.linalg.norm(omega))
     return np.array([math.cos(angle / 2), *(0.5 * np.sinc(angle / (2 * math.pi)) * omega)])
+
+
+def turned(place: Floats, way: Floats, turn: Floats) -> Floats:
+    """Return centre and orientation (7,) after a way (3,), m, and a turn about a vector (3,), rad, in axes of the world."""
+    a, b = _turn(turn), place[3:7]
+    q = np.array([a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])
+    return np.concatenate([place[:3] + way, q / np.linalg.norm(q)])
 
 
 def _quaternion(r: Floats) -> Floats:

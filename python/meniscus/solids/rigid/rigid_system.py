@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import exclusively
 from meniscus.solids.rigid.guard import RigidGuard
+from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidSetup
 from meniscus.solids.rigid.solid_points import points_in_solid
@@ -173,6 +174,12 @@ class RigidSystem(RigidSetup):
         self._certified = self._states() if report.certified else None
         self.report = report
         return report
+
+    def wake(self, body: RigidBody) -> None:
+        """Let a body that may have been slow count as moved now."""
+        for i, part in enumerate(self.parts):
+            if part.body is body:
+                self.quiet[i] = 0.0
 
     # --- guarantee -------------------------------------------------------------------------------------------------------------
 

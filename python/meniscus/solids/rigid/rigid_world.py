@@ -9,6 +9,8 @@ from meniscus import _checks
 from meniscus.core.stateful import exclusively
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.contact.reports import WorldInfo
+from meniscus.solids.contact.rigid_surfaces import RigidSurfaces
+from meniscus.solids.contact.self_stepping import SelfStepping
 from meniscus.solids.contact.world_setup import WorldSetup
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.rigid_body import RigidBody
@@ -17,8 +19,6 @@ from meniscus.solids.rigid.rigid_system import RigidSystem
 
 RIGID_STEP = 0.01
 """s: steps of rigid bodies that `advance` takes are at most that long."""
-
-_MIXED = "a world has either deformable or rigid bodies, not both: give each kind a world of its own"
 
 
 class RigidWorld(WorldSetup):
@@ -29,6 +29,8 @@ class RigidWorld(WorldSetup):
     """
 
     rigid: RigidSystem
+    _response: str
+    _rewinds: bool
     _plain_obstacles: list[dict[str, Any]]
 
     def _make_rigid(self, options: RigidOptions | None) -> None:
@@ -40,8 +42,8 @@ class RigidWorld(WorldSetup):
         """Add a body and return it. Its time becomes that of the world, and its gravity too, if the world has one.
 
         Args:
-            body: steps of the world change it. Between steps its state, forces and constraints may be changed. Either all bodies are
-                deformable, or all are a `RigidBody`.
+            body: steps of the world change it. Between steps its state, forces and constraints may be changed. A
+                `DeformableBody` or a `RigidBody`.
             surface: the surface that contact sees. None: that of the body's own mesh: its triangles, the boundary of its tetrahedra, its
                 segments; none for a body without a mesh. Or a mesh of triangles or segments, which hangs in the body as it is now, or as
                 a pair (mesh, `Embedding`) says. Contact with solids is that of the nodes. Not for rigid bodies.
@@ -52,16 +54,15 @@ class RigidWorld(WorldSetup):
 
         Raises:
             TypeError, ValueError: no body, or one that the world has; no such surface; negative values; in the middle of a loop; bodies
-                of both kinds.
+                of both kinds with a barrier or with loops that rewind.
         """
         if not isinstance(body, RigidBody):
             if rigid:
                 raise TypeError(f"{_checks.join(sorted(rigid))} are options of rigid bodies, not of {type(body).__name__}")
-            if self.rigid.bodies and isinstance(body, DeformableBody):
-                raise ValueError(_MIXED)
+            self._require_coupling(bool(self.rigid.bodies) and isinstance(body, DeformableBody))
             return super().add(body, surface, thickness, friction)
-        if self.bodies:
-            raise ValueError(_MIXED)
+        self._require_coupling(bool(self.bodies))
+        self._require_between_loops("bodies are added")
         if surface is not None:
             raise ValueError("contact of a rigid body sees its own shape or mesh: `surface` is for deformable bodies")
         first = not self.rigid.parts
@@ -69,7 +70,15 @@ class RigidWorld(WorldSetup):
         if first:
             for given in self._plain_obstacles:
                 self.rigid.add_obstacle(**given)
+        self._joined = None
         return added
+
+    def _require_coupling(self, mixed: bool) -> None:
+        if mixed and (self._response != "impulses" or self._rewinds):
+            raise ValueError('rigid and deformable bodies touch with response="impulses" and loop="fixed" only')
+
+    def _self_stepping(self) -> list[SelfStepping]:
+        return [RigidSurfaces(self.rigid)] if self.rigid.bodies else []
 
     def add_obstacle(self, obstacle: Any, *arguments: Any, restitution: float = 0.0, **named: Any) -> None:
         """Add an obstacle, whose motion is given.
@@ -92,7 +101,6 @@ class RigidWorld(WorldSetup):
             if options.get("motion") is not None:
                 raise ValueError("a mesh on a path that rigid bodies touch is a RigidBody with `motion`")
             self._add_rigid_obstacle(obstacle, options, restitution)
-            return
         super().add_obstacle(obstacle, **options)
         self._plain_obstacles.append(_plain(obstacle, options, restitution))
 

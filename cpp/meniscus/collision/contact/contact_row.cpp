@@ -1,0 +1,54 @@
+#include "meniscus/collision/contact/contact_row.hpp"
+
+namespace meniscus::collision {
+
+ContactRow::RigidShare ContactRow::share_of(const RigidNodes& body) const {
+  RigidShare share;
+  for (std::size_t k = 0; k < size_; ++k)
+    for (std::size_t i = 0; i < 4; ++i)
+      if (body.nodes[i] == node_[k]) {
+        share.weight += weight_[k];
+        share.arm += weight_[k] * body.arms[i];
+      }
+  return share;
+}
+
+double ContactRow::inverse_mass_with_rigid(const ContactNodes& nodes, const mesh::Point& direction) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < size_; ++k) {
+    const std::int32_t b = nodes.rigid_of(node_[k]);
+    if (b < 0) {
+      sum += weight_[k] * weight_[k] * nodes.inverse_mass(node_[k]) * direction.dot(nodes.free_part(node_[k], direction));
+      continue;
+    }
+    const RigidNodes& body = nodes.rigid()[static_cast<std::size_t>(b)];
+    // Each body once, at its first node: rows have all four.
+    if (body.nodes[0] != node_[k]) continue;
+    const RigidShare share = share_of(body);
+    const mesh::Point torque = share.arm.cross(direction);
+    sum += share.weight * share.weight * body.inverse_mass * direction.squaredNorm() + torque.dot(body.inverse_inertia * torque);
+  }
+  return sum;
+}
+
+void ContactRow::apply_with_rigid(const ContactNodes& nodes, const mesh::Point& impulse,
+                                  std::span<mesh::Point> velocities) const {
+  for (std::size_t k = 0; k < size_; ++k) {
+    const double w = nodes.inverse_mass(node_[k]);
+    if (!(w > 0)) continue;
+    const std::int32_t b = nodes.rigid_of(node_[k]);
+    if (b < 0) {
+      velocities[static_cast<std::size_t>(node_[k])] += weight_[k] * w * nodes.free_part(node_[k], impulse);
+      continue;
+    }
+    const RigidNodes& body = nodes.rigid()[static_cast<std::size_t>(b)];
+    if (body.nodes[0] != node_[k]) continue;
+    const RigidShare share = share_of(body);
+    const mesh::Point linear = share.weight * body.inverse_mass * impulse;
+    const mesh::Point angular = body.inverse_inertia * share.arm.cross(impulse);
+    for (std::size_t i = 0; i < 4; ++i)
+      velocities[static_cast<std::size_t>(body.nodes[i])] += linear + angular.cross(body.arms[i]);
+  }
+}
+
+}  // namespace meniscus::collision

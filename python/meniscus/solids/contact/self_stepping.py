@@ -1,0 +1,98 @@
+"""Bodies of a world that take steps of their own, as contact between surfaces sees them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.solids.contact.body_surface import BodySurface
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+class RigidRows(NamedTuple):
+    """Nodes that move as rigid bodies, as `ContactNodes.set_rigid` takes them.
+
+    Attributes:
+        nodes: (k, 4).
+        arms: (k, 4, 3), from the centres of mass, m.
+        inverse_masses: (k,), 1/kg.
+        inverse_inertias: (k, 3, 3), in axes of the world, 1/(kg m^2).
+    """
+
+    nodes: Ints
+    arms: Floats
+    inverse_masses: Floats
+    inverse_inertias: Floats
+
+
+NO_RIGID = RigidRows(np.zeros((0, 4), np.int32), np.zeros((0, 4, 3)), np.zeros(0), np.zeros((0, 3, 3)))
+
+
+class SelfStepping(ABC):
+    """Bodies whose motion is not that of the velocity solves of a world.
+
+    A world knows their nodes: rows of its arrays of positions and velocities. Within a step it asks for the velocities that positions will
+    go with (`predict`), lets surfaces repel each other, hands the changes over (`advance`), and at the end lets contact change the
+    velocities (`take`). At the end of a loop they go to places without contact on the way (`finish`).
+    """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+
+    @property
+    @abstractmethod
+    def surfaces(self) -> Sequence[BodySurface]:
+        """Surfaces; their nodes are numbers from 0 to the number of all nodes."""
+
+    @property
+    @abstractmethod
+    def inverse_masses(self) -> Floats:
+        """Inverse masses (n,) of the nodes, 1/kg; 0 for those on given paths."""
+
+    @abstractmethod
+    def place(self, out: Floats) -> None:
+        """Write the positions (n, 3) of the nodes, m."""
+
+    @abstractmethod
+    def velocities(self, out: Floats) -> None:
+        """Write the velocities (n, 3) of the nodes, m/s."""
+
+    @abstractmethod
+    def predict(self, dt: float, out: Floats) -> None:
+        """Write the velocities (n, 3) that positions go with in a step of dt seconds, if nothing touches, m/s."""
+
+    @abstractmethod
+    def advance(self, dt: float, pushed: Floats) -> None:
+        """Take a step of dt seconds; positions, not velocities, go by `pushed` (n, 3), m/s, more than they would."""
+
+    @abstractmethod
+    def take(self, change: Floats) -> None:
+        """Change velocities by those of the nodes (n, 3), m/s."""
+
+    @abstractmethod
+    def closest(self, ends: Floats) -> Floats:
+        """Return the positions (n, 3) closest to others, m, that the bodies can have."""
+
+    @abstractmethod
+    def finish(self, here: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+        """Go from `here` to `ends`, (n, 3), m, in a loop of `length` seconds that began with velocities `v_free` (m/s).
+
+        Velocities change by the change of the way over the length; of a loop of which only a part was taken, `ends` are the places then,
+        and velocities lie between those at its start and its end.
+        """
+
+    def rigid_rows(self) -> RigidRows:
+        """Return what moves as rigid bodies now: all nodes that yield, or none."""
+        return NO_RIGID
+
+    @abstractmethod
+    def start_at(self, time: float) -> None:
+        """Set the time (s)."""
