@@ -55,6 +55,8 @@ class RigidBody(Stateful):
     Source: Müller, Stam, James and Thürey 2008, section 6.1.
     """
 
+    settings = ("gravity",)
+
     def __init__(
         self,
         mesh: Any = None,

@@ -83,9 +83,41 @@ void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_
   out.push_back({vertex, face, q.position, n, behind ? -distance : distance, behind});
 }
 
-/// Of each vertex: what is nearest, and what is in front of it in other directions.
-template <class Add>
-void keep_nearest(std::vector<MeshScratch::Near>& found, Add&& add) {
+/// The nearest place of all triangles, for a vertex that seems to be deep inside: triangles in front of it may not have been among
+/// the near ones.
+MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Seen& f) {
+  const Vector3 own = f.rotation.transpose() * (p - f.shift);
+  MeshScratch::Near best{vertex, -1, own, own, std::numeric_limits<double>::infinity(), false};
+  double limit = best.gap;
+  TriangleFeature feature = TriangleFeature::face;
+  const auto corner = [&](std::int32_t t, std::size_t k) {
+    return f.form.vertices[static_cast<std::size_t>(f.form.triangles[static_cast<std::size_t>(t)][k])];
+  };
+  f.form.tree->traverse_nearest(limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, own); },
+                                [&](const auto& leaf) {
+                                  for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
+                                    const std::int32_t t = f.form.tree->order()[static_cast<std::size_t>(k)];
+                                    const auto q = collision::closest_point_on_triangle(own, corner(t, 0), corner(t, 1), corner(t, 2));
+                                    if (q.squared_distance >= limit) continue;
+                                    limit = q.squared_distance;
+                                    best.other = t;
+                                    best.point = q.position;
+                                    feature = q.feature;
+                                  }
+                                });
+  const double distance = std::sqrt(limit);
+  best.point = f.rotation * best.point + f.shift;
+  const Vector3 d = p - best.point;
+  best.behind = normal_at(f, best.other, feature).dot(d) < 0;
+  best.normal = feature == TriangleFeature::face ? f.normal(best.other) : Vector3((best.behind ? -1 : 1) / distance * d);
+  best.gap = best.behind ? -distance : distance;
+  return best;
+}
+
+/// Of each vertex: what is nearest, and what is in front of it in other directions. `verify` looks at what seems to be deeper than
+/// `reach`.
+template <class Verify, class Add>
+void keep_nearest(std::vector<MeshScratch::Near>& found, double reach, Verify&& verify, Add&& add) {
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     if (a.own != b.own) return a.own < b.own;
     const double da = std::abs(a.gap), db = std::abs(b.gap);
@@ -94,6 +126,12 @@ void keep_nearest(std::vector<MeshScratch::Near>& found, Add&& add) {
   for (std::size_t i = 0; i < found.size();) {
     std::size_t end = i + 1;
     while (end < found.size() && found[end].own == found[i].own) ++end;
+    if (found[i].behind && -found[i].gap > reach) {
+      const MeshScratch::Near true_one = verify(found[i].own);
+      if (true_one.behind) add(true_one);
+      i = end;
+      continue;
+    }
     add(found[i]);
     for (std::size_t k = i + 1; k < end && !found[i].behind; ++k) {
       bool other = !found[k].behind;
@@ -159,11 +197,12 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
   const Seen own{a, Eigen::Matrix3d::Identity(), Vector3::Zero()};
   near_triangles(a, seen, std::max(reach, 0.0), scratch);
   if (scratch.triangles.empty()) return;
-  const auto finish = [&](std::uint64_t kind, bool flip) {
-    keep_nearest(scratch.vertices, [&](const MeshScratch::Near& n) {
-      const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
-      out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
-    });
+  const auto finish = [&](std::uint64_t kind, const Seen& of, const Seen& against, bool flip) {
+    keep_nearest(scratch.vertices, reach, [&](std::int32_t v) { return nearest_of_all(v, of.at(v), against); },
+                 [&](const MeshScratch::Near& n) {
+                   const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
+                   out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
+                 });
   };
   scratch.vertices.clear();
   for (const auto& [t, u] : scratch.triangles)
@@ -172,7 +211,7 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
         const std::int32_t v = a.triangles[static_cast<std::size_t>(t)][k];
         near_face(v, a.vertices[static_cast<std::size_t>(v)], seen, u, reach, deep, scratch.vertices);
       }
-  finish(1, false);
+  finish(1, own, seen, false);
   scratch.vertices.clear();
   for (const auto& [t, u] : scratch.triangles)
     for (std::size_t k = 0; k < 3; ++k)
@@ -180,13 +219,13 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
         const std::int32_t v = b.triangles[static_cast<std::size_t>(u)][k];
         near_face(v, seen.at(v), own, t, reach, deep, scratch.vertices);
       }
-  finish(2, true);
+  finish(2, seen, own, true);
   for (const auto& [t, u] : scratch.triangles)
     for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t l = 0; l < 3; ++l)
         if ((a.owned[static_cast<std::size_t>(t)] >> (3 + k)) & (b.owned[static_cast<std::size_t>(u)] >> (3 + l)) & 1)
           edge_pair(a, a.triangle_edges[static_cast<std::size_t>(t)][k], seen, b.triangle_edges[static_cast<std::size_t>(u)][l],
-                    margin, std::max(reach, deep), out);
+                    margin, reach, out);
   out.keep_directions();
   for (ContactPoint& c : out.points()) {
     c.point = a_pose(c.point);
@@ -234,7 +273,8 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
                        }
                      }
                    });
-  keep_nearest(scratch.vertices, [&](const MeshScratch::Near& n) {
+  const auto verify = [&](std::int32_t v) { return nearest_of_all(v, p[static_cast<std::size_t>(v)], own); };
+  keep_nearest(scratch.vertices, reach, verify, [&](const MeshScratch::Near& n) {
     const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;
     // From the second body to the first, which is the mesh.
     out.add(f_pose(0.5 * (n.point + on_rounded)), -(f_pose.rotation * n.normal), n.gap - rounded.radius,
