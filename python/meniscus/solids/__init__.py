@@ -25,17 +25,22 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
-from meniscus.solids.position.position_body import PositionBody, PositionMethod
+from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_constraints import (
     AttachmentConstraints,
     BendingConstraints,
     BendingMeasure,
     ClosedVolumeConstraint,
     DistanceConstraints,
+    NeoHookeanConstraints,
+    PositionConstraint,
     PositionConstraintKind,
     PositionConstraints,
     VolumeConstraints,
 )
+from meniscus.solids.position.position_contacts import PositionContactReport, PositionContacts
+from meniscus.solids.position.position_step import PositionMethod
+from meniscus.solids.position.shape_matching import QuadraticBasis, ShapeMatching, ShapeMotion, near_clusters
 from meniscus.solids.rigid.mass_properties import MassProperties
 from meniscus.solids.rigid.rigid_body import RigidBody, RigidMethod
 from meniscus.solids.springs.altitude_and_bending import (
@@ -75,17 +80,24 @@ __all__ = [
     "Integrator",
     "MassProperties",
     "Material",
+    "NeoHookeanConstraints",
     "NewmarkFinish",
     "NewtonInfo",
     "PointLoads",
     "PositionBody",
+    "PositionConstraint",
     "PositionConstraintKind",
     "PositionConstraints",
+    "PositionContactReport",
+    "PositionContacts",
     "PositionMethod",
     "Pressure",
+    "QuadraticBasis",
     "QuadraticTetElements",
     "RigidBody",
     "RigidMethod",
+    "ShapeMatching",
+    "ShapeMotion",
     "ShellAltitudeSprings",
     "SoftBindings",
     "SolidContacts",
@@ -114,5 +126,6 @@ __all__ = [
     "element_stiffness",
     "extrapolate_velocity",
     "limit_strain",
+    "near_clusters",
     "solve_velocity",
 ]
