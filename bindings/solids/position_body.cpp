@@ -62,7 +62,8 @@ void bind_for(py::module_& m, const char* name) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
             const auto v = structures_in<Vec<T, 3>, T>(velocities, "velocities"),
                        before = structures_in<Vec<T, 3>, T>(previous, "previous");
-            interruptible([&] { solids::predict_positions<T>(x, v, before, Vec<double, 3>(acceleration.data()), dt, max_speed); });
+            interruptible(
+                [&] { solids::predict_positions<T>(x, v, before, Vec<double, 3>(acceleration.data()), dt, max_speed); });
           },
           py::arg("nodes"), py::arg("velocities"), py::arg("previous"), py::arg("acceleration"), py::arg("dt"),
           py::arg("max_speed"))

@@ -142,11 +142,11 @@ void bind_contacts(py::module_& m) {
           py::arg("vertices"), py::arg("part"))
       .def(
           "begin",
-          [vertices_in](PositionContacts& self, const py::array& vertices, double dt) {
-            const auto x = vertices_in(vertices);
-            interruptible([&] { self.begin(x, dt); });
+          [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& predicted, double dt) {
+            const auto x = vertices_in(vertices), to = vertices_in(predicted);
+            interruptible([&] { self.begin(x, to, dt); });
           },
-          py::arg("vertices"), py::arg("dt"))
+          py::arg("vertices"), py::arg("predicted"), py::arg("dt"))
       .def(
           "project",
           [vertices_in](PositionContacts& self, const py::array& vertices) {

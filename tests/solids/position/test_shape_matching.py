@@ -33,7 +33,7 @@ def momenta(masses, moves, places):
 @pytest.mark.parametrize("motion", MOTIONS)
 def test_a_moved_shape_is_its_own_goal(motion):
     x, m = cloud()
-    y = x @ rotation().T + [3.0, -2, 1]
+    y = x @ rotation().T + np.array([3.0, -2, 1])
     np.testing.assert_allclose(ShapeMatching(x, motion=motion, softness=0.7).goals(y, m), y, atol=3e-14)
 
 
@@ -90,7 +90,7 @@ def test_linear_motion_and_its_volume():
     exact = a / np.cbrt(np.linalg.det(a))
     y = x @ exact.T
     np.testing.assert_allclose(ShapeMatching(x, motion="linear", softness=1).goals(y, m), y, atol=1e-13)
-    y = x @ (1.3 * a).T + [1, 2, 3]
+    y = x @ (1.3 * a).T + np.array([1, 2, 3])
     center = m @ y / m.sum()
     g = ShapeMatching(x, motion="linear", softness=1).goals(y, m) - center
     found = np.linalg.lstsq(x - m @ x / m.sum(), g, rcond=None)[0].T
@@ -98,9 +98,7 @@ def test_linear_motion_and_its_volume():
     free = ShapeMatching(x, motion="linear", softness=1, keep_volume=False).goals(y, m)
     np.testing.assert_allclose(free, y, atol=1e-13)
     # A mirror image has no volume to keep: its goal is the turned shape.
-    np.testing.assert_allclose(
-        ShapeMatching(x, motion="linear", softness=1).goals(-x, m), ShapeMatching(x).goals(-x, m), atol=1e-13
-    )
+    np.testing.assert_allclose(ShapeMatching(x, motion="linear", softness=1).goals(-x, m), ShapeMatching(x).goals(-x, m), atol=1e-13)
 
 
 def test_each_of_the_27_modes_is_its_own_goal():

@@ -58,8 +58,8 @@ MENISCUS_INLINE void load_corners(const ConstraintBlock<T, Corners, Values>& blo
     }
 }
 
-/// Corrections of the corners along the gradients, and the multipliers that belong to them. `share` is the part of each correction
-/// that is taken (averaged), and not read otherwise.
+/// Corrections of the corners along the gradients, and the multipliers that belong to them. `share` is the part of each
+/// correction that is taken (averaged), and not read otherwise.
 template <bool averaged, bool bounded, class T, int Corners, int Values>
 MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const ProjectionLanes<T, Corners>& q, T part,
                              const Lane<T>& share, CornerLanes<T, Corners>& p) {

@@ -121,9 +121,9 @@ FastProjectionReport FastProjection<T>::project(std::span<PositionNode<T>> nodes
     }
     if (report.largest <= tolerance) break;
     std::fill(x_.begin(), x_.end(), 0.0);
-    numerics::conjugate_gradients(system, {x_, b_, r_, p_, q_, z_},
-                        {.tolerance = solve_tolerance, .max_iterations = static_cast<int>(std::min<Index>(4 * size, 100'000))}, true,
-                        info_);
+    numerics::conjugate_gradients(
+        system, {x_, b_, r_, p_, q_, z_},
+        {.tolerance = solve_tolerance, .max_iterations = static_cast<int>(std::min<Index>(4 * size, 100'000))}, true, info_);
     report.iterations += info_.iterations;
     system.move(x_);
     each(nodes.size(), [&](std::size_t n) {
@@ -133,7 +133,8 @@ FastProjectionReport FastProjection<T>::project(std::span<PositionNode<T>> nodes
     });
     Index first = 0;
     for (auto* c : constraints_) {
-      c->add_multipliers(std::span<const double>(x_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(c->rows())));
+      c->add_multipliers(
+          std::span<const double>(x_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(c->rows())));
       first += c->rows();
     }
   }

@@ -1,8 +1,8 @@
 /// Fast projection: all constraints at once, by Newton's method with the smallest change in the norm of the masses.
 ///
-/// With gradients G, inverse masses W and compliances a over dt^2, each round solves (G W G^T + a) d = -C - a l, moves the nodes by
-/// W G^T d and adds d to the multipliers l. A reference for Gauss-Seidel sweeps, of which a chain needs the square of its number of
-/// links; inequalities that hold in a round are left out of it.
+/// With gradients G, inverse masses W and compliances a over dt^2, each round solves (G W G^T + a) d = -C - a l, moves the nodes
+/// by W G^T d and adds d to the multipliers l. A reference for Gauss-Seidel sweeps, of which a chain needs the square of its
+/// number of links; inequalities that hold in a round are left out of it.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, section 5.2; Goldenthal, Harmon, Fattal, Bercovier and Grinspun, "Efficient
 /// simulation of inextensible cloth", 2007.

@@ -1,20 +1,21 @@
 /// Stable neo-Hookean tetrahedra as two constraints each, which are projected together:
 ///   C_d = sqrt(I - log(I + 1)) with I = |F|^2 and compliance 1 / (m V),
 ///   C_h = det F - 1 - m / l + m / (4 l) with compliance 1 / (l V),
-/// so that C_d^2 / 2 and C_h^2 / 2 over their compliances sum up to the energy of the finite elements, m = 4/3 of the shear modulus and
-/// l = Lame's first parameter plus 5/6 of it. A solve for both multipliers at once has the shape at rest as its fixed point,
-/// whereas one after the other needs many iterations to hold even that.
+/// so that C_d^2 / 2 and C_h^2 / 2 over their compliances sum up to the energy of the finite elements, m = 4/3 of the shear
+/// modulus and l = Lame's first parameter plus 5/6 of it. A solve for both multipliers at once has the shape at rest as its fixed
+/// point, whereas one after the other needs many iterations to hold even that.
 ///
 /// Sources: Smith, de Goes and Kim, "Stable neo-Hookean flesh simulation", 2018; Macklin and Müller, "A constraint-based
-/// formulation of stable neo-Hookean materials", 2021 (two constraints, without the logarithm: such elements stay small once they are).
+/// formulation of stable neo-Hookean materials", 2021 (two constraints, without the logarithm: such elements stay small once they
+/// are).
 #pragma once
 
 #include "meniscus/solids/position/hinge_lanes.hpp"
 
 namespace meniscus::solids::detail {
 
-/// Values: columns of the inverse of the edges at rest (1/m, entry r c at 3 r + c), compliance of C_d (1/J), of C_h (1/J), det F at
-/// which C_h is 0; and the second multiplier.
+/// Values: columns of the inverse of the edges at rest (1/m, entry r c at 3 r + c), compliance of C_d (1/J), of C_h (1/J), det F
+/// at which C_h is 0; and the second multiplier.
 struct NeoHookeanRule {
   static constexpr int corners = 4;
   static constexpr int values = 12;
@@ -91,8 +92,7 @@ struct NeoHookeanRule {
     for (int k = 0; k < 4; ++k)
       for (int i = 0; i < 3; ++i)
         for (int l = 0; l < constraint_lanes; ++l)
-          p.x[k][i].at[l] +=
-              p.w[k].at[l] * (first.at[l] * d.gradient[k][i].at[l] + second.at[l] * h.gradient[k][i].at[l]);
+          p.x[k][i].at[l] += p.w[k].at[l] * (first.at[l] * d.gradient[k][i].at[l] + second.at[l] * h.gradient[k][i].at[l]);
   }
 };
 

@@ -70,9 +70,9 @@ void project_planes(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>>
 }
 
 template <class T>
-void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const Vec<T, 3>> before, std::span<Vec<T, 3>> velocities,
-                         std::span<const std::int32_t> rows, std::span<const NodePlane> planes, double restitution, double threshold,
-                         double dt) {
+void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const Vec<T, 3>> before,
+                         std::span<Vec<T, 3>> velocities, std::span<const std::int32_t> rows, std::span<const NodePlane> planes,
+                         double restitution, double threshold, double dt) {
   require(rows.size() == planes.size() && velocities.size() == nodes.size() && before.size() == nodes.size(),
           "there must be velocities of all nodes");
   require_rows(rows, nodes.size());
@@ -88,11 +88,11 @@ void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const
   }
 }
 
-#define MENISCUS_INSTANTIATE(T)                                                                                                \
-  template void project_targets<T>(std::span<PositionNode<T>>, const NodeTargets&, const ProjectionRules&);                    \
-  template void project_planes<T>(std::span<PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<const std::int32_t>,       \
-                                  std::span<NodePlane>);                                                                       \
-  template void rebound_from_planes<T>(std::span<const PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<Vec<T, 3>>,     \
+#define MENISCUS_INSTANTIATE(T)                                                                                            \
+  template void project_targets<T>(std::span<PositionNode<T>>, const NodeTargets&, const ProjectionRules&);                \
+  template void project_planes<T>(std::span<PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<const std::int32_t>,   \
+                                  std::span<NodePlane>);                                                                   \
+  template void rebound_from_planes<T>(std::span<const PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<Vec<T, 3>>, \
                                        std::span<const std::int32_t>, std::span<const NodePlane>, double, double, double);
 MENISCUS_INSTANTIATE(float)
 MENISCUS_INSTANTIATE(double)

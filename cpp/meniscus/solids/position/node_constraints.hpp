@@ -38,11 +38,11 @@ template <class T>
 void project_planes(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> previous, std::span<const std::int32_t> rows,
                     std::span<NodePlane> planes);
 
-/// Reflects velocities of nodes that were pressed: the normal velocity against the solid becomes at least -restitution times that of
-/// `before` where that was faster than `threshold` (m/s).
+/// Reflects velocities of nodes that were pressed: the normal velocity against the solid becomes at least -restitution times that
+/// of `before` where that was faster than `threshold` (m/s).
 template <class T>
-void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const Vec<T, 3>> before, std::span<Vec<T, 3>> velocities,
-                         std::span<const std::int32_t> rows, std::span<const NodePlane> planes, double restitution, double threshold,
-                         double dt);
+void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const Vec<T, 3>> before,
+                         std::span<Vec<T, 3>> velocities, std::span<const std::int32_t> rows, std::span<const NodePlane> planes,
+                         double restitution, double threshold, double dt);
 
 }  // namespace meniscus::solids

@@ -175,8 +175,7 @@ class RuleConstraints final : public PositionConstraints<T> {
         // All blocks of a colour but the last are full.
         const int last = b == end ? blocks_.lanes(end - 1) : constraint_lanes;
         simd_dispatch([&] {
-          for (Index i = a; i < b; ++i)
-            f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == end ? last : constraint_lanes);
+          for (Index i = a; i < b; ++i) f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == end ? last : constraint_lanes);
         });
       });
     }

@@ -38,10 +38,10 @@ collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   return r;
 }
 
-SweepRules sweep_rules(const PositionContactOptions& o, bool ends) {
+SweepRules sweep_rules(double reach, bool ends) {
   const collision::RepulsionOptions usual;
   SweepRules r{};
-  r.reach = o.reach;
+  r.reach = reach;
   r.history = true;
   r.flip = usual.flip;
   r.sided = true;
@@ -142,6 +142,7 @@ PositionContacts::PositionContacts(std::optional<std::span<const collision::Coll
       mesh_(edges, triangles),
       repulsion_(mesh_, rest, thickness, friction, finder_options(options)),
       nodes_(std::vector<double>(rest.size(), 0.0)),
+      reach_(options.reach),
       inverse_masses_(rest.size(), 0.0) {
   require(options.recovery > 0, "the velocity of recovery must be positive, not ", options.recovery);
   std::vector<std::array<std::int32_t, 2>> sides;
@@ -159,13 +160,12 @@ void PositionContacts::require_vertices(std::size_t n) const {
 std::span<const PassedPair> PositionContacts::passed(std::span<const Node> vertices) {
   require_vertices(vertices.size());
   passed_.clear();
-  const SweepRules rules = sweep_rules(options_, ends_);
+  const SweepRules rules = sweep_rules(reach_, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     for (Index first = 0; first < pairs.size(); first += width) {
       PairPack p;
-      load(kind == 1, pairs, first, pairs.size(), 1.0, rules,
-           [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      load(kind == 1, pairs, first, pairs.size(), 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       for (int i = 0; i < p.size; ++i)
         if ((p.lanes.active[i] & p.lanes.inverted[i]) != 0) {
           const auto& e = pairs.elements[static_cast<std::size_t>(first + i)];
@@ -194,7 +194,8 @@ void PositionContacts::turn(std::span<const PassedPair> passed) {
 void PositionContacts::find(std::span<const Node> vertices, std::span<const mesh::Point> motion,
                             std::optional<std::span<const PassedPair>> given) {
   require_vertices(vertices.size());
-  require(motion.size() == vertices.size(), "there must be a motion of each of ", vertices.size(), " vertices, not ", motion.size());
+  require(motion.size() == vertices.size(), "there must be a motion of each of ", vertices.size(), " vertices, not ",
+          motion.size());
   const std::span<const PassedPair> old = given ? *given : passed(vertices);
   found_.resize(vertices.size());
   motion_.assign(motion.begin(), motion.end());
@@ -231,11 +232,22 @@ bool PositionContacts::outdated(std::span<const Node> vertices, double part) con
              [](int a, int b) { return a | b; }) != 0;
 }
 
-void PositionContacts::begin(std::span<const Node> vertices, double dt) {
+void PositionContacts::begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt) {
   require_vertices(vertices.size());
+  require_vertices(predicted.size());
   start_.resize(vertices.size());
-  for (std::size_t v = 0; v < vertices.size(); ++v) start_[v] = {vertices[v].x, vertices[v].y, vertices[v].z};
-  const SweepRules rules = sweep_rules(options_, ends_);
+  // Differences between motions are within their box; pairs must not get out of reach in one substep.
+  mesh::Point low = mesh::Point::Zero(), high = low;
+  double thinnest = std::numeric_limits<double>::infinity();
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    start_[v] = {vertices[v].x, vertices[v].y, vertices[v].z};
+    const mesh::Point way = mesh::Point(predicted[v].x, predicted[v].y, predicted[v].z) - start_[v];
+    low = v == 0 ? way : mesh::Point(low.cwiseMin(way));
+    high = v == 0 ? way : mesh::Point(high.cwiseMax(way));
+    if (repulsion_.thickness()[v] > 0) thinnest = std::min(thinnest, repulsion_.thickness()[v]);
+  }
+  reach_ = std::max(options_.reach, (high - low).norm() / thinnest);
+  const SweepRules rules = sweep_rules(reach_, ends_);
   const double apart = options_.recovery * dt;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
@@ -245,7 +257,8 @@ void PositionContacts::begin(std::span<const Node> vertices, double dt) {
       for (int i = 0; i < p.size; ++i) {
         const double h = p.thickness[i], distance = h - p.lanes.overlap[i];
         // Degenerate elements have no distance.
-        effects_[kind][static_cast<std::size_t>(first + i)] = {std::isfinite(distance) ? std::min(h, distance + apart) : h, 0.0, {}};
+        effects_[kind][static_cast<std::size_t>(first + i)] = {
+            std::isfinite(distance) ? std::min(h, distance + apart) : h, 0.0, {}};
       }
     });
   }
@@ -253,7 +266,7 @@ void PositionContacts::begin(std::span<const Node> vertices, double dt) {
 
 void PositionContacts::project(std::span<Node> vertices) {
   require_vertices(vertices.size());
-  const SweepRules rules = sweep_rules(options_, ends_);
+  const SweepRules rules = sweep_rules(reach_, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     std::vector<Effect>& effects = effects_[kind];
@@ -310,12 +323,12 @@ void PositionContacts::project(std::span<Node> vertices) {
   }
 }
 
-void PositionContacts::rebound(std::span<const Node> vertices, std::span<const mesh::Point> before, std::span<mesh::Point> velocities,
-                               double restitution, double threshold) {
+void PositionContacts::rebound(std::span<const Node> vertices, std::span<const mesh::Point> before,
+                               std::span<mesh::Point> velocities, double restitution, double threshold) {
   require_vertices(vertices.size());
   require_vertices(before.size());
   require_vertices(velocities.size());
-  const SweepRules rules = sweep_rules(options_, ends_);
+  const SweepRules rules = sweep_rules(reach_, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     each_colour(pairs, [&](Index first, Index end) {
@@ -336,7 +349,8 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
         if (!(goes < wanted)) continue;
         for (int k = 0; k < 4; ++k)
           if (w[k][i] > 0)
-            velocities[static_cast<std::size_t>(p.place[k][i])] += ((wanted - goes) / inverse[i] * w[k][i] * p.lanes.weights[k][i]) * n;
+            velocities[static_cast<std::size_t>(p.place[k][i])] +=
+                ((wanted - goes) / inverse[i] * w[k][i] * p.lanes.weights[k][i]) * n;
       }
     });
   }
@@ -344,15 +358,16 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
 
 PositionContactReport PositionContacts::report(std::span<const Node> vertices) const {
   require_vertices(vertices.size());
-  const SweepRules rules = sweep_rules(options_, ends_);
+  const SweepRules rules = sweep_rules(reach_, ends_);
   PositionContactReport r;
   r.pairs = size();
   r.least = std::numeric_limits<double>::infinity();
   for (std::size_t kind = 0; kind < 2; ++kind)
     for (Index first = 0; first < pairs_[kind].size(); first += width) {
       PairPack p;
-      load(kind == 1, pairs_[kind], first, pairs_[kind].size(), 1.0, rules,
-           [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      load(
+          kind == 1, pairs_[kind], first, pairs_[kind].size(), 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); },
+          p);
       for (int i = 0; i < p.size; ++i) {
         if (p.lanes.active[i] == 0) continue;
         ++r.active;

@@ -1,5 +1,5 @@
-/// Contact of surfaces with thickness in position based dynamics: vertices stay a thickness away from faces, and edges from edges,
-/// on the side on which they were.
+/// Contact of surfaces with thickness in position based dynamics: vertices stay a thickness away from faces, and edges from
+/// edges, on the side on which they were.
 ///
 /// A pair with closest points of weights a (those of the second element negative), normal n from the second to the first on the
 /// stored side, and thickness h is the inequality C = n . sum a_i x_i - h >= 0, whose gradients are a_i n: exactly those of the
@@ -24,7 +24,8 @@ struct PositionContactOptions {
   /// Pairs are found within this multiple of their thickness, and beyond it by `margin` (m).
   double generous = 1.1;
   double margin = 0;
-  /// Pairs that have passed each other by more than this multiple of their thickness are left alone.
+  /// Pairs that have passed each other by more than this multiple of their thickness are left alone; farther, where vertices move
+  /// farther in a substep.
   double reach = 4;
   /// Thickness is at most this multiple of the shortest edge and of the distance at rest.
   double clamp = 0.9;
@@ -50,20 +51,20 @@ class PositionContacts {
 
   /// A surface over its vertices, with positions at rest (m), thickness (m) and friction of each. Throws InvalidArgument as
   /// `collision::Repulsion` does.
-  PositionContacts(std::optional<std::span<const collision::CollisionMesh::Edge>> edges, std::span<const mesh::Triangle> triangles,
-                   std::span<const mesh::Point> rest, std::span<const double> thickness, std::span<const double> friction,
-                   const PositionContactOptions& options);
+  PositionContacts(std::optional<std::span<const collision::CollisionMesh::Edge>> edges,
+                   std::span<const mesh::Triangle> triangles, std::span<const mesh::Point> rest,
+                   std::span<const double> thickness, std::span<const double> friction, const PositionContactOptions& options);
 
-  /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until the
-  /// next call). Those of `passed`, ascending, which have passed each other, stay on their old side; without, those that have
+  /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
+  /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side; without, those that have
   /// according to the pairs before.
   void find(std::span<const Node> vertices, std::span<const mesh::Point> motion,
             std::optional<std::span<const PassedPair>> passed);
   /// Whether some vertex is farther than allowed from the way that `find` was told, of which a part has gone by.
   bool outdated(std::span<const Node> vertices, double part) const;
 
-  /// Begins a substep at these places, m.
-  void begin(std::span<const Node> vertices, double dt);
+  /// Begins a substep from `vertices` to `predicted` places, m.
+  void begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
   /// Projects all pairs once; friction is against the ways since `begin`.
   void project(std::span<Node> vertices);
   /// Reflects velocities (m/s) of pairs that were pressed, of which `before` are those at the start of the substep.
@@ -96,6 +97,8 @@ class PositionContacts {
   collision::Repulsion repulsion_;
   collision::ContactNodes nodes_;
   bool ends_ = false;
+  /// Of this substep: multiple of the thickness.
+  double reach_ = 0;
   std::array<collision::RepulsionPairs, 2> pairs_;
   std::array<std::vector<Effect>, 2> effects_;
   std::vector<PassedPair> passed_;

@@ -53,7 +53,7 @@ void update_velocities(std::span<const PositionNode<T>> nodes, std::span<const V
 
 #define MENISCUS_INSTANTIATE(T)                                                                                                  \
   template void predict_positions<T>(std::span<PositionNode<T>>, std::span<Vec<T, 3>>, std::span<Vec<T, 3>>,                     \
-                                     const Vec<double, 3>&, double, double);                                                          \
+                                     const Vec<double, 3>&, double, double);                                                     \
   template void update_velocities<T>(std::span<const PositionNode<T>>, std::span<const Vec<T, 3>>, std::span<Vec<T, 3>>, double, \
                                      double);
 MENISCUS_INSTANTIATE(float)

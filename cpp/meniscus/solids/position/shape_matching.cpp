@@ -43,7 +43,8 @@ ShapeMatching<T>::ShapeMatching(std::span<const std::int32_t> first, std::span<c
       size_(options.motion == ShapeMotion::quadratic ? 9 : 3),
       first_(first.begin(), first.end()),
       members_(members.begin(), members.end()) {
-  require(rest.size() == masses.size(), "there must be a place at rest for each of ", masses.size(), " masses, not ", rest.size());
+  require(rest.size() == masses.size(), "there must be a place at rest for each of ", masses.size(), " masses, not ",
+          rest.size());
   require(!first.empty() && first[0] == 0 && static_cast<std::size_t>(first.back()) == members.size(),
           "clusters must begin at 0 and end at ", members.size());
   require(options.softness >= 0 && options.softness <= 1 && options.compliance >= 0,
@@ -248,9 +249,9 @@ void ShapeMatching<T>::goals(std::span<const PositionNode<T>> nodes, std::span<V
 template <class T>
 Index ShapeMatching<T>::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  return bytes(first_) + bytes(members_) + bytes(weight_) + bytes(basis_) + bytes(of_cluster_) + bytes(pieces_) + bytes(piece_of_) +
-         bytes(sums_) + bytes(transform_) + bytes(centre_) + bytes(used_) + bytes(user_first_) + bytes(users_) +
-         bytes(cluster_of_) + bytes(multiplier_);
+  return bytes(first_) + bytes(members_) + bytes(weight_) + bytes(basis_) + bytes(of_cluster_) + bytes(pieces_) +
+         bytes(piece_of_) + bytes(sums_) + bytes(transform_) + bytes(centre_) + bytes(used_) + bytes(user_first_) +
+         bytes(users_) + bytes(cluster_of_) + bytes(multiplier_);
 }
 
 template class ShapeMatching<float>;

@@ -8,8 +8,8 @@
 /// Nodes in several clusters get the mean of their goals, and each cluster counts their mass divided by the number of their
 /// clusters, so that linear and angular momentum are conserved.
 ///
-/// The goal pulls a node with its mass over the compliance (s^2): since goals fit as well as they can, one projection is a step of
-/// implicit Euler for a rigid goal.
+/// The goal pulls a node with its mass over the compliance (s^2): since goals fit as well as they can, one projection is a step
+/// of implicit Euler for a rigid goal.
 ///
 /// Where the moments of a cluster at rest are singular (flat, straight, few points), their pseudo-inverse takes the place of the
 /// inverse: nothing is deformed along what is missing, and area or length is kept in place of volume.

@@ -61,13 +61,13 @@ class PositionBody(Stateful):
         max_speed: float = math.inf,
     ) -> None:
         own = own_mesh(mesh)
-        x = np.asarray(own if isinstance(own, np.ndarray) else own.vertices, np.float64)
+        x = np.asarray(own if isinstance(own, (np.ndarray, list)) else own.vertices, np.float64)
         if x.ndim != 2 or x.shape[1] != 3:
             raise ValueError(f"positions must have shape (n, 3), not {x.shape}")
         _checks.require_finite("positions", x)
         if masses is not None:
             m = np.broadcast_to(np.asarray(masses, np.float64), (len(x),))
-        elif isinstance(own, np.ndarray):
+        elif isinstance(own, (np.ndarray, list)):
             raise ValueError("an array of positions has no density; give masses")
         else:
             m = own.node_masses(_checks.positive("density", density))
@@ -81,7 +81,7 @@ class PositionBody(Stateful):
         if not max_speed > 0:
             raise ValueError(f"max_speed must be positive, not {max_speed!r}")
         self.max_speed = float(max_speed)
-        self.mesh = own
+        self.mesh: Any = np.array(x) if isinstance(own, (np.ndarray, list)) else own
         self.constraints: list[PositionConstraint] = []
         self._projectors: list[Projector] = []
         self._fast: Any = None
@@ -108,7 +108,7 @@ class PositionBody(Stateful):
     @property
     def gravity(self) -> npt.NDArray[np.float64]:
         """Acceleration (3,), m/s^2; assignable."""
-        result = self._gravity.view()
+        result: npt.NDArray[np.float64] = self._gravity.view()
         result.flags.writeable = False
         return result
 

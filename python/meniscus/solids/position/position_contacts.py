@@ -71,7 +71,8 @@ class PositionContacts(Stateful):
         restitution: from 0 to 1: the part of the velocity along the normal with which what collides parts, above that of resting contacts.
         margin: m: pairs within their thickness and this are kept between searches; default the mean thickness.
         recovery: m/s: what is too close at the start of a substep comes apart at most so fast.
-        reach: pairs that have passed each other by more than this multiple of their thickness are left alone.
+        reach: pairs that have passed each other by more than this multiple of their thickness are left alone; where nodes move farther in
+            a substep, as far as they do.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -106,8 +107,8 @@ class PositionContacts(Stateful):
         self._surfaces = [_surface_of(body) for body in own]
         sizes = [len(s.nodes) for s in self._surfaces]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._slices = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        rest = np.concatenate([body.nodes[s.nodes, :3].astype(np.float64) for body, s in zip(own, self._surfaces, strict=True)])
+        self._slices = [slice(int(b) - n, int(b)) for b, n in zip(starts[1:], sizes, strict=True)]
+        rest = np.concatenate([_rest_of(body)[s.nodes] for body, s in zip(own, self._surfaces, strict=True)])
         edges = np.concatenate([s.edges + a for s, a in zip(self._surfaces, starts, strict=False)]).astype(np.int32)
         triangles = np.concatenate([s.triangles + a for s, a in zip(self._surfaces, starts, strict=False)]).astype(np.int32)
         mu = _each("friction", friction, len(own))
@@ -188,7 +189,7 @@ class PositionContacts(Stateful):
             self._core.find(self._start, self._motion, None if again else self.passed)
             self._ahead, self._gone = ahead, 0
         self._gone += 1
-        self._core.begin(self._start, dt)
+        self._core.begin(self._start, self._x, dt)
         self._planes = [] if not self.obstacles else self._meet_solids(dt, time)
         if self.restitution:
             self._gather_velocities(self._before)
@@ -217,9 +218,7 @@ class PositionContacts(Stateful):
             body.velocities[surface.nodes] = self._v[own]
             for p in self._planes:
                 if p.body is body:
-                    _solids.rebound_from_planes(
-                        body.nodes, incoming, body.velocities, p.rows, p.values, self.restitution, fastest, dt
-                    )
+                    _solids.rebound_from_planes(body.nodes, incoming, body.velocities, p.rows, p.values, self.restitution, fastest, dt)
 
     def note_end(self) -> None:
         """End a step: remember which pairs have passed each other."""
@@ -251,7 +250,7 @@ class PositionContacts(Stateful):
                 # As far as projections may move nodes towards the solid in the substep.
                 slack = self._reach + float(np.abs(x1 - x0).max(initial=0.0))
                 near = (self._x[own, 3] > 0) & (x1 >= low - slack).all(axis=1) & (x1 <= high + slack).all(axis=1)
-                rows = np.flatnonzero(near)
+                rows = np.flatnonzero(near).astype(np.int32)
                 if not len(rows):
                     continue
                 phi = obstacle.distance(np.ascontiguousarray(x1[rows]), time)
@@ -262,7 +261,16 @@ class PositionContacts(Stateful):
         return planes
 
     def _planes_of(
-        self, obstacle: SolidObstacle, body: PositionBody, nodes: Ints, x0: Floats, x1: Floats, rows: Ints, phi: Floats, dt: float, time: float
+        self,
+        obstacle: SolidObstacle,
+        body: PositionBody,
+        nodes: Ints,
+        x0: Floats,
+        x1: Floats,
+        rows: Ints,
+        phi: Floats,
+        dt: float,
+        time: float,
     ) -> _Planes:
         """Return planes at the solid where nodes enter it, or nearest to them."""
         start, end = np.ascontiguousarray(x0[rows]), np.ascontiguousarray(x1[rows])
@@ -299,6 +307,11 @@ def _each(name: str, value: Any, n: int) -> Floats:
     if a.shape not in ((), (n,)) or not (np.isfinite(a) & (a >= 0)).all():
         raise ValueError(f"{name} must be one finite number that is not negative, or one for each of the {n} bodies")
     return np.array(np.broadcast_to(a, (n,)))
+
+
+def _rest_of(body: PositionBody) -> Floats:
+    result: Floats = np.asarray(body.mesh if isinstance(body.mesh, np.ndarray) else body.mesh.vertices, np.float64)
+    return result
 
 
 def _surface_of(body: PositionBody) -> _Surface:
