@@ -1,5 +1,5 @@
 // Position based dynamics.
-#include "solids/force_arrays.hpp"
+#include "solids/position_arrays.hpp"
 
 #include "meniscus/solids/position/position_constraints.hpp"
 
@@ -8,20 +8,6 @@ namespace {
 
 using solids::PositionConstraintKind;
 using solids::PositionNode;
-
-/// Rows of an array as structures of numbers.
-template <class Row, class Number>
-std::span<Row> structures_in(const py::array& a, const char* name) {
-  constexpr auto columns = static_cast<py::ssize_t>(sizeof(Row) / sizeof(Number));
-  Number* const first = data_of<Number>(a, name, -1, true);
-  require(a.ndim() == 2 && a.shape(1) == columns, name, " must have shape (n, ", columns, ")");
-  return {reinterpret_cast<Row*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
-template <class T>
-std::span<const T> flat(const py::array& a, const char* name) {
-  return {data_of<T>(a, name, -1), static_cast<std::size_t>(a.size())};
-}
 
 template <class T>
 void bind_for(py::module_& m, const char* name) {
@@ -38,6 +24,15 @@ void bind_for(py::module_& m, const char* name) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
             interruptible([&] {
               for (int i = 0; i < times; ++i) self.project(x, {.dt = dt, .part = part});
+            });
+          },
+          py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"))
+      .def(
+          "project_averaged",
+          [](C& self, const py::array& nodes, double dt, double part, int times) {
+            const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
+            interruptible([&] {
+              for (int i = 0; i < times; ++i) self.project_averaged(x, {.dt = dt, .part = part});
             });
           },
           py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"))
@@ -63,13 +58,15 @@ void bind_for(py::module_& m, const char* name) {
       .def_static(
           "predict_positions",
           [](const py::array& nodes, const py::array& velocities, const py::array& previous, std::array<double, 3> acceleration,
-             double dt) {
+             double dt, double max_speed) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
             const auto v = structures_in<Vec<T, 3>, T>(velocities, "velocities"),
                        before = structures_in<Vec<T, 3>, T>(previous, "previous");
-            interruptible([&] { solids::predict_positions<T>(x, v, before, Vec<double, 3>(acceleration.data()), dt); });
+            interruptible(
+                [&] { solids::predict_positions<T>(x, v, before, Vec<double, 3>(acceleration.data()), dt, max_speed); });
           },
-          py::arg("nodes"), py::arg("velocities"), py::arg("previous"), py::arg("acceleration"), py::arg("dt"))
+          py::arg("nodes"), py::arg("velocities"), py::arg("previous"), py::arg("acceleration"), py::arg("dt"),
+          py::arg("max_speed"))
       .def_static(
           "update_velocities",
           [](const py::array& nodes, const py::array& previous, const py::array& velocities, double dt, double kept) {
@@ -90,9 +87,11 @@ void bind_position_body(py::module_& m) {
       .value("dihedral_angle", PositionConstraintKind::dihedral_angle)
       .value("printed_angle", PositionConstraintKind::printed_angle)
       .value("tet_volume", PositionConstraintKind::tet_volume)
+      .value("neo_hookean", PositionConstraintKind::neo_hookean)
       .finalize();
   bind_for<float>(m, "PositionConstraintsFloat32");
   bind_for<double>(m, "PositionConstraintsFloat64");
+  bind_position_parts(m);
 }
 
 }  // namespace meniscus::bindings

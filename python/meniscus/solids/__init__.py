@@ -25,17 +25,22 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
-from meniscus.solids.position.position_body import PositionBody, PositionMethod
+from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_constraints import (
     AttachmentConstraints,
     BendingConstraints,
     BendingMeasure,
     ClosedVolumeConstraint,
     DistanceConstraints,
+    NeoHookeanConstraints,
+    PositionConstraint,
     PositionConstraintKind,
     PositionConstraints,
     VolumeConstraints,
 )
+from meniscus.solids.position.position_contacts import PositionContactReport, PositionContacts
+from meniscus.solids.position.position_step import PositionMethod
+from meniscus.solids.position.shape_matching import QuadraticBasis, ShapeMatching, ShapeMotion, near_clusters
 from meniscus.solids.rigid.complementarity import solve_lcp
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.mass_properties import MassProperties
@@ -90,14 +95,19 @@ __all__ = [
     "JointKind",
     "MassProperties",
     "Material",
+    "NeoHookeanConstraints",
     "NewmarkFinish",
     "NewtonInfo",
     "PointLoads",
     "PositionBody",
+    "PositionConstraint",
     "PositionConstraintKind",
     "PositionConstraints",
+    "PositionContactReport",
+    "PositionContacts",
     "PositionMethod",
     "Pressure",
+    "QuadraticBasis",
     "QuadraticTetElements",
     "RigidBody",
     "RigidContacts",
@@ -109,6 +119,8 @@ __all__ = [
     "RigidOptions",
     "RigidSolver",
     "RigidSystem",
+    "ShapeMatching",
+    "ShapeMotion",
     "ShellAltitudeSprings",
     "SoftBindings",
     "SolidContacts",
@@ -137,6 +149,7 @@ __all__ = [
     "element_stiffness",
     "extrapolate_velocity",
     "limit_strain",
+    "near_clusters",
     "solve_lcp",
     "solve_velocity",
 ]

@@ -54,6 +54,7 @@ class ConstraintBlocks {
 
   Index size() const { return static_cast<Index>(order_.colours.size()) - 1; }
   std::span<Block> blocks() { return blocks_; }
+  std::span<const Block> blocks() const { return blocks_; }
   /// Blocks of a colour: first and end.
   std::pair<Index, Index> colour(Index c) const {
     return {order_.colours[static_cast<std::size_t>(c)], order_.colours[static_cast<std::size_t>(c) + 1]};
@@ -64,6 +65,8 @@ class ConstraintBlocks {
     while (n < constraint_lanes && order_.items[static_cast<std::size_t>(b * constraint_lanes + n)] >= 0) ++n;
     return n;
   }
+  /// The constraint of a lane, or -1.
+  std::int32_t item(Index b, int lane) const { return order_.items[static_cast<std::size_t>(b * constraint_lanes + lane)]; }
   void clear_multipliers() {
     for (Block& b : blocks_) std::fill_n(b.multiplier, constraint_lanes, T(0));
   }

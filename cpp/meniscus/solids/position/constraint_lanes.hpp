@@ -32,8 +32,18 @@ struct ProjectionLanes {
   Lane<T> c;
   Lane<T> compliance;
   Lane<T> active;
+  /// Of rules that are bounded: added to the denominator; see `bound_of`.
+  Lane<T> bound;
   Lane<T> gradient[Corners][3];
 };
+
+/// What keeps corrections of a constraint c from exceeding a length where its gradient nearly vanishes: with the greatest inverse
+/// mass w, w g c / (w g^2 + bound) is at most `length` for any gradient g. Near the solution it vanishes with the square of c.
+template <class T>
+MENISCUS_INLINE T bound_of(T c, T length, T w) {
+  const T part = c / (T(2) * length);
+  return w * part * part;
+}
 
 template <class T, int Corners, int Values>
 MENISCUS_INLINE void load_corners(const ConstraintBlock<T, Corners, Values>& block, const PositionNode<T>* nodes,
@@ -48,25 +58,34 @@ MENISCUS_INLINE void load_corners(const ConstraintBlock<T, Corners, Values>& blo
     }
 }
 
-/// Corrections along the gradients, and the multipliers that belong to them.
-template <class T, int Corners, int Values>
-MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const ProjectionLanes<T, Corners>& q, T part, int lanes,
-                             CornerLanes<T, Corners>& p, PositionNode<T>* nodes) {
+/// Corrections of the corners along the gradients, and the multipliers that belong to them. `share` is the part of each
+/// correction that is taken (averaged), and not read otherwise.
+template <bool averaged, bool bounded, class T, int Corners, int Values>
+MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const ProjectionLanes<T, Corners>& q, T part,
+                             const Lane<T>& share, CornerLanes<T, Corners>& p) {
   Lane<T> step;
   for (int l = 0; l < constraint_lanes; ++l) {
     T sum = 0;
     for (int k = 0; k < Corners; ++k)
       sum += p.w[k].at[l] * (q.gradient[k][0].at[l] * q.gradient[k][0].at[l] + q.gradient[k][1].at[l] * q.gradient[k][1].at[l] +
                              q.gradient[k][2].at[l] * q.gradient[k][2].at[l]);
-    const T below = sum + q.compliance.at[l];
+    T below = sum + q.compliance.at[l];
+    if constexpr (bounded) below += q.bound.at[l];
     const bool works = (sum > 0) & (q.active.at[l] != 0);
-    const T change = works ? (-q.c.at[l] - q.compliance.at[l] * block.multiplier[l]) / (works ? below : T(1)) : T(0);
+    T change = works ? (-q.c.at[l] - q.compliance.at[l] * block.multiplier[l]) / (works ? below : T(1)) : T(0);
+    if constexpr (averaged) change *= share.at[l];
     block.multiplier[l] += change;
     step.at[l] = part * change;
   }
   for (int k = 0; k < Corners; ++k)
     for (int d = 0; d < 3; ++d)
       for (int l = 0; l < constraint_lanes; ++l) p.x[k][d].at[l] += step.at[l] * p.w[k].at[l] * q.gradient[k][d].at[l];
+}
+
+/// Stores the corners of the first lanes.
+template <class T, int Corners, int Values>
+MENISCUS_INLINE void store_corners(const ConstraintBlock<T, Corners, Values>& block, const CornerLanes<T, Corners>& p, int lanes,
+                                   PositionNode<T>* nodes) {
   const auto write = [&](int n) {
     for (int k = 0; k < Corners; ++k)
       for (int l = 0; l < n; ++l) {
@@ -83,11 +102,21 @@ MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const P
     write(lanes);
 }
 
+/// Adds what the corners of the first lanes have moved to sums of the nodes.
+template <class T, int Corners, int Values>
+MENISCUS_INLINE void add_moves(const ConstraintBlock<T, Corners, Values>& block, const CornerLanes<T, Corners>& before,
+                               const CornerLanes<T, Corners>& p, int lanes, Vec<T, 3>* sums) {
+  for (int k = 0; k < Corners; ++k)
+    for (int l = 0; l < lanes; ++l)
+      for (int d = 0; d < 3; ++d) sums[block.node[k][l]][d] += p.x[k][d].at[l] - before.x[k][d].at[l];
+}
+
 /// Two nodes keep their distance between two limits (m), equal ones for an equality. Values: lower and upper limit, compliance
 /// (m/N) where they are too far from each other, and where they are too close; infinite: nothing happens.
 struct DistanceRule {
   static constexpr int corners = 2;
   static constexpr int values = 4;
+  static constexpr bool bounded = false;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 2, 4>& block, const CornerLanes<T, 2>& p, T inverse_dt2,
                                        ProjectionLanes<T, 2>& q) {
@@ -117,6 +146,7 @@ struct DistanceRule {
 struct IsometricBendingRule {
   static constexpr int corners = 4;
   static constexpr int values = 6;
+  static constexpr bool bounded = true;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 6>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -128,6 +158,11 @@ struct IsometricBendingRule {
       q.c.at[l] = T(0.5) * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) - block.value[4][l];
       q.compliance.at[l] = block.value[5][l] * inverse_dt2;
       q.active.at[l] = T(1);
+      // Of a fold that is flatter than at rest; the length is that of the vector at rest, as the sum of k times the nodes moves.
+      const T rest = block.value[4][l];
+      T moves = 0;
+      for (int k = 0; k < 4; ++k) moves += p.w[k].at[l] * block.value[k][l] * block.value[k][l];
+      q.bound.at[l] = q.c.at[l] < 0 ? bound_of(q.c.at[l], std::sqrt(T(2) * rest), moves) : T(0);
       for (int k = 0; k < 4; ++k)
         for (int d = 0; d < 3; ++d) q.gradient[k][d].at[l] = block.value[k][l] * s[d];
     }
@@ -135,10 +170,11 @@ struct IsometricBendingRule {
 };
 
 /// The signed volume of a tetrahedron over its size at rest to the power of 2/3. Values: volume at rest (m^3), the factor
-/// (1/m^2), compliance.
+/// (1/m^2), compliance. Corrections of flat tetrahedra are at most the length whose square is 1 over the factor.
 struct TetVolumeRule {
   static constexpr int corners = 4;
   static constexpr int values = 3;
+  static constexpr bool bounded = true;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 3>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -158,6 +194,8 @@ struct TetVolumeRule {
       q.c.at[l] = e[0][0] * g[0][0] + e[0][1] * g[0][1] + e[0][2] * g[0][2] - block.value[1][l] * block.value[0][l];
       q.compliance.at[l] = block.value[2][l] * inverse_dt2;
       q.active.at[l] = T(1);
+      const T lightest = std::max(std::max(p.w[0].at[l], p.w[1].at[l]), std::max(p.w[2].at[l], p.w[3].at[l]));
+      q.bound.at[l] = bound_of(q.c.at[l] * std::sqrt(block.value[1][l]), T(1), lightest);
       for (int d = 0; d < 3; ++d) {
         for (int k = 0; k < 3; ++k) q.gradient[k + 1][d].at[l] = g[k][d];
         q.gradient[0][d].at[l] = -(g[0][d] + g[1][d] + g[2][d]);

@@ -41,6 +41,7 @@ inline constexpr T pi_of = static_cast<T>(3.14159265358979323846);
 struct DihedralAngleRule {
   static constexpr int corners = 4;
   static constexpr int values = 2;
+  static constexpr bool bounded = false;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 2>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -75,6 +76,7 @@ struct DihedralAngleRule {
 struct PrintedAngleRule {
   static constexpr int corners = 4;
   static constexpr int values = 2;
+  static constexpr bool bounded = false;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 2>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {

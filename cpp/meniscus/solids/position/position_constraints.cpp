@@ -3,48 +3,189 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/solids/position/constraint_lanes.hpp"
-#include "meniscus/solids/position/hinge_lanes.hpp"
+#include "meniscus/solids/position/neo_hookean_lanes.hpp"
 
 namespace meniscus::solids {
 namespace {
 
 // Blocks that a task takes, and a colour must have for more than one.
 constexpr Index blocks_of_a_task = 32;
+constexpr Index nodes_of_a_task = 4096;
+
+template <class Rule>
+constexpr bool is_pair = requires { Rule::stored; };
+template <class Rule>
+constexpr int stored_values() {
+  if constexpr (is_pair<Rule>)
+    return Rule::stored;
+  else
+    return Rule::values;
+}
+
+/// Rows of values with room for what blocks hold besides.
+template <class T>
+std::vector<T> widened(std::span<const T> values, std::size_t from, std::size_t to) {
+  std::vector<T> out(values.size() / from * to, T(0));
+  for (std::size_t i = 0; i < values.size(); ++i) out[i / from * to + i % from] = values[i];
+  return out;
+}
 
 template <class T, class Rule>
 class RuleConstraints final : public PositionConstraints<T> {
+  static constexpr int stored = stored_values<Rule>();
+  using Corners = detail::CornerLanes<T, Rule::corners>;
+  using Projection = detail::ProjectionLanes<T, Rule::corners>;
+  using Block = ConstraintBlock<T, Rule::corners, stored>;
+
  public:
   RuleConstraints(std::span<const std::int32_t> nodes, std::span<const T> values, std::span<const std::uint8_t> fixed)
-      : blocks_(nodes, values, fixed) {}
+      : blocks_(nodes, widened(values, Rule::values, stored), fixed), counts_(fixed.size(), 0) {
+    for (const std::int32_t n : nodes) ++counts_[static_cast<std::size_t>(n)];
+  }
 
   void project(std::span<PositionNode<T>> nodes, const ProjectionRules& rules) override {
     const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
     const auto part = static_cast<T>(rules.part);
     PositionNode<T>* const x = nodes.data();
+    each_block([&](Block& block, int lanes) {
+      Corners p;
+      detail::load_corners(block, x, p);
+      correct<false>(block, inverse_dt2, part, p);
+      detail::store_corners(block, p, lanes, x);
+    });
+  }
+  void project_averaged(std::span<PositionNode<T>> nodes, const ProjectionRules& rules) override {
+    const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
+    const auto part = static_cast<T>(rules.part);
+    require(nodes.size() == counts_.size(), "there must be ", counts_.size(), " nodes, not ", nodes.size());
+    sums_.resize(nodes.size(), Vec<T, 3>::Zero());
+    PositionNode<T>* const x = nodes.data();
+    // Blocks of a colour add to different nodes.
+    each_block([&](Block& block, int lanes) {
+      Corners p;
+      detail::load_corners(block, x, p);
+      const Corners before = p;
+      correct<true>(block, inverse_dt2, part, p);
+      detail::add_moves(block, before, p, lanes, sums_.data());
+    });
+    parallel_for(0, static_cast<Index>(nodes.size()), nodes_of_a_task, [&](Index a, Index b) {
+      for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i) {
+        x[i].x += sums_[i][0];
+        x[i].y += sums_[i][1];
+        x[i].z += sums_[i][2];
+        sums_[i].setZero();
+      }
+    });
+  }
+
+  Index rows() const override { return static_cast<Index>(blocks_.blocks().size()) * constraint_lanes * of_one; }
+  void linearise(std::span<const PositionNode<T>> nodes, const ProjectionRules& rules,
+                 std::span<LinearConstraint> out) const override {
+    require(static_cast<Index>(out.size()) == rows(), "there must be room for ", rows(), " constraints, not ", out.size());
+    const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
+    parallel_for(0, static_cast<Index>(blocks_.blocks().size()), blocks_of_a_task, [&](Index a, Index b) {
+      for (Index i = a; i < b; ++i) {
+        const Block& block = blocks_.blocks()[static_cast<std::size_t>(i)];
+        Corners p;
+        Projection q[2];
+        detail::load_corners(block, nodes.data(), p);
+        if constexpr (is_pair<Rule>)
+          Rule::evaluate(block, p, inverse_dt2, q[0], q[1]);
+        else
+          Rule::evaluate(block, p, inverse_dt2, q[0]);
+        for (int l = 0; l < constraint_lanes; ++l)
+          for (int k = 0; k < of_one; ++k) write_row(block, q[k], i, l, k, out[row_of(i, l, k)]);
+      }
+    });
+  }
+  void add_multipliers(std::span<const double> changes) override {
+    require(static_cast<Index>(changes.size()) == rows(), "there must be ", rows(), " changes of multipliers, not ",
+            changes.size());
+    for (Index i = 0; i < static_cast<Index>(blocks_.blocks().size()); ++i)
+      for (int l = 0; l < constraint_lanes; ++l)
+        for (int k = 0; k < of_one; ++k)
+          multiplier(blocks_.blocks()[static_cast<std::size_t>(i)], l, k) += static_cast<T>(changes[row_of(i, l, k)]);
+  }
+
+  void clear_multipliers() override {
+    blocks_.clear_multipliers();
+    if constexpr (is_pair<Rule>)
+      for (Block& b : blocks_.blocks()) std::fill_n(b.value[stored - 1], constraint_lanes, T(0));
+  }
+  Index colours() const override { return blocks_.size(); }
+  Index nbytes() const override {
+    return blocks_.nbytes() +
+           static_cast<Index>(counts_.capacity() * sizeof(std::int32_t) + sums_.capacity() * sizeof(Vec<T, 3>));
+  }
+
+ private:
+  static constexpr int of_one = is_pair<Rule> ? 2 : 1;
+
+  static std::size_t row_of(Index block, int lane, int k) {
+    return static_cast<std::size_t>((block * constraint_lanes + lane) * of_one + k);
+  }
+  template <class B>
+  static auto& multiplier(B& block, int lane, int k) {
+    return k == 0 ? block.multiplier[lane] : block.value[stored - 1][lane];
+  }
+  void write_row(const Block& block, const Projection& q, Index b, int lane, int k, LinearConstraint& row) const {
+    row = {};
+    if (blocks_.item(b, lane) < 0) {
+      for (auto& g : row.gradient) g.setZero();
+      return;
+    }
+    const bool active = q.active.at[lane] != 0;
+    if (active) {
+      row.c = static_cast<double>(q.c.at[lane]);
+      row.soft = static_cast<double>(q.compliance.at[lane]);
+      row.multiplier = static_cast<double>(multiplier(block, lane, k));
+    }
+    for (std::size_t n = 0; n < 4; ++n) {
+      row.gradient[n].setZero();
+      if (n >= Rule::corners) continue;
+      row.node[n] = block.node[n][lane];
+      for (int d = 0; d < 3 && active; ++d) row.gradient[n][d] = static_cast<double>(q.gradient[n][d].at[lane]);
+    }
+  }
+
+  template <bool averaged>
+  MENISCUS_INLINE void correct(Block& block, T inverse_dt2, T part, Corners& p) const {
+    detail::Lane<T> share;
+    if constexpr (averaged)
+      for (int l = 0; l < constraint_lanes; ++l) {
+        std::int32_t most = 1;
+        for (int k = 0; k < Rule::corners; ++k) most = std::max(most, counts_[static_cast<std::size_t>(block.node[k][l])]);
+        share.at[l] = T(1) / static_cast<T>(most);
+      }
+    if constexpr (is_pair<Rule>) {
+      Rule::template correct<averaged>(block, inverse_dt2, part, share, p);
+    } else {
+      Projection q;
+      Rule::evaluate(block, p, inverse_dt2, q);
+      detail::correct<averaged, Rule::bounded>(block, q, part, share, p);
+    }
+  }
+
+  /// Calls f(block, lanes) colour by colour, in parallel within a colour.
+  template <class F>
+  MENISCUS_INLINE void each_block(F&& f) {
     for (Index c = 0; c < blocks_.size(); ++c) {
       const auto [first, end] = blocks_.colour(c);
       parallel_for(first, end, blocks_of_a_task, [&](Index a, Index b) {
         // All blocks of a colour but the last are full.
         const int last = b == end ? blocks_.lanes(end - 1) : constraint_lanes;
         simd_dispatch([&] {
-          for (Index i = a; i < b; ++i) {
-            auto& block = blocks_.blocks()[static_cast<std::size_t>(i)];
-            detail::CornerLanes<T, Rule::corners> p;
-            detail::ProjectionLanes<T, Rule::corners> q;
-            detail::load_corners(block, x, p);
-            Rule::evaluate(block, p, inverse_dt2, q);
-            detail::correct(block, q, part, i + 1 == end ? last : constraint_lanes, p, x);
-          }
+          for (Index i = a; i < b; ++i) f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == end ? last : constraint_lanes);
         });
       });
     }
   }
-  void clear_multipliers() override { blocks_.clear_multipliers(); }
-  Index colours() const override { return blocks_.size(); }
-  Index nbytes() const override { return blocks_.nbytes(); }
 
- private:
-  ConstraintBlocks<T, Rule::corners, Rule::values> blocks_;
+  ConstraintBlocks<T, Rule::corners, stored> blocks_;
+  /// Constraints at each node.
+  std::vector<std::int32_t> counts_;
+  /// What projections from the same positions move the nodes; zero in between.
+  std::vector<Vec<T, 3>> sums_;
 };
 
 template <class F>
@@ -59,9 +200,11 @@ auto with_rule(PositionConstraintKind kind, F&& f) {
     case PositionConstraintKind::printed_angle:
       return f(detail::PrintedAngleRule{});
     case PositionConstraintKind::tet_volume:
+      return f(detail::TetVolumeRule{});
+    case PositionConstraintKind::neo_hookean:
       break;
   }
-  return f(detail::TetVolumeRule{});
+  return f(detail::NeoHookeanRule{});
 }
 
 }  // namespace
@@ -117,14 +260,17 @@ void project_closed_volume(const ClosedVolume& surface, double& multiplier, std:
     gradient[static_cast<std::size_t>(t[1])] += c.cross(a) / 6;
     gradient[static_cast<std::size_t>(t[2])] += a.cross(b) / 6;
   }
-  double sum = 0;
+  double sum = 0, lightest = 0;
   for (const std::int32_t n : surface.nodes) {
     const auto i = static_cast<std::size_t>(n);
     sum += static_cast<double>(nodes[i].w) * gradient[i].squaredNorm();
+    lightest = std::max(lightest, static_cast<double>(nodes[i].w));
   }
   if (!(sum > 0)) return;
   const double soft = surface.compliance / (rules.dt * rules.dt);
-  const double change = (surface.volume - found - soft * multiplier) / (sum + soft);
+  // Nodes of a surface that has collapsed move by its size at most.
+  const double bound = detail::bound_of(surface.volume - found, std::cbrt(surface.volume), lightest);
+  const double change = (surface.volume - found - soft * multiplier) / (sum + soft + bound);
   multiplier += change;
   for (const std::int32_t n : surface.nodes) {
     PositionNode<T>& p = nodes[static_cast<std::size_t>(n)];

@@ -22,11 +22,25 @@ enum class PositionConstraintKind : std::int8_t {
   printed_angle,
   /// Rows of four nodes. Values: volume at rest (m^3), factor of C (1/m^2), compliance.
   tet_volume,
+  /// Rows of four nodes. Values: nine of the inverse of the edges at rest, two compliances, det F without hydrostatic stress: see
+  /// `neo_hookean_lanes.hpp`. Each is two constraints.
+  neo_hookean,
 };
 
 /// Numbers of nodes and values of a row.
 int corners_of(PositionConstraintKind kind);
 int values_of(PositionConstraintKind kind);
+
+/// A constraint near the places of its nodes, for solvers of all at once.
+struct LinearConstraint {
+  double c = 0;
+  /// Compliance over dt^2, and the multiplier so far.
+  double soft = 1;
+  double multiplier = 0;
+  /// -1 where there are fewer than four.
+  std::array<std::int32_t, 4> node{-1, -1, -1, -1};
+  std::array<Vec<double, 3>, 4> gradient;
+};
 
 /// Constraints of one kind between nodes of T.
 template <class T>
@@ -36,6 +50,16 @@ class PositionConstraints {
 
   /// Projects every constraint once, in the order of `ConstraintBlocks`, with the newest positions (Gauss-Seidel).
   virtual void project(std::span<PositionNode<T>> nodes, const ProjectionRules& rules) = 0;
+  /// Projects every constraint once from the same positions, and then moves the nodes by the sums of the corrections (Jacobi). A
+  /// correction is divided by the number of constraints at that of its nodes with the most, so that momentum is conserved.
+  virtual void project_averaged(std::span<PositionNode<T>> nodes, const ProjectionRules& rules) = 0;
+  /// Constraints that `linearise` writes; some of them are without effect.
+  virtual Index rows() const = 0;
+  /// Writes all constraints at the places of the nodes; the nodes of a row are always the same.
+  virtual void linearise(std::span<const PositionNode<T>> nodes, const ProjectionRules& rules,
+                         std::span<LinearConstraint> out) const = 0;
+  /// Adds to the multipliers of the rows.
+  virtual void add_multipliers(std::span<const double> changes) = 0;
   /// Begins a time step: all multipliers are zero.
   virtual void clear_multipliers() = 0;
   /// Colours that the constraints need.
@@ -66,10 +90,11 @@ template <class T>
 void project_closed_volume(const ClosedVolume& surface, double& multiplier, std::span<PositionNode<T>> nodes,
                            std::span<Vec<double, 3>> gradient, const ProjectionRules& rules);
 
-/// Begins a step: stores positions, adds dt times the acceleration (m/s^2) to the velocities of nodes that move, and moves them.
+/// Begins a step: stores positions, adds dt times the acceleration (m/s^2) to the velocities of nodes that move, cuts them to
+/// `max_speed` (m/s), and moves the nodes.
 template <class T>
 void predict_positions(std::span<PositionNode<T>> nodes, std::span<Vec<T, 3>> velocities, std::span<Vec<T, 3>> previous,
-                       const Vec<double, 3>& acceleration, double dt);
+                       const Vec<double, 3>& acceleration, double dt, double max_speed);
 
 /// Ends a step: velocities are the ways over dt, times `kept`.
 template <class T>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,12 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import Stateful
 from meniscus.mesh.any_mesh import own_mesh
-from meniscus.solids.position.position_constraints import AttachmentConstraints, ClosedVolumeConstraint, PositionConstraints, printed_part
+from meniscus.solids.position.position_constraints import NeoHookeanConstraints, PositionConstraint, PositionConstraints, Projector
+from meniscus.solids.position.position_step import PositionMethod, StepPlan, step_bodies
 
 Floats = npt.NDArray[np.floating[Any]]
-PositionMethod = Literal["compliant", "printed"]
-"""How constraints are projected."""
-AnyConstraints = PositionConstraints | ClosedVolumeConstraint | AttachmentConstraints
 
-_C = TypeVar("_C", bound=AnyConstraints)
+_C = TypeVar("_C", bound=PositionConstraint)
 
 
 class PositionBody(Stateful):
@@ -29,7 +27,8 @@ class PositionBody(Stateful):
     Such bodies never blow up, whatever the step. A step consists of substeps: nodes move freely, constraints are projected one after the
     other (Gauss-Seidel, in parallel over colours, with the bits of a serial order), and velocities are the ways over the time.
 
-    The state is positions, velocities and time. Masses, constraints and what holds nodes are the set-up.
+    The state is positions, velocities, time, and for how long the body has been quiet. Masses, constraints and what holds nodes are the
+    set-up. `step` consists of the stages `predict`, `project` and `finish`, which may be called one by one.
 
     Args:
         mesh: a mesh, or positions (n, 3), m. Copied.
@@ -37,6 +36,10 @@ class PositionBody(Stateful):
         masses: (n,), kg, in place of the density; infinite for nodes that nothing moves.
         gravity: m/s^2, default none.
         dtype: float64 or float32 of positions and velocities.
+        sleep: (speed in m/s, time in s): a body no node of which has been faster for so long goes to sleep: it stands still, and steps cost
+            nothing, until velocities, positions, constraints, gravity or what touches it change. None: it never sleeps.
+        max_speed: m/s: nodes move freely at most so fast; constraints may move them farther. Steps that change their length at random,
+            nodes that jump and soft constraints can pump energy, which this bounds.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -44,7 +47,7 @@ class PositionBody(Stateful):
     Source: Müller, Stam, James and Thürey 2008, chapter 5.
     """
 
-    settings = ("gravity", "setup")
+    settings = ("gravity", "sleep", "max_speed", "setup")
 
     def __init__(
         self,
@@ -54,15 +57,17 @@ class PositionBody(Stateful):
         masses: npt.ArrayLike | None = None,
         gravity: Sequence[float] | None = None,
         dtype: npt.DTypeLike = np.float64,
+        sleep: tuple[float, float] | None = None,
+        max_speed: float = math.inf,
     ) -> None:
         own = own_mesh(mesh)
-        x = np.asarray(own if isinstance(own, np.ndarray) else own.vertices, np.float64)
+        x = np.asarray(own if isinstance(own, (np.ndarray, list)) else own.vertices, np.float64)
         if x.ndim != 2 or x.shape[1] != 3:
             raise ValueError(f"positions must have shape (n, 3), not {x.shape}")
         _checks.require_finite("positions", x)
         if masses is not None:
             m = np.broadcast_to(np.asarray(masses, np.float64), (len(x),))
-        elif isinstance(own, np.ndarray):
+        elif isinstance(own, (np.ndarray, list)):
             raise ValueError("an array of positions has no density; give masses")
         else:
             m = own.node_masses(_checks.positive("density", density))
@@ -71,9 +76,15 @@ class PositionBody(Stateful):
         self.dtype = _checks.scalar_type(dtype)
         self._core: Any = _solids.PositionConstraintsFloat32 if self.dtype == np.float32 else _solids.PositionConstraintsFloat64
         self.masses = np.array(m)
-        self.gravity = np.zeros(3) if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
-        self.constraints: list[AnyConstraints] = []
-        self._cores: list[Any] = []
+        self._gravity = np.zeros(3) if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
+        self.sleep = sleep
+        if not max_speed > 0:
+            raise ValueError(f"max_speed must be positive, not {max_speed!r}")
+        self.max_speed = float(max_speed)
+        self.mesh: Any = np.array(x) if isinstance(own, (np.ndarray, list)) else own
+        self.constraints: list[PositionConstraint] = []
+        self._projectors: list[Projector] = []
+        self._fast: Any = None
         self._fixed = np.zeros(len(x), np.bool_)
         self._paths: list[tuple[npt.NDArray[np.int32], Callable[[float], Any]]] = []
         self.nodes = self.declare("nodes", np.empty((len(x), 4), self.dtype))
@@ -81,8 +92,9 @@ class PositionBody(Stateful):
         self.nodes[:, 3] = 1 / m
         self.velocities = self.declare("velocities", np.zeros((len(x), 3), self.dtype))
         self.time = self.declare("time", 0.0)
+        self.quiet = self.declare("quiet", 0.0)
         self._previous = np.empty_like(self.velocities)
-        self._gradient = np.zeros((0, 3))
+        self._slept: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -92,6 +104,40 @@ class PositionBody(Stateful):
     def positions(self) -> Floats:
         """Writable view (n, 3), m."""
         return self.nodes[:, :3]
+
+    @property
+    def gravity(self) -> npt.NDArray[np.float64]:
+        """Acceleration (3,), m/s^2; assignable."""
+        result: npt.NDArray[np.float64] = self._gravity.view()
+        result.flags.writeable = False
+        return result
+
+    @gravity.setter
+    def gravity(self, value: Sequence[float] | npt.NDArray[np.float64]) -> None:
+        self._gravity = np.array(_checks.vector("gravity", value, 3))
+        self.wake()
+
+    @property
+    def sleep(self) -> tuple[float, float] | None:
+        """Speed (m/s) and time (s) after which the body goes to sleep, or None; assignable."""
+        return self._sleep
+
+    @sleep.setter
+    def sleep(self, value: tuple[float, float] | None) -> None:
+        if value is not None:
+            speed, time = value
+            value = _checks.positive("the speed of sleep", speed), _checks.positive("the time of sleep", time)
+        self._sleep = value
+
+    @property
+    def asleep(self) -> bool:
+        """Whether the body sleeps."""
+        return self._sleep is not None and self.quiet >= self._sleep[1]
+
+    def wake(self) -> None:
+        """Wake the body, which may go to sleep again."""
+        self.quiet = 0.0
+        self._slept = None
 
     @property
     def momentum(self) -> npt.NDArray[np.float64]:
@@ -108,25 +154,20 @@ class PositionBody(Stateful):
     @setup.setter
     def setup(self, value: tuple[Any, ...]) -> None:
         constraints, fixed, self._paths = value
-        self.constraints, self._cores = [], []
+        self.constraints, self._projectors = [], []
         for c in constraints:
             self.add(c)
         self._fixed[...] = fixed
 
     def add(self, constraints: _C) -> _C:
         """Add constraints, which are projected after those that were added before; return them."""
-        if isinstance(constraints, PositionConstraints):
-            core = constraints.core_for(len(self), self.dtype)
-        elif isinstance(constraints, (ClosedVolumeConstraint, AttachmentConstraints)):
-            if len(constraints.nodes) and not 0 <= constraints.nodes.min() <= constraints.nodes.max() < len(self):
-                raise ValueError(f"the constraint names nodes beyond the {len(self)} of the body")
-            core = None
-            if isinstance(constraints, ClosedVolumeConstraint):
-                self._gradient = np.zeros((len(self), 3))
-        else:
+        if not isinstance(constraints, PositionConstraint):
             raise TypeError(f"constraints must be a set of constraints, not {type(constraints).__name__}")
+        projector = constraints.projector(self)
         self.constraints.append(constraints)
-        self._cores.append(core)
+        self._projectors.append(projector)
+        self._fast = None
+        self.wake()
         return constraints
 
     def pin(self, nodes: npt.ArrayLike) -> None:
@@ -135,6 +176,7 @@ class PositionBody(Stateful):
         self._fixed[rows] = True
         self.nodes[rows, 3] = 0
         self.velocities[rows] = 0
+        self.wake()
 
     def move(self, nodes: npt.ArrayLike, path: Callable[[float], npt.ArrayLike]) -> None:
         """Move nodes along a path: a function of time (s) that returns their positions (k, 3), m."""
@@ -146,6 +188,7 @@ class PositionBody(Stateful):
     def release(self, nodes: npt.ArrayLike) -> None:
         """Let nodes go that were held or moved."""
         rows = self._rows(nodes)
+        self.wake()
         self._fixed[rows] = False
         self.nodes[rows, 3] = (1 / self.masses[rows]).astype(self.dtype)
         kept = []
@@ -166,6 +209,7 @@ class PositionBody(Stateful):
         method: PositionMethod = "compliant",
         damping: float = 0.0,
         rigid_damping: float = 0.0,
+        contacts: Any = None,
     ) -> None:
         """Advance by dt seconds.
 
@@ -174,72 +218,74 @@ class PositionBody(Stateful):
             substeps: parts of the step that are taken one after the other.
             iterations: projections of all constraints in each. With little compliance, more substeps do better than more iterations.
             method: "compliant": constraints have a compliance, which does not depend on the step (XPBD); "printed": a part k' of each
-                correction is applied, so that stiffness depends on the step.
+                correction is applied, so that stiffness depends on the step; "averaged": constraints of a set are projected from the same
+                positions, and their corrections are averaged (Jacobi), which needs more iterations; "fast-projection": sets of rows are
+                solved at once by Newton's method, whose rounds are the iterations, a slow reference.
             damping: 1/s; velocities decay with it.
             rigid_damping: from 0 to 1: the part of the velocities against those of the body as a rigid one that goes in each substep.
+            contacts: `PositionContacts` of this body alone, or None. Several bodies step together by `PositionContacts.step`.
 
         Raises:
             TypeError, ValueError: other arguments, paths that return something else. Nothing has changed.
 
         Source: Müller, Stam, James and Thürey 2008, section 5.1; Macklin, Müller and Chentanez 2016; Macklin et al., "Small steps in
-        physics simulation", 2019; Müller, Heidelberger, Hennix and Ratcliff 2006, section 3.5 (rigid damping).
+        physics simulation", 2019; Müller, Heidelberger, Hennix and Ratcliff 2006, section 3.5 (rigid damping); Goldenthal et al. 2007
+        (fast projection).
         """
-        dt = _checks.positive("dt", dt)
-        count, rounds = _checks.integer("substeps", substeps, at_least=1), _checks.integer("iterations", iterations, at_least=1)
-        printed = _checks.choice("method", method, PositionMethod) == "printed"
-        drag, stiff = _checks.number("damping", damping), _checks.number("rigid_damping", rigid_damping)
-        if drag < 0 or not 0 <= stiff <= 1:
-            raise ValueError("damping must not be negative, and rigid_damping from 0 to 1")
-        h = dt / count
-        start = self.time
-        core = self._core
-        with self.transaction():
-            for k in range(count):
-                if stiff:
-                    self._damp(stiff)
-                core.predict_positions(self.nodes, self.velocities, self._previous, tuple(self.gravity.tolist()), h)
-                self._follow(start + dt * (k + 1) / count, h)
-                self._project(h, rounds, printed)
-                core.update_velocities(self.nodes, self._previous, self.velocities, h, math.exp(-drag * h))
-            self.time = start + dt
+        plan = StepPlan.checked(dt, substeps, iterations, method, damping, rigid_damping)
+        if contacts is not None and tuple(contacts.bodies) != (self,):
+            raise ValueError("the contacts must be those of this body alone; several bodies step together by the step of their contacts")
+        step_bodies([self], plan, contacts)
 
-    def _project(self, h: float, rounds: int, printed: bool) -> None:
-        multipliers: list[Any] = []
-        for c, core in zip(self.constraints, self._cores, strict=True):
-            if core is not None:
-                core.clear_multipliers()
-            multipliers.append(np.zeros((len(c.nodes), 3)) if isinstance(c, AttachmentConstraints) else 0.0)
+    def predict(self, dt: float, *, rigid_damping: float = 0.0, time: float | None = None) -> None:
+        """First stage of a substep: nodes move freely, and along their paths to where they are at `time` (s, default: dt from now)."""
+        if rigid_damping:
+            self._damp(rigid_damping)
+        self._core.predict_positions(self.nodes, self.velocities, self._previous, tuple(self._gravity.tolist()), dt, self.max_speed)
+        self._follow(self.time + dt if time is None else time, dt)
+        for p in self._projectors:
+            p.begin()
+
+    def project(self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None) -> None:
+        """Second stage, any number of times: project all constraints. `rounds` is the number of iterations in all, for the printed k'."""
+        printed, averaged = method == "printed", method == "averaged"
+        total = iterations if rounds is None else rounds
+        if printed and any(isinstance(c, NeoHookeanConstraints) for c in self.constraints):
+            raise ValueError("the printed method has no compliance, which neo-Hookean tetrahedra are made of")
         # Without compliance, as printed: an infinite step.
-        length = math.inf if printed else h
-        alone = rounds if len(self.constraints) == 1 else 1
-        for _ in range(rounds // alone):
-            for i, (c, core) in enumerate(zip(self.constraints, self._cores, strict=True)):
-                part = printed_part(c.stiffness, rounds) if printed else 1.0
-                if core is not None:
-                    core.project(self.nodes, length, part, alone)
+        length = math.inf if printed else dt
+        alone = iterations if len(self._projectors) == 1 else 1
+        for _ in range(iterations // alone):
+            if method == "fast-projection":
+                self._solve_rows(dt, alone)
+            for p in self._projectors:
+                if method == "fast-projection" and isinstance(p.constraint, PositionConstraints):
                     continue
-                for _ in range(alone):
-                    if isinstance(c, ClosedVolumeConstraint):
-                        multipliers[i] = self._inflate(c, multipliers[i], length, part)
-                    elif isinstance(c, AttachmentConstraints):
-                        self._attach(c, multipliers[i], length, part)
+                part = printed_part(p.constraint.stiffness, total) if printed else 1.0
+                p.project(self.nodes, length, part, alone, averaged)
 
-    def _inflate(self, c: ClosedVolumeConstraint, multiplier: float, length: float, part: float) -> float:
-        aim = c.pressure * c.rest_volume
-        found = self._core.project_closed_volume(
-            c.triangles, c.nodes, aim, c.compliance, multiplier, self.nodes, self._gradient, length, part
-        )
-        return float(found)
+    def finish(self, dt: float, *, damping: float = 0.0) -> None:
+        """Last stage: velocities are the ways over the time, and decay at `damping` (1/s). The time is that of the caller."""
+        self._core.update_velocities(self.nodes, self._previous, self.velocities, dt, math.exp(-damping * dt))
 
-    def _attach(self, c: AttachmentConstraints, multiplier: Any, length: float, part: float) -> None:
-        """Three constraints a node, one for each coordinate."""
-        w = self.nodes[c.nodes, 3].astype(np.float64)[:, None]
-        soft = c.compliance / length**2
-        off = self.nodes[c.nodes, :3] - c.targets
-        below = w + soft
-        change = np.where(w > 0, (-off - soft * multiplier) / np.where(below > 0, below, 1.0), 0.0)
-        multiplier += change
-        self.nodes[c.nodes, :3] += (part * w * change).astype(self.dtype)
+    def _solve_rows(self, dt: float, rounds: int) -> None:
+        if self._fast is None:
+            make: Any = _solids.FastProjectionFloat32 if self.dtype == np.float32 else _solids.FastProjectionFloat64
+            self._fast = make([p.core for p in self._projectors if isinstance(p.constraint, PositionConstraints)])
+        self._fast.project(self.nodes, dt, 1.0, rounds, 0.0)
+
+    def _state_replaced(self) -> None:
+        self._slept = None
+        super()._state_replaced()
+
+    def _disturbed(self) -> bool:
+        """Return whether something has changed a sleeping body since it fell asleep."""
+        if self._slept is None:
+            self._slept = self.nodes.copy()
+        return bool(self._paths) or bool(self.velocities.any()) or not np.array_equal(self._slept, self.nodes)
+
+    def _fastest(self) -> float:
+        return float(np.sqrt(np.einsum("nd,nd->n", self.velocities, self.velocities).max(initial=0.0)))
 
     def _follow(self, time: float, h: float) -> None:
         for rows, path in self._paths:
@@ -274,8 +320,16 @@ class PositionBody(Stateful):
 
     def __repr__(self) -> str:
         """One line: nodes, constraints, time."""
-        count = sum(len(c.nodes) if not isinstance(c, ClosedVolumeConstraint) else 1 for c in self.constraints)
+        count = sum(len(c) for c in self.constraints)
         return f"<PositionBody of {len(self)} nodes, {count} constraints, {self.dtype}, t = {self.time:g} s>"
+
+
+def printed_part(stiffness: float, iterations: int) -> float:
+    """Return k' = 1 - (1 - k)^(1/n), the part of a correction that n iterations apply each.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.3.
+    """
+    return 1.0 - math.pow(1.0 - stiffness, 1.0 / iterations)
 
 
 class _Part:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from meniscus.mesh.any_mesh import own_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-PositionConstraintKind = Literal["distance", "isometric-bending", "dihedral-angle", "printed-angle", "tet-volume"]
+PositionConstraintKind = Literal["distance", "isometric-bending", "dihedral-angle", "printed-angle", "tet-volume", "neo-hookean"]
 """What a set of constraints says of its nodes."""
 POSITION_CONSTRAINT_KIND = CoreOption(PositionConstraintKind, _solids.PositionConstraintKind)
 BendingMeasure = Literal["isometric", "dihedral", "printed"]
@@ -30,7 +30,44 @@ _KINDS: dict[str, PositionConstraintKind] = {
 }
 
 
-class PositionConstraints:
+class PositionConstraint(ABC):
+    """Base of what `PositionBody.add` takes: something that corrects positions of nodes."""
+
+    stiffness: float
+
+    @abstractmethod
+    def projector(self, body: Any) -> Projector:
+        """Return what projects the constraints of a body of so many nodes, type and masses."""
+
+    def __len__(self) -> int:
+        """Return the number of constraints."""
+        return 1
+
+
+class Projector:
+    """Projects constraints of one body; holds their multipliers.
+
+    Args:
+        core: compiled constraints with `project` and `clear_multipliers`.
+        constraint: what is projected.
+    """
+
+    def __init__(self, core: Any, constraint: PositionConstraint) -> None:
+        self.core, self.constraint = core, constraint
+
+    def begin(self) -> None:
+        """Begin a substep."""
+        self.core.clear_multipliers()
+
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
+        """Project all constraints, with a part of each correction; dt (s) is infinite where compliance has no effect."""
+        if averaged and hasattr(self.core, "project_averaged"):
+            self.core.project_averaged(nodes, dt, part, times)
+        else:
+            self.core.project(nodes, dt, part, times)
+
+
+class PositionConstraints(PositionConstraint):
     """Base of sets of constraints: rows of nodes, and rows of values that say what holds between them.
 
     Args:
@@ -44,19 +81,17 @@ class PositionConstraints:
         self.kind = kind
         self.nodes = np.ascontiguousarray(nodes, np.int32)
         self.values = np.ascontiguousarray(values, np.float64)
-        self.stiffness = _checks.number("stiffness", stiffness)
-        if not 0 <= self.stiffness <= 1:
-            raise ValueError(f"stiffness must be from 0 to 1, not {stiffness!r}")
+        self.stiffness = checked_stiffness(stiffness)
 
     def __len__(self) -> int:
         """Return their number."""
         return len(self.nodes)
 
-    def core_for(self, size: int, dtype: np.dtype[Any]) -> Any:
-        """Return the compiled constraints for a body of so many nodes."""
-        make: Any = _solids.PositionConstraintsFloat32 if dtype == np.float32 else _solids.PositionConstraintsFloat64
-        values = np.ascontiguousarray(self.values, dtype)
-        return make(POSITION_CONSTRAINT_KIND("kind", self.kind), self.nodes, values, np.zeros(size, np.uint8))
+    def projector(self, body: Any) -> Projector:
+        """Return what projects them."""
+        make: Any = _solids.PositionConstraintsFloat32 if body.dtype == np.float32 else _solids.PositionConstraintsFloat64
+        values = np.ascontiguousarray(self.values, body.dtype)
+        return Projector(make(POSITION_CONSTRAINT_KIND("kind", self.kind), self.nodes, values, np.zeros(len(body), np.uint8)), self)
 
 
 class DistanceConstraints(PositionConstraints):
@@ -143,14 +178,49 @@ class VolumeConstraints(PositionConstraints):
 
     def __init__(self, mesh: Any, *, compliance: float | Floats = 0.0, stiffness: float = 1.0) -> None:
         mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
-        volumes = mesh.volumes
-        if not (volumes > 0).all():
-            raise ValueError(f"tetrahedron {int(np.argmin(volumes))} has no positive volume at rest")
+        volumes = _rest_volumes(mesh)
         soft = _compliances("compliance", compliance, len(volumes))
         super().__init__("tet-volume", mesh.tets, np.stack([volumes, volumes ** (-2 / 3), soft], axis=1), stiffness)
 
 
-class ClosedVolumeConstraint:
+class NeoHookeanConstraints(PositionConstraints):
+    """Tetrahedra of the stable neo-Hookean material, which turn back where they are flat or inverted.
+
+    Each is two constraints, one against changes of shape and one against changes of volume, projected together. The energy is that of
+    `TetElements(material="neo-hookean")`, to whose equilibria bodies settle.
+
+    Args:
+        mesh: tetrahedra at rest.
+        youngs_modulus: Pa, positive; a number or one per tetrahedron.
+        poissons_ratio: above -1 and below 1/2; a number or one per tetrahedron.
+
+    Raises:
+        TypeError, ValueError: wrong types or values, a tetrahedron without positive volume at rest. The printed method, which knows no
+            compliance, has no such constraints: steps of it raise ValueError.
+
+    Source: Macklin and Müller, "A constraint-based formulation of stable neo-Hookean materials", 2021; Smith, de Goes and Kim, "Stable
+    neo-Hookean flesh simulation", 2018.
+    """
+
+    def __init__(self, mesh: Any, *, youngs_modulus: float | Floats, poissons_ratio: float | Floats = 0.3) -> None:
+        mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
+        volumes = _rest_volumes(mesh)
+        n = len(volumes)
+        young, poisson = (np.asarray(a, np.float64) for a in (youngs_modulus, poissons_ratio))
+        if young.shape not in ((), (n,)) or not ((young > 0) & np.isfinite(young)).all():
+            raise ValueError(f"youngs_modulus must be one positive number, or one for each of the {n} tetrahedra")
+        if poisson.shape not in ((), (n,)) or not ((poisson > -1) & (poisson < 0.5)).all():
+            raise ValueError(f"poissons_ratio must be above -1 and below 1/2, one number or one for each of the {n} tetrahedra")
+        shear, lame = young / (2 * (1 + poisson)), young * poisson / ((1 + poisson) * (1 - 2 * poisson))
+        m, bulk = 4 / 3 * shear, lame + 5 / 6 * shear
+        x = mesh.vertices[mesh.tets]
+        inverse = np.linalg.inv(np.swapaxes(x[:, 1:] - x[:, :1], 1, 2)).reshape(n, 9)
+        rest = 1 + m / bulk - m / (4 * bulk)
+        values = np.stack([np.broadcast_to(a, (n,)) for a in (1 / (m * volumes), 1 / (bulk * volumes), rest)], axis=1)
+        super().__init__("neo-hookean", mesh.tets, np.concatenate([inverse, values], axis=1))
+
+
+class ClosedVolumeConstraint(PositionConstraint):
     """The inside of a closed surface keeps its volume, as air in a balloon does.
 
     Args:
@@ -178,12 +248,16 @@ class ClosedVolumeConstraint:
         self.rest_volume = rest
         self.pressure = _checks.positive("pressure", pressure)
         self.compliance = _checks.number("compliance", compliance)
-        self.stiffness = _checks.number("stiffness", stiffness)
-        if self.compliance < 0 or not 0 <= self.stiffness <= 1:
-            raise ValueError("compliance must not be negative, and stiffness from 0 to 1")
+        self.stiffness = checked_stiffness(stiffness)
+        if self.compliance < 0:
+            raise ValueError("compliance must not be negative")
+
+    def projector(self, body: Any) -> Projector:
+        """Return what projects the volume."""
+        return _VolumeProjector(self, body)
 
 
-class AttachmentConstraints:
+class AttachmentConstraints(PositionConstraint):
     """Nodes that are pulled to places.
 
     Args:
@@ -200,9 +274,70 @@ class AttachmentConstraints:
             raise ValueError(f"targets must have shape (k, 3) for k different nodes, not {self.targets.shape}")
         _checks.require_finite("targets", self.targets)
         self.compliance = _checks.number("compliance", compliance)
-        self.stiffness = _checks.number("stiffness", stiffness)
-        if self.compliance < 0 or not 0 <= self.stiffness <= 1:
-            raise ValueError("compliance must not be negative, and stiffness from 0 to 1")
+        self.stiffness = checked_stiffness(stiffness)
+        if self.compliance < 0:
+            raise ValueError("compliance must not be negative")
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.nodes)
+
+    def projector(self, body: Any) -> Projector:
+        """Return what projects them."""
+        return _TargetProjector(self, body)
+
+
+class _VolumeProjector(Projector):
+    def __init__(self, constraint: ClosedVolumeConstraint, body: Any) -> None:
+        require_nodes(constraint.nodes, len(body))
+        super().__init__(_solids.PositionConstraintsFloat32 if body.dtype == np.float32 else _solids.PositionConstraintsFloat64, constraint)
+        self._of, self._gradient, self._multiplier = constraint, np.zeros((len(body), 3)), 0.0
+
+    def begin(self) -> None:
+        self._multiplier = 0.0
+
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
+        c = self._of
+        for _ in range(times):
+            self._multiplier = self.core.project_closed_volume(
+                c.triangles, c.nodes, c.pressure * c.rest_volume, c.compliance, self._multiplier, nodes, self._gradient, dt, part
+            )
+
+
+class _TargetProjector(Projector):
+    def __init__(self, constraint: AttachmentConstraints, body: Any) -> None:
+        require_nodes(constraint.nodes, len(body))
+        super().__init__(_solids, constraint)
+        self._of, self._multipliers = constraint, np.zeros((len(constraint.nodes), 3))
+
+    def begin(self) -> None:
+        self._multipliers[...] = 0
+
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
+        c = self._of
+        for _ in range(times):
+            _solids.project_targets(nodes, c.nodes, c.targets, self._multipliers, c.compliance, dt, part)
+
+
+def checked_stiffness(value: float) -> float:
+    """Return a stiffness of the printed method; ValueError for one that is not from 0 to 1."""
+    stiffness = _checks.number("stiffness", value)
+    if not 0 <= stiffness <= 1:
+        raise ValueError(f"stiffness must be from 0 to 1, not {value!r}")
+    return stiffness
+
+
+def require_nodes(nodes: Ints, size: int) -> None:
+    """Raise ValueError for nodes that a body of so many does not have."""
+    if len(nodes) and not 0 <= nodes.min() <= nodes.max() < size:
+        raise ValueError(f"the constraint names nodes beyond the {size} of the body")
+
+
+def _rest_volumes(mesh: TetMesh) -> Floats:
+    volumes = mesh.volumes
+    if not (volumes > 0).all():
+        raise ValueError(f"tetrahedron {int(np.argmin(volumes))} has no positive volume at rest")
+    return volumes
 
 
 def _compliances(name: str, value: float | Floats, n: int) -> Floats:
@@ -262,11 +397,3 @@ def _printed_angles(x: Floats) -> Floats:
     cosine = np.einsum("md,md->m", n1, n2) / (np.linalg.norm(n1, axis=1) * np.linalg.norm(n2, axis=1))
     result: Floats = np.arccos(np.clip(cosine, -1, 1))
     return result
-
-
-def printed_part(stiffness: float, iterations: int) -> float:
-    """Return k' = 1 - (1 - k)^(1/n), the part of a correction that n iterations apply each.
-
-    Source: Müller, Stam, James and Thürey 2008, section 5.3.
-    """
-    return 1.0 - math.pow(1.0 - stiffness, 1.0 / iterations)

@@ -1,0 +1,110 @@
+/// Contact of surfaces with thickness in position based dynamics: vertices stay a thickness away from faces, and edges from
+/// edges, on the side on which they were.
+///
+/// A pair with closest points of weights a (those of the second element negative), normal n from the second to the first on the
+/// stored side, and thickness h is the inequality C = n . sum a_i x_i - h >= 0, whose gradients are a_i n: exactly those of the
+/// distance, since closest points are where it is least. Printed: the height above the plane of the face, which is the same where
+/// the vertex projects into it; edges are ours, and so is the side, which is that when the pair was found, not that of now. Pairs
+/// are projected one after the other, vertices and faces first, colour by colour, with the bits of that order.
+///
+/// Friction bounds the correction against sliding by its coefficient times that along the normal, both summed over the step.
+///
+/// Sources: Müller, Stam, James and Thürey 2008, section 5.4.3; Selle 2008, section 6.4 (sides); Macklin, Müller, Chentanez and
+/// Kim, "Unified particle physics for real-time applications", 2014, section 6.1 (friction by positions).
+#pragma once
+
+#include "meniscus/collision/contact/repulsion.hpp"
+#include "meniscus/solids/position/position_nodes.hpp"
+
+#include <optional>
+
+namespace meniscus::solids {
+
+struct PositionContactOptions {
+  /// Pairs are found within this multiple of their thickness, and beyond it by `margin` (m).
+  double generous = 1.1;
+  double margin = 0;
+  /// Pairs that have passed each other by more than this multiple of their thickness are left alone; farther, where vertices move
+  /// farther in a substep.
+  double reach = 4;
+  /// Thickness is at most this multiple of the shortest edge and of the distance at rest.
+  double clamp = 0.9;
+  /// Greatest velocity at which pairs that begin a step too close are brought apart, m/s.
+  double recovery = 1;
+};
+
+/// A pair on the wrong side of each other: kind (0 or 1) and elements.
+using PassedPair = std::array<std::int32_t, 3>;
+
+struct PositionContactReport {
+  Index pairs = 0;
+  /// Of these, too close or on the wrong side now.
+  Index active = 0;
+  Index passed = 0;
+  /// Least signed distance over thickness; infinite without a pair that faces each other within its thickness.
+  double least = 0;
+};
+
+class PositionContacts {
+ public:
+  using Node = PositionNode<double>;
+
+  /// A surface over its vertices, with positions at rest (m), thickness (m) and friction of each. Throws InvalidArgument as
+  /// `collision::Repulsion` does.
+  PositionContacts(std::optional<std::span<const collision::CollisionMesh::Edge>> edges,
+                   std::span<const mesh::Triangle> triangles, std::span<const mesh::Point> rest,
+                   std::span<const double> thickness, std::span<const double> friction, const PositionContactOptions& options);
+
+  /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
+  /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side; without, those that have
+  /// according to the pairs before.
+  void find(std::span<const Node> vertices, std::span<const mesh::Point> motion,
+            std::optional<std::span<const PassedPair>> passed);
+  /// Whether some vertex is farther than allowed from the way that `find` was told, of which a part has gone by.
+  bool outdated(std::span<const Node> vertices, double part) const;
+
+  /// Begins a substep from `vertices` to `predicted` places, m.
+  void begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
+  /// Projects all pairs once; friction is against the ways since `begin`.
+  void project(std::span<Node> vertices);
+  /// Reflects velocities (m/s) of pairs that were pressed, of which `before` are those at the start of the substep.
+  void rebound(std::span<const Node> vertices, std::span<const mesh::Point> before, std::span<mesh::Point> velocities,
+               double restitution, double threshold);
+
+  /// Pairs that have passed each other, ascending.
+  std::span<const PassedPair> passed(std::span<const Node> vertices);
+  PositionContactReport report(std::span<const Node> vertices) const;
+  const collision::RepulsionPairs& pairs(collision::PairKind kind) const {
+    return pairs_[kind == collision::PairKind::vertex_face ? 0 : 1];
+  }
+  std::span<const double> thickness() const { return repulsion_.thickness(); }
+  Index size() const { return pairs_[0].size() + pairs_[1].size(); }
+  Index nbytes() const;
+
+ private:
+  /// What the step has done to a pair.
+  struct Effect {
+    /// Distance that is kept, m; sum of the corrections along the normal over those of the nodes; and those against sliding.
+    double kept = 0;
+    double pressed = 0;
+    std::array<double, 3> rubbed{};
+  };
+  void require_vertices(std::size_t n) const;
+  void turn(std::span<const PassedPair> passed);
+
+  PositionContactOptions options_;
+  collision::CollisionMesh mesh_;
+  collision::Repulsion repulsion_;
+  collision::ContactNodes nodes_;
+  bool ends_ = false;
+  /// Of this substep: multiple of the thickness.
+  double reach_ = 0;
+  std::array<collision::RepulsionPairs, 2> pairs_;
+  std::array<std::vector<Effect>, 2> effects_;
+  std::vector<PassedPair> passed_;
+  std::vector<double> inverse_masses_;
+  /// Places and motion at `find`, and places at `begin`.
+  std::vector<mesh::Point> found_, motion_, start_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,329 @@
+"""Contacts of bodies of position based dynamics, with themselves, each other and solids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.core.stateful import Stateful
+from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
+from meniscus.solids.contact.obstacles import SolidObstacle, obstacle_of
+from meniscus.solids.position.position_body import PositionBody
+from meniscus.solids.position.position_step import PositionMethod, StepPlan, step_bodies
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+# Thickness where none is given, relative to the mean edge.
+_THICKNESS = 0.25
+# Columns of planes: normal, offset, way, friction, pressed, rubbed.
+_PLANE = 12
+
+
+class PositionContactReport(NamedTuple):
+    """Contacts between surfaces as they are now.
+
+    Attributes:
+        pairs: pairs of elements near each other when they were last looked for.
+        active: of these, those closer than their thickness, or on the wrong side.
+        passed: of these, those on the wrong side.
+        least: least distance over thickness of the active ones, negative on the wrong side; infinite without any.
+    """
+
+    pairs: int
+    active: int
+    passed: int
+    least: float
+
+
+class _Surface(NamedTuple):
+    """Surface of a body: nodes of its vertices, edges and triangles over these."""
+
+    nodes: Ints
+    edges: Ints
+    triangles: Ints
+
+
+class _Planes(NamedTuple):
+    body: PositionBody
+    rows: Ints
+    values: Floats
+
+
+class PositionContacts(Stateful):
+    """Contact of bodies with themselves, each other and solids: surfaces keep a distance, on the side on which they were.
+
+    Vertices and faces, and edges and edges, are constraints that are projected after those of the bodies in each iteration. Nodes stay out
+    of solids, each above the plane where it meets them. Friction is Coulomb's, of what a substep slides.
+
+    The state is which pairs of elements have passed each other. Bodies have their own; a copy has contacts of the same bodies.
+
+    Args:
+        bodies: one, or a sequence. Of tetrahedra the boundary counts, of segments the edges; bodies without elements touch solids only.
+        thickness: distance that surfaces keep, m, one number or one per body; default a quarter of the mean edge. It is cut where edges at
+            rest are short.
+        friction: coefficient between surfaces, one number or one per body (of two: the geometric mean).
+        restitution: from 0 to 1: the part of the velocity along the normal with which what collides parts, above that of resting contacts.
+        margin: m: pairs within their thickness and this are kept between searches; default the mean thickness.
+        recovery: m/s: what is too close at the start of a substep comes apart at most so fast.
+        reach: pairs that have passed each other by more than this multiple of their thickness are left alone; where nodes move farther in
+            a substep, as far as they do.
+
+    Raises:
+        TypeError, ValueError: wrong types or values.
+
+    Source: Müller, Stam, James and Thürey 2008, section 5.4.3; Müller, Heidelberger, Hennix and Ratcliff 2006, sections 3.3 and 3.4; Selle
+    2008, section 6.4 (sides).
+    """
+
+    settings = ("obstacles",)
+
+    def __init__(
+        self,
+        bodies: PositionBody | Sequence[PositionBody],
+        *,
+        thickness: float | Sequence[float] | None = None,
+        friction: float | Sequence[float] = 0.4,
+        restitution: float = 0.0,
+        margin: float | None = None,
+        recovery: float = 1.0,
+        reach: float = 4.0,
+    ) -> None:
+        own = (bodies,) if isinstance(bodies, PositionBody) else tuple(bodies)
+        for body in own:
+            _checks.one_of_type("bodies", body, PositionBody)
+        if not own or len({id(body) for body in own}) != len(own):
+            raise ValueError("bodies must be at least one, each once")
+        self.bodies = own
+        self.restitution = _checks.number("restitution", restitution)
+        if not 0 <= self.restitution <= 1:
+            raise ValueError(f"restitution must be from 0 to 1, not {restitution!r}")
+        self.obstacles: list[SolidObstacle] = []
+        self._surfaces = [_surface_of(body) for body in own]
+        sizes = [len(s.nodes) for s in self._surfaces]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._slices = [slice(int(b) - n, int(b)) for b, n in zip(starts[1:], sizes, strict=True)]
+        rest = np.concatenate([_rest_of(body)[s.nodes] for body, s in zip(own, self._surfaces, strict=True)])
+        edges = np.concatenate([s.edges + a for s, a in zip(self._surfaces, starts, strict=False)]).astype(np.int32)
+        triangles = np.concatenate([s.triangles + a for s, a in zip(self._surfaces, starts, strict=False)]).astype(np.int32)
+        mu = _each("friction", friction, len(own))
+        h = self._thicknesses(thickness, rest, edges)
+        self.friction = mu
+        each_h, each_mu = (np.repeat(a, sizes) for a in (h, mu))
+        mean = float(each_h.mean()) if len(each_h) else 0.0
+        near = mean if margin is None else _checks.positive("margin", margin)
+        self._reach = near + float(h.max(initial=0.0))
+        self._core = _solids.PositionContacts(
+            edges, triangles, rest, each_h, each_mu, near, _checks.positive("reach", reach), _checks.positive("recovery", recovery)
+        )
+        self.thickness = h
+        self.recovery = float(recovery)
+        self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
+        n = len(rest)
+        self._x, self._start = np.zeros((n, 4)), np.zeros((n, 4))
+        self._motion, self._v, self._before = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        self._planes: list[_Planes] = []
+        self._ahead, self._gone = 1, 0
+        self._boxes: list[bytes] = []
+
+    def add_obstacle(self, solid: Any, *, thickness: float = 0.0, friction: float = 0.4) -> None:
+        """Add a solid that nodes stay out of: a `surface.Solid`, a shape, or a closed mesh.
+
+        Args:
+            solid: with its motion.
+            thickness: distance that nodes keep, m.
+            friction: coefficient.
+
+        Raises:
+            TypeError, ValueError: something else. For an open mesh, make a `PositionBody` of infinite masses.
+        """
+        found = obstacle_of(solid, thickness=thickness, friction=friction)
+        if not isinstance(found, SolidObstacle):
+            raise TypeError("an obstacle must be a solid; for an open mesh, make a PositionBody of infinite masses")
+        self.obstacles.append(found)
+        for body in self.bodies:
+            body.wake()
+
+    def step(
+        self,
+        dt: float,
+        *,
+        substeps: int = 10,
+        iterations: int = 1,
+        method: PositionMethod = "compliant",
+        damping: float = 0.0,
+        rigid_damping: float = 0.0,
+    ) -> None:
+        """Advance all bodies by dt seconds; arguments and errors are those of `PositionBody.step`."""
+        step_bodies(self.bodies, StepPlan.checked(dt, substeps, iterations, method, damping, rigid_damping), self)
+
+    def report(self) -> PositionContactReport:
+        """Return counts of the contacts between surfaces as they are now."""
+        self._gather(self._x)
+        return PositionContactReport(*self._core.report(self._x))
+
+    # Stages of a substep, in their order.
+
+    def note_start(self) -> None:
+        """Note where nodes are before they are predicted."""
+        self._gather(self._start)
+
+    def find(self, dt: float, time: float, *, ahead: int, again: bool) -> None:
+        """Look for contacts at predicted positions, where those found before do not cover them.
+
+        Args:
+            dt: s, of the substep.
+            time: at its end, s.
+            ahead: substeps from this one on that pairs are wanted for.
+            again: whether there was a substep before in the same step.
+        """
+        self._gather(self._x)
+        if not again or self._core.outdated(self._x, (self._gone + 1) / self._ahead):
+            np.subtract(self._x[:, :3], self._start[:, :3], out=self._motion)
+            self._motion *= ahead
+            self._core.find(self._start, self._motion, None if again else self.passed)
+            self._ahead, self._gone = ahead, 0
+        self._gone += 1
+        self._core.begin(self._start, self._x, dt)
+        self._planes = [] if not self.obstacles else self._meet_solids(dt, time)
+        if self.restitution:
+            self._gather_velocities(self._before)
+
+    def project(self) -> None:
+        """Project contacts once."""
+        if len(self._x) and self._has_surfaces:
+            self._gather(self._x)
+            self._core.project(self._x)
+            for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+                body.nodes[surface.nodes, :3] = self._x[own, :3]
+        for p in self._planes:
+            _solids.project_planes(p.body.nodes, p.body._previous, p.rows, p.values)
+
+    def rebound(self, dt: float) -> None:
+        """Reflect velocities of what has collided."""
+        if not self.restitution:
+            return
+        self._gather_velocities(self._v)
+        self._gather(self._x)
+        fastest = 2 * dt * max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
+        self._core.rebound(self._x, self._before, self._v, self.restitution, fastest)
+        for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+            incoming = np.zeros_like(body.velocities)
+            incoming[surface.nodes] = self._before[own]
+            body.velocities[surface.nodes] = self._v[own]
+            for p in self._planes:
+                if p.body is body:
+                    _solids.rebound_from_planes(body.nodes, incoming, body.velocities, p.rows, p.values, self.restitution, fastest, dt)
+
+    def note_end(self) -> None:
+        """End a step: remember which pairs have passed each other."""
+        self._gather(self._x)
+        self.passed = self._core.passed(self._x)
+
+    def moved(self) -> bool:
+        """Return whether a solid moves, so that nothing may sleep on it."""
+        return any(o.solid.moves for o in self.obstacles)
+
+    @property
+    def _has_surfaces(self) -> bool:
+        return any(len(s.edges) for s in self._surfaces)
+
+    def _gather(self, to: Floats) -> None:
+        for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+            to[own] = body.nodes[surface.nodes]
+
+    def _gather_velocities(self, to: Floats) -> None:
+        for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+            to[own] = body.velocities[surface.nodes]
+
+    def _meet_solids(self, dt: float, time: float) -> list[_Planes]:
+        planes: list[_Planes] = []
+        for obstacle in self.obstacles:
+            low, high = obstacle.box(time)
+            for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+                x0, x1 = self._start[own, :3], self._x[own, :3]
+                # As far as projections may move nodes towards the solid in the substep.
+                slack = self._reach + float(np.abs(x1 - x0).max(initial=0.0))
+                near = (self._x[own, 3] > 0) & (x1 >= low - slack).all(axis=1) & (x1 <= high + slack).all(axis=1)
+                rows = np.flatnonzero(near).astype(np.int32)
+                if not len(rows):
+                    continue
+                phi = obstacle.distance(np.ascontiguousarray(x1[rows]), time)
+                close = phi < slack
+                rows = rows[close]
+                if len(rows):
+                    planes.append(self._planes_of(obstacle, body, surface.nodes, x0, x1, rows, phi[close], dt, time))
+        return planes
+
+    def _planes_of(
+        self,
+        obstacle: SolidObstacle,
+        body: PositionBody,
+        nodes: Ints,
+        x0: Floats,
+        x1: Floats,
+        rows: Ints,
+        phi: Floats,
+        dt: float,
+        time: float,
+    ) -> _Planes:
+        """Return planes at the solid where nodes enter it, or nearest to them."""
+        start, end = np.ascontiguousarray(x0[rows]), np.ascontiguousarray(x1[rows])
+        before = obstacle.distance(start, time)
+        part = np.where((phi < 0) & (before > 0), before / np.where(before > phi, before - phi, 1.0), 1.0)
+        at = start + part[:, None] * (end - start)
+        normals = obstacle.solid.normals(at, time)
+        values = np.zeros((len(rows), _PLANE))
+        values[:, :3] = normals
+        values[:, 3] = np.einsum("nd,nd->n", normals, at) - obstacle.distance(at, time)
+        if obstacle.solid.moves:
+            values[:, 4:7] = dt * obstacle.solid.velocity(at, time, -dt)
+        # Nodes that were inside already come out at a bounded speed.
+        depth = obstacle.distance(start, time - dt) if obstacle.solid.moves else before
+        values[:, 3] += np.minimum(0.0, depth + self.recovery * dt)
+        values[:, 7] = obstacle.friction
+        return _Planes(body, np.ascontiguousarray(nodes[rows]), values)
+
+    def _thicknesses(self, thickness: Any, rest: Floats, edges: Ints) -> Floats:
+        if thickness is not None:
+            return _each("thickness", thickness, len(self.bodies))
+        lengths = np.linalg.norm(rest[edges[:, 1]] - rest[edges[:, 0]], axis=1)
+        of_body = np.searchsorted([s.stop for s in self._slices], edges[:, 0], side="right")
+        count = np.bincount(of_body, minlength=len(self.bodies))
+        return _THICKNESS * np.bincount(of_body, lengths, minlength=len(self.bodies)) / np.maximum(count, 1)
+
+    def __repr__(self) -> str:
+        """One line: bodies, solids, pairs."""
+        return f"<PositionContacts of {len(self.bodies)} bodies and {len(self.obstacles)} solids, {len(self.passed)} pairs passed>"
+
+
+def _each(name: str, value: Any, n: int) -> Floats:
+    a = np.asarray(value, np.float64)
+    if a.shape not in ((), (n,)) or not (np.isfinite(a) & (a >= 0)).all():
+        raise ValueError(f"{name} must be one finite number that is not negative, or one for each of the {n} bodies")
+    return np.array(np.broadcast_to(a, (n,)))
+
+
+def _rest_of(body: PositionBody) -> Floats:
+    result: Floats = np.asarray(body.mesh if isinstance(body.mesh, np.ndarray) else body.mesh.vertices, np.float64)
+    return result
+
+
+def _surface_of(body: PositionBody) -> _Surface:
+    mesh = body.mesh
+    if isinstance(mesh, SegmentMesh):
+        return _numbered(np.asarray(mesh.segments), np.empty((0, 3), np.int32))
+    if isinstance(mesh, (TriangleMesh, TetMesh)):
+        surface = mesh.boundary if isinstance(mesh, TetMesh) else mesh
+        return _numbered(np.asarray(surface.edges), np.asarray(surface.triangles))
+    return _Surface(np.arange(len(body), dtype=np.int32), np.empty((0, 2), np.int32), np.empty((0, 3), np.int32))
+
+
+def _numbered(edges: Ints, triangles: Ints) -> _Surface:
+    nodes = np.unique(np.concatenate([edges.ravel(), triangles.ravel()])).astype(np.int32)
+    return _Surface(nodes, np.searchsorted(nodes, edges).astype(np.int32), np.searchsorted(nodes, triangles).astype(np.int32))
