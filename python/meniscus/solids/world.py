@@ -186,7 +186,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         dt = _checks.positive("dt", dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        if self.rigid.bodies and not self.bodies:
+        if self._only_rigid:
             self.report = self._step_rigid(dt, on_stage, guarantee)
             return self.report
         with self.transaction():
@@ -293,6 +293,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         info, a = self.running_report, self._arrays
         info.max_speed = self._core.commit(a.own(a.x1), a.own(a.v1))
         info.solves = tuple(self._solves)
+        info.rigid = self.rigid.report if self.rigid.bodies else None
         self._core = None
         self._stepped(info.dt)
         if self.inner_steps >= self.loop_steps:
@@ -449,6 +450,10 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         return self._joined if self._core is not None and self._joined is not None else super().surface
 
     @property
+    def _only_rigid(self) -> bool:
+        return bool(self.rigid.bodies) and not self.bodies
+
+    @property
     def contacts(self) -> SolidContacts:
         """Contacts with solids of the last step, or of the one that goes on."""
         return self._contacts
@@ -457,7 +462,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         """One line: bodies, obstacles, time."""
         nodes = sum(map(len, self.bodies))
         obstacles = len(self._solids) + len(self._meshes)
-        if self.rigid.bodies and not self.bodies:
+        if self._only_rigid:
             return f"<World of {len(self.rigid)} rigid bodies, {len(self.rigid.joints)} joints, t = {self.time:g} s>"
         rigid = f"{len(self.rigid)} rigid bodies, " if self.rigid.bodies else ""
         return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {rigid}{obstacles} obstacles, t = {self.time:g} s>"

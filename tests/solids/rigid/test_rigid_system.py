@@ -179,12 +179,8 @@ def test_world_of_rigid_bodies():
     assert joint.place == pytest.approx(1, abs=1e-3)
     assert infos[-1].rigid.contacts == 4
     assert "2 rigid bodies, 1 joints" in repr(world)
-    with pytest.raises(ValueError, match="either deformable or rigid bodies, not both"):
-        world.add(ms.solids.DeformableBody(ms.mesh.tet_block(1, 1, 1), density=1000))
     cloth = ms.solids.World()
     cloth.add(ms.solids.DeformableBody(ms.mesh.tet_block(1, 1, 1), density=1000))
-    with pytest.raises(ValueError, match="either deformable or rigid bodies, not both"):
-        cloth.add(RigidBody.box((1, 1, 1)))
     with pytest.raises(TypeError, match="restitution are options of rigid bodies"):
         cloth.add(ms.solids.DeformableBody(ms.mesh.tet_block(1, 1, 1), density=1000), restitution=0.5)
 

@@ -286,7 +286,11 @@ class ContactLoop(WorldSetup):
                 options |= {"largest_zone": _ZONE, "rigid_zones": False, "cut": False}
                 others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, **options)
                 # Where elements lie almost along a solid, nodes that may only slide would be thrown far to move their contact.
-                if not found.certified or not self._are_where(others, ends) or np.abs(others - here).max() > _FARTHEST * np.abs(ends - here).max():
+                if (
+                    not found.certified
+                    or not self._are_where(others, ends)
+                    or np.abs(others - here).max() > _FARTHEST * np.abs(ends - here).max()
+                ):
                     break
                 ends = others
                 info.impulses += found.impulses

@@ -49,9 +49,7 @@ class RigidSurfaces(SelfStepping):
             weights = np.linalg.solve(np.vstack([np.ones(4), own.T]), np.vstack([np.ones(len(local)), local.T])).T
             nodes = np.broadcast_to(4 * len(self._bodies) + np.arange(4, dtype=np.int32), (len(local), 4))
             friction = float(part.row[0, 1])
-            self._surfaces.append(
-                BodySurface(edges, triangles, nodes, weights, body.positions(vertices), float(part.row[0, 6]), friction)
-            )
+            self._surfaces.append(BodySurface(edges, triangles, nodes, weights, body.positions(vertices), float(part.row[0, 6]), friction))
             self._bodies.append(body)
             corners.append(own)
         self._corners = np.array(corners).reshape(-1, 4, 3)
@@ -142,7 +140,9 @@ class RigidSurfaces(SelfStepping):
             body.state_row[:3] = at[i].mean(axis=0)
             body.set_rotation(rotations[i])
             if part < 1:
-                self._accelerate(body, (1 - part) * (linear_free[i] - body.velocity), (1 - part) * (angular_free[i] - body.angular_velocity))
+                self._accelerate(
+                    body, (1 - part) * (linear_free[i] - body.velocity), (1 - part) * (angular_free[i] - body.angular_velocity)
+                )
             else:
                 self._accelerate(body, linear[i], angular[i])
             self.system.wake(body)

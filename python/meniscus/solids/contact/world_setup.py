@@ -185,8 +185,11 @@ class WorldSetup(Stateful):
     def copy(self: Any) -> Any:
         """Return an independent world in the same state, with copies of the bodies; obstacles are shared."""
         arguments, named = self._arguments()
-        setup = {**self._setup, "bodies": [body.copy() for body in self.bodies]}
-        return self._duplicate(arguments, named, {"_setup": setup})
+        return self._duplicate(arguments, named, {"_setup": self._setup_with_copies()})
+
+    def _setup_with_copies(self) -> dict[str, Any]:
+        """Return the set-up with copies of the bodies."""
+        return {**self._setup, "bodies": [body.copy() for body in self.bodies]}
 
     @property
     def _setup(self) -> dict[str, Any]:

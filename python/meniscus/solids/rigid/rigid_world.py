@@ -123,12 +123,8 @@ class RigidWorld(WorldSetup):
         super().start_at(time)
         self.rigid.start_at(time)
 
-    def copy(self: Any) -> Any:
-        """Return an independent world in the same state, with copies of the bodies; obstacles are shared."""
-        arguments, named = self._arguments()
-        bodies = [body.copy() for body in self.bodies]
-        setup = {**self._setup, "bodies": bodies, "rigid": self.rigid.setup_with_copies()}
-        return self._duplicate(arguments, named, {"_setup": setup})
+    def _setup_with_copies(self) -> dict[str, Any]:
+        return {**super()._setup_with_copies(), "rigid": self.rigid.setup_with_copies()}
 
     @property
     def _setup(self) -> dict[str, Any]:
