@@ -16,11 +16,11 @@ from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
+from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
-from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays

@@ -192,7 +192,8 @@ def _corners_of(body: RigidBody) -> Floats:
     moments, axes = np.linalg.eigh(body.properties.inertia)
     # Second moments of mass along the principal axes, from the inertia about them.
     extents = np.sqrt(np.maximum(0.5 * moments.sum() - moments, 0.0) / body.mass)
-    return (_CORNERS * np.maximum(extents, _FLAT * extents.max())) @ axes.T
+    result: Floats = (_CORNERS * np.maximum(extents, _FLAT * extents.max())) @ axes.T
+    return result
 
 
 def _closest_rotations(correlations: Floats) -> Floats:
