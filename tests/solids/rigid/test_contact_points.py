@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.meshes import real_mesh
-from support.rigid import random_rotation
+from support.motion import random_rotation
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
