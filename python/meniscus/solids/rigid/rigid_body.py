@@ -376,6 +376,15 @@ def rotation_of(q: Floats) -> Floats:
     return result
 
 
+def rotations_of(q: Floats) -> Floats:
+    """Return the rotations (n, 3, 3) of unit quaternions (n, 4), bit by bit those of `rotation_of`."""
+    w, v = q[:, 0], q[:, 1:]
+    outer = v[:, :, None] * v[:, None, :]
+    length = (v[:, None, :] @ v[:, :, None])[:, 0, 0]
+    result: Floats = (w * w - length)[:, None, None] * np.eye(3) + 2 * outer + (2 * w)[:, None, None] * _skew(v)
+    return result
+
+
 def _turn(omega: Floats) -> Floats:
     """Return the unit quaternion of a turn about a vector, rad."""
     angle = float(np.linalg.norm(omega))

@@ -73,6 +73,10 @@ void RigidSystem::anchor() {
 void RigidSystem::prepare(double h) {
   groups_.resize(contacts.groups.size());
   points_.resize(contacts.points.size());
+  const auto turning = [](const RigidPart& p) {
+    return p.properties.rolling_friction > 0 || p.properties.spinning_friction > 0;
+  };
+  turns_.resize(std::any_of(parts.begin(), parts.end(), turning) ? points_.size() : 0);
   for_all(groups_.size(), [&](std::size_t g) {
     const ContactGroup& group = contacts.groups[g];
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
@@ -95,9 +99,15 @@ void RigidSystem::prepare(double h) {
       const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b];
       c.gap = c.normal.dot(on_a - on_b);
       c.point = 0.5 * (on_a + on_b);
-      prepare_point(c, out.surface, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      if (out.turns()) prepare_turns(c, points_[i], ma, mb, options, turns_[i]);
     }
   });
+}
+
+GroupPoints RigidSystem::points_of(const SolverGroup& g) {
+  const auto count = static_cast<std::size_t>(g.count);
+  return {{points_.data() + g.first, count}, {g.turns() ? turns_.data() + g.first : nullptr, g.turns() ? count : 0}};
 }
 
 void RigidSystem::bounce(const RigidArrays& a, double h) {
@@ -191,7 +201,7 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
       if (!moves(g.bodies[0]) && !moves(g.bodies[1])) continue;
       c.normal_impulse = p.impulse;
       c.tangent_impulse = p.tangent_impulse;
-      c.turning_impulse = p.turning_impulse;
+      if (g.turns()) c.turning_impulse = turns_[i].impulse;
       c.tangent = p.tangent[0].direction;
       if (p.impulse > 0)
         for (const std::int32_t b : g.bodies) touched_[static_cast<std::size_t>(b)] = 1;
@@ -202,15 +212,12 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
 }
 
 void RigidSystem::iterate(double h) {
-  const auto points = [&](std::size_t g) {
-    return std::span<SolverPoint>(points_.data() + groups_[g].first, static_cast<std::size_t>(groups_[g].count));
-  };
   const auto each_group = [&](std::span<RigidVelocity> v, auto&& f) {
     contact_colours_.for_each([&](Index i) {
       const auto g = static_cast<std::size_t>(i);
       const auto b = groups_[g].bodies;
       if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points(g), first, second); });
+        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
     });
   };
   const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
@@ -224,8 +231,8 @@ void RigidSystem::iterate(double h) {
   each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
     warm_joint(rows_[j], joint_memory[j], first, second);
   });
-  each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
-    warm_contacts(g, p, first, second);
+  each_group(velocities_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
+    warm_contacts(p, first, second);
   });
   report_.iterations = 0;
   for (int k = 0; k < options.iterations; ++k) {
@@ -233,7 +240,7 @@ void RigidSystem::iterate(double h) {
       sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
     });
     if (options.exact) solve_exactly();
-    each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
+    each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
       sweep_contacts(g, p, options, first, second);
     });
     report_.iterations = k + 1;
@@ -261,7 +268,7 @@ void RigidSystem::push(double h) {
       const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
       if (moves(g.bodies[0]) || moves(g.bodies[1]))
         with_bodies(g.bodies, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
-          push_contacts(g, {points_.data() + g.first, static_cast<std::size_t>(g.count)}, first, second);
+          push_contacts(points_of(g).points, first, second);
         });
     });
   }

@@ -91,6 +91,7 @@ class RigidSystem {
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
   void anchor();
   void prepare(double h);
+  GroupPoints points_of(const SolverGroup& g);
   void iterate(double h);
   void solve_exactly();
   void push(double h);
@@ -136,6 +137,8 @@ class RigidSystem {
   std::vector<Anchor> anchors_;
   std::vector<SolverGroup> groups_;
   std::vector<SolverPoint> points_;
+  /// As many as points where any has them, else empty.
+  std::vector<SolverTurns> turns_;
   std::vector<JointRows> rows_;
   PairColours joint_colours_, contact_colours_;
   LcpScratch lcp_;
