@@ -3,8 +3,8 @@
     python tests/benchmarks/contact/rigid_boxes.py meniscus
     PEER/bin/python tests/benchmarks/contact/rigid_boxes.py mujoco --solver cg
 
-The peer runs in an interpreter of its own. 512 boxes of 0.2 m fall in eight layers, turned at random, on the ground, for `--settle` seconds; then
-steps are measured. Both have pyramids or cones of friction 0.5, density 1000 and the same length of steps.
+The peer runs in an interpreter of its own. 512 boxes of 0.2 m fall in eight layers, turned a little, on the ground, for `--settle`
+seconds; then steps are measured. Both have pyramids or cones of friction 0.5, density 1000 and the same length of steps.
 """
 
 from __future__ import annotations

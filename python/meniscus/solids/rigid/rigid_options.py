@@ -25,7 +25,7 @@ JointKind = Literal["ball", "hinge", "slider", "fixed"]
 JOINT_KIND = CoreOption(JointKind, _solids.JointKind)
 RigidSolver = Literal["sweeps", "exact"]
 """How normal impulses are found."""
-RigidFormKind = Literal["auto", "convex", "mesh"]
+RigidFormKind = Literal["auto", "convex", "hull", "mesh"]
 """What contact sees of a body."""
 
 
