@@ -180,7 +180,7 @@ def ring(radius: float, tube: float, around: int = 32, across: int = 12) -> Tria
 
 
 def cup(radius: float, height: float, wall: float, around: int = 28, along: int = 24) -> TriangleMesh:
-    """Return a cup around the y axis, open at its top: a closed surface with an inside and an outside."""
+    """Return a cup around the y axis, open at its top, with a small hole in its bottom, as a closed surface."""
 
     def profile(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         # The profile is a loop of constant thickness around an arc from the axis to the rim; it stays off the axis by a little.

@@ -221,6 +221,20 @@ def test_links_of_a_chain_hang():
     assert link.center[2] == pytest.approx(-0.8 + 0.02, abs=0.02)
 
 
+@pytest.mark.parametrize("up", [1, -1])
+def test_an_open_shell_is_held_from_both_sides(up):
+    """A rigid sheet without inside, on a ball or a box, either way up."""
+    sheet = ms.mesh.cloth_mesh(8, 8, (1.0, 1.0), origin=(-0.5, -0.5, 0.0))
+    mesh = sheet if up > 0 else ms.mesh.TriangleMesh(sheet.vertices, np.ascontiguousarray(sheet.triangles[:, ::-1]))
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    system.add(RigidBody.box((0.6, 0.6, 0.2), motion="fixed"), friction=0.5)
+    body = system.add(RigidBody(mesh, shell=True, density=5.0, pose=Pose((0, 0, 0.2))), friction=0.5, thickness=0.02)
+    for _ in range(100):
+        system.step(0.01)
+    assert body.center[2] == pytest.approx(0.11, abs=2e-3)
+    assert np.abs(body.velocity).max() < 1e-3
+
+
 def test_obstacles_of_every_kind_hold_a_ball():
     floor = ms.mesh.TriangleMesh(np.array([[-2.0, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]]), np.array([[0, 1, 2], [0, 2, 3]], np.int32))
     kinds = {

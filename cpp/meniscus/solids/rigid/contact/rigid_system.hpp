@@ -59,7 +59,7 @@ class RigidSystem {
   SleepOptions sleep;
   /// Pairs of bodies that do not touch: those of joints, ascending.
   std::vector<std::array<std::int32_t, 2>> apart;
-  /// m: distance within which contacts of meshes are found, beyond their thickness, at most.
+  /// m: contacts of meshes are found within that beyond their thickness, or beyond the nearest places of both.
   double mesh_reach = 0;
 
   /// Finds all contacts within what bodies go in `dt` seconds, and the islands. `given` groups come from elsewhere: points of
