@@ -55,6 +55,8 @@ class RigidSystem(RigidSetup):
         self._guard: RigidGuard | None = None
         self._thin_guard = False
         self._certified: Floats | None = None
+        self._masses = np.zeros(0)
+        self._thickest = self._own_slop = 0.0
         self._moving: list[tuple[int, RigidPart]] = []
         self._ahead: dict[int, RigidBody] = {}
 
@@ -103,11 +105,11 @@ class RigidSystem(RigidSetup):
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
         if not self.bodies:
             raise ValueError("a system of rigid bodies needs a body: call add")
-        core = self._built(dt)
         n = len(self.parts)
+        gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
         states, given, forces = self._states(), np.zeros((n, 6)), self.forces.copy()
-        weights = np.array([0.0 if p.body is None or not p.body._dynamic else p.body.mass for p in self.parts])
-        forces += weights[:, None] * np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        forces += self._masses[:, None] * gravity
         self._ahead.clear()
         for i, part in self._moving:
             if part.body is None:
@@ -241,7 +243,7 @@ class RigidSystem(RigidSetup):
         for body in self.bodies:
             body.time = self.time
 
-    def _built(self, dt: float) -> Any:
+    def _made_core(self) -> Any:
         """Return the system of the core, made anew after changes of the set-up."""
         if self._core is None:
             core = _solids.RigidSystem()
@@ -253,35 +255,43 @@ class RigidSystem(RigidSetup):
                 core.add_part(form, surface, part.row, inertia)
             for joint, motor in zip(self.joints, self.motors, strict=True):
                 joint.add_to(core, motor)
+            self._masses = np.array([0.0 if p.body is None or not p.body._dynamic else p.body.mass for p in self.parts])
+            self._thickest = max(p.thickness for p in self.parts)
+            reach = [p.form.core.reach for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
+            self._own_slop = float(np.mean(reach)) / 500 if reach else 1e-3
             # Bodies and solids on paths.
             self._moving = [
                 (i, p) for i, p in enumerate(self.parts) if isinstance(p.solid, KinematicSolid) or (p.body is not None and p.body._path)
             ]
             core.set_apart(sorted({(min(j.bodies), max(j.bodies)) for j in self.joints}))
             self._core = core
+        return self._core
+
+    def _built(self, dt: float, gravity: float) -> Any:
+        """Return the system of the core with the options for a step of dt seconds."""
+        core = self._made_core()
         o = self.options
         h = dt / o.substeps
-        g = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
-        self._core.set_options(
+        core.set_options(
             o.iterations,
             o.tolerance,
-            2 * g * h if o.restitution_speed is None else o.restitution_speed,
+            2 * gravity * h if o.restitution_speed is None else o.restitution_speed,
             o.push,
-            self._slop(),
+            self._own_slop if o.slop is None else o.slop,
             FRICTION_LAW("friction", o.friction),
             o.holding_impulse,
             1.0 if o.warm_start else 0.0,
             o.solver == "exact",
             math.inf if o.sleep_after is None else o.sleep_after,
-            max((p.thickness for p in self.parts), default=0.0) if o.mesh_reach is None else o.mesh_reach,
+            self._thickest if o.mesh_reach is None else o.mesh_reach,
         )
-        return self._core
+        return core
 
     def _slop(self) -> float:
         if self.options.slop is not None:
             return self.options.slop
-        reach = [p.form.core.reach for p in self.parts if p.form is not None and p.body is not None and p.body._dynamic]
-        return float(np.mean(reach)) / 500 if reach else 1e-3
+        self._made_core()
+        return self._own_slop
 
     # --- what is ---------------------------------------------------------------------------------------------------------------
 
@@ -303,7 +313,7 @@ class RigidSystem(RigidSetup):
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        return float(self._built(1.0).place(joint, self._states()))
+        return float(self._made_core().place(joint, self._states()))
 
     @property
     def energy(self) -> float:
