@@ -65,8 +65,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
     const collision::PairList list({.first = &tree_, .second = &tree_}, pair_scratch_);
     pairs_.resize(static_cast<std::size_t>(list.size()));
     list.write(pairs_);
-    for (auto& p : pairs_)
-      p = {bounded_[static_cast<std::size_t>(p[0])], bounded_[static_cast<std::size_t>(p[1])]};
+    for (auto& p : pairs_) p = {bounded_[static_cast<std::size_t>(p[0])], bounded_[static_cast<std::size_t>(p[1])]};
   }
   for (const std::int32_t h : unbounded_)
     for (const std::int32_t b : bounded_) {

@@ -73,9 +73,7 @@ void RigidSystem::anchor() {
 void RigidSystem::prepare(double h) {
   groups_.resize(contacts.groups.size());
   points_.resize(contacts.points.size());
-  const auto turning = [](const RigidPart& p) {
-    return p.properties.rolling_friction > 0 || p.properties.spinning_friction > 0;
-  };
+  const auto turning = [](const RigidPart& p) { return p.properties.rolling_friction > 0 || p.properties.spinning_friction > 0; };
   turns_.resize(std::any_of(parts.begin(), parts.end(), turning) ? points_.size() : 0);
   for_all(groups_.size(), [&](std::size_t g) {
     const ContactGroup& group = contacts.groups[g];
@@ -180,10 +178,10 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
   });
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
-  joint_colours_.build(static_cast<Index>(joints.size()), bodies,
-                       [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
-  contact_colours_.build(static_cast<Index>(groups_.size()), bodies,
-                         [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
+  joint_colours_.build(
+      static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
+  contact_colours_.build(
+      static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   iterate(h);
   push(h);
@@ -217,15 +215,15 @@ void RigidSystem::iterate(double h) {
       const auto g = static_cast<std::size_t>(i);
       const auto b = groups_[g].bodies;
       if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
+        with_bodies(b, v,
+                    [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
     });
   };
   const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
     joint_colours_.for_each([&](Index i) {
       const auto b = joints[static_cast<std::size_t>(i)].bodies;
       if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v,
-                    [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
+        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
     });
   };
   each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
@@ -267,9 +265,8 @@ void RigidSystem::push(double h) {
     contact_colours_.for_each([&](Index i) {
       const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
       if (moves(g.bodies[0]) || moves(g.bodies[1]))
-        with_bodies(g.bodies, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
-          push_contacts(points_of(g).points, first, second);
-        });
+        with_bodies(g.bodies, pseudo_,
+                    [&](RigidVelocity& first, RigidVelocity& second) { push_contacts(points_of(g).points, first, second); });
     });
   }
 }

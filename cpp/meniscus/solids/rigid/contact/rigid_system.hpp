@@ -1,7 +1,7 @@
 /// Rigid bodies that touch and are joined, as one system: a step as a list of stages, each of which can be called.
 ///
-/// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`: impulses
-/// of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
+/// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
+/// impulses of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, chapter 6; Guendelman, Bridson and Fedkiw 2003, section 3 (order of the stages).
 #pragma once

@@ -53,9 +53,9 @@ void sweep_turns(const RigidSurface& s, double normal_impulse, SolverTurns& c, R
 
 }  // namespace
 
-void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first,
-                   const Vector3& r_first, const WorldInertia& second, const Vector3& r_second, double h,
-                   const ContactOptions& options, SolverPoint& out) {
+void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
+                   const WorldInertia& second, const Vector3& r_second, double h, const ContactOptions& options,
+                   SolverPoint& out) {
   const Vector3& n = contact.normal;
   const Vector3 t = tangent_of(n, direction), s = n.cross(t);
   out.normal = ImpulseRow(n, first, r_first, second, r_second);
@@ -73,8 +73,7 @@ void prepare_point(const ContactPoint& contact, const Vector3& direction, const 
   out.impulse = options.warm * contact.normal_impulse;
   // Impulses along the tangents of the step before, in those of this one.
   const Vector3 other = contact.normal.cross(contact.tangent);
-  const Vector3 p =
-      options.warm * (contact.tangent_impulse[0] * contact.tangent + contact.tangent_impulse[1] * other);
+  const Vector3 p = options.warm * (contact.tangent_impulse[0] * contact.tangent + contact.tangent_impulse[1] * other);
   out.tangent_impulse = {p.dot(t), p.dot(s)};
 }
 

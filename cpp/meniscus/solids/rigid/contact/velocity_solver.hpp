@@ -94,9 +94,9 @@ int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, con
                     const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second);
 
 /// Makes a point: rows at `x`, tangents along `direction` where it is not zero, the velocities that must be reached.
-void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first,
-                   const Vector3& r_first, const WorldInertia& second, const Vector3& r_second, double h,
-                   const ContactOptions& options, SolverPoint& out);
+void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
+                   const WorldInertia& second, const Vector3& r_second, double h, const ContactOptions& options,
+                   SolverPoint& out);
 /// The turns of the same point.
 void prepare_turns(const ContactPoint& contact, const SolverPoint& point, const WorldInertia& first, const WorldInertia& second,
                    const ContactOptions& options, SolverTurns& out);
