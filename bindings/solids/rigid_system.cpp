@@ -122,15 +122,12 @@ void bind_stages(py::class_<RigidSystem>& c) {
           read_contacts(groups, points, given);
           run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.find_contacts(a, dt, given); });
         })
-      .def("bounce", [](RigidSystem& self, const py::tuple& arrays, double h) {
-        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.bounce(a, h); });
-      })
-      .def("predict", [](RigidSystem& self, const py::tuple& arrays, double h) {
-        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.predict(a, h); });
-      })
-      .def("solve", [](RigidSystem& self, const py::tuple& arrays, double h) {
-        run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.solve(a, h); });
-      })
+      .def("bounce", [](RigidSystem& self, const py::tuple& arrays,
+                        double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.bounce(a, h); }); })
+      .def("predict", [](RigidSystem& self, const py::tuple& arrays,
+                         double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.predict(a, h); }); })
+      .def("solve", [](RigidSystem& self, const py::tuple& arrays,
+                       double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.solve(a, h); }); })
       .def("advance", [](RigidSystem& self, const py::tuple& arrays, double h) {
         run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.advance(a, h); });
       });
@@ -138,9 +135,8 @@ void bind_stages(py::class_<RigidSystem>& c) {
 
 void bind_memory(py::class_<RigidSystem>& c) {
   c.def("contacts", [](const RigidSystem& self) { return write_contacts(self.contacts); })
-      .def("set_contacts", [](RigidSystem& self, const py::array& groups, const py::array& points) {
-        read_contacts(groups, points, self.contacts);
-      })
+      .def("set_contacts", [](RigidSystem& self, const py::array& groups,
+                              const py::array& points) { read_contacts(groups, points, self.contacts); })
       .def("joint_memory",
            [](const RigidSystem& self) { return copy_rows(std::span<const solids::JointMemory>(self.joint_memory)); })
       .def("set_joint_memory",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.rigid import random_rotation
+from support.motion import random_rotation
 
 from meniscus.solids import RigidBody, RigidOptions, RigidSystem, solve_lcp
 from meniscus.surface import HalfSpace, Pose, Twist

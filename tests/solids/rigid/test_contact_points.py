@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.meshes import real_mesh
-from support.rigid import random_rotation
+from support.motion import random_rotation
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
@@ -115,6 +115,39 @@ def test_balls_and_capsules():
     assert pierced.gaps[0] == pytest.approx(-0.2, abs=1e-12)
 
 
+def test_hulls_have_faces_and_rest_on_them():
+    rng = np.random.default_rng(6)
+    cube = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    body = RigidBody.hull(np.concatenate([cube, rng.uniform(-0.4, 0.4, (30, 3))]))
+    assert body.mass == pytest.approx(1000, rel=1e-12)
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    system.add(body)
+    assert system.parts[0].form.core.faces == 6
+    system.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)), friction=0.5)
+    stone = system.add(RigidBody.hull(rng.normal(size=(20, 3)), pose=Pose((4, 0, 3))), friction=0.5)
+    body.pose = Pose((0, 0, 0.6))
+    for _ in range(1000):
+        system.step(0.01)
+    assert body.center[2] == pytest.approx(0.5, abs=3e-3)
+    assert stone.positions()[:, 2].min() == pytest.approx(0, abs=0.01)
+    assert np.abs(stone.velocity).max() < 1e-6
+    # At rest it stands on a face: three corners or more.
+    assert (stone.positions()[:, 2] < 0.01).sum() >= 3
+    with pytest.raises(ValueError, match="plane"):
+        RigidBody.hull(np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]))
+
+
+def test_the_hull_of_a_mesh_as_its_form():
+    near = RigidBody(data_ring()), capsule(0.1, 2.0)
+    system = RigidSystem(OPTIONS)
+    system.add(near[0], form="hull")
+    system.add(near[1])
+    system.begin(1e-3)
+    system.find_contacts(1e-3)
+    # The hull of a ring has no hole: a rod through it is stuck.
+    assert len(system.contacts_now)
+
+
 def test_features_last_and_keep_their_impulses():
     system = RigidSystem(gravity=(0, 0, -9.81))
     system.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)))
@@ -186,6 +219,20 @@ def test_links_of_a_chain_hang():
     assert not len(system.audit())
     # Tubes of 0.1 and a thickness of 0.02: the centres are 0.8 - 0.02 apart, on the tubes as polygons.
     assert link.center[2] == pytest.approx(-0.8 + 0.02, abs=0.02)
+
+
+@pytest.mark.parametrize("up", [1, -1])
+def test_an_open_shell_is_held_from_both_sides(up):
+    """A rigid sheet without inside, on a ball or a box, either way up."""
+    sheet = ms.mesh.cloth_mesh(8, 8, (1.0, 1.0), origin=(-0.5, -0.5, 0.0))
+    mesh = sheet if up > 0 else ms.mesh.TriangleMesh(sheet.vertices, np.ascontiguousarray(sheet.triangles[:, ::-1]))
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    system.add(RigidBody.box((0.6, 0.6, 0.2), motion="fixed"), friction=0.5)
+    body = system.add(RigidBody(mesh, shell=True, density=5.0, pose=Pose((0, 0, 0.2))), friction=0.5, thickness=0.02)
+    for _ in range(100):
+        system.step(0.01)
+    assert body.center[2] == pytest.approx(0.11, abs=2e-3)
+    assert np.abs(body.velocity).max() < 1e-3
 
 
 def test_obstacles_of_every_kind_hold_a_ball():

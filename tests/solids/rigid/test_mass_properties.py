@@ -138,3 +138,16 @@ def test_errors():
         MassProperties(1.0, np.zeros(3), np.diag([1.0, 1, np.nan]))
     with pytest.raises(ValueError, match="no inertia about some axis"):
         RigidBody(properties=MassProperties.of_points(np.ones((3, 3)), 1.0))
+
+
+def test_printed_center_of_mass():
+    """As printed, the sum of places over the mass, without the masses of the points (erratum 25)."""
+    x, m = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]]), np.array([1.0, 5.0, 1.0, 3.0])
+    printed = x.sum(axis=0) / m.sum()
+    found = MassProperties.of_points(x, m)
+    np.testing.assert_allclose(found.center, [0.5, 0.2, 0.9], rtol=1e-15)
+    assert np.abs(printed - found.center).max() > 0.5
+    # Only about the right one does a spin about any axis carry no momentum.
+    for center, zero in ((found.center, True), (printed, False)):
+        momentum = (m[:, None] * np.cross([0.3, 0.5, -1.0], x - center)).sum(axis=0)
+        assert (np.abs(momentum).max() < 1e-14) == zero

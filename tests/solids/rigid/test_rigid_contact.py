@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from support.rigid import random_rotation
+from support.motion import random_rotation
 
 from meniscus.solids import RigidBody, RigidFriction, RigidOptions, RigidSystem
 from meniscus.surface import HalfSpace, Pose, Twist

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support.rigid import random_rotation
+from support.motion import random_rotation
 from support.same_bits import everywhere
 
 import meniscus as ms

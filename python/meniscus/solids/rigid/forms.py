@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus._meniscus import solids as _solids
 from meniscus.mesh import TetMesh, TriangleMesh
-from meniscus.solids.rigid.rigid_body import RigidBody
+from meniscus.solids.rigid.rigid_body import RigidBody, hull_of
 from meniscus.solids.rigid.rigid_options import RigidFormKind
 from meniscus.surface import Box, Capsule, HalfSpace, Shape, Sphere
 
@@ -122,11 +122,13 @@ def form_of_mesh(mesh: TriangleMesh, center: Floats, thickness: float | None, ki
 def form_of_body(body: RigidBody, kind: RigidFormKind, thickness: float | None) -> ContactForm:
     """Return what contact sees of a body. Raises ValueError for a body without a shape or surface."""
     center = body.properties.center
-    if kind != "mesh":
+    if kind not in ("mesh", "hull"):
         exact = form_of_shape(body.shape, center, 0.0 if thickness is None else thickness)
         if exact is not None:
             return exact
     mesh = body.mesh.boundary if isinstance(body.mesh, TetMesh) else body.mesh
+    if kind == "hull" and body.mesh is not None:
+        return form_of_mesh(hull_of(body.mesh.vertices), center, thickness, "convex", "the hull of the body")
     if not isinstance(mesh, TriangleMesh):
         raise ValueError("contact of a rigid body needs a shape or a mesh of triangles or tetrahedra, which the body has not")
     return form_of_mesh(mesh, center, thickness, kind, "the body")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import JOINT_KIND, JointKind
-
-if TYPE_CHECKING:
-    from meniscus.solids.rigid.rigid_setup import RigidSetup
 
 Floats = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
@@ -39,10 +36,20 @@ class JointSetup:
         core.add_joint(kind, self.bodies, self.points, self.axes, self.relative, self.limits, tuple(motor.tolist()), self.spring)
 
 
+class HasJoints(Protocol):
+    """What a joint asks of its system."""
+
+    joints: list[JointSetup]
+    motors: Floats
+
+    def joint_place(self, joint: int) -> float:
+        """Return the place of a joint, by its number."""
+
+
 class RigidJoint:
     """A joint of a system of rigid bodies, made by `join`. Places are in rad for hinges and in m for sliders."""
 
-    def __init__(self, system: RigidSetup, number: int) -> None:
+    def __init__(self, system: HasJoints, number: int) -> None:
         self._system = system
         self.number = number
 

@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
 from meniscus.core.stateful import Stateful, exclusively
-from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh, icosphere
+from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh, delaunay, icosphere
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.rigid.mass_properties import MassProperties
 from meniscus.surface import Box, KinematicSolid, Pose, Shape, Sphere, Twist
@@ -111,6 +111,16 @@ class RigidBody(Stateful):
         """Return a ball around the origin of its rest pose, with `shell` a thin sphere; `density` in kg/m^3 (or kg/m^2)."""
         properties = MassProperties.sphere(radius, density, shell=shell)
         return cls(icosphere(_SPHERE_LEVELS, radius), properties=properties, shape=Sphere((0.0, 0.0, 0.0), radius), **options)
+
+    @classmethod
+    def hull(cls, points: Any, density: float = 1000.0, **options: Any) -> RigidBody:
+        """Return the convex hull of points (n, 3), m, or of a mesh's vertices; `density` in kg/m^3, options as those of the class.
+
+        Raises:
+            ValueError: points in one plane.
+        """
+        own = own_mesh(points)
+        return cls(hull_of(own if isinstance(own, np.ndarray) else own.vertices), density=density, **options)
 
     # --- state ---------------------------------------------------------------------------------------------------------------
 
@@ -366,6 +376,11 @@ class RigidBody(Stateful):
         return f"<RigidBody, {kind}, {self.mass:.3g} kg at ({place}) m, {speed:.3g} m/s, t = {self.time:g} s>"
 
 
+def hull_of(points: Any) -> TriangleMesh:
+    """Return the convex hull of points (n, 3), with exact signs: the boundary of their Delaunay tetrahedra."""
+    return delaunay(np.unique(np.asarray(points, np.float64), axis=0)).boundary
+
+
 def _skew(v: Floats) -> Floats:
     """Return matrices (n, 3, 3) of the cross products with vectors (n, 3)."""
     result = np.zeros((len(v), 3, 3))
@@ -378,6 +393,15 @@ def rotation_of(q: Floats) -> Floats:
     """Return the rotation (3, 3) of a unit quaternion (w, x, y, z)."""
     w, v = q[0], q[1:]
     result: Floats = (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * _skew(v[None])[0]
+    return result
+
+
+def rotations_of(q: Floats) -> Floats:
+    """Return the rotations (n, 3, 3) of unit quaternions (n, 4), bit by bit those of `rotation_of`."""
+    w, v = q[:, 0], q[:, 1:]
+    outer = v[:, :, None] * v[:, None, :]
+    length = (v[:, None, :] @ v[:, :, None])[:, 0, 0]
+    result: Floats = (w * w - length)[:, None, None] * np.eye(3) + 2 * outer + (2 * w)[:, None, None] * _skew(v)
     return result
 
 

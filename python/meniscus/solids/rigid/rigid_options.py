@@ -25,7 +25,7 @@ JointKind = Literal["ball", "hinge", "slider", "fixed"]
 JOINT_KIND = CoreOption(JointKind, _solids.JointKind)
 RigidSolver = Literal["sweeps", "exact"]
 """How normal impulses are found."""
-RigidFormKind = Literal["auto", "convex", "mesh"]
+RigidFormKind = Literal["auto", "convex", "hull", "mesh"]
 """What contact sees of a body."""
 
 
@@ -99,7 +99,8 @@ class RigidOptions:
         warm_start: whether sweeps begin with the impulses of the step before.
         sleep_after: s; islands of bodies that have been slow (0.01 m/s, 0.05 rad/s) for as long do not move until something that moves
             touches them. None: never.
-        mesh_reach: m; contacts of meshes are found within that beyond their thickness. None: the thickness.
+        mesh_reach: m; contacts of meshes are found within that beyond their thickness, or beyond their nearest places where bodies go
+            far in a step. None: the largest thickness.
 
     Source: Müller, Stam, James and Thürey 2008, sections 6.4 to 6.6.
     """

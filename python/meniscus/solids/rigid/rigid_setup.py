@@ -88,7 +88,7 @@ class RigidSetup(Stateful):
         Args:
             body: dynamic, fixed, or on a path. Between steps its state may be changed.
             form: "auto": spheres, capsules and boxes where the body's shape is one, a convex polyhedron where its mesh is convex, else the
-                mesh; "convex": not the mesh; "mesh": only the mesh.
+                mesh; "convex": not the mesh; "hull": the convex hull of its mesh; "mesh": only the mesh.
             thickness: m; surfaces of two bodies keep the mean of theirs. None: 0, of a mesh a tenth of the mean edge.
             friction: coefficient, or a `RigidFriction`.
             restitution: from 0 to 1; of two surfaces the larger one counts.

@@ -13,9 +13,9 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import exclusively
 from meniscus.solids.rigid.guard import RigidGuard
-from meniscus.solids.rigid.rigid_body import RigidBody
+from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
-from meniscus.solids.rigid.rigid_setup import RigidSetup
+from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
 from meniscus.solids.rigid.solid_points import points_in_solid
 from meniscus.surface import KinematicSolid
 
@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _NO_MOTION = np.zeros((1, 10))
+_NO_FORCE = np.zeros(3)
+_AT_ORIGIN = np.array([0.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 
 class RigidSystem(RigidSetup):
@@ -53,6 +55,10 @@ class RigidSystem(RigidSetup):
         self._guard: RigidGuard | None = None
         self._thin_guard = False
         self._certified: Floats | None = None
+        self._masses = np.zeros(0)
+        self._thickest = self._own_slop = 0.0
+        self._moving: list[tuple[int, RigidPart]] = []
+        self._ahead: dict[int, RigidBody] = {}
 
     def _set_up_changed(self) -> None:
         self._core = self._guard = None
@@ -83,7 +89,8 @@ class RigidSystem(RigidSetup):
             if on_stage is not None:
                 on_stage(name, self)
 
-        with self.transaction():
+        # Nothing that a copy would have to bring back changes before `end` is sure of the result.
+        with self.transaction(()):
             self.begin(dt)
             if guarded:
                 self._require_apart()
@@ -98,27 +105,24 @@ class RigidSystem(RigidSetup):
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
         if not self.bodies:
             raise ValueError("a system of rigid bodies needs a body: call add")
-        core = self._built(dt)
         n = len(self.parts)
-        states, given, forces = np.zeros((n, 13)), np.zeros((n, 6)), self.forces.copy()
-        states[:, 3] = 1.0
-        for i, part in enumerate(self.parts):
-            body = part.body
-            if body is None:
-                if isinstance(part.solid, KinematicSolid):
-                    t, arm = part.solid.twist(self.time, dt), -np.array(part.solid.pose(self.time).translation)
-                    omega = np.array(t.angular)
-                    given[i, :3], given[i, 3:] = t.linear + np.cross(omega, arm), omega
+        gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
+        states, given, forces = self._states(), np.zeros((n, 6)), self.forces.copy()
+        forces += self._masses[:, None] * gravity
+        self._ahead.clear()
+        for i, part in self._moving:
+            if part.body is None:
+                solid: Any = part.solid
+                t, arm = solid.twist(self.time, dt), -np.array(solid.pose(self.time).translation)
+                omega = np.array(t.angular)
+                given[i, :3], given[i, 3:] = t.linear + np.cross(omega, arm), omega
                 continue
-            states[i] = body.state_row
-            if body._dynamic:
-                forces[i] += body.mass * body.gravity
-            elif body._path is not None:
-                ahead = body.copy()
-                ahead._follow(dt, 1)
-                given[i, :3], given[i, 3:] = ahead.velocity, ahead.angular_velocity
-                # Constant angular velocity and that of the centre lead to the next pose.
-                given[i, :3] = (ahead.state_row[:3] - body.state_row[:3]) / dt
+            ahead = self._ahead[i] = part.body.copy()
+            ahead.step(dt)
+            # Constant angular velocity and that of the centre lead to the next pose.
+            given[i, :3] = (ahead.state_row[:3] - states[i, :3]) / dt
+            given[i, 3:] = ahead.angular_velocity
         if not (np.isfinite(states).all() and np.isfinite(forces).all()):
             bad = int(np.flatnonzero(~np.isfinite(np.hstack([states, forces])).all(axis=1))[0])
             raise ValueError(f"the state of part {bad} of the system, or the force on it, is not finite")
@@ -154,19 +158,17 @@ class RigidSystem(RigidSetup):
         states = self._arrays[0]
         if not np.isfinite(states).all():
             raise ValueError("the step leads to values that are not finite; nothing has changed")
+        for i, ahead in self._ahead.items():
+            states[i] = ahead.state_row
         report = RigidInfo(dt=dt, **self._core.report())
         if distances is not None:
-            self._keep_apart(dt, distances, report)
-        for i, part in enumerate(self.parts):
-            body = part.body
-            if body is None:
-                continue
-            if body._dynamic:
-                body.state_row[...] = states[i]
-                body.matrix[...] = body.rotation
-                body.time += dt
-            else:
-                body.step(dt)
+            self._keep_apart(distances, report)
+        before = self._states()
+        try:
+            self._write(states, dt)
+        except BaseException:
+            self._write(before, 0.0)
+            raise
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
         self.quiet = self._arrays[4]
@@ -180,6 +182,17 @@ class RigidSystem(RigidSetup):
         for i, part in enumerate(self.parts):
             if part.body is body:
                 self.quiet[i] = 0.0
+
+    def _write(self, states: Floats, dt: float) -> None:
+        """Give bodies their states, dt seconds later."""
+        turns = rotations_of(states[:, 3:7])
+        for part, row, turn in zip(self.parts, states, turns, strict=True):
+            body = part.body
+            if body is not None:
+                if body._dynamic or body._path is not None:
+                    body.state_row[...] = row
+                    body.matrix[...] = turn
+                body.time = self.time + dt
 
     # --- guarantee -------------------------------------------------------------------------------------------------------------
 
@@ -209,16 +222,11 @@ class RigidSystem(RigidSetup):
             result[min(a, b), max(a, b)] = float(points[end - count : end, 6].min()) + thickness
         return result
 
-    def _keep_apart(self, dt: float, distances: dict[tuple[int, int], float], report: RigidInfo) -> None:
+    def _keep_apart(self, distances: dict[tuple[int, int], float], report: RigidInfo) -> None:
         def margin(i: int, j: int) -> float:
             return float(self._core.margin(i, j)) + 0.5 * (self.parts[i].thickness + self.parts[j].thickness)
 
         states = self._arrays[0]
-        for i, part in enumerate(self.parts):
-            if part.body is not None and part.body._path is not None:
-                ahead = part.body.copy()
-                ahead.step(dt)
-                states[i] = ahead.state_row
         found = self._made_guard().keep_apart(self._states(), states, distances, margin)
         report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         report.unresolved = found.unresolved
@@ -233,12 +241,7 @@ class RigidSystem(RigidSetup):
 
     def _states(self) -> Floats:
         """Return the states (n, 13) of all parts."""
-        states = np.zeros((len(self.parts), 13))
-        states[:, 3] = 1.0
-        for i, part in enumerate(self.parts):
-            if part.body is not None:
-                states[i] = part.body.state_row
-        return states
+        return np.array([_AT_ORIGIN if p.body is None else p.body.state_row for p in self.parts])
 
     def start_at(self, time: float) -> None:
         """Set the time (s) of the system and its bodies: of a state that comes from elsewhere."""
@@ -246,7 +249,7 @@ class RigidSystem(RigidSetup):
         for body in self.bodies:
             body.time = self.time
 
-    def _built(self, dt: float) -> Any:
+    def _made_core(self) -> Any:
         """Return the system of the core, made anew after changes of the set-up."""
         if self._core is None:
             core = _solids.RigidSystem()
@@ -258,31 +261,43 @@ class RigidSystem(RigidSetup):
                 core.add_part(form, surface, part.row, inertia)
             for joint, motor in zip(self.joints, self.motors, strict=True):
                 joint.add_to(core, motor)
+            self._masses = np.array([0.0 if p.body is None or not p.body._dynamic else p.body.mass for p in self.parts])
+            self._thickest = max(p.thickness for p in self.parts)
+            reach = [p.form.core.reach for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
+            self._own_slop = float(np.mean(reach)) / 500 if reach else 1e-3
+            # Bodies and solids on paths.
+            self._moving = [
+                (i, p) for i, p in enumerate(self.parts) if isinstance(p.solid, KinematicSolid) or (p.body is not None and p.body._path)
+            ]
             core.set_apart(sorted({(min(j.bodies), max(j.bodies)) for j in self.joints}))
             self._core = core
+        return self._core
+
+    def _built(self, dt: float, gravity: float) -> Any:
+        """Return the system of the core with the options for a step of dt seconds."""
+        core = self._made_core()
         o = self.options
         h = dt / o.substeps
-        g = max((float(np.linalg.norm(b.gravity)) for b in self.bodies), default=0.0)
-        self._core.set_options(
+        core.set_options(
             o.iterations,
             o.tolerance,
-            2 * g * h if o.restitution_speed is None else o.restitution_speed,
+            2 * gravity * h if o.restitution_speed is None else o.restitution_speed,
             o.push,
-            self._slop(),
+            self._own_slop if o.slop is None else o.slop,
             FRICTION_LAW("friction", o.friction),
             o.holding_impulse,
             1.0 if o.warm_start else 0.0,
             o.solver == "exact",
             math.inf if o.sleep_after is None else o.sleep_after,
-            max((p.thickness for p in self.parts), default=0.0) if o.mesh_reach is None else o.mesh_reach,
+            self._thickest if o.mesh_reach is None else o.mesh_reach,
         )
-        return self._core
+        return core
 
     def _slop(self) -> float:
         if self.options.slop is not None:
             return self.options.slop
-        reach = [p.form.core.reach for p in self.parts if p.form is not None and p.body is not None and p.body._dynamic]
-        return float(np.mean(reach)) / 500 if reach else 1e-3
+        self._made_core()
+        return self._own_slop
 
     # --- what is ---------------------------------------------------------------------------------------------------------------
 
@@ -304,7 +319,7 @@ class RigidSystem(RigidSetup):
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        return float(self._built(1.0).place(joint, self._states()))
+        return float(self._made_core().place(joint, self._states()))
 
     @property
     def energy(self) -> float:

@@ -112,7 +112,7 @@ class RigidWorld(WorldSetup):
         return self.rigid.join(first, second, kind, **options)
 
     def _step_rigid(self, dt: float, on_stage: Callable[[str, Any], None] | None, guarantee: bool) -> WorldInfo:
-        with self.transaction():
+        with self.transaction(()):
             report = self.rigid.step(dt, guarantee=guarantee, on_stage=None if on_stage is None else lambda n, _: on_stage(n, self))
             self._time = self.rigid.time
             speed = max((float((b.velocity @ b.velocity) ** 0.5) for b in self.rigid.bodies), default=0.0)

@@ -17,7 +17,7 @@ struct RigidSurface {
   double rolling_friction = 0;   ///< m: torque against rolling per normal force
   double spinning_friction = 0;  ///< m: torque against spinning about the normal per normal force
   double restitution = 0;
-  double thickness = 0;                   ///< m: distance that surfaces keep, half of it from each side
+  double thickness = 0;                 ///< m: distance that surfaces keep, half of it from each side
   Vector3 direction = Vector3::Zero();  ///< of anisotropic friction, in axes of the body; zero: none
 };
 static_assert(sizeof(RigidSurface) == 10 * sizeof(double));
@@ -55,9 +55,7 @@ struct ContactList {
     groups.clear();
     points.clear();
   }
-  std::span<ContactPoint> of(const ContactGroup& g) {
-    return {points.data() + g.first, static_cast<std::size_t>(g.count)};
-  }
+  std::span<ContactPoint> of(const ContactGroup& g) { return {points.data() + g.first, static_cast<std::size_t>(g.count)}; }
   std::span<const ContactPoint> of(const ContactGroup& g) const {
     return {points.data() + g.first, static_cast<std::size_t>(g.count)};
   }
@@ -66,8 +64,8 @@ struct ContactList {
   Index nbytes() const;
 };
 
-/// Takes the impulses of points with the same key, or else of the nearest one within `radius` (m) that nobody else took, over from
-/// an older list.
+/// Takes the impulses of points with the same key, or else of the nearest one within `radius` (m) that nobody else took, over
+/// from an older list.
 void inherit_impulses(const ContactList& old, double radius, ContactList& list);
 
 }  // namespace meniscus::solids

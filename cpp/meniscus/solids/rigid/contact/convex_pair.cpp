@@ -137,7 +137,8 @@ Touch touch_segment(const Vector3& a, const Vector3& b, const MovedForm& f) {
   return best;
 }
 
-void segment_contacts(const RigidForm& rod, const Vector3& a, const Vector3& b, const MovedForm& f, double margin, Manifold& out) {
+void segment_contacts(const RigidForm& rod, const Vector3& a, const Vector3& b, const MovedForm& f, double margin,
+                      Manifold& out) {
   const Touch t = touch_segment(a, b, f);
   if (t.gap - rod.radius > margin) return;
   // Flat on a face: the ends of what is above it.
@@ -323,7 +324,8 @@ void clip_face(const MovedForm& reference, std::size_t face, const MovedForm& in
     const double gap = n.dot(polygons[now][i].x) - reference.offsets[face];
     if (gap > margin) continue;
     // n points from the reference to the other: to the first body where they are exchanged.
-    out.add(polygons[now][i].x - 0.5 * gap * n, flip ? n : Vector3(-n), gap, key_of(flip ? 1 : 0, face, 0) ^ polygons[now][i].key);
+    out.add(polygons[now][i].x - 0.5 * gap * n, flip ? n : Vector3(-n), gap,
+            key_of(flip ? 1 : 0, face, 0) ^ polygons[now][i].key);
   }
   if (out.points().empty()) {
     // The face against the reference lies beside it: the deepest corner stands for all.
@@ -331,7 +333,8 @@ void clip_face(const MovedForm& reference, std::size_t face, const MovedForm& in
     for (std::size_t i = 1; i < incident.vertices.size(); ++i)
       if (n.dot(incident.vertices[i]) < n.dot(incident.vertices[deepest])) deepest = i;
     const double gap = n.dot(incident.vertices[deepest]) - reference.offsets[face];
-    if (gap <= 0) out.add(incident.vertices[deepest] - 0.5 * gap * n, flip ? n : Vector3(-n), gap, key_of(flip ? 9 : 8, face, deepest));
+    if (gap <= 0)
+      out.add(incident.vertices[deepest] - 0.5 * gap * n, flip ? n : Vector3(-n), gap, key_of(flip ? 9 : 8, face, deepest));
   }
   out.keep_four();
 }
@@ -376,8 +379,8 @@ void convex_contacts(const RigidForm& first, const FormPose& first_pose, const R
   finish(first_pose, false);
 }
 
-void half_space_contacts(const RigidForm& first, const FormPose& first_pose, const RigidForm& second,
-                         const FormPose& second_pose, double margin, Manifold& out) {
+void half_space_contacts(const RigidForm& first, const FormPose& first_pose, const RigidForm& second, const FormPose& second_pose,
+                         double margin, Manifold& out) {
   const Vector3 n = second_pose.rotation * second.faces.normals[0];
   const Vector3 on = second_pose(second.vertices[0]);
   const Vector3 own = first_pose.rotation.transpose() * n;

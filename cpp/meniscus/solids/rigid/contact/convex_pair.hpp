@@ -30,8 +30,8 @@ void convex_contacts(const RigidForm& first, const FormPose& first_pose, const R
                      double margin, ConvexScratch& scratch, Manifold& out);
 
 /// The same with a half-space as the second form, for every form with vertices.
-void half_space_contacts(const RigidForm& first, const FormPose& first_pose, const RigidForm& second,
-                         const FormPose& second_pose, double margin, Manifold& out);
+void half_space_contacts(const RigidForm& first, const FormPose& first_pose, const RigidForm& second, const FormPose& second_pose,
+                         double margin, Manifold& out);
 
 /// Clips a polygon of the second body to the sides of a face of the first, and adds the points below it. `flip`: the bodies are
 /// exchanged.

@@ -14,11 +14,7 @@ constexpr Index pairs_of_piece = 8;
 }  // namespace
 
 double RigidSystem::margin_of(std::int32_t a, std::int32_t b) const {
-  const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
-  const RigidPart &p = parts[i], &q = parts[j];
-  double way = way_[i] + way_[j] + options.slop;
-  if (p.form->kind == FormKind::mesh || q.form->kind == FormKind::mesh) way = std::min(way, std::max(mesh_reach, options.slop));
-  return way;
+  return way_[static_cast<std::size_t>(a)] + way_[static_cast<std::size_t>(b)] + options.slop;
 }
 
 void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
@@ -69,8 +65,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
     const collision::PairList list({.first = &tree_, .second = &tree_}, pair_scratch_);
     pairs_.resize(static_cast<std::size_t>(list.size()));
     list.write(pairs_);
-    for (auto& p : pairs_)
-      p = {bounded_[static_cast<std::size_t>(p[0])], bounded_[static_cast<std::size_t>(p[1])]};
+    for (auto& p : pairs_) p = {bounded_[static_cast<std::size_t>(p[0])], bounded_[static_cast<std::size_t>(p[1])]};
   }
   for (const std::int32_t h : unbounded_)
     for (const std::int32_t b : bounded_) {
@@ -107,8 +102,16 @@ void RigidSystem::touch(std::size_t pair, Manifold& out, ConvexScratch& convex, 
     mesh_rounded_contacts(*q.form, pose(j), *p.form, pose(i), margin, meshes, out);
     out.flip();
   } else {
-    mesh_contacts(p.form->kind == mesh ? *p.form : *p.surface, pose(i), q.form->kind == mesh ? *q.form : *q.surface, pose(j),
-                  margin, meshes, out);
+    const RigidForm &f = p.form->kind == mesh ? *p.form : *p.surface, &g = q.form->kind == mesh ? *q.form : *q.surface;
+    // Of bodies that go far: from the nearest places on, as far as others go.
+    const double usual = std::max(mesh_reach, options.slop) + thickness;
+    double reach = margin;
+    if (margin > usual) {
+      const double nearest = mesh_distance(f, pose(i), g, pose(j), margin, meshes);
+      if (nearest > margin) return;
+      reach = std::min(margin, std::max(nearest, thickness) + usual - thickness);
+    }
+    mesh_contacts(f, pose(i), g, pose(j), reach, meshes, out);
   }
   for (ContactPoint& c : out.points()) c.gap -= thickness;
 }

@@ -39,7 +39,7 @@ struct Joint {
 
 /// What lasts from step to step.
 struct JointMemory {
-  std::array<double, 6> equations{};        ///< N s, N m s
+  std::array<double, 6> equations{};    ///< N s, N m s
   double low = 0, high = 0, motor = 0;  ///< impulses
   double spring = 0;
 };

@@ -1,8 +1,8 @@
 /// Linear complementarity problems: 0 <= p, 0 <= A p + u, p (A p + u) = 0, by Lemke's method.
 ///
-/// Sources: Müller, Stam, James and Thürey 2008, section 6.4 (resting contacts; their bound A p + u <= c can leave nothing, and is
-/// left out); Cottle, Pang and Stone, "The linear complementarity problem", 1992, section 4.4 (Lemke's method, ties broken by the
-/// lexicographic rule).
+/// Sources: Müller, Stam, James and Thürey 2008, section 6.4 (resting contacts; their bound A p + u <= c can leave nothing, and
+/// is left out); Cottle, Pang and Stone, "The linear complementarity problem", 1992, section 4.4 (Lemke's method, ties broken by
+/// the lexicographic rule).
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -48,9 +48,8 @@ void Manifold::keep_four(std::size_t first) {
 void Manifold::keep_directions() {
   auto& p = points_;
   if (p.size() <= 4) return;
-  std::sort(p.begin(), p.end(), [](const ContactPoint& a, const ContactPoint& b) {
-    return a.gap != b.gap ? a.gap < b.gap : a.key < b.key;
-  });
+  std::sort(p.begin(), p.end(),
+            [](const ContactPoint& a, const ContactPoint& b) { return a.gap != b.gap ? a.gap < b.gap : a.key < b.key; });
   sorted_.swap(p);
   p.clear();
   for (std::size_t group = 0; group < most_directions && !sorted_.empty(); ++group) {

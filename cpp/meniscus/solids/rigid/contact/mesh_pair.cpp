@@ -83,8 +83,8 @@ void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_
   out.push_back({vertex, face, q.position, n, behind ? -distance : distance, behind});
 }
 
-/// The nearest place of all triangles, for a vertex that seems to be deep inside: triangles in front of it may not have been among
-/// the near ones.
+/// The nearest place of all triangles, for a vertex that seems to be deep inside: triangles in front of it may not have been
+/// among the near ones.
 MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Seen& f) {
   const Vector3 own = f.rotation.transpose() * (p - f.shift);
   MeshScratch::Near best{vertex, -1, own, own, std::numeric_limits<double>::infinity(), false};
@@ -93,18 +93,19 @@ MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Se
   const auto corner = [&](std::int32_t t, std::size_t k) {
     return f.form.vertices[static_cast<std::size_t>(f.form.triangles[static_cast<std::size_t>(t)][k])];
   };
-  f.form.tree->traverse_nearest(limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, own); },
-                                [&](const auto& leaf) {
-                                  for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
-                                    const std::int32_t t = f.form.tree->order()[static_cast<std::size_t>(k)];
-                                    const auto q = collision::closest_point_on_triangle(own, corner(t, 0), corner(t, 1), corner(t, 2));
-                                    if (q.squared_distance >= limit) continue;
-                                    limit = q.squared_distance;
-                                    best.other = t;
-                                    best.point = q.position;
-                                    feature = q.feature;
-                                  }
-                                });
+  f.form.tree->traverse_nearest(
+      limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, own); },
+      [&](const auto& leaf) {
+        for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
+          const std::int32_t t = f.form.tree->order()[static_cast<std::size_t>(k)];
+          const auto q = collision::closest_point_on_triangle(own, corner(t, 0), corner(t, 1), corner(t, 2));
+          if (q.squared_distance >= limit) continue;
+          limit = q.squared_distance;
+          best.other = t;
+          best.point = q.position;
+          feature = q.feature;
+        }
+      });
   const double distance = std::sqrt(limit);
   best.point = f.rotation * best.point + f.shift;
   const Vector3 d = p - best.point;
@@ -114,8 +115,8 @@ MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Se
   return best;
 }
 
-/// Of each vertex: what is nearest, and what is in front of it in other directions. `verify` looks at what seems to be deeper than
-/// `reach`.
+/// Of each vertex: what is nearest, and what is in front of it in other directions. `verify` looks at what seems to be deeper
+/// than `reach`.
 template <class Verify, class Add>
 void keep_nearest(std::vector<MeshScratch::Near>& found, double reach, Verify&& verify, Add&& add) {
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
@@ -164,7 +165,8 @@ bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
 void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j, double margin, double reach, Manifold& out) {
   const FormEdge &e = a.edges[static_cast<std::size_t>(i)], &g = b.form.edges[static_cast<std::size_t>(j)];
   if (!e.convex || !g.convex) return;
-  const Vector3 &p = a.vertices[static_cast<std::size_t>(e.vertices[0])], &q = a.vertices[static_cast<std::size_t>(e.vertices[1])];
+  const Vector3 &p = a.vertices[static_cast<std::size_t>(e.vertices[0])],
+                &q = a.vertices[static_cast<std::size_t>(e.vertices[1])];
   const Vector3 r = b.at(g.vertices[0]), s = b.at(g.vertices[1]);
   const SegmentPlaces at = closest_on_segments(p, q - p, r, s - r);
   if (!(at.first > 0 && at.first < 1 && at.second > 0 && at.second < 1)) return;
@@ -198,11 +200,12 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
   near_triangles(a, seen, std::max(reach, 0.0), scratch);
   if (scratch.triangles.empty()) return;
   const auto finish = [&](std::uint64_t kind, const Seen& of, const Seen& against, bool flip) {
-    keep_nearest(scratch.vertices, reach, [&](std::int32_t v) { return nearest_of_all(v, of.at(v), against); },
-                 [&](const MeshScratch::Near& n) {
-                   const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
-                   out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
-                 });
+    keep_nearest(
+        scratch.vertices, reach, [&](std::int32_t v) { return nearest_of_all(v, of.at(v), against); },
+        [&](const MeshScratch::Near& n) {
+          const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
+          out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
+        });
   };
   scratch.vertices.clear();
   for (const auto& [t, u] : scratch.triangles)
@@ -248,31 +251,31 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
   around.high.array() += std::max(reach, 0.0);
   const Seen own{f, Eigen::Matrix3d::Identity(), Vector3::Zero()};
   scratch.vertices.clear();
-  f.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
-                   [&](const auto& leaf) {
-                     for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
-                       const std::int32_t t = f.tree->order()[static_cast<std::size_t>(k)];
-                       const mesh::Triangle& v = f.triangles[static_cast<std::size_t>(t)];
-                       std::array<Vector3, 3> corner;
-                       for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[static_cast<std::size_t>(v[c])];
-                       for (std::size_t i = 0; i < ends; ++i)
-                         near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
-                       if (ends < 2) continue;
-                       // Where the axis of a capsule passes an edge.
-                       for (std::size_t c = 0; c < 3; ++c) {
-                         if (!((f.owned[static_cast<std::size_t>(t)] >> (3 + c)) & 1)) continue;
-                         const FormEdge& e = f.edges[static_cast<std::size_t>(f.triangle_edges[static_cast<std::size_t>(t)][c])];
-                         const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
-                         const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
-                         if (!(s.first > 0 && s.first < 1) || !e.convex) continue;
-                         const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
-                         const double d = (x - y).norm();
-                         if (d <= reach && d > 0)
-                           scratch.vertices.push_back({2 + f.triangle_edges[static_cast<std::size_t>(t)][c], t, y,
-                                                       (x - y) / d, d, false});
-                       }
-                     }
-                   });
+  f.tree->traverse(
+      [&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
+      [&](const auto& leaf) {
+        for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
+          const std::int32_t t = f.tree->order()[static_cast<std::size_t>(k)];
+          const mesh::Triangle& v = f.triangles[static_cast<std::size_t>(t)];
+          std::array<Vector3, 3> corner;
+          for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[static_cast<std::size_t>(v[c])];
+          for (std::size_t i = 0; i < ends; ++i)
+            near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
+          if (ends < 2) continue;
+          // Where the axis of a capsule passes an edge.
+          for (std::size_t c = 0; c < 3; ++c) {
+            if (!((f.owned[static_cast<std::size_t>(t)] >> (3 + c)) & 1)) continue;
+            const FormEdge& e = f.edges[static_cast<std::size_t>(f.triangle_edges[static_cast<std::size_t>(t)][c])];
+            const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
+            const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
+            if (!(s.first > 0 && s.first < 1) || !e.convex) continue;
+            const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
+            const double d = (x - y).norm();
+            if (d <= reach && d > 0)
+              scratch.vertices.push_back({2 + f.triangle_edges[static_cast<std::size_t>(t)][c], t, y, (x - y) / d, d, false});
+          }
+        }
+      });
   const auto verify = [&](std::int32_t v) { return nearest_of_all(v, p[static_cast<std::size_t>(v)], own); };
   keep_nearest(scratch.vertices, reach, verify, [&](const MeshScratch::Near& n) {
     const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;

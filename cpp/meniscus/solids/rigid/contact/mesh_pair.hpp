@@ -28,6 +28,11 @@ struct MeshScratch {
 void mesh_contacts(const RigidForm& first, const FormPose& first_pose, const RigidForm& second, const FormPose& second_pose,
                    double margin, MeshScratch& scratch, Manifold& out);
 
+/// The distance between two meshes, m, or something larger than `limit` where it is larger. Zero or a small number where they
+/// intersect.
+double mesh_distance(const RigidForm& first, const FormPose& first_pose, const RigidForm& second, const FormPose& second_pose,
+                     double limit, MeshScratch& scratch);
+
 /// Of a mesh with one or two rounded points.
 void mesh_rounded_contacts(const RigidForm& mesh, const FormPose& mesh_pose, const RigidForm& rounded,
                            const FormPose& rounded_pose, double margin, MeshScratch& scratch, Manifold& out);

@@ -105,7 +105,8 @@ RigidForm RigidForm::half_space(const Vector3& point, const Vector3& normal) {
 
 RigidForm RigidForm::polyhedron(std::span<const Vector3> x, std::span<const mesh::Triangle> triangles) {
   const double size = size_of(x);
-  require(triangles.size() >= 4 && is_convex(x, triangles, 1e-6 * size), "the surface of a convex body must be closed and convex");
+  require(triangles.size() >= 4 && is_convex(x, triangles, 1e-6 * size),
+          "the surface of a convex body must be closed and convex");
   RigidForm f;
   f.kind = FormKind::convex;
   f.vertices.assign(x.begin(), x.end());

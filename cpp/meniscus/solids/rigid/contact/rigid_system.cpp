@@ -73,6 +73,8 @@ void RigidSystem::anchor() {
 void RigidSystem::prepare(double h) {
   groups_.resize(contacts.groups.size());
   points_.resize(contacts.points.size());
+  const auto turning = [](const RigidPart& p) { return p.properties.rolling_friction > 0 || p.properties.spinning_friction > 0; };
+  turns_.resize(std::any_of(parts.begin(), parts.end(), turning) ? points_.size() : 0);
   for_all(groups_.size(), [&](std::size_t g) {
     const ContactGroup& group = contacts.groups[g];
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
@@ -95,9 +97,15 @@ void RigidSystem::prepare(double h) {
       const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b];
       c.gap = c.normal.dot(on_a - on_b);
       c.point = 0.5 * (on_a + on_b);
-      prepare_point(c, out.surface, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      if (out.turns()) prepare_turns(c, points_[i], ma, mb, options, turns_[i]);
     }
   });
+}
+
+GroupPoints RigidSystem::points_of(const SolverGroup& g) {
+  const auto count = static_cast<std::size_t>(g.count);
+  return {{points_.data() + g.first, count}, {g.turns() ? turns_.data() + g.first : nullptr, g.turns() ? count : 0}};
 }
 
 void RigidSystem::bounce(const RigidArrays& a, double h) {
@@ -170,10 +178,10 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
   });
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
-  joint_colours_.build(static_cast<Index>(joints.size()), bodies,
-                       [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
-  contact_colours_.build(static_cast<Index>(groups_.size()), bodies,
-                         [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
+  joint_colours_.build(
+      static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
+  contact_colours_.build(
+      static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   iterate(h);
   push(h);
@@ -191,7 +199,7 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
       if (!moves(g.bodies[0]) && !moves(g.bodies[1])) continue;
       c.normal_impulse = p.impulse;
       c.tangent_impulse = p.tangent_impulse;
-      c.turning_impulse = p.turning_impulse;
+      if (g.turns()) c.turning_impulse = turns_[i].impulse;
       c.tangent = p.tangent[0].direction;
       if (p.impulse > 0)
         for (const std::int32_t b : g.bodies) touched_[static_cast<std::size_t>(b)] = 1;
@@ -202,30 +210,27 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
 }
 
 void RigidSystem::iterate(double h) {
-  const auto points = [&](std::size_t g) {
-    return std::span<SolverPoint>(points_.data() + groups_[g].first, static_cast<std::size_t>(groups_[g].count));
-  };
   const auto each_group = [&](std::span<RigidVelocity> v, auto&& f) {
     contact_colours_.for_each([&](Index i) {
       const auto g = static_cast<std::size_t>(i);
       const auto b = groups_[g].bodies;
       if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points(g), first, second); });
+        with_bodies(b, v,
+                    [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
     });
   };
   const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
     joint_colours_.for_each([&](Index i) {
       const auto b = joints[static_cast<std::size_t>(i)].bodies;
       if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v,
-                    [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
+        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
     });
   };
   each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
     warm_joint(rows_[j], joint_memory[j], first, second);
   });
-  each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
-    warm_contacts(g, p, first, second);
+  each_group(velocities_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
+    warm_contacts(p, first, second);
   });
   report_.iterations = 0;
   for (int k = 0; k < options.iterations; ++k) {
@@ -233,7 +238,7 @@ void RigidSystem::iterate(double h) {
       sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
     });
     if (options.exact) solve_exactly();
-    each_group(velocities_, [&](SolverGroup& g, std::span<SolverPoint> p, RigidVelocity& first, RigidVelocity& second) {
+    each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
       sweep_contacts(g, p, options, first, second);
     });
     report_.iterations = k + 1;
@@ -260,9 +265,8 @@ void RigidSystem::push(double h) {
     contact_colours_.for_each([&](Index i) {
       const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
       if (moves(g.bodies[0]) || moves(g.bodies[1]))
-        with_bodies(g.bodies, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
-          push_contacts(g, {points_.data() + g.first, static_cast<std::size_t>(g.count)}, first, second);
-        });
+        with_bodies(g.bodies, pseudo_,
+                    [&](RigidVelocity& first, RigidVelocity& second) { push_contacts(points_of(g).points, first, second); });
     });
   }
 }

@@ -1,7 +1,7 @@
 /// Rigid bodies that touch and are joined, as one system: a step as a list of stages, each of which can be called.
 ///
-/// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`: impulses
-/// of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
+/// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
+/// impulses of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, chapter 6; Guendelman, Bridson and Fedkiw 2003, section 3 (order of the stages).
 #pragma once
@@ -59,7 +59,7 @@ class RigidSystem {
   SleepOptions sleep;
   /// Pairs of bodies that do not touch: those of joints, ascending.
   std::vector<std::array<std::int32_t, 2>> apart;
-  /// m: distance within which contacts of meshes are found, beyond their thickness, at most.
+  /// m: contacts of meshes are found within that beyond their thickness, or beyond the nearest places of both.
   double mesh_reach = 0;
 
   /// Finds all contacts within what bodies go in `dt` seconds, and the islands. `given` groups come from elsewhere: points of
@@ -91,6 +91,7 @@ class RigidSystem {
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
   void anchor();
   void prepare(double h);
+  GroupPoints points_of(const SolverGroup& g);
   void iterate(double h);
   void solve_exactly();
   void push(double h);
@@ -136,6 +137,8 @@ class RigidSystem {
   std::vector<Anchor> anchors_;
   std::vector<SolverGroup> groups_;
   std::vector<SolverPoint> points_;
+  /// As many as points where any has them, else empty.
+  std::vector<SolverTurns> turns_;
   std::vector<JointRows> rows_;
   PairColours joint_colours_, contact_colours_;
   LcpScratch lcp_;

@@ -18,8 +18,6 @@ Vector3 tangent_of(const Vector3& n, const Vector3& direction) {
   return n.cross(Vector3(Vector3::Unit(axis))).normalized();
 }
 
-bool turns(const RigidSurface& s) { return s.rolling_friction > 0 || s.spinning_friction > 0; }
-
 /// Shortens a pair of numbers to a length.
 void shorten(double& a, double& b, double length, double limit) {
   const double f = length > 0 ? limit / length : 0;
@@ -30,7 +28,7 @@ void shorten(double& a, double& b, double length, double limit) {
 /// Brings tangential impulses into what friction can hold.
 void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
   const double stretched = s.across > 0 ? b / s.across : b;
-  const double length = std::hypot(a, stretched);
+  const double length = std::sqrt(a * a + stretched * stretched);
   if (options.law == FrictionLaw::printed) {
     if (normal_impulse < options.holding_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
     return;
@@ -38,16 +36,15 @@ void limit_friction(const RigidSurface& s, const ContactOptions& options, double
   if (length > s.static_friction * normal_impulse) shorten(a, b, length, s.dynamic_friction * normal_impulse);
 }
 
-void sweep_turns(const RigidSurface& s, SolverPoint& c, RigidVelocity& first, RigidVelocity& second) {
+void sweep_turns(const RigidSurface& s, double normal_impulse, SolverTurns& c, RigidVelocity& first, RigidVelocity& second) {
   const auto apply = [&](std::size_t k, double value) {
-    c.turn[k].apply(value - c.turning_impulse[k], first, second);
-    c.turning_impulse[k] = value;
+    c.rows[k].apply(value - c.impulse[k], first, second);
+    c.impulse[k] = value;
   };
-  const double spin = s.spinning_friction * c.impulse, roll = s.rolling_friction * c.impulse;
-  const double about = c.turning_impulse[0] - c.turn_mass[0] * c.turn[0].velocity(first, second);
-  apply(0, std::clamp(about, -spin, spin));
-  double a = c.turning_impulse[1] - c.turn_mass[1] * c.turn[1].velocity(first, second);
-  double b = c.turning_impulse[2] - c.turn_mass[1] * c.turn[2].velocity(first, second);
+  const double spin = s.spinning_friction * normal_impulse, roll = s.rolling_friction * normal_impulse;
+  apply(0, std::clamp(c.impulse[0] - c.mass[0] * c.rows[0].velocity(first, second), -spin, spin));
+  double a = c.impulse[1] - c.mass[1] * c.rows[1].velocity(first, second);
+  double b = c.impulse[2] - c.mass[1] * c.rows[2].velocity(first, second);
   const double length = std::hypot(a, b);
   if (length > roll) shorten(a, b, length, roll);
   apply(1, a);
@@ -56,9 +53,9 @@ void sweep_turns(const RigidSurface& s, SolverPoint& c, RigidVelocity& first, Ri
 
 }  // namespace
 
-void prepare_point(const ContactPoint& contact, const RigidSurface& surface, const Vector3& direction, const WorldInertia& first,
-                   const Vector3& r_first, const WorldInertia& second, const Vector3& r_second, double h,
-                   const ContactOptions& options, SolverPoint& out) {
+void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
+                   const WorldInertia& second, const Vector3& r_second, double h, const ContactOptions& options,
+                   SolverPoint& out) {
   const Vector3& n = contact.normal;
   const Vector3 t = tangent_of(n, direction), s = n.cross(t);
   out.normal = ImpulseRow(n, first, r_first, second, r_second);
@@ -67,6 +64,7 @@ void prepare_point(const ContactPoint& contact, const RigidSurface& surface, con
   double k12 = 0;
   for (std::size_t b = 0; b < 2; ++b) k12 += out.tangent[0].arm[b].dot(out.tangent[1].turned[b]);
   out.tangent_mass = inverse_of(0.5 * (k1 + k2) + std::hypot(0.5 * (k1 - k2), k12));
+  out.normal_mass = inverse_of(out.normal.response);
   out.gap = contact.gap;
   out.target = contact.gap > 0 ? -contact.gap / h : 0;
   out.push_target = -options.push * (contact.gap + options.slop) / h;
@@ -75,46 +73,48 @@ void prepare_point(const ContactPoint& contact, const RigidSurface& surface, con
   out.impulse = options.warm * contact.normal_impulse;
   // Impulses along the tangents of the step before, in those of this one.
   const Vector3 other = contact.normal.cross(contact.tangent);
-  const Vector3 p =
-      options.warm * (contact.tangent_impulse[0] * contact.tangent + contact.tangent_impulse[1] * other);
+  const Vector3 p = options.warm * (contact.tangent_impulse[0] * contact.tangent + contact.tangent_impulse[1] * other);
   out.tangent_impulse = {p.dot(t), p.dot(s)};
-  out.turning_impulse = {};
-  if (turns(surface)) {
-    out.turn = {ImpulseRow::turn(n, first, second), ImpulseRow::turn(t, first, second), ImpulseRow::turn(s, first, second)};
-    const double r1 = out.turn[1].response, r2 = out.turn[2].response;
-    const double r12 = t.dot(out.turn[2].turned[0]) + t.dot(out.turn[2].turned[1]);
-    out.turn_mass = {inverse_of(out.turn[0].response), inverse_of(0.5 * (r1 + r2) + std::hypot(0.5 * (r1 - r2), r12))};
-    const Vector3 q =
-        options.warm * (contact.turning_impulse[1] * contact.tangent + contact.turning_impulse[2] * other);
-    out.turning_impulse = {options.warm * contact.turning_impulse[0], q.dot(t), q.dot(s)};
-  }
 }
 
-void warm_contacts(const SolverGroup& group, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second) {
-  const bool turning = turns(group.surface);
-  for (SolverPoint& c : points) {
+void prepare_turns(const ContactPoint& contact, const SolverPoint& point, const WorldInertia& first, const WorldInertia& second,
+                   const ContactOptions& options, SolverTurns& out) {
+  const Vector3 &n = contact.normal, &t = point.tangent[0].direction, &s = point.tangent[1].direction;
+  out.rows = {ImpulseRow::turn(n, first, second), ImpulseRow::turn(t, first, second), ImpulseRow::turn(s, first, second)};
+  const double r1 = out.rows[1].response, r2 = out.rows[2].response;
+  const double r12 = t.dot(out.rows[2].turned[0]) + t.dot(out.rows[2].turned[1]);
+  out.mass = {inverse_of(out.rows[0].response), inverse_of(0.5 * (r1 + r2) + std::hypot(0.5 * (r1 - r2), r12))};
+  const Vector3 other = n.cross(contact.tangent);
+  const Vector3 q = options.warm * (contact.turning_impulse[1] * contact.tangent + contact.turning_impulse[2] * other);
+  out.impulse = {options.warm * contact.turning_impulse[0], q.dot(t), q.dot(s)};
+}
+
+void warm_contacts(const GroupPoints& own, RigidVelocity& first, RigidVelocity& second) {
+  for (SolverPoint& c : own.points) {
     c.normal.apply(c.impulse, first, second);
     for (std::size_t k = 0; k < 2; ++k) c.tangent[k].apply(c.tangent_impulse[k], first, second);
-    for (std::size_t k = 0; turning && k < 3; ++k) c.turn[k].apply(c.turning_impulse[k], first, second);
   }
+  for (SolverTurns& c : own.turns)
+    for (std::size_t k = 0; k < 3; ++k) c.rows[k].apply(c.impulse[k], first, second);
 }
 
-void sweep_contacts(SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options, RigidVelocity& first,
+void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const ContactOptions& options, RigidVelocity& first,
                     RigidVelocity& second) {
   const RigidSurface& s = group.surface;
   const bool rubs = s.dynamic_friction > 0 || s.static_friction > 0 || options.law == FrictionLaw::printed;
-  const bool turning = turns(s);
-  for (SolverPoint& c : points) {
+  for (std::size_t i = 0; i < own.points.size(); ++i) {
+    SolverPoint& c = own.points[i];
     c.change = 0;
     if (!options.exact) {
       const double u = c.normal.velocity(first, second);
-      const double value = std::max(0.0, c.impulse + (c.target - u) * inverse_of(c.normal.response));
+      const double value = std::max(0.0, c.impulse + (c.target - u) * c.normal_mass);
       const double step = value - c.impulse;
       c.impulse = value;
-      c.normal.apply(step, first, second);
+      if (step != 0) c.normal.apply(step, first, second);
       c.change = std::abs(step) * c.normal.response;
     }
-    if (rubs) {
+    // Without pressure there is nothing to rub, nor to take back.
+    if (rubs && (c.impulse > 0 || c.tangent_impulse[0] != 0 || c.tangent_impulse[1] != 0)) {
       const double a0 = c.tangent_impulse[0], b0 = c.tangent_impulse[1];
       double a = a0 - c.tangent_mass * c.tangent[0].velocity(first, second);
       double b = b0 - c.tangent_mass * c.tangent[1].velocity(first, second);
@@ -122,17 +122,17 @@ void sweep_contacts(SolverGroup& group, std::span<SolverPoint> points, const Con
       c.tangent_impulse = {a, b};
       c.tangent[0].apply(a - a0, first, second);
       c.tangent[1].apply(b - b0, first, second);
-      c.change = std::max(c.change, std::hypot(a - a0, b - b0) * inverse_of(c.tangent_mass));
+      if (c.tangent_mass > 0) c.change = std::max(c.change, (std::abs(a - a0) + std::abs(b - b0)) / c.tangent_mass);
     }
-    if (turning) sweep_turns(s, c, first, second);
+    if (!own.turns.empty()) sweep_turns(s, c.impulse, own.turns[i], first, second);
   }
 }
 
-void push_contacts(const SolverGroup&, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second) {
+void push_contacts(std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second) {
   for (SolverPoint& c : points) {
     const double u = c.normal.velocity(first, second);
-    const double value = std::max(0.0, c.push_impulse + (c.push_target - u) * inverse_of(c.normal.response));
-    c.normal.apply(value - c.push_impulse, first, second);
+    const double value = std::max(0.0, c.push_impulse + (c.push_target - u) * c.normal_mass);
+    if (value != c.push_impulse) c.normal.apply(value - c.push_impulse, first, second);
     c.push_impulse = value;
   }
 }
@@ -155,7 +155,7 @@ int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, con
       if (!(t <= impact.dt)) continue;
     }
     // Speeds at that time are those of now and a t: the impulse is such that they are the right ones then.
-    const double p = -((1 + e) * (u + a * t)) * inverse_of(c.normal.response);
+    const double p = -((1 + e) * (u + a * t)) * c.normal_mass;
     if (!(p > 0)) continue;
     const RigidVelocity before[2] = {first, second};
     c.normal.apply(p, first, second);

@@ -41,19 +41,23 @@ struct ContactOptions {
 struct SolverPoint {
   ImpulseRow normal;
   std::array<ImpulseRow, 2> tangent;
-  std::array<ImpulseRow, 3> turn;  ///< about the normal and the tangents
   double gap = 0;
   /// Least relative velocity along the normal, and that of the pseudo-velocities, m/s.
   double target = 0, push_target = 0;
-  /// Inverse of the largest response in the tangent plane, kg.
-  double tangent_mass = 0;
-  std::array<double, 2> turn_mass{};  ///< about the normal, about the tangents, kg m^2
+  double normal_mass = 0;   ///< inverse of the response, kg
+  double tangent_mass = 0;  ///< inverse of the largest response in the tangent plane, kg
   double impulse = 0, push_impulse = 0;
   std::array<double, 2> tangent_impulse{};
-  std::array<double, 3> turning_impulse{};
   double impact_impulse = 0;
   std::array<double, 2> impact_tangent{};
   double change = 0;  ///< of a velocity at the point in the last sweep, m/s
+};
+
+/// Turns of a point with rolling or spinning friction.
+struct SolverTurns {
+  std::array<ImpulseRow, 3> rows;  ///< about the normal and the tangents
+  std::array<double, 2> mass{};    ///< about the normal, about the tangents, kg m^2
+  std::array<double, 3> impulse{};
 };
 
 struct SolverGroup {
@@ -61,15 +65,22 @@ struct SolverGroup {
   std::int32_t count = 0;
   Index first = 0;
   RigidSurface surface;
+  bool turns() const { return surface.rolling_friction > 0 || surface.spinning_friction > 0; }
+};
+
+/// What sweeps go over: the points of a group, and their turns, empty without rolling and spinning friction.
+struct GroupPoints {
+  std::span<SolverPoint> points;
+  std::span<SolverTurns> turns;
 };
 
 /// One sweep over the points of a group.
-void sweep_contacts(SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options, RigidVelocity& first,
+void sweep_contacts(const SolverGroup& group, const GroupPoints& own, const ContactOptions& options, RigidVelocity& first,
                     RigidVelocity& second);
 /// One sweep of pseudo-velocities.
-void push_contacts(const SolverGroup& group, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second);
+void push_contacts(std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second);
 /// The impulses of the points, as they are, act.
-void warm_contacts(const SolverGroup& group, std::span<SolverPoint> points, RigidVelocity& first, RigidVelocity& second);
+void warm_contacts(const GroupPoints& own, RigidVelocity& first, RigidVelocity& second);
 
 /// Where an impact within a step moves a body: what it would have gone on before the impact, in place of after it.
 struct ImpactShifts {
@@ -83,8 +94,11 @@ int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, con
                     const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second);
 
 /// Makes a point: rows at `x`, tangents along `direction` where it is not zero, the velocities that must be reached.
-void prepare_point(const ContactPoint& contact, const RigidSurface& surface, const Vector3& direction, const WorldInertia& first,
-                   const Vector3& r_first, const WorldInertia& second, const Vector3& r_second, double h,
-                   const ContactOptions& options, SolverPoint& out);
+void prepare_point(const ContactPoint& contact, const Vector3& direction, const WorldInertia& first, const Vector3& r_first,
+                   const WorldInertia& second, const Vector3& r_second, double h, const ContactOptions& options,
+                   SolverPoint& out);
+/// The turns of the same point.
+void prepare_turns(const ContactPoint& contact, const SolverPoint& point, const WorldInertia& first, const WorldInertia& second,
+                   const ContactOptions& options, SolverTurns& out);
 
 }  // namespace meniscus::solids

@@ -1,0 +1,1 @@
+"""Scenes of rigid bodies in contact and in flight."""
