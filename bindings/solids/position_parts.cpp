@@ -105,10 +105,6 @@ void bind_node_constraints(py::module_& m) {
       py::arg("restitution"), py::arg("threshold"), py::arg("dt"));
 }
 
-std::span<const solids::PassedPair> passed_pairs(const py::array& a) {
-  return structures_in<solids::PassedPair, std::int32_t>(a, "passed");
-}
-
 void bind_contacts(py::module_& m) {
   using Node = PositionContacts::Node;
   const auto vertices_in = [](const py::array& a) { return structures_in<Node, double>(a, "vertices"); };
@@ -125,12 +121,10 @@ void bind_contacts(py::module_& m) {
            py::arg("reach"), py::arg("recovery"))
       .def(
           "find",
-          [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& motion,
-                        const std::optional<py::array>& passed) {
+          [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& motion, const py::array& passed) {
             const auto x = vertices_in(vertices);
             const auto u = positions_of(motion, "motion");
-            std::optional<std::span<const solids::PassedPair>> old;
-            if (passed) old = passed_pairs(*passed);
+            const auto old = structures_in<solids::PassedPair, std::int32_t>(passed, "passed");
             interruptible([&] { self.find(x, u, old); });
           },
           py::arg("vertices"), py::arg("motion"), py::arg("passed"))
@@ -144,7 +138,7 @@ void bind_contacts(py::module_& m) {
           "begin",
           [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& predicted, double dt) {
             const auto x = vertices_in(vertices), to = vertices_in(predicted);
-            interruptible([&] { self.begin(x, to, dt); });
+            return interruptible([&] { return self.begin(x, to, dt); });
           },
           py::arg("vertices"), py::arg("predicted"), py::arg("dt"))
       .def(
@@ -166,12 +160,12 @@ void bind_contacts(py::module_& m) {
           py::arg("vertices"), py::arg("before"), py::arg("velocities"), py::arg("restitution"), py::arg("threshold"))
       .def(
           "passed",
-          [vertices_in](PositionContacts& self, const py::array& vertices) {
-            const auto found = self.passed(vertices_in(vertices));
+          [vertices_in](PositionContacts& self, const py::array& vertices, double reach) {
+            const auto found = self.passed(vertices_in(vertices), reach);
             return py::array_t<std::int32_t>({static_cast<py::ssize_t>(found.size()), py::ssize_t{3}},
                                              reinterpret_cast<const std::int32_t*>(found.data()));
           },
-          py::arg("vertices"))
+          py::arg("vertices"), py::arg("reach"))
       .def(
           "report",
           [vertices_in](const PositionContacts& self, const py::array& vertices) {

@@ -68,6 +68,8 @@ struct RepulsionOptions {
   /// `find` looks for pairs within this multiple of the thickness, and `margin` (m) more.
   double generous = 1.1;
   double margin = 0;
+  /// False: pairs of one surface that would be found at rest have no margin: in a flat sheet these are many, and of no use.
+  bool margin_at_rest = true;
   /// False: the current positions tell the side, so that elements that have passed each other are pushed on.
   bool history = true;
   EdgeHistory edge_history = EdgeHistory::sided;

@@ -210,11 +210,11 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
   auto& found = kinds_[kind == PairKind::vertex_face ? 0 : 1].found[static_cast<std::size_t>(block.chunk)];
   for (std::size_t i = 0; i < block.pairs.size(); ++i) {
     Nearness& now = near[i];
-    double h = now.thickness;
+    double h = now.thickness, margin = options.margin;
     Stencil s = block.stencils[i];
     bool approaching = false;
     const auto wanted = [&] {
-      const double reach = options.generous * h + options.margin;
+      const double reach = options.generous * h + margin;
       if (now.distance <= reach) return true;
       approaching = !motion.empty() && come_within(kind, s, points_of(s, positions), motion, now.distance, reach);
       return approaching;
@@ -230,8 +230,11 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
     }
     if (surface.component[static_cast<std::size_t>(s[0])] == surface.component[static_cast<std::size_t>(s[2])]) {
       const Points rest = points_of(s, surface.rest);
-      if (boxes_within(kind, rest, h / options.clamp)) {
-        h = std::min(h, options.clamp * proximity(kind, rest).distance);
+      const double wide = options.margin_at_rest ? 0.0 : options.generous * h + margin;
+      if (boxes_within(kind, rest, std::max(h / options.clamp, wide))) {
+        const double apart = proximity(kind, rest).distance;
+        h = std::min(h, options.clamp * apart);
+        if (apart <= wide) margin = 0;
         if (!wanted()) continue;
       }
       if (h == 0) continue;

@@ -27,6 +27,8 @@ constexpr Index vertices_per_task = 4096;
 constexpr Index width = numerics::pack_size;
 /// Pairs that were pressed are pressed yet within this multiple of their thickness.
 constexpr double pressed_within = 1.1;
+/// Projections may bring pairs nearer than they are predicted to come by this multiple of their thickness.
+constexpr double projected = 0.5;
 
 collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   collision::RepulsionOptions r;
@@ -34,6 +36,7 @@ collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   r.margin = o.margin;
   r.reach = o.reach;
   r.clamp = o.clamp;
+  r.margin_at_rest = false;
   r.most_motion = 64;
   return r;
 }
@@ -58,6 +61,16 @@ struct PairPack {
   PairLanes lanes;
 };
 
+/// Numbers of up to eight pairs: consecutive ones, or those of a list.
+struct PackRows {
+  const std::int32_t* list;
+  Index first, size;
+  MENISCUS_INLINE std::size_t operator()(int i) const {
+    const Index k = i < size ? first + i : first;
+    return static_cast<std::size_t>(list == nullptr ? k : static_cast<Index>(list[k]));
+  }
+};
+
 /// Places of the corners as `at` returns them.
 template <class At>
 MENISCUS_INLINE PackVec3 gather(const std::int32_t (&place)[width], At&& at) {
@@ -72,10 +85,9 @@ MENISCUS_INLINE PackVec3 gather(const std::int32_t (&place)[width], At&& at) {
 }
 
 template <class At>
-MENISCUS_INLINE void load(bool edges, const RepulsionPairs& pairs, Index first, Index end, double wider, const SweepRules& rules,
+MENISCUS_INLINE void load(bool edges, const RepulsionPairs& pairs, const PackRows& row, double wider, const SweepRules& rules,
                           At&& at, PairPack& p) {
-  p.size = std::min<Index>(width, end - first);
-  const auto row = [&](int i) { return static_cast<std::size_t>(i < p.size ? first + i : first); };
+  p.size = row.size;
   for (int i = 0; i < width; ++i) {
     for (std::size_t k = 0; k < 4; ++k) p.place[k][i] = pairs.places[row(i)][k];
     p.thickness[i] = wider * pairs.thickness[row(i)];
@@ -99,23 +111,23 @@ MENISCUS_INLINE void load(bool edges, const RepulsionPairs& pairs, Index first, 
 
 const double* place_of(const Node& n) { return &n.x; }
 
-/// Calls f(pairs, first, end) for tasks of the pairs of a kind: colour by colour, in parallel within a colour.
+/// Calls f(rows) for packs of listed pairs: colour by colour, in parallel within a colour.
 template <class F>
-void each_colour(const RepulsionPairs& pairs, F&& f) {
-  for (std::size_t c = 0; c + 1 < pairs.colours.size(); ++c)
-    parallel_for(pairs.colours[c], pairs.colours[c + 1], pairs_per_task, [&](Index a, Index b) {
+void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, F&& f) {
+  for (std::size_t c = 0; c + 1 < colours.size(); ++c)
+    parallel_for(colours[c], colours[c + 1], pairs_per_task, [&](Index a, Index b) {
       simd_dispatch([&] {
-        for (Index first = a; first < b; first += width) f(first, b);
+        for (Index first = a; first < b; first += width) f(PackRows{list.data(), first, std::min<Index>(width, b - first)});
       });
     });
 }
 
-/// The same in any order.
+/// The same for all pairs, in any order.
 template <class F>
 void each_pack(const RepulsionPairs& pairs, F&& f) {
   parallel_for(0, pairs.size(), pairs_per_task, [&](Index a, Index b) {
     simd_dispatch([&] {
-      for (Index first = a; first < b; first += width) f(first, b);
+      for (Index first = a; first < b; first += width) f(PackRows{nullptr, first, std::min<Index>(width, b - first)});
     });
   });
 }
@@ -157,21 +169,20 @@ void PositionContacts::require_vertices(std::size_t n) const {
   require(n == inverse_masses_.size(), "the surfaces have ", inverse_masses_.size(), " vertices, not ", n);
 }
 
-std::span<const PassedPair> PositionContacts::passed(std::span<const Node> vertices) {
+std::span<const PassedPair> PositionContacts::passed(std::span<const Node> vertices, double reach) {
   require_vertices(vertices.size());
   passed_.clear();
-  const SweepRules rules = sweep_rules(reach_, ends_);
+  const SweepRules rules = sweep_rules(reach, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
-    for (Index first = 0; first < pairs.size(); first += width) {
+    flags_.assign(pairs.elements.size(), 0);
+    each_pack(pairs, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, first, pairs.size(), 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
-      for (int i = 0; i < p.size; ++i)
-        if ((p.lanes.active[i] & p.lanes.inverted[i]) != 0) {
-          const auto& e = pairs.elements[static_cast<std::size_t>(first + i)];
-          passed_.push_back({static_cast<std::int32_t>(kind), e[0], e[1]});
-        }
-    }
+      load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      for (int i = 0; i < p.size; ++i) flags_[row(i)] = (p.lanes.active[i] & p.lanes.inverted[i]) != 0 ? 1 : 0;
+    });
+    for (std::size_t i = 0; i < flags_.size(); ++i)
+      if (flags_[i] != 0) passed_.push_back({static_cast<std::int32_t>(kind), pairs.elements[i][0], pairs.elements[i][1]});
   }
   std::ranges::sort(passed_);
   return passed_;
@@ -192,11 +203,10 @@ void PositionContacts::turn(std::span<const PassedPair> passed) {
 }
 
 void PositionContacts::find(std::span<const Node> vertices, std::span<const mesh::Point> motion,
-                            std::optional<std::span<const PassedPair>> given) {
+                            std::span<const PassedPair> passed) {
   require_vertices(vertices.size());
   require(motion.size() == vertices.size(), "there must be a motion of each of ", vertices.size(), " vertices, not ",
           motion.size());
-  const std::span<const PassedPair> old = given ? *given : passed(vertices);
   found_.resize(vertices.size());
   motion_.assign(motion.begin(), motion.end());
   for (std::size_t v = 0; v < vertices.size(); ++v) {
@@ -210,8 +220,10 @@ void PositionContacts::find(std::span<const Node> vertices, std::span<const mesh
     for (collision::Stencil& s : pairs_[kind].places)
       for (std::int32_t& v : s) v = repulsion_.vertices()[static_cast<std::size_t>(v)];
     effects_[kind].assign(pairs_[kind].elements.size(), Effect{});
+    work_[kind].pairs.clear();
+    work_[kind].colours.assign(1, 0);
   }
-  turn(old);
+  turn(passed);
 }
 
 bool PositionContacts::outdated(std::span<const Node> vertices, double part) const {
@@ -232,16 +244,18 @@ bool PositionContacts::outdated(std::span<const Node> vertices, double part) con
              [](int a, int b) { return a | b; }) != 0;
 }
 
-void PositionContacts::begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt) {
+double PositionContacts::begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt) {
   require_vertices(vertices.size());
   require_vertices(predicted.size());
   start_.resize(vertices.size());
   // Differences between motions are within their box; pairs must not get out of reach in one substep.
   mesh::Point low = mesh::Point::Zero(), high = low;
   double thinnest = std::numeric_limits<double>::infinity();
+  ways_.resize(vertices.size());
   for (std::size_t v = 0; v < vertices.size(); ++v) {
     start_[v] = {vertices[v].x, vertices[v].y, vertices[v].z};
     const mesh::Point way = mesh::Point(predicted[v].x, predicted[v].y, predicted[v].z) - start_[v];
+    ways_[v] = way;
     low = v == 0 ? way : mesh::Point(low.cwiseMin(way));
     high = v == 0 ? way : mesh::Point(high.cwiseMax(way));
     if (repulsion_.thickness()[v] > 0) thinnest = std::min(thinnest, repulsion_.thickness()[v]);
@@ -251,16 +265,39 @@ void PositionContacts::begin(std::span<const Node> vertices, std::span<const Nod
   const double apart = options_.recovery * dt;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
-    each_pack(pairs, [&](Index first, Index end) {
+    each_pack(pairs, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, first, end, 1.0, rules, [&](std::size_t v) { return start_[v].data(); }, p);
+      load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return start_[v].data(); }, p);
+      // No two points of a pair approach by more than vertices move against the first.
+      Pack most = numerics::splat(0.0);
+      const PackVec3 own = gather(p.place[0], [&](std::size_t v) { return ways_[v].data(); });
+      for (int k = 1; k < 4; ++k) {
+        const PackVec3 u = gather(p.place[k], [&](std::size_t v) { return ways_[v].data(); }) - own;
+        most = numerics::max(most, numerics::dot(u, u));
+      }
+      most = 2.0 * numerics::sqrt(most);
       for (int i = 0; i < p.size; ++i) {
         const double h = p.thickness[i], distance = h - p.lanes.overlap[i];
         // Degenerate elements have no distance.
-        effects_[kind][static_cast<std::size_t>(first + i)] = {
-            std::isfinite(distance) ? std::min(h, distance + apart) : h, 0.0, {}};
+        const bool sound = std::isfinite(distance);
+        effects_[kind][row(i)] = {
+            sound ? std::min(h, distance + apart) : h, 0.0, {}, !(sound && distance - most[i] > (1 + projected) * h)};
       }
     });
+    choose(kind);
+  }
+  return reach_;
+}
+
+void PositionContacts::choose(std::size_t kind) {
+  Work& work = work_[kind];
+  work.pairs.clear();
+  work.colours.assign(1, 0);
+  const std::vector<Index>& colours = pairs_[kind].colours;
+  for (std::size_t c = 0; c + 1 < colours.size(); ++c) {
+    for (Index i = colours[c]; i < colours[c + 1]; ++i)
+      if (effects_[kind][static_cast<std::size_t>(i)].near) work.pairs.push_back(static_cast<std::int32_t>(i));
+    work.colours.push_back(static_cast<Index>(work.pairs.size()));
   }
 }
 
@@ -270,17 +307,17 @@ void PositionContacts::project(std::span<Node> vertices) {
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     std::vector<Effect>& effects = effects_[kind];
-    each_colour(pairs, [&](Index first, Index end) {
+    each_colour(work_[kind].pairs, work_[kind].colours, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, first, end, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       if (!any(p.lanes.active)) return;
-      const auto effect = [&](int i) -> Effect& { return effects[static_cast<std::size_t>(first + (i < p.size ? i : 0))]; };
+      const auto effect = [&](int i) -> Effect& { return effects[row(i)]; };
       Pack kept, pressed, mu, w[4], inverse;
       PackVec3 rubbed;
       for (int i = 0; i < width; ++i) {
         kept[i] = effect(i).kept;
         pressed[i] = effect(i).pressed;
-        mu[i] = pairs.friction[static_cast<std::size_t>(first + (i < p.size ? i : 0))];
+        mu[i] = pairs.friction[row(i)];
         rubbed.x[i] = effect(i).rubbed[0];
         rubbed.y[i] = effect(i).rubbed[1];
         rubbed.z[i] = effect(i).rubbed[2];
@@ -331,13 +368,13 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
   const SweepRules rules = sweep_rules(reach_, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
-    each_colour(pairs, [&](Index first, Index end) {
+    each_colour(work_[kind].pairs, work_[kind].colours, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, first, end, pressed_within, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      load(kind == 1, pairs, row, pressed_within, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       Pack w[4], inverse;
       const PackMask able = inverse_mass(p, vertices, w, inverse) & p.lanes.active;
       for (int i = 0; i < p.size; ++i) {
-        if (able[i] == 0 || !(effects_[kind][static_cast<std::size_t>(first + i)].pressed > 0)) continue;
+        if (able[i] == 0 || !(effects_[kind][row(i)].pressed > 0)) continue;
         const mesh::Point n(p.lanes.normal.x[i], p.lanes.normal.y[i], p.lanes.normal.z[i]);
         double came = 0, goes = 0;
         for (int k = 0; k < 4; ++k) {
@@ -365,9 +402,8 @@ PositionContactReport PositionContacts::report(std::span<const Node> vertices) c
   for (std::size_t kind = 0; kind < 2; ++kind)
     for (Index first = 0; first < pairs_[kind].size(); first += width) {
       PairPack p;
-      load(
-          kind == 1, pairs_[kind], first, pairs_[kind].size(), 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); },
-          p);
+      const PackRows rows{nullptr, first, std::min<Index>(width, pairs_[kind].size() - first)};
+      load(kind == 1, pairs_[kind], rows, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       for (int i = 0; i < p.size; ++i) {
         if (p.lanes.active[i] == 0) continue;
         ++r.active;
@@ -381,7 +417,8 @@ PositionContactReport PositionContacts::report(std::span<const Node> vertices) c
 Index PositionContacts::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
   return mesh_.nbytes() + repulsion_.nbytes() + nodes_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(effects_[0]) +
-         bytes(effects_[1]) + bytes(passed_) + bytes(inverse_masses_) + bytes(found_) + bytes(motion_) + bytes(start_);
+         bytes(effects_[1]) + bytes(passed_) + bytes(inverse_masses_) + bytes(found_) + bytes(motion_) + bytes(start_) +
+         bytes(ways_) + bytes(flags_) + bytes(work_[0].pairs) + bytes(work_[1].pairs);
 }
 
 }  // namespace meniscus::solids

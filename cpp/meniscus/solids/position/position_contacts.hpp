@@ -56,23 +56,22 @@ class PositionContacts {
                    std::span<const double> thickness, std::span<const double> friction, const PositionContactOptions& options);
 
   /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
-  /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side; without, those that have
-  /// according to the pairs before.
-  void find(std::span<const Node> vertices, std::span<const mesh::Point> motion,
-            std::optional<std::span<const PassedPair>> passed);
+  /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side.
+  void find(std::span<const Node> vertices, std::span<const mesh::Point> motion, std::span<const PassedPair> passed);
   /// Whether some vertex is farther than allowed from the way that `find` was told, of which a part has gone by.
   bool outdated(std::span<const Node> vertices, double part) const;
 
-  /// Begins a substep from `vertices` to `predicted` places, m.
-  void begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
+  /// Begins a substep from `vertices` to `predicted` places, m. Returns the multiple of the thickness within which pairs that
+  /// have passed each other are looked for.
+  double begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
   /// Projects all pairs once; friction is against the ways since `begin`.
   void project(std::span<Node> vertices);
   /// Reflects velocities (m/s) of pairs that were pressed, of which `before` are those at the start of the substep.
   void rebound(std::span<const Node> vertices, std::span<const mesh::Point> before, std::span<mesh::Point> velocities,
                double restitution, double threshold);
 
-  /// Pairs that have passed each other, ascending.
-  std::span<const PassedPair> passed(std::span<const Node> vertices);
+  /// Pairs that have passed each other by at most so many thicknesses, ascending.
+  std::span<const PassedPair> passed(std::span<const Node> vertices, double reach);
   PositionContactReport report(std::span<const Node> vertices) const;
   const collision::RepulsionPairs& pairs(collision::PairKind kind) const {
     return pairs_[kind == collision::PairKind::vertex_face ? 0 : 1];
@@ -88,8 +87,16 @@ class PositionContacts {
     double kept = 0;
     double pressed = 0;
     std::array<double, 3> rubbed{};
+    /// Whether it can touch in this substep.
+    bool near = true;
+  };
+  /// Pairs that can touch in a substep, colour by colour.
+  struct Work {
+    std::vector<std::int32_t> pairs;
+    std::vector<Index> colours;
   };
   void require_vertices(std::size_t n) const;
+  void choose(std::size_t kind);
   void turn(std::span<const PassedPair> passed);
 
   PositionContactOptions options_;
@@ -101,10 +108,12 @@ class PositionContacts {
   double reach_ = 0;
   std::array<collision::RepulsionPairs, 2> pairs_;
   std::array<std::vector<Effect>, 2> effects_;
+  std::array<Work, 2> work_;
   std::vector<PassedPair> passed_;
+  std::vector<std::uint8_t> flags_;
   std::vector<double> inverse_masses_;
   /// Places and motion at `find`, and places at `begin`.
-  std::vector<mesh::Point> found_, motion_, start_;
+  std::vector<mesh::Point> found_, motion_, start_, ways_;
 };
 
 }  // namespace meniscus::solids

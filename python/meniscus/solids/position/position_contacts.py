@@ -21,6 +21,9 @@ Ints = npt.NDArray[np.int32]
 
 # Thickness where none is given, relative to the mean edge.
 _THICKNESS = 0.25
+# Motion that pairs are looked for ahead, over the thickness, and substeps.
+_AHEAD = 3.0
+_MOST_AHEAD = 64
 # Columns of planes: normal, offset, way, friction, pressed, rubbed.
 _PLANE = 12
 
@@ -61,7 +64,8 @@ class PositionContacts(Stateful):
     Vertices and faces, and edges and edges, are constraints that are projected after those of the bodies in each iteration. Nodes stay out
     of solids, each above the plane where it meets them. Friction is Coulomb's, of what a substep slides.
 
-    The state is which pairs of elements have passed each other. Bodies have their own; a copy has contacts of the same bodies.
+    Pairs of elements near each other are looked for where nodes have moved from where they were expected. The state is where and with what
+    motion they were looked for last, and which of them had passed each other. Bodies have their own; a copy has contacts of the same bodies.
 
     Args:
         bodies: one, or a sequence. Of tetrahedra the boundary counts, of segments the edges; bodies without elements touch solids only.
@@ -69,7 +73,7 @@ class PositionContacts(Stateful):
             rest are short.
         friction: coefficient between surfaces, one number or one per body (of two: the geometric mean).
         restitution: from 0 to 1: the part of the velocity along the normal with which what collides parts, above that of resting contacts.
-        margin: m: pairs within their thickness and this are kept between searches; default the mean thickness.
+        margin: m: pairs within their thickness and this are kept between searches; default half the mean thickness.
         recovery: m/s: what is too close at the start of a substep comes apart at most so fast.
         reach: pairs that have passed each other by more than this multiple of their thickness are left alone; where nodes move farther in
             a substep, as far as they do.
@@ -115,21 +119,27 @@ class PositionContacts(Stateful):
         h = self._thicknesses(thickness, rest, edges)
         self.friction = mu
         each_h, each_mu = (np.repeat(a, sizes) for a in (h, mu))
-        mean = float(each_h.mean()) if len(each_h) else 0.0
-        near = mean if margin is None else _checks.positive("margin", margin)
+        self._least_thickness = float(h.min())
+        near = 0.5 * float(each_h.mean()) if len(each_h) and margin is None else 0.0
+        near = near if margin is None else _checks.positive("margin", margin)
         self._reach = near + float(h.max(initial=0.0))
         self._core = _solids.PositionContacts(
             edges, triangles, rest, each_h, each_mu, near, _checks.positive("reach", reach), _checks.positive("recovery", recovery)
         )
         self.thickness = h
         self.recovery = float(recovery)
-        self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
         n = len(rest)
+        self.found = self.declare("found", np.zeros((n, 4)))
+        self.motion = self.declare("motion", np.zeros((n, 3)))
+        self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
+        # Substeps that the motion is for (0: nothing was looked for), and those that have gone by; greatest depth of pairs that passed.
+        self.ahead = self.declare("ahead", 0)
+        self.gone = self.declare("gone", 0)
+        self.deepest = self.declare("deepest", float(reach))
+        self._stale = False
         self._x, self._start = np.zeros((n, 4)), np.zeros((n, 4))
-        self._motion, self._v, self._before = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        self._v, self._before = np.zeros((n, 3)), np.zeros((n, 3))
         self._planes: list[_Planes] = []
-        self._ahead, self._gone = 1, 0
-        self._boxes: list[bytes] = []
 
     def add_obstacle(self, solid: Any, *, thickness: float = 0.0, friction: float = 0.4) -> None:
         """Add a solid that nodes stay out of: a `surface.Solid`, a shape, or a closed mesh.
@@ -162,8 +172,15 @@ class PositionContacts(Stateful):
         """Advance all bodies by dt seconds; arguments and errors are those of `PositionBody.step`."""
         step_bodies(self.bodies, StepPlan.checked(dt, substeps, iterations, method, damping, rigid_damping), self)
 
+    def forget(self) -> None:
+        """Forget all pairs and their sides, as after bodies were placed anew."""
+        self.ahead, self.gone, self.passed = 0, 0, np.zeros((0, 3), np.int32)
+
     def report(self) -> PositionContactReport:
         """Return counts of the contacts between surfaces as they are now."""
+        if self._stale and self.ahead:
+            self._core.find(self.found, self.motion, self.passed)
+            self._stale = False
         self._gather(self._x)
         return PositionContactReport(*self._core.report(self._x))
 
@@ -173,23 +190,25 @@ class PositionContacts(Stateful):
         """Note where nodes are before they are predicted."""
         self._gather(self._start)
 
-    def find(self, dt: float, time: float, *, ahead: int, again: bool) -> None:
+    def find(self, dt: float, time: float) -> None:
         """Look for contacts at predicted positions, where those found before do not cover them.
 
         Args:
             dt: s, of the substep.
             time: at its end, s.
-            ahead: substeps from this one on that pairs are wanted for.
-            again: whether there was a substep before in the same step.
         """
         self._gather(self._x)
-        if not again or self._core.outdated(self._x, (self._gone + 1) / self._ahead):
-            np.subtract(self._x[:, :3], self._start[:, :3], out=self._motion)
-            self._motion *= ahead
-            self._core.find(self._start, self._motion, None if again else self.passed)
-            self._ahead, self._gone = ahead, 0
-        self._gone += 1
-        self._core.begin(self._start, self._x, dt)
+        if self._stale and self.ahead:
+            self._core.find(self.found, self.motion, self.passed)
+        self._stale = False
+        if self.gone >= self.ahead or self._core.outdated(self._x, (self.gone + 1) / self.ahead):
+            if self.ahead:
+                self.passed = self._core.passed(self._start, self.deepest)
+            self.found[...] = self._start
+            self.ahead, self.gone = self._extrapolate(), 0
+            self._core.find(self.found, self.motion, self.passed)
+        self.gone += 1
+        self.deepest = self._core.begin(self._start, self._x, dt)
         self._planes = [] if not self.obstacles else self._meet_solids(dt, time)
         if self.restitution:
             self._gather_velocities(self._before)
@@ -220,14 +239,22 @@ class PositionContacts(Stateful):
                 if p.body is body:
                     _solids.rebound_from_planes(body.nodes, incoming, body.velocities, p.rows, p.values, self.restitution, fastest, dt)
 
-    def note_end(self) -> None:
-        """End a step: remember which pairs have passed each other."""
-        self._gather(self._x)
-        self.passed = self._core.passed(self._x)
-
     def moved(self) -> bool:
         """Return whether a solid moves, so that nothing may sleep on it."""
         return any(o.solid.moves for o in self.obstacles)
+
+    def _extrapolate(self) -> int:
+        """Write the motion over as many substeps as bring nodes by a few thicknesses against each other, and return their number."""
+        u = np.subtract(self._x[:, :3], self._start[:, :3], out=self.motion)
+        free = self._x[:, 3] > 0
+        way = float(np.linalg.norm(np.ptp(u[free], axis=0))) if free.any() else 0.0
+        ahead = max(1, min(_MOST_AHEAD, int(_AHEAD * self._least_thickness / way))) if way > 0 else _MOST_AHEAD
+        u *= ahead
+        return ahead
+
+    def _state_replaced(self) -> None:
+        self._stale = True
+        super()._state_replaced()
 
     @property
     def _has_surfaces(self) -> bool:
@@ -299,7 +326,7 @@ class PositionContacts(Stateful):
 
     def __repr__(self) -> str:
         """One line: bodies, solids, pairs."""
-        return f"<PositionContacts of {len(self.bodies)} bodies and {len(self.obstacles)} solids, {len(self.passed)} pairs passed>"
+        return f"<PositionContacts of {len(self.bodies)} bodies and {len(self.obstacles)} solids>"
 
 
 def _each(name: str, value: Any, n: int) -> Floats:

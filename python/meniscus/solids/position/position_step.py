@@ -57,7 +57,7 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
                 for body in bodies:
                     body.project(h, iterations=plan.iterations, method=plan.method)
             else:
-                contacts.find(h, times[0], ahead=plan.substeps - k, again=k > 0)
+                contacts.find(h, times[0])
                 for _ in range(plan.iterations):
                     for body in bodies:
                         body.project(h, method=plan.method, rounds=plan.iterations)
@@ -68,8 +68,6 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
                 contacts.rebound(h)
         for body, start in zip(bodies, starts, strict=True):
             body.time = start + plan.dt
-        if contacts is not None:
-            contacts.note_end()
         _fall_asleep(bodies, plan.dt)
 
 
