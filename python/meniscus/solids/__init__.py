@@ -36,6 +36,8 @@ from meniscus.solids.position.position_constraints import (
     PositionConstraints,
     VolumeConstraints,
 )
+from meniscus.solids.reduced.reduced_body import ReducedBody, ReducedMethod, ReducedStepInfo
+from meniscus.solids.reduced.reduced_model import ReducedForces, ReducedModel
 from meniscus.solids.rigid.mass_properties import MassProperties
 from meniscus.solids.rigid.rigid_body import RigidBody, RigidMethod
 from meniscus.solids.springs.altitude_and_bending import (
@@ -84,6 +86,11 @@ __all__ = [
     "PositionMethod",
     "Pressure",
     "QuadraticTetElements",
+    "ReducedBody",
+    "ReducedForces",
+    "ReducedMethod",
+    "ReducedModel",
+    "ReducedStepInfo",
     "RigidBody",
     "RigidMethod",
     "ShellAltitudeSprings",
