@@ -41,6 +41,8 @@ from meniscus.solids.position.position_constraints import (
 from meniscus.solids.position.position_contacts import PositionContactReport, PositionContacts
 from meniscus.solids.position.position_step import PositionMethod
 from meniscus.solids.position.shape_matching import QuadraticBasis, ShapeMatching, ShapeMotion, near_clusters
+from meniscus.solids.reduced.reduced_body import ReducedBody, ReducedMethod, ReducedStepInfo
+from meniscus.solids.reduced.reduced_model import ReducedForces, ReducedModel
 from meniscus.solids.rigid.complementarity import solve_lcp
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.mass_properties import MassProperties
@@ -109,6 +111,11 @@ __all__ = [
     "Pressure",
     "QuadraticBasis",
     "QuadraticTetElements",
+    "ReducedBody",
+    "ReducedForces",
+    "ReducedMethod",
+    "ReducedModel",
+    "ReducedStepInfo",
     "RigidBody",
     "RigidContacts",
     "RigidFormKind",

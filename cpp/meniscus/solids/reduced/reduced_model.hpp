@@ -1,0 +1,73 @@
+/// What does not change of a reduced body: the shape at rest, its basis, and how it resists motion.
+///
+/// A point is at c + R (X + U q): c and R are the place of the frame and its rotation, X the place at rest from the centre of mass, U the rows
+/// of the basis at the node. In a frame that flies, U is orthogonal to rigid motions in the inner product of mass, so that c is the centre
+/// of mass and the frame feels rotations and deformations only by the inertia J(q) and the coupling A(q):
+///
+///     L = R (J w + A q'),    2 T = m |c'|^2 + w . J w + 2 w . A q' + |q'|^2,    A_b = sum m (U q) x U_b.
+///
+/// Sources: Barbic and James 2005; Terzopoulos and Witkin, "Physically based models with rigid and deformable components", 1988.
+#pragma once
+
+#include "meniscus/solids/reduced/reduced_forces.hpp"
+#include "meniscus/solids/rigid/rigid_motion.hpp"
+
+namespace meniscus::solids {
+
+using ThreeRows = Eigen::Matrix<double, 3, Eigen::Dynamic>;
+
+class ReducedModel {
+ public:
+  /// `basis` has three rows per node. A body that is not `held` needs a basis that is orthogonal to rigid motions.
+  ReducedModel(std::span<const mesh::Point> rest, std::span<const double> masses, const Eigen::MatrixXd& basis,
+               const Eigen::VectorXd& eigenvalues, bool held);
+
+  Index nodes() const { return nodes_; }
+  Index size() const { return size_; }
+  bool held() const { return held_; }
+  double mass() const { return mass_; }
+  const mesh::Point& centre() const { return centre_; }
+  const Eigen::VectorXd& eigenvalues() const { return eigenvalues_; }
+
+  /// J(q), and A(q) as columns. `m` is scratch of nine rows.
+  void inertia(const Eigen::VectorXd& q, Eigen::Matrix3d& j, ThreeRows& a, Eigen::MatrixXd& m) const;
+  /// Adds w . (dJ/dq) w / 2 - w . A(v) at q: what turns of the frame do to the coordinates. `m` is scratch as before.
+  void add_turning_forces(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const Eigen::Vector3d& w, Eigen::VectorXd& force,
+                          Eigen::MatrixXd& m) const;
+  /// sum m U (3, r): the force of gravity on the coordinates; zero unless held.
+  const ThreeRows& first_moment() const { return first_moment_; }
+
+  /// X + U q of a node, in axes of the frame.
+  Eigen::Vector3d place(Index node, const Eigen::VectorXd& q) const;
+  /// U q alone.
+  Eigen::Vector3d displacement(Index node, const Eigen::VectorXd& q) const;
+  /// Adds weight times the rows of the basis at a node.
+  void add_rows(Index node, double weight, ThreeRows& out) const;
+  /// Places of all nodes in space.
+  void positions(const Eigen::VectorXd& q, const Eigen::Matrix3d& rotation, const Eigen::Vector3d& origin,
+                 std::span<mesh::Point> out) const;
+  /// c' + R (w x (X + U q) + U v) of all nodes; w in axes of the frame.
+  void velocities(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const Eigen::Matrix3d& rotation, const Eigen::Vector3d& linear,
+                  const Eigen::Vector3d& w, std::span<mesh::Point> out) const;
+
+  std::size_t nbytes() const;
+
+ private:
+  Index packs() const { return (nodes_ + 7) / 8; }
+  /// For each coordinate, sum m (U q) U_b^T by columns in the columns of `m`.
+  void products(const Eigen::VectorXd& q, Eigen::MatrixXd& m) const;
+
+  Index nodes_, size_;
+  bool held_;
+  double mass_ = 0;
+  mesh::Point centre_ = mesh::Point::Zero();
+  Eigen::VectorXd eigenvalues_;
+  /// Per eight nodes: x, y, z at rest; then those of each vector of the basis.
+  std::vector<double> packed_;
+  /// sum m X X^T; per coordinate sum m X U_b^T (nine rows); per pair sum m U_a U_b^T, coordinate a in rows of nine.
+  Eigen::Matrix3d second_moment_ = Eigen::Matrix3d::Zero();
+  Eigen::MatrixXd mixed_moments_, basis_moments_;
+  ThreeRows first_moment_;
+};
+
+}  // namespace meniscus::solids
