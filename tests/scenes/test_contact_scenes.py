@@ -26,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "reef-knot": {"around": 6, "dt": 1 / 800, "start": 0.0, "ramp": 0.5, "end": 0.7, "frames": 4},
     "leaves": {"triangles": 600, "pieces": 12, "end": 0.8, "frames": 4},
     "wardrobe": {"triangles": 400, "released": 0.3, "end": 1.0, "frames": 5},
+    "playground": {"triangles": 300, "resolution": 1, "bodies": 5, "end": 0.8, "frames": 4},
     "roll": {"triangles": 400, "end": 0.7, "frames": 5},
 }
 # In these, repulsion alone keeps everything apart, or nothing meets.

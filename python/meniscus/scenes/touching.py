@@ -80,6 +80,10 @@ class Touching(Deforming):
         """Return what is drawn of the obstacles at a time (s), from the parameters alone."""
         return []
 
+    def shown_others(self, frame: FrameData) -> list[Obstacle]:
+        """Return what is drawn besides deformable bodies: the obstacles at the time of the frame."""
+        return self.obstacles(frame.time)
+
     def setup(self) -> TimeStepper:
         """Create the world."""
         self.meshes = self.split_meshes()
@@ -208,7 +212,7 @@ class Touching(Deforming):
         triangles, front, back = self._shown()
         vertices = [frame.meshes["body"].vertices]
         elements, fronts, backs = [triangles], [front], [back]
-        for o in self.obstacles(frame.time):
+        for o in self.shown_others(frame):
             elements.append((o.triangles + sum(map(len, vertices))).astype(np.int32))
             vertices.append(o.vertices)
             grey = np.tile(_OBSTACLE, (len(o.triangles), 1))
@@ -235,9 +239,7 @@ class Touching(Deforming):
             path_tracing.Surface(vertices=x, triangles=triangles[which.ravel() == k], color=tuple(0.6 * c[:3]), back=tuple(0.8 * c[3:]))
             for k, c in enumerate(colors)
         ]
-        shown += [
-            path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.obstacles(frame.time)
-        ]
+        shown += [path_tracing.Surface(vertices=o.vertices, triangles=o.triangles, color=(0.4, 0.4, 0.4)) for o in self.shown_others(frame)]
         a, b, c = self.eye
         camera = Camera(azimuth=float(np.degrees(np.arctan2(a, c))), elevation=float(np.degrees(np.arctan2(b, np.hypot(a, c)))))
         return path_tracing.surface_scene(shown, box=self.shown_box(), size=size or (640, 560), camera=camera)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.rigid import random_rotation
+from support.motion import random_rotation
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, ContactNodes, resolve

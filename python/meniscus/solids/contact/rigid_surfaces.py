@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.contact.body_surface import BodySurface
 from meniscus.solids.contact.self_stepping import NO_RIGID, RigidRows, SelfStepping
-from meniscus.solids.rigid.rigid_body import RigidBody, turned
+from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of, turned
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 Floats = npt.NDArray[np.float64]
@@ -53,6 +53,8 @@ class RigidSurfaces(SelfStepping):
             self._bodies.append(body)
             corners.append(own)
         self._corners = np.array(corners).reshape(-1, 4, 3)
+        self._masses = np.array([b.mass for b in self._bodies])
+        self._inverse_inertias = np.array([b._inverse_inertia for b in self._bodies]).reshape(-1, 3, 3)
         self._dynamic = np.array([b._dynamic for b in self._bodies], np.bool_)
 
     def __len__(self) -> int:
@@ -75,10 +77,10 @@ class RigidSurfaces(SelfStepping):
         if not len(k):
             return NO_RIGID
         rotations = self._rotations()[k]
-        inertias = rotations @ np.array([self._bodies[i]._inverse_inertia for i in k]) @ rotations.transpose(0, 2, 1)
+        inertias = rotations @ self._inverse_inertias[k] @ rotations.transpose(0, 2, 1)
         arms = self._corners[k] @ rotations.transpose(0, 2, 1)
         nodes = (4 * k[:, None] + np.arange(4)).astype(np.int32)
-        return RigidRows(nodes, arms, np.array([1.0 / self._bodies[i].mass for i in k]), inertias)
+        return RigidRows(nodes, arms, 1.0 / self._masses[k], inertias)
 
     def place(self, out: Floats) -> None:
         """Write the positions (n, 3) of the nodes, m."""
@@ -88,9 +90,12 @@ class RigidSurfaces(SelfStepping):
         """Write the velocities (n, 3) of the nodes, m/s."""
         if not self._bodies:
             return
-        linear = np.array([b.velocity for b in self._bodies])
-        angular = np.array([b.angular_velocity for b in self._bodies])
-        out[...] = (linear[:, None] + np.cross(angular[:, None], self._arms())).reshape(-1, 3)
+        rotations, rows = self._rotations(), np.array([b.state_row for b in self._bodies])
+        linear = rows[:, 7:10] / self._masses[:, None]
+        local = np.einsum("kji,kj->ki", rotations, rows[:, 10:])
+        angular = np.einsum("kij,kjl,kl->ki", rotations, self._inverse_inertias, local)
+        arms = self._corners @ rotations.transpose(0, 2, 1)
+        out[...] = (linear[:, None] + np.cross(angular[:, None], arms)).reshape(-1, 3)
 
     def predict(self, dt: float, out: Floats) -> None:
         """Write the velocities (n, 3) in the middle of a step of dt seconds; of bodies on paths, the means over it."""
@@ -155,7 +160,7 @@ class RigidSurfaces(SelfStepping):
         return np.array([b.state_row[:3] for b in self._bodies]).reshape(-1, 3)
 
     def _rotations(self) -> Floats:
-        return np.array([b.rotation for b in self._bodies]).reshape(-1, 3, 3)
+        return rotations_of(np.array([b.state_row[3:7] for b in self._bodies]).reshape(-1, 4))
 
     def _arms(self) -> Floats:
         result: Floats = self._corners @ self._rotations().transpose(0, 2, 1)
