@@ -13,7 +13,7 @@
 #pragma once
 
 #include "meniscus/collision/contact/contact_impulses.hpp"
-#include "meniscus/collision/contact/impact_zones.hpp"
+#include "meniscus/collision/contact/zones/impact_zones.hpp"
 
 namespace meniscus::collision {
 

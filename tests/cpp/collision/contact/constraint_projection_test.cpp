@@ -1,5 +1,5 @@
 // Displacements without relative normal displacement: constraints hold, momentum stays, energy never grows.
-#include "meniscus/collision/contact/constraint_projection.hpp"
+#include "meniscus/collision/contact/zones/constraint_projection.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "meniscus/collision/contact/constraint_projection.hpp"
+#include "meniscus/collision/contact/zones/constraint_projection.hpp"
 
 #include "meniscus/core/cancellation.hpp"
 

@@ -1,4 +1,4 @@
-#include "meniscus/collision/contact/rigid_motion.hpp"
+#include "meniscus/collision/contact/zones/rigid_motion.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>

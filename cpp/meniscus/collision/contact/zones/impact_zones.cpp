@@ -1,7 +1,7 @@
-#include "meniscus/collision/contact/impact_zones.hpp"
+#include "meniscus/collision/contact/zones/impact_zones.hpp"
 
-#include "meniscus/collision/contact/constraint_projection.hpp"
-#include "meniscus/collision/contact/rigid_motion.hpp"
+#include "meniscus/collision/contact/zones/constraint_projection.hpp"
+#include "meniscus/collision/contact/zones/rigid_motion.hpp"
 #include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 
