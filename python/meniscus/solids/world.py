@@ -170,7 +170,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         Args:
             dt: s, positive.
             on_stage: called with the name of each stage and this world, after the stage.
-            guarantee: of rigid bodies, as in `RigidSystem.step`; surfaces of deformable ones never intersect after a loop anyway.
+            guarantee: of worlds of rigid bodies alone, as in `RigidSystem.step`; surfaces of deformable ones never intersect after a loop
+                anyway.
 
         Returns:
             The report of the step; also stored as `report`.
@@ -189,6 +190,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         if self._only_rigid:
             self.report = self._step_rigid(dt, on_stage, guarantee)
             return self.report
+        if guarantee and self.rigid.bodies:
+            raise ValueError("guarantee=True is for rigid bodies alone: where deformable ones push them, it does not hold")
         with self.transaction():
             try:
                 self.begin(dt)

@@ -256,6 +256,8 @@ def test_what_does_not_go_together_is_refused() -> None:
     rewinding.add(RigidBody.sphere(0.1))
     with pytest.raises(ValueError, match='loop="fixed"'):
         rewinding.add(cloth())
+    with pytest.raises(ValueError, match="rigid bodies alone"):
+        layers().step(DT, guarantee=True)
     nodes = ContactNodes(np.ones(8))
     with pytest.raises(ValueError, match="shares of all four nodes"):
         nodes.set_rigid([[0, 1, 2, 3]], np.zeros((1, 4, 3)), [1.0], np.eye(3)[None])
