@@ -50,7 +50,7 @@ void guide_contact_nodes(collision::ContactNodes& self, const py::array& node, c
 }
 
 void set_rigid_nodes(collision::ContactNodes& self, const py::array& node, const py::array& arm, const py::array& inverse_mass,
-                     const py::array& inverse_inertia) {
+                     const py::array& inverse_inertia, const py::array& held) {
   const auto masses = contact_values_of(inverse_mass, "inverse_mass");
   const auto bodies = static_cast<Index>(masses.size());
   const auto* nodes = data_of<std::int32_t>(node, "node", 4 * bodies);
@@ -63,7 +63,8 @@ void set_rigid_nodes(collision::ContactNodes& self, const py::array& node, const
     rigid[b].inverse_mass = masses[b];
     rigid[b].inverse_inertia = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(inertias + 9 * b);
   }
-  self.set_rigid(rigid);
+  const auto held_nodes = indices_of(held, "held");
+  self.set_rigid(rigid, held_nodes);
 }
 
 py::array_t<double> contact_column(std::span<const double> values) {
@@ -100,7 +101,8 @@ void bind_contact(py::module_& m) {
   py::class_<collision::ContactNodes>(m, "ContactNodes")
       .def(py::init(&make_contact_nodes), py::arg("inverse_masses"), py::arg("first"), py::arg("node"), py::arg("weight"))
       .def("guide", &guide_contact_nodes, py::arg("node"), py::arg("free"))
-      .def("set_rigid", &set_rigid_nodes, py::arg("node"), py::arg("arm"), py::arg("inverse_mass"), py::arg("inverse_inertia"))
+      .def("set_rigid", &set_rigid_nodes, py::arg("node"), py::arg("arm"), py::arg("inverse_mass"), py::arg("inverse_inertia"),
+           py::arg("held"))
       .def_property_readonly("nodes", &collision::ContactNodes::nodes)
       .def_property_readonly("vertices", &collision::ContactNodes::vertices)
       .def_property_readonly("inverse_masses",

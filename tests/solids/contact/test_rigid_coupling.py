@@ -183,6 +183,18 @@ def test_rigid_bodies_never_pass_through_cloth(seed: int) -> None:
             assert not len(world.surface.movable_pairs(world.audit()))
 
 
+def test_pinned_cloth_stops_a_box() -> None:
+    world = world_of()
+    sheet = world.add(cloth(6, 0.5), thickness=0.02)
+    sheet.pin(np.arange(len(sheet)))
+    box = world.add(RigidBody.box((0.1, 0.1, 0.1), 300, pose=Pose((0.03, 0.02, 0.08)), twist=Twist((0, 0, -3), (2, 1, 0))))
+    for _ in range(96):
+        world.step(DT)
+        if world.inner_steps == 0:
+            assert not len(world.audit())
+    assert box.center[2] > 0.05
+
+
 def test_a_body_on_a_path_moves_cloth_as_a_mesh_on_that_path_does() -> None:
     def turning(t: float) -> Pose:
         c, s = np.cos(3 * t), np.sin(3 * t)

@@ -105,7 +105,8 @@ void ContactPaths::cut(double fraction) {
 }
 
 bool ContactPaths::counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const {
-  return std::ranges::any_of(vertices, [&](std::int32_t v) { return nodes_->deforms(v); }) &&
+  const auto any = [&](auto&& of) { return std::ranges::any_of(vertices, of); };
+  return any([&](std::int32_t v) { return nodes_->counts(v); }) && any([&](std::int32_t v) { return nodes_->yields(v); }) &&
          (aside.empty() || !aside.contains(kind, pair));
 }
 

@@ -80,7 +80,7 @@ void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
     guide_[static_cast<std::size_t>(guided_[k].node)] = static_cast<std::int32_t>(k);
 }
 
-void ContactNodes::set_rigid(std::span<const RigidNodes> bodies) {
+void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const std::int32_t> held_nodes) {
   std::vector<std::int32_t> of(bodies.empty() ? 0 : inverse_masses_.size(), -1);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     for (const std::int32_t node : bodies[b].nodes) {
@@ -98,6 +98,12 @@ void ContactNodes::set_rigid(std::span<const RigidNodes> bodies) {
         require(all, "vertex ", v, " must have shares of all four nodes of rigid body ", b, " and of no other");
       }
   }
+  if (!bodies.empty())
+    for (const std::int32_t node : held_nodes) {
+      require(node >= 0 && node < nodes(), "held node ", node, " does not exist: there are ", nodes());
+      require(inverse_mass(node) == 0, "held node ", node, " yields");
+      of[static_cast<std::size_t>(node)] = held;
+    }
   rigid_.assign(bodies.begin(), bodies.end());
   rigid_of_ = std::move(of);
 }

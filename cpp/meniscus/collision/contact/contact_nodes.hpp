@@ -11,6 +11,7 @@
 #include "meniscus/core/block.hpp"
 #include "meniscus/mesh/triangle_mesh.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -80,18 +81,24 @@ class ContactNodes {
   bool guided() const { return !guided_.empty(); }
 
   /// Sets the rigid bodies; replaces those before. Every vertex that hangs in one of its nodes has shares of all four and of no
-  /// other; weights may be zero. Throws InvalidArgument for nodes that do not exist, do not yield, or are in two bodies, and for
-  /// vertices with other shares.
-  void set_rigid(std::span<const RigidNodes> bodies);
+  /// other; weights may be zero. `held` are nodes on given paths that rigid bodies meet all the same, such as pinned nodes of
+  /// cloth. Throws InvalidArgument for nodes that do not exist, do not yield, or are in two bodies, for vertices with other
+  /// shares, and for held nodes that yield.
+  void set_rigid(std::span<const RigidNodes> bodies, std::span<const std::int32_t> held = {});
 
   std::span<const RigidNodes> rigid() const { return rigid_; }
 
   /// The rigid body of a node, -1 without.
-  std::int32_t rigid_of(std::int32_t node) const { return rigid_.empty() ? -1 : rigid_of_[static_cast<std::size_t>(node)]; }
+  std::int32_t rigid_of(std::int32_t node) const {
+    return rigid_.empty() ? -1 : std::max(-1, rigid_of_[static_cast<std::size_t>(node)]);
+  }
 
-  /// Whether a vertex can move, and not only as part of a rigid body. Contact between vertices that cannot is not of surfaces.
-  bool deforms(std::int32_t vertex) const {
-    return yields(vertex) && (rigid_.empty() || rigid_of(shares(vertex).front().node) < 0);
+  /// Whether a vertex is of a surface whose contact counts: it can move, and not only as part of a rigid body, or rigid bodies
+  /// meet it. Contact of rigid bodies with each other and with others on given paths is left to whatever moves them.
+  bool counts(std::int32_t vertex) const {
+    if (rigid_.empty()) return yields(vertex);
+    const std::int32_t first = rigid_of_[static_cast<std::size_t>(shares(vertex).front().node)];
+    return first == held || (first < 0 && yields(vertex));
   }
 
   /// The part of a vector along which the node is free.
@@ -122,6 +129,8 @@ class ContactNodes {
   Index nbytes() const;
 
  private:
+  /// In place of the number of a rigid body.
+  static constexpr std::int32_t held = -2;
   void connect();
 
   std::vector<double> inverse_masses_;

@@ -167,7 +167,7 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   growth_.resize(n);
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
     for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
-      yielding_[v] = nodes.deforms(static_cast<std::int32_t>(v)) ? 1 : 0;
+      yielding_[v] = nodes.counts(static_cast<std::int32_t>(v)) ? 1 : 0;
       growth_[v] = 0.5 * (options_.generous * surface_.thickness[v] + options_.margin);
     }
   });

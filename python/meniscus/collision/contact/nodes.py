@@ -76,7 +76,14 @@ class ContactNodes:
         _checks.require_finite("free", projections)
         self._core.guide(integers("guided", guided, 1), projections)
 
-    def set_rigid(self, node: npt.ArrayLike, arm: npt.ArrayLike, inverse_mass: npt.ArrayLike, inverse_inertia: npt.ArrayLike) -> None:
+    def set_rigid(
+        self,
+        node: npt.ArrayLike,
+        arm: npt.ArrayLike,
+        inverse_mass: npt.ArrayLike,
+        inverse_inertia: npt.ArrayLike,
+        held: npt.ArrayLike = (),
+    ) -> None:
         """Say which nodes move as rigid bodies; replaces those before.
 
         Vertices of a rigid body hang in four nodes, which an impulse moves as one: it changes velocity and angular velocity of all by the
@@ -87,6 +94,7 @@ class ContactNodes:
             arm: (k, 4, 3), from the centre of mass to the nodes, m.
             inverse_mass: (k,) 1/kg.
             inverse_inertia: (k, 3, 3), in axes of the world, 1/(kg m^2).
+            held: (h,) integers, nodes on given paths that rigid bodies meet all the same, such as pinned nodes of cloth.
 
         Raises:
             TypeError, ValueError: other shapes, values that are not finite, nodes that do not yield or are in two bodies, vertices that
@@ -103,12 +111,12 @@ class ContactNodes:
                 raise ValueError(f"{name} must have shape {(len(w), *shape)}, not {array.shape}")
         _checks.require_finite("arm", arms)
         _checks.require_finite("inverse_inertia", inertia)
-        self._core.set_rigid(nodes.astype(np.int32), arms, w, inertia)
+        self._core.set_rigid(nodes.astype(np.int32), arms, w, inertia, integers("held", np.asarray(held), 1))
 
     def release_rigid(self) -> None:
         """Let no nodes move as rigid bodies from now on."""
         none = np.zeros(0)
-        self._core.set_rigid(np.zeros((0, 4), np.int32), none, none, none)
+        self._core.set_rigid(np.zeros((0, 4), np.int32), none, none, none, np.zeros(0, np.int32))
 
     @classmethod
     def embedded(cls, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike, weights: npt.ArrayLike) -> ContactNodes:

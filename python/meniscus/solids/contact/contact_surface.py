@@ -97,6 +97,9 @@ class ContactSurface:
             single[rows] = not other.rigid_rows().nodes.size
         used = (self.weights != 0) | ~single[self.nodes]
         self.yields: Bools = (used & single[self.nodes] & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
+        # Vertices of rigid bodies, and those of deformable ones that are held, which rigid bodies meet.
+        self._rigid: Bools = ~single[self.nodes[:, 0]]
+        self._met: Bools = self._rigid.any() & (self.nodes[:, 0] < self.body_nodes)
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
@@ -163,7 +166,8 @@ class ContactSurface:
         """Tell the contact nodes how rigid bodies are turned now."""
         found = [RigidRows(r.nodes + rows.start, *r[1:]) for o, rows in self.others if (r := o.rigid_rows()).nodes.size]
         if found:
-            self.contact_nodes.set_rigid(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+            held = np.flatnonzero(self.inverse_masses[: self.body_nodes] == 0).astype(np.int32)
+            self.contact_nodes.set_rigid(*(np.concatenate(parts) for parts in zip(*found, strict=True)), held)
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -175,9 +179,13 @@ class ContactSurface:
         return len(self.mesh.triangles) > 0 or len(self.mesh.edges) > 1
 
     def movable_pairs(self, pairs: Ints) -> Ints:
-        """Return those of pairs (k, 2) of an edge and a triangle of which contact can move a vertex."""
-        edge = self.yields[self.mesh.edges[pairs[:, 0]]].any(axis=1)
-        result: Ints = pairs[edge | self.yields[self.mesh.triangles[pairs[:, 1]]].any(axis=1)]
+        """Return those of pairs (k, 2) of an edge and a triangle of which contact between surfaces can move a vertex."""
+
+        def any_of(flags: Bools) -> Bools:
+            found: Bools = flags[self.mesh.edges[pairs[:, 0]]].any(axis=1) | flags[self.mesh.triangles[pairs[:, 1]]].any(axis=1)
+            return found
+
+        result: Ints = pairs[any_of(self.yields | self._met) & any_of(self.yields | self._rigid)]
         return result
 
     def gather(self, of_bodies: Sequence[Floats], time: float, out: Floats | None = None) -> Floats:
