@@ -164,9 +164,13 @@ class SolveFriction:
         by_steps = 2 * speed - np.where(np.isnan(self.before), speed, self.before)
         further = np.clip(np.where(alone, by_step, by_steps), speed / _CHANGE, np.where(alone, _STARTS, _CHANGE) * speed)
         further = np.where(slips, onset, np.maximum(np.maximum(further, _SHARE * sliding), self.slow))
-        drags = (slips | dragged) & ~sticks & (self.slow > 0)
+        moves, further = (np.where(over, np.maximum(u, whole), u) for u in (moves, further))
+        bound = ~groups.single[groups.numbers[c.nodes]]
+        slides = ~self.sticking & ~self._shared & (into > 0) & (along > into) & bound
+        drags = (slips | dragged | slides) & ~sticks & (self.slow > 0)
         self._next, self._following = (
-            (sticking, np.where(drags & (slips | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0)) for u in (moves, further)
+            (sticking, np.where(drags & (slips | bound | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0))
+            for u in (moves, further)
         )
         return bool(np.count_nonzero(sticks | slips) > _FEW * len(c))
 
@@ -186,9 +190,7 @@ class SolveFriction:
         masses = groups.masses[c.nodes]
         ways = _flat(solved[c.nodes] - c.velocities, c.normals)
         held = np.where(self.sticking[:, None], _flat(solved[c.nodes] - loose[c.nodes], c.normals), 0.0)
-        # A drag of the solve before may be too great for the normal impulse of this one; that ends by itself.
-        size = self.drag * self.speed
-        held -= (np.minimum(size, allowed) / np.where(self.speed > 0, self.speed, 1.0))[:, None] * ways
+        held -= self.drag[:, None] * ways
         needed = np.linalg.norm([np.bincount(place, masses * held[:, k]) for k in range(3)], axis=0)
         available = np.bincount(place, masses * allowed)
         several = ~groups.single[group]
