@@ -132,8 +132,8 @@ class World(RestingContacts, BarrierStages, RewindingLoop):
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
         if self._response == "barrier":
-            others = (solid_response, on_pinch, rest, friction_solves, cut, loop, history)
-            if options or others != ("path", "error", "held", 0, True, "fixed", True):
+            others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
+            if options or others != ("path", "error", "held", None, 0, True, "fixed", True):
                 raise ValueError('with response="barrier", `gravity` and `barrier` are the only options')
             self.stages, self.steps_per_loop = BARRIER_STAGES, 1
             self._make_barrier(BarrierOptions() if barrier is None else _checks.one_of_type("barrier", barrier, BarrierOptions))
