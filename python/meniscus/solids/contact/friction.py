@@ -48,6 +48,12 @@ class NodeGroups:
         self.totals: Floats = np.bincount(numbers, self.masses).astype(np.float64)
         self.single: Bools = np.bincount(numbers) == 1
 
+    def stand_on(self, nodes: Ints) -> Bools:
+        """Return for each group whether much more than these nodes (k,) of it, each named once, stands on them."""
+        own = np.bincount(self.numbers[nodes], self.masses[nodes], minlength=len(self.totals))
+        result: Bools = ~self.single & (own > 0) & (self.totals > _CARRIES * own)
+        return result
+
 
 class SolveFriction:
     """Sticking and slipping nodes of one solve.
@@ -110,12 +116,18 @@ class SolveFriction:
         order = np.argsort(nodes, kind="stable")
         return np.ascontiguousarray(nodes[order]), np.ascontiguousarray(np.concatenate([c.normals, along])[order])
 
-    def held_velocities(self, velocities: Floats) -> Floats:
-        """Return velocities (n, 3), m/s, with those along the surface replaced, where nodes stick, by that of the solid."""
+    def held_velocities(self, velocities: Floats, stopped: bool = False) -> Floats:
+        """Return velocities (n, 3), m/s, with those along the surface replaced, where nodes stick, by that of the solid.
+
+        `stopped`: those along normals, too: a node that is held while it goes up would lift what presses on it, and give it energy.
+        """
         c, k = self.contacts, self.sticking
         held: Floats = velocities.copy()
         relative = velocities[c.nodes[k]] - c.velocities[k]
         held[c.nodes[k]] = c.velocities[k] + _along(relative, c.normals[k])[:, None] * c.normals[k]
+        if stopped:
+            k = ~self._shared
+            held[c.nodes[k]] -= _along(held[c.nodes[k]] - c.velocities[k], c.normals[k])[:, None] * c.normals[k]
         return held
 
     def start(self, velocities: Floats) -> Floats:
