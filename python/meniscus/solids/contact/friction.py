@@ -182,7 +182,7 @@ class SolveFriction:
         further = np.clip(np.where(alone, by_step, by_steps), speed / _CHANGE, np.where(alone, _STARTS, _CHANGE) * speed)
         further = np.where(slips, onset, np.maximum(np.maximum(further, _SHARE * sliding), self.slow))
         slides = ~self.sticking & ~self._shared & (into > 0) & (along > into) & bound
-        self._returns = slides & goes_on & ~dragged
+        self._returns = (slides | starts) & goes_on & ~dragged
         drags = (slips | dragged | slides) & ~sticks & (self.slow > 0)
         self._next, self._following = (
             (sticking, np.where(drags & (slips | bound | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0))
