@@ -70,7 +70,7 @@ class SolveFriction:
     again. So the nodes of a body on a solid are looked at together too: if friction needs a greater force on all of them than it has, all
     slip; and where a body slides, a node that comes to the solid slips at first. Where much stands on few nodes, all friction of these is
     in the solve: after it, it would stop light nodes again and again, and stiff elements would ring with that and hop. Nodes that come
-    back to the solid while others slip against a drag have none in their first step.
+    back to the solid while others slip against a drag, whether friction would stop them or not, have none in their first step.
 
     `judge` looks at a solve and says what the next one should begin with, be it one of the same step or of the next. A node that is
     pulled off its solid is held in this solve only.
