@@ -22,7 +22,7 @@ from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
 from meniscus.solids.rigid.rigid_options import RigidOptions
@@ -137,8 +137,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
         if self._response == "barrier":
-            others = (solid_response, on_pinch, rest, friction_solves, cut, loop, history)
-            if options or others != ("path", "error", "held", 0, True, "fixed", True):
+            others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
+            if options or others != ("path", "error", "held", None, 0, True, "fixed", True):
                 raise ValueError('with response="barrier", `gravity` and `barrier` are the only options')
             self.stages, self.steps_per_loop = BARRIER_STAGES, 1
             self._make_barrier(BarrierOptions() if barrier is None else _checks.one_of_type("barrier", barrier, BarrierOptions))
@@ -155,7 +155,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         self._contacts = NO_CONTACTS
         self._friction = self._predicted = SolveFriction()
         held = self._rest == "held" and self._solid_response == "path"
-        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0))
+        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0), _FIRST[self._elasticity])
         self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         self._make_rigid(rigid)
         self._solves: list[SolveInfo] = []
@@ -274,7 +274,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
                 if hasattr(force, "prepare"):
                     force.prepare(body.positions, body.velocities, body.time)
             motions.append(body._motion(dt))
-        self._contacts = NO_CONTACTS
+        self._contacts, self._may_settle = NO_CONTACTS, False
         self._solves = []
         self._friction = SolveFriction()
         if self._response == "barrier":
@@ -320,6 +320,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
             other.predict(dt, a.v[rows])
             a.alone[rows] = a.v[rows]
         self.surface.set_obstacle_velocities(a.v, self.time, dt)
+        a.predicted[...], self._may_settle = a.v, True
 
     def repel(self, dt: float) -> None:
         """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
@@ -346,10 +347,9 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         self.surface.move_obstacles(a.x1, self.time + dt)
 
     def collide(self, dt: float) -> None:
-        """Keep nodes out of solids; find the velocities after contact that the rest of the step starts from."""
+        """Keep nodes out of solids, see `_meet`; find the velocities after contact that the rest of the step starts from."""
         core, a = self._stage(dt)
-        nodes = self.surface.movable
-        contacts = meet_solids(self._solids, a.own(a.x0), a.own(a.x1), dt, self.time + dt, nodes, self._solid_response)
+        contacts = self._meet(core, dt)
         self._friction = self._contacts_with(contacts, dt)
         contacts = self._friction.contacts
         self._contacts = self.running_report.contact.solids = contacts.of_solids()
@@ -385,7 +385,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         for slips in range(self._friction_solves + 1):
             core.hold_velocities(when, a.own(a.v))
             core.set_drags(*friction.drags())
-            core.hold_contacts(friction.held_velocities(a.own(a.v_star)), a.own(a.v))
+            core.hold_contacts(friction.held_velocities(a.own(a.v_star), self._holds_rest), a.own(a.v))
             self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
             if not len(friction.contacts):
                 break

@@ -395,7 +395,15 @@ def test_surfaces_that_intersect_or_touch_solids_are_refused() -> None:
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:
-    for options in ({"friction_solves": 2}, {"cut": False}, {"elasticity": "full-step"}, {"on_pinch": "release"}, {"rest": "literal"}):
+    refused = [
+        {"friction_solves": 2},
+        {"sweeps": 3},
+        {"cut": False},
+        {"elasticity": "full-step"},
+        {"on_pinch": "release"},
+        {"rest": "literal"},
+    ]
+    for options in refused:
         with pytest.raises(ValueError, match="`gravity` and `barrier` are the only options"):
             World(response="barrier", **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="goes with response"):

@@ -127,6 +127,24 @@ def test_a_stiff_block_slides_as_a_whole(steepness: float) -> None:
     assert block.velocities.mean(axis=0) @ down == pytest.approx(exact, rel=0.01, abs=1e-3)
 
 
+@pytest.mark.parametrize(("modulus", "damping", "friction"), [(1e6, 0.01, 0.1), (1e6, 0.01, 0.29), (1e7, 0.0, 0.1)])
+def test_a_stiff_block_that_slides_does_not_hop(modulus: float, damping: float, friction: float) -> None:
+    """Friction after the solve would stop its light lower nodes; the block would shiver, and lose half of its speed."""
+    turn = np.array([[0.8, 0.6, 0], [-0.6, 0.8, 0], [0, 0, 1]]) @ np.stack([DOWN, np.cross(UP, DOWN), UP])
+    mesh = ms.mesh.tet_block(2, 2, 1, (0.1, 0.1, 0.03))
+    mesh = mesh.moved(mesh.vertices @ turn)
+    block = ms.solids.DeformableBody(mesh, density=1000)
+    block.add(ms.solids.TetElements(mesh, youngs_modulus=modulus, poissons_ratio=0.3, damping=damping))
+    slope = World(gravity=(0, 0, -G), elasticity="full-step", steps_per_loop=8)
+    slope.add(block)
+    slope.add_obstacle(ms.surface.HalfSpace((0, 0, 0), tuple(UP)), friction=friction)
+    for _ in range(160):
+        slope.step(1 / 400)
+    speed = block.masses @ block.velocities / block.masses.sum()
+    assert speed @ DOWN == pytest.approx(G * (np.sin(ANGLE) - friction * np.cos(ANGLE)) * 160 / 400, rel=0.02)
+    assert np.abs(block.velocities - speed).max() < 0.005
+
+
 def test_as_printed_a_block_creeps_down_slopes_that_hold_a_particle() -> None:
     mesh = ms.mesh.tet_block(4, 4, 1, (0.6, 0.6, 0.15))
     mesh = mesh.moved(mesh.vertices @ np.stack([DOWN, np.cross(UP, DOWN), UP]))

@@ -22,6 +22,8 @@ _STARTS = 10.0
 _MOVING = 0.3
 # Least speed for which a node of what slides has its drag, relative to the mean one: it bounds the force while nodes shiver.
 _SHARE = 0.3
+# Mass of what hangs together, relative to that of its nodes on a solid, above which all their friction is part of the solve.
+_CARRIES = 1.5
 # Speed below which nodes that slip against a drag stick, relative to that which gravity adds in a step.
 _SLOW = 3e-3
 
@@ -46,6 +48,12 @@ class NodeGroups:
         self.totals: Floats = np.bincount(numbers, self.masses).astype(np.float64)
         self.single: Bools = np.bincount(numbers) == 1
 
+    def stand_on(self, nodes: Ints) -> Bools:
+        """Return for each group whether much more than these nodes (k,) of it, each named once, stands on them."""
+        own = np.bincount(self.numbers[nodes], self.masses[nodes], minlength=len(self.totals))
+        result: Bools = ~self.single & (own > 0) & (self.totals > _CARRIES * own)
+        return result
+
 
 class SolveFriction:
     """Sticking and slipping nodes of one solve.
@@ -60,7 +68,9 @@ class SolveFriction:
 
     What is stiffly bound holds each of its nodes: where few nodes stick, these hold all of it, and the others, which do not move, stick
     again. So the nodes of a body on a solid are looked at together too: if friction needs a greater force on all of them than it has, all
-    slip; and where a body slides, a node that comes to the solid slips at first.
+    slip; and where a body slides, a node that comes to the solid slips at first. Where much stands on few nodes, all friction of these is
+    in the solve: after it, it would stop light nodes again and again, and stiff elements would ring with that and hop. Nodes that come
+    back to the solid while others slip against a drag, whether friction would stop them or not, have none in their first step.
 
     `judge` looks at a solve and says what the next one should begin with, be it one of the same step or of the next. A node that is
     pulled off its solid is held in this solve only.
@@ -91,6 +101,7 @@ class SolveFriction:
         self.speed: Floats = np.zeros(n)
         self.pulled: Bools = np.zeros(n, np.bool_)
         self._shared = contacts.shared()
+        self._returns: Bools = np.zeros(n, np.bool_)
         self._next = self._following = (self.sticking, self.drag)
 
     def holds(self) -> tuple[Ints, Floats]:
@@ -105,12 +116,18 @@ class SolveFriction:
         order = np.argsort(nodes, kind="stable")
         return np.ascontiguousarray(nodes[order]), np.ascontiguousarray(np.concatenate([c.normals, along])[order])
 
-    def held_velocities(self, velocities: Floats) -> Floats:
-        """Return velocities (n, 3), m/s, with those along the surface replaced, where nodes stick, by that of the solid."""
+    def held_velocities(self, velocities: Floats, stopped: bool = False) -> Floats:
+        """Return velocities (n, 3), m/s, with those along the surface replaced, where nodes stick, by that of the solid.
+
+        `stopped`: those along normals, too: a node that is held while it goes up would lift what presses on it, and give it energy.
+        """
         c, k = self.contacts, self.sticking
         held: Floats = velocities.copy()
         relative = velocities[c.nodes[k]] - c.velocities[k]
         held[c.nodes[k]] = c.velocities[k] + _along(relative, c.normals[k])[:, None] * c.normals[k]
+        if stopped:
+            k = ~self._shared
+            held[c.nodes[k]] -= _along(held[c.nodes[k]] - c.velocities[k], c.normals[k])[:, None] * c.normals[k]
         return held
 
     def start(self, velocities: Floats) -> Floats:
@@ -144,7 +161,7 @@ class SolveFriction:
         speed = self.speed = np.linalg.norm(_flat(solved[c.nodes] - c.velocities, c.normals), axis=1)
         along = np.linalg.norm(_flat(end[c.nodes] - c.velocities, c.normals), axis=1)
         into = c.friction * np.maximum(-_along(end[c.nodes] - c.velocities, c.normals), 0.0)
-        over, whole, sliding = self._together(solved, loose, allowed, groups)
+        over, whole, sliding, bound, goes_on = self._together(solved, loose, allowed, groups)
         slips = self.sticking & ((along > into) | over)
         moving = sliding > _MOVING * self.fall
         comes = ~self.sticking & ~dragged & (into > 0) & (along <= into)
@@ -164,31 +181,32 @@ class SolveFriction:
         by_steps = 2 * speed - np.where(np.isnan(self.before), speed, self.before)
         further = np.clip(np.where(alone, by_step, by_steps), speed / _CHANGE, np.where(alone, _STARTS, _CHANGE) * speed)
         further = np.where(slips, onset, np.maximum(np.maximum(further, _SHARE * sliding), self.slow))
-        drags = (slips | dragged) & ~sticks & (self.slow > 0)
+        slides = ~self.sticking & ~self._shared & (into > 0) & (along > into) & bound
+        self._returns = (slides | starts) & goes_on & ~dragged
+        drags = (slips | dragged | slides) & ~sticks & (self.slow > 0)
         self._next, self._following = (
-            (sticking, np.where(drags & (slips | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0)) for u in (moves, further)
+            (sticking, np.where(drags & (slips | bound | (allowed > _SMALL * u)), allowed / np.where(drags, u, 1.0), 0.0))
+            for u in (moves, further)
         )
         return bool(np.count_nonzero(sticks | slips) > _FEW * len(c))
 
-    def _together(self, solved: Floats, loose: Floats, allowed: Floats, groups: NodeGroups) -> tuple[Bools, Floats, Floats]:
+    def _together(self, solved: Floats, loose: Floats, allowed: Floats, groups: NodeGroups) -> tuple[Bools, Floats, Floats, Bools, Bools]:
         """Look at the contacts of each group with each solid together.
 
         Returns:
-            Whether friction needs more than it has, the speed (m/s) that the group then has, and the mean speed
-            with which its contacts slide, 0 for single nodes.
+            Whether friction needs more than it has, the speed (m/s) that the group then has, the mean speed with which its contacts
+            slide, 0 for single nodes, whether much stands on these nodes, and whether some of them slip against a drag already, too.
         """
         c, n = self.contacts, len(self.contacts)
         if not n:
-            return np.zeros(0, np.bool_), np.zeros(0), np.zeros(0)
+            return np.zeros(0, np.bool_), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         group = groups.numbers[c.nodes]
         pairs = group.astype(np.int64) * (int(c.obstacles.max()) + 2) + c.obstacles + 1
         _, place = np.unique(pairs, return_inverse=True)
         masses = groups.masses[c.nodes]
         ways = _flat(solved[c.nodes] - c.velocities, c.normals)
         held = np.where(self.sticking[:, None], _flat(solved[c.nodes] - loose[c.nodes], c.normals), 0.0)
-        # A drag of the solve before may be too great for the normal impulse of this one; that ends by itself.
-        size = self.drag * self.speed
-        held -= (np.minimum(size, allowed) / np.where(self.speed > 0, self.speed, 1.0))[:, None] * ways
+        held -= self.drag[:, None] * ways
         needed = np.linalg.norm([np.bincount(place, masses * held[:, k]) for k in range(3)], axis=0)
         available = np.bincount(place, masses * allowed)
         several = ~groups.single[group]
@@ -198,7 +216,9 @@ class SolveFriction:
         means = np.stack([np.bincount(place, masses * ways[:, k]) for k in range(3)], axis=1) / np.where(weight > 0, weight, 1.0)[:, None]
         sliding = np.where(several, np.linalg.norm(means, axis=1)[place], 0.0)
         whole = np.maximum((needed - available)[place] / total, 0.0) + sliding
-        return over, whole, sliding
+        goes_on = np.bincount(place, self.drag > 0) > 0
+        bound: Bools = several & (groups.totals[group] > _CARRIES * weight[place])
+        return over, whole, sliding, bound, bound & goes_on[place]
 
     def go_on(self) -> None:
         """Begin the next solve with what `judge` has found."""
@@ -209,7 +229,7 @@ class SolveFriction:
         c = self.contacts
         if not len(c):
             return
-        c.apply(velocities, np.where(self.drag > 0, 0.0, c.friction))
+        c.apply(velocities, np.where((self.drag > 0) | self._returns, 0.0, c.friction))
         k = self.sticking & ~self._shared
         relative = velocities[c.nodes[k]] - c.velocities[k]
         velocities[c.nodes[k]] = c.velocities[k] + _along(relative, c.normals[k])[:, None] * c.normals[k]

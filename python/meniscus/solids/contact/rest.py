@@ -18,11 +18,14 @@ from meniscus.solids.contact.resting import (
     friction_at_rest,
     met_meshes,
     resting_nodes,
+    with_met,
     with_resting,
 )
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts
+from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse, meet_solids
 from meniscus.solids.contact.stage_arrays import StageArrays
 
+# How often a prediction is taken once more in a step.
+_MOST = 3
 _NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
 _NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
 
@@ -39,11 +42,14 @@ class RestingContacts(ContactLoop):
     _core: Any
     _options: Any
     _raises: bool
+    _solid_response: SolidResponse
     _solves: list[SolveInfo]
     running_report: WorldInfo
 
-    def _make_rest(self, holds: bool, friction_solves: int) -> None:
+    def _make_rest(self, holds: bool, friction_solves: int, elastic_part: float) -> None:
         self._holds_rest = holds
+        self._elastic_part = elastic_part
+        self._may_settle = False
         self._friction_solves = friction_solves
         self._friction = self._predicted = SolveFriction()
         self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
@@ -62,8 +68,8 @@ class RestingContacts(ContactLoop):
             self._predicted = friction_at_rest(grounds, resting, a.own(a.x0), a.own(a.v0), self.time, dt, 0.5 * dt, fall)
         return self._predicted
 
-    def _predict_at_rest(self, core: Any, friction: SolveFriction, h: float, elastic_dt: float) -> None:
-        """Find the velocities that positions go with, where nodes rest."""
+    def _predict_at_rest(self, core: Any, friction: SolveFriction, h: float, elastic_dt: float, rubs: bool = True) -> None:
+        """Find the velocities that positions go with, where nodes rest; `rubs`: with friction after the solve."""
         a, c = self._arrays, friction.contacts
         own, loose = a.own(a.v), a.own(a.loose)
         given = own.copy()
@@ -81,10 +87,41 @@ class RestingContacts(ContactLoop):
         # Other nodes keep what they have found together: what is stiffly bound to a node would be torn.
         slides = c.nodes[(friction.drag == 0) & ~friction.sticking]
         friction.finish(loose)
-        own[slides] = loose[slides]
+        if rubs:
+            own[slides] = loose[slides]
         core.set_contacts(*_NO_HOLDS)
         core.set_drags(*_NO_DRAGS)
         core.hold_mean_velocities(own)
+
+    def _meet(self, core: Any, dt: float) -> SolidContacts:
+        """Keep nodes out of solids at the end of a step, and return the contacts.
+
+        Where much stands on the nodes that were stopped, or that should not have been held, the prediction is taken once more.
+        """
+        a = self._arrays
+        x0, x1, nodes = a.own(a.x0), a.own(a.x1), self.surface.movable
+        met = meet_solids(self._solids, x0, x1, dt, self.time + dt, nodes, self._solid_response)
+        for _ in range(_MOST if self._holds_rest and self._may_settle else 0):
+            changed = with_met(met, self._predicted, x0, x1, dt, self.surface.groups)
+            if changed is None:
+                break
+            self._predict_anew(core, changed, dt)
+            met = meet_solids(self._solids, x0, x1, dt, self.time + dt, nodes, self._solid_response)
+        return met
+
+    def _predict_anew(self, core: Any, friction: SolveFriction, dt: float) -> None:
+        """Take the prediction once more with these contacts, and the positions that go with it, with the repulsion that was found."""
+        a = self._arrays
+        own, predicted = a.own(a.v), a.own(a.predicted)
+        pushed = own - predicted
+        self._predicted = friction
+        own[...] = a.own(a.v0)
+        core.hold_mean_velocities(own)
+        self._predict_at_rest(core, friction, 0.5 * dt, self._elastic_part * dt, rubs=False)
+        predicted[...] = own
+        own += pushed
+        core.hold_mean_velocities(own)
+        core.advance_positions(own, a.own(a.x1))
 
     def _contacts_with(self, met: SolidContacts, dt: float) -> SolveFriction:
         """Return the contacts of a step, from those that nodes have met."""

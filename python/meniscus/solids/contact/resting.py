@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.collision import NodeSupports
-from meniscus.solids.contact.friction import SolveFriction
+from meniscus.solids.contact.friction import NodeGroups, SolveFriction
 from meniscus.solids.contact.obstacles import SolidObstacle
 from meniscus.solids.contact.solid_contacts import MESHES, Bools, Floats, Ints, SolidContacts
 
@@ -106,6 +108,42 @@ def met_meshes(meshes: NodeSupports | None, v: Floats, fall: float) -> SolidCont
     return SolidContacts(meshes.nodes[k], numbers, meshes.normals[k], meshes.velocities[k], meshes.friction[k], slides)
 
 
+def with_met(met: SolidContacts, known: SolveFriction, start: Floats, end: Floats, dt: float, groups: NodeGroups) -> SolveFriction | None:
+    """Return the contacts with which a prediction is to be taken once more, and their friction; None if it is not.
+
+    To stop a node on its way changes its place, but not that of what stands on it, which stores far more energy in stiff elements than
+    the node had. So it is held from the start, along the normal, at the velocity with which it has come just to the solid. Likewise a node
+    that the prediction has pulled down is let go. Where little else stands on the nodes, it makes no difference.
+
+    Args:
+        met: contacts found on the way of the nodes.
+        known: of the prediction.
+        start, end: (n, 3), positions in the step, those at the end after contact, m.
+        dt: s.
+        groups: nodes that hang together.
+
+    Source: own.
+    """
+    if not len(met) and not known.pulled.any():
+        return None
+    stands = groups.stand_on(np.union1d(met.nodes, known.contacts.nodes))
+    kept = ~known.pulled
+    old = known.contacts.chosen(kept)
+    count = int(max(met.obstacles.max(initial=0), old.obstacles.max(initial=0))) + 2
+    old_keys, met_keys = _keys(old, count), _keys(met, count)
+    new = met.chosen(~np.isin(met_keys, old_keys) & stands[groups.numbers[met.nodes]])
+    if not len(new) and not (known.pulled & stands[groups.numbers[known.contacts.nodes]]).any():
+        return None
+    way = (end[new.nodes] - start[new.nodes]) / dt - new.velocities
+    across = np.einsum("kd,kd->k", way, new.normals)[:, None] * new.normals
+    contacts = old.joined(replace(new, velocities=new.velocities + across, sticking=np.zeros(len(new), np.bool_)))
+    rows = np.searchsorted(_keys(contacts, count), old_keys)
+    sticking, drag, before = np.zeros(len(contacts), np.bool_), np.zeros(len(contacts)), np.full(len(contacts), np.nan)
+    sticking[rows], drag[rows], before[rows] = known.sticking[kept], known.drag[kept], known.before[kept]
+    alone = ~contacts.shared()
+    return SolveFriction(contacts.with_sticking(sticking & alone), known.fall, np.where(alone, drag, 0.0), before)
+
+
 def with_resting(met: SolidContacts, known: SolveFriction, grounds: Grounds, x: Floats, time: float, dt: float) -> SolveFriction:
     """Return the contacts of a step, those that nodes have met and those of the prediction that hold nodes up, and their friction.
 
@@ -121,20 +159,24 @@ def with_resting(met: SolidContacts, known: SolveFriction, grounds: Grounds, x: 
     if not len(old):
         return SolveFriction(met, known.fall)
     count = len(grounds.solids) + 1
-    old_keys, keys = (c.nodes.astype(np.int64) * count + c.obstacles - MESHES for c in (old, met))
+    old_keys, keys = _keys(old, count), _keys(met, count)
     ground = _ground_under(grounds, old.nodes, old.obstacles, x, time, -dt)
     missed = ~np.isin(old_keys, keys) & np.isfinite(ground.gaps)
     here = SolidContacts(old.nodes, old.obstacles, ground.normals, ground.velocities, ground.friction, old.sticking)
     contacts = met.joined(here.chosen(missed))
-    keys = contacts.nodes.astype(np.int64) * count + contacts.obstacles - MESHES
-    # Those that go on do so as the prediction has left them.
+    keys = _keys(contacts, count)
+    # Those that go on do so as the prediction has left them; those that it has learned of in this step begin.
     alone = ~contacts.shared()
-    goes_on = np.isin(old_keys, keys)
+    goes_on = np.isin(old_keys, keys) & ~np.isnan(known.before[~known.pulled])
     rows = np.searchsorted(keys, old_keys[goes_on])
     was_sticking, was_drag = (a[~known.pulled][goes_on] for a in known.here)
     sticking, drag, before = contacts.sticking.copy(), np.zeros(len(keys)), np.full(len(keys), np.nan)
     sticking[rows], drag[rows], before[rows] = was_sticking, was_drag, known.before[~known.pulled][goes_on]
     return SolveFriction(contacts.with_sticking(sticking & alone), known.fall, np.where(alone, drag, 0.0), before)
+
+
+def _keys(contacts: SolidContacts, count: int) -> npt.NDArray[np.int64]:
+    return contacts.nodes.astype(np.int64) * count + contacts.obstacles - MESHES
 
 
 def _columns(keys: Ints) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from meniscus.solids.contact.contact_surface import ContactSurface
 
 Floats = npt.NDArray[np.float64]
 
-_NAMES = ("x0", "x1", "v0", "v", "v1", "v_star", "middle", "loose", "alone")
+_NAMES = ("x0", "x1", "v0", "v", "predicted", "v1", "v_star", "middle", "loose", "alone")
 
 
 class StageArrays(MemoryOwner):
@@ -19,6 +19,7 @@ class StageArrays(MemoryOwner):
     Attributes:
         x0, v0: at the start of the step.
         v: that positions go with, then those in the middle of the step.
+        predicted: the former as `predict` has left them.
         x1: positions at the end.
         v_star: velocities at the start after contact with solids.
         middle: positions in the middle, where forces are evaluated.
@@ -31,6 +32,7 @@ class StageArrays(MemoryOwner):
     x1: Floats
     v0: Floats
     v: Floats
+    predicted: Floats
     v1: Floats
     v_star: Floats
     middle: Floats
