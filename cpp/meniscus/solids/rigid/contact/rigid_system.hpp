@@ -7,12 +7,12 @@
 #pragma once
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
-#include "meniscus/solids/rigid/contact/convex_pair.hpp"
 #include "meniscus/solids/rigid/contact/islands.hpp"
 #include "meniscus/solids/rigid/contact/joint.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
-#include "meniscus/solids/rigid/contact/mesh_pair.hpp"
 #include "meniscus/solids/rigid/contact/velocity_solver.hpp"
+#include "meniscus/solids/rigid/forms/convex_pair.hpp"
+#include "meniscus/solids/rigid/forms/mesh_pair.hpp"
 
 #include <memory>
 
