@@ -142,6 +142,26 @@ def test_islands_sleep_and_wake():
     assert ball.center[2] > 3.2
 
 
+def test_what_is_moved_by_hand_is_awake():
+    system = RigidSystem(RigidOptions(sleep_after=0.2), gravity=(0, 0, -9.81))
+    floor = system.add(RigidBody.box((10, 10, 1), motion="fixed", pose=Pose((0, 0, -0.5))))
+    boxes = [system.add(RigidBody.box((1, 1, 1), pose=Pose((3.0 * k, 0, 0.5)))) for k in range(2)]
+    for _ in range(60):
+        info = system.step(0.01)
+    assert info.asleep == 2
+    boxes[0].pose = Pose((0, 0, 1.5))
+    for _ in range(30):
+        info = system.step(0.01)
+    assert boxes[0].center[2] < 1.2
+    for _ in range(100):
+        info = system.step(0.01)
+    assert info.asleep == 2
+    floor.pose = Pose((0, 0, -1.5))
+    for _ in range(30):
+        system.step(0.01)
+    assert max(b.center[2] for b in boxes) < 0.2
+
+
 def test_bodies_on_paths_carry_others():
     system = RigidSystem(gravity=(0, 0, -9.81))
 

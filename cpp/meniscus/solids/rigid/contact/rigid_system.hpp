@@ -110,7 +110,7 @@ class RigidSystem {
   std::vector<Vector3> centers_;
   std::vector<WorldInertia> inertias_;
   std::vector<RigidVelocity> velocities_, before_, pseudo_, shifts_;
-  std::vector<std::uint8_t> asleep_, touched_;
+  std::vector<std::uint8_t> asleep_, touched_, still_;
   std::vector<double> way_;  ///< m, that surfaces go in the step
   // Pairs of bodies.
   std::vector<mesh::Box> boxes_;
