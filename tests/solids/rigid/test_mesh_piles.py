@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from support.meshes import WATERTIGHT_FILES, real_mesh
 from support.motion import random_rotation
 
 import meniscus as ms
+from meniscus.scenes.rigid import cup, ring, star
 from meniscus.solids import RigidBody, RigidSystem
 from meniscus.surface import HalfSpace, Pose
 
@@ -40,6 +43,30 @@ def test_six_meshes_do_not_intersect():
             assert not len(system.audit())
     assert contacts > 20
     assert info.held == 0
+
+
+def test_threads_and_resuming_give_the_same_bits():
+    def run(threads, resume=False):
+        ms.set_num_threads(threads)
+        system, rng = RigidSystem(gravity=(0, 0, -9.81)), np.random.default_rng(2)
+        system.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)), friction=0.5)
+        for k, mesh in enumerate([ring(0.33, 0.1), cup(0.4, 0.45, 0.08), star(5, 0.2, 0.48, 0.16)] * 3):
+            place = (0.3 * (k % 2), 0.3 * (k // 2 % 2), 0.6 + 1.1 * k)
+            system.add(RigidBody(mesh, pose=Pose(place, random_rotation(rng))), form="mesh", thickness=0.02)
+        for k in range(120):
+            system.step(0.01, guarantee=True)
+            if resume and k == 80:
+                system = pickle.loads(pickle.dumps(system))
+        assert len(system.contacts) > 5
+        return [b.state_row.tobytes() for b in system.bodies], system.contact_points.tobytes()
+
+    before = ms.num_threads()
+    try:
+        plain = run(1)
+        assert all(run(n) == plain for n in (2, 3, 5, 8))
+        assert run(1, resume=True) == plain
+    finally:
+        ms.set_num_threads(before)
 
 
 @pytest.mark.slow
