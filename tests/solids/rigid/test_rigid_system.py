@@ -11,7 +11,7 @@ from support.same_bits import everywhere
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidFriction, RigidOptions, RigidSystem
-from meniscus.surface import HalfSpace, Pose, Twist
+from meniscus.surface import Box, HalfSpace, KinematicSolid, Pose, Twist
 
 
 def heap(kind=RigidSystem, count=60, **options):
@@ -142,6 +142,26 @@ def test_islands_sleep_and_wake():
     assert ball.center[2] > 3.2
 
 
+def test_what_is_moved_by_hand_is_awake():
+    system = RigidSystem(RigidOptions(sleep_after=0.2), gravity=(0, 0, -9.81))
+    floor = system.add(RigidBody.box((10, 10, 1), motion="fixed", pose=Pose((0, 0, -0.5))))
+    boxes = [system.add(RigidBody.box((1, 1, 1), pose=Pose((3.0 * k, 0, 0.5)))) for k in range(2)]
+    for _ in range(60):
+        info = system.step(0.01)
+    assert info.asleep == 2
+    boxes[0].pose = Pose((0, 0, 1.5))
+    for _ in range(30):
+        info = system.step(0.01)
+    assert boxes[0].center[2] < 1.2
+    for _ in range(100):
+        info = system.step(0.01)
+    assert info.asleep == 2
+    floor.pose = Pose((0, 0, -1.5))
+    for _ in range(30):
+        system.step(0.01)
+    assert max(b.center[2] for b in boxes) < 0.2
+
+
 def test_bodies_on_paths_carry_others():
     system = RigidSystem(gravity=(0, 0, -9.81))
 
@@ -154,6 +174,18 @@ def test_bodies_on_paths_carry_others():
         system.step(0.01)
     np.testing.assert_allclose(box.velocity, [0.3, 0, 0], atol=1e-6)
     assert system.bodies[0].center[0] == pytest.approx(0.3)
+
+
+def test_solids_on_paths_carry_bodies():
+    """A solid that is known by its distance alone, and moves."""
+    system = RigidSystem(gravity=(0, 0, -9.81))
+    shape = Box((-5, -5, -1), (5, 5, 0)) | Box((-5, -5, -1), (5, -4, 0.5))
+    system.add_obstacle(KinematicSolid(shape, lambda time: Pose((0.3 * time, 0, 0))), friction=0.8)
+    box = system.add(RigidBody.box((0.5, 0.5, 0.5), pose=Pose((0, 0, 0.25))), friction=0.8)
+    for _ in range(100):
+        system.step(0.01)
+    np.testing.assert_allclose(box.velocity, [0.3, 0, 0], atol=1e-5)
+    assert box.center[2] == pytest.approx(0.25, abs=2e-3)
 
 
 def test_forces_and_torques():

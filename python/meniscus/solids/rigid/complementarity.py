@@ -23,7 +23,7 @@ def solve_lcp(matrix: npt.ArrayLike, u: npt.ArrayLike) -> Floats:
 
     Source: Müller, Stam, James and Thürey 2008, section 6.4; Cottle, Pang and Stone 1992, section 4.4.
     """
-    a, b = np.ascontiguousarray(matrix, np.float64), np.ascontiguousarray(u, np.float64)
+    a, b = (np.ascontiguousarray(_checks.numbers(name, value)) for name, value in (("matrix", matrix), ("u", u)))
     if a.ndim != 2 or a.shape[0] != a.shape[1] or b.shape != a.shape[:1]:
         raise ValueError(f"the matrix must be square, and u of its length, but they have shapes {a.shape} and {b.shape}")
     _checks.require_finite("matrix", a)

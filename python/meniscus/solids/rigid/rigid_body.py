@@ -120,7 +120,9 @@ class RigidBody(Stateful):
             ValueError: points in one plane.
         """
         own = own_mesh(points)
-        return cls(hull_of(own if isinstance(own, np.ndarray) else own.vertices), density=density, **options)
+        x = getattr(own, "vertices", own)
+        x = _checks.points("points", np.ascontiguousarray(_checks.numbers("points", x)), np.dtype(np.float64), 3)
+        return cls(hull_of(x), density=density, **options)
 
     # --- state ---------------------------------------------------------------------------------------------------------------
 

@@ -62,6 +62,8 @@ class RigidSetup(Stateful):
         self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)), resizable=True)
         self.motors = self.declare("motors", np.zeros((0, 2)), resizable=True)
         self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
+        # Poses at the end of the last step: who was moved since then is awake.
+        self.last_poses = self.declare("last_poses", np.zeros((0, 7)), resizable=True)
         self.forces = self.torques = np.zeros((0, 3))
 
     def _set_up_changed(self) -> None:
@@ -144,6 +146,7 @@ class RigidSetup(Stateful):
     def _add_part(self, part: RigidPart) -> None:
         self.parts.append(part)
         self.quiet = np.append(self.quiet, 0.0)
+        self.last_poses = np.vstack([self.last_poses, np.zeros((1, 7))])
         self.forces, self.torques = (np.vstack([old, np.zeros((1, 3))]) for old in (self.forces, self.torques))
         self._set_up_changed()
 
@@ -224,7 +227,7 @@ class RigidSetup(Stateful):
         self.parts[:] = setup["parts"]
         self.joints[:] = setup["joints"]
         self.bodies[:] = [p.body for p in self.parts if p.body is not None]
-        self.quiet = np.zeros(len(self.parts))
+        self.quiet, self.last_poses = np.zeros(len(self.parts)), np.zeros((len(self.parts), 7))
         self.forces, self.torques = np.zeros((len(self.parts), 3)), np.zeros((len(self.parts), 3))
         self.motors, self.joint_memory = np.zeros((len(self.joints), 2)), np.zeros((len(self.joints), 10))
         self._set_up_changed()

@@ -72,7 +72,7 @@ class RigidSystem(RigidSetup):
         Args:
             dt: s, positive.
             guarantee: end without intersections of meshes, by the exact test, nor any on the straight way of their vertices there, also
-                of meshes that are not convex. Bodies whose way would lead into others go a part of it, or stay where they are; the report
+                of meshes that are not convex. Bodies whose way would lead into others go a part of it, or stop where they are; the report
                 counts them. Rounded forms count with their triangles; solids that only have a distance, and pairs that are joined,
                 are left out. Every body needs a mesh and a thickness.
             on_stage: called with the name of each stage and this system, after the stage.
@@ -126,11 +126,19 @@ class RigidSystem(RigidSetup):
         if not (np.isfinite(states).all() and np.isfinite(forces).all()):
             bad = int(np.flatnonzero(~np.isfinite(np.hstack([states, forces])).all(axis=1))[0])
             raise ValueError(f"the state of part {bad} of the system, or the force on it, is not finite")
-        self._arrays = (states, given, forces, self.torques.copy(), self.quiet.copy())
+        quiet = self.quiet.copy()
+        moved = (states[:, :7] != self.last_poses).any(axis=1)
+        quiet[moved | self.forces.any(axis=1) | self.torques.any(axis=1)] = 0.0
+        for joint, (speed, limit) in zip(self.joints, self.motors.tolist(), strict=True):
+            if speed and limit:
+                quiet[list(joint.bodies)] = 0.0
+        if (moved & (self._masses == 0.0)).any():
+            quiet[:] = 0.0
+        self._arrays = (states, given, forces, self.torques.copy(), quiet)
         core.set_contacts(self.contact_groups, self.contact_points)
         core.set_joint_memory(self.joint_memory)
-        for j, (speed, limit) in enumerate(self.motors.tolist()):
-            core.set_motor(j, speed, limit)
+        for j, motor in enumerate(self.motors.tolist()):
+            core.set_motor(j, *motor)
 
     def find_contacts(self, dt: float) -> None:
         """Find the points at which bodies touch, or may touch within dt seconds, and the islands."""
@@ -171,7 +179,7 @@ class RigidSystem(RigidSetup):
             raise
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
-        self.quiet = self._arrays[4]
+        self.quiet, self.last_poses = self._arrays[4], self._states()[:, :7]
         self.time += dt
         self._certified = self._states() if report.certified else None
         self.report = report
@@ -228,6 +236,8 @@ class RigidSystem(RigidSetup):
 
         states = self._arrays[0]
         found = self._made_guard().keep_apart(self._states(), states, distances, margin)
+        # What does not move has no velocity either, or it would gather more of it from step to step.
+        states[found.parts == 0, 7:] = 0.0
         report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         report.unresolved = found.unresolved
         report.certified = not found.unresolved

@@ -124,6 +124,11 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
     // Someone has pushed it.
     if (velocities_[i].linear.norm() > sleep.speed || velocities_[i].angular.norm() > sleep.turn) a.quiet[i] = 0;
   }
+  still_.resize(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const RigidVelocity& v = velocities_[i];
+    still_[i] = v.linear.isZero(0) && v.angular.isZero(0) && (!parts[i].dynamic() || a.quiet[i] >= sleep.after);
+  }
   find_pairs(a, dt);
   report_.pairs = static_cast<Index>(pairs_.size());
   const auto pieces = (static_cast<Index>(pairs_.size()) + pairs_of_piece - 1) / pairs_of_piece;
@@ -131,8 +136,15 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   while (static_cast<Index>(narrow_.size()) < pieces) narrow_.push_back(std::make_unique<Narrow>());
   parallel_for(0, static_cast<Index>(pairs_.size()), pairs_of_piece, [&](Index begin, Index end) {
     Narrow& own = *narrow_[static_cast<std::size_t>(begin / pairs_of_piece)];
-    for (Index k = begin; k < end; ++k)
-      touch(static_cast<std::size_t>(k), manifolds_[static_cast<std::size_t>(k)], own.convex, own.meshes);
+    for (Index k = begin; k < end; ++k) {
+      const auto i = static_cast<std::size_t>(k);
+      // Between bodies at rest nothing has changed.
+      const bool rest = still_[static_cast<std::size_t>(pairs_[i][0])] && still_[static_cast<std::size_t>(pairs_[i][1])];
+      if (rest && contacts.find(pairs_[i]))
+        manifolds_[i].take(contacts.of(*contacts.find(pairs_[i])));
+      else
+        touch(i, manifolds_[i], own.convex, own.meshes);
+    }
   });
   found_.clear();
   std::size_t next = 0;

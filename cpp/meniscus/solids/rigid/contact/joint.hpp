@@ -6,7 +6,7 @@
 /// constraints", 2011 (springs within the velocity solve).
 #pragma once
 
-#include "meniscus/solids/rigid/contact/rigid_form.hpp"
+#include "meniscus/solids/rigid/forms/rigid_form.hpp"
 
 #include <limits>
 

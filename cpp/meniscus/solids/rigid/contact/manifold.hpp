@@ -17,6 +17,8 @@ class Manifold {
     c.gap = gap;
     c.key = key;
   }
+  /// The points are those of an earlier step.
+  void take(std::span<const ContactPoint> points) { points_.assign(points.begin(), points.end()); }
   /// Keeps at most four of the points from `first` on: the deepest, the one farthest from it, and those that span the largest
   /// areas with these on both sides.
   void keep_four(std::size_t first = 0);

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
-#include "meniscus/solids/rigid/contact/convex_pair.hpp"
 #include "meniscus/solids/rigid/contact/islands.hpp"
 #include "meniscus/solids/rigid/contact/joint.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
-#include "meniscus/solids/rigid/contact/mesh_pair.hpp"
 #include "meniscus/solids/rigid/contact/velocity_solver.hpp"
+#include "meniscus/solids/rigid/forms/convex_pair.hpp"
+#include "meniscus/solids/rigid/forms/mesh_pair.hpp"
 
 #include <memory>
 
@@ -110,7 +110,7 @@ class RigidSystem {
   std::vector<Vector3> centers_;
   std::vector<WorldInertia> inertias_;
   std::vector<RigidVelocity> velocities_, before_, pseudo_, shifts_;
-  std::vector<std::uint8_t> asleep_, touched_;
+  std::vector<std::uint8_t> asleep_, touched_, still_;
   std::vector<double> way_;  ///< m, that surfaces go in the step
   // Pairs of bodies.
   std::vector<mesh::Box> boxes_;

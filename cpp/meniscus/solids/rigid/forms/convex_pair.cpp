@@ -1,6 +1,6 @@
-#include "meniscus/solids/rigid/contact/convex_pair.hpp"
+#include "meniscus/solids/rigid/forms/convex_pair.hpp"
 
-#include "meniscus/solids/rigid/contact/closest_segments.hpp"
+#include "meniscus/solids/rigid/forms/closest_segments.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "meniscus/solids/rigid/contact/manifold.hpp"
-#include "meniscus/solids/rigid/contact/rigid_form.hpp"
+#include "meniscus/solids/rigid/forms/rigid_form.hpp"
 
 namespace meniscus::solids {
 

@@ -1,4 +1,4 @@
-#include "meniscus/solids/rigid/contact/rigid_form.hpp"
+#include "meniscus/solids/rigid/forms/rigid_form.hpp"
 
 #include "meniscus/core/error.hpp"
 

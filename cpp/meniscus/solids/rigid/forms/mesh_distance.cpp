@@ -1,7 +1,7 @@
 // The distance between two meshes, by trees of both.
 #include "meniscus/collision/proximity/closest_point.hpp"
-#include "meniscus/solids/rigid/contact/closest_segments.hpp"
-#include "meniscus/solids/rigid/contact/mesh_pair.hpp"
+#include "meniscus/solids/rigid/forms/closest_segments.hpp"
+#include "meniscus/solids/rigid/forms/mesh_pair.hpp"
 
 #include <algorithm>
 #include <cmath>
