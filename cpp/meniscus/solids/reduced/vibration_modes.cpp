@@ -19,6 +19,8 @@ constexpr Index block_size = 6;
 /// Of eigenvalues, relative.
 constexpr double converged = 1e-11;
 constexpr Index most_vectors = 600;
+/// Eigenvalues below this part of the stiffest are those of rigid motions.
+constexpr double still = 1e-13;
 
 /// Makes columns orthonormal in the inner product of mass; those that depend on the ones before them are dropped.
 MatrixXd orthonormal(const MatrixXd& columns, const VectorXd& mass, const MatrixXd& before, double least = 1e-10) {
@@ -218,7 +220,11 @@ ReducedBasis lanczos_modes(HeldStiffness& k, Index count) {
 ReducedBasis modes_of(HeldStiffness& k, Index count) {
   require(count >= 1, "modes must be at least one");
   require(count <= k.unknowns(), "the body has only ", k.unknowns(), " modes, not ", count);
-  return k.unknowns() <= dense_unknowns || 3 * count > k.unknowns() ? dense_modes(k, count) : lanczos_modes(k, count);
+  ReducedBasis basis = k.unknowns() <= dense_unknowns || 3 * count > k.unknowns() ? dense_modes(k, count) : lanczos_modes(k, count);
+  const double highest = (k.stiffness().diagonal().array() / k.mass().array()).maxCoeff();
+  require(basis.eigenvalues[0] > still * highest,
+          "the body must hang together: its stiffness has more rigid motions than those of one body");
+  return basis;
 }
 
 }  // namespace
