@@ -348,7 +348,9 @@ class ReducedBody(Stateful):
     def __repr__(self) -> str:
         """One line: coordinates, nodes, time."""
         kind = "held" if self.held else "flying"
-        return f"<ReducedBody, {kind}, {self.model.size} coordinates of {len(self._positions)} nodes, {self.mass:.3g} kg, t = {self.time:g} s>"
+        return (
+            f"<ReducedBody, {kind}, {self.model.size} coordinates of {len(self._positions)} nodes, {self.mass:.3g} kg, t = {self.time:g} s>"
+        )
 
 
 def _quaternion(r: Floats) -> Floats:
