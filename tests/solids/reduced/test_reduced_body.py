@@ -263,7 +263,7 @@ def test_what_steps_refuse():
         body.twist = Twist((0, 0, 0), (0, 0, 0))
     with pytest.raises(ValueError, match="nodes must be those of the body"):
         body.step(0.1, loads=([999], [[0, 0, 1]]))
-    with pytest.raises(ValueError, match="loads must be finite|must be finite"):
+    with pytest.raises(ValueError, match="must be finite"):
         body.step(0.1, loads=([1], [[0, 0, np.nan]]))
     before = body.snapshot()
     body.rates[:] = 50

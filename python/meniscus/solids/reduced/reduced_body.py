@@ -45,8 +45,8 @@ class ReducedStepInfo(NamedTuple):
 class ReducedBody(Stateful):
     """A body of tetrahedra whose displacements are sums of a few vectors, in a frame that is held or flies.
 
-    The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion w, x,
-    y, z), momentum (kg m/s) and angular momentum about the centre (kg m^2/s). Nodes are at c + R (X + U q). A frame that flies turns
+    The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion
+    w, x, y, z), momentum (kg m/s) and angular momentum about the centre (kg m^2/s). Nodes are at c + R (X + U q). A frame that flies turns
     with the angular momentum and the deformed inertia; loads and impulses alone change its momenta. A body with fixed nodes is held.
 
     Args:
@@ -127,7 +127,7 @@ class ReducedBody(Stateful):
     @property
     def positions(self) -> Floats:
         """Positions of the nodes (n, 3), m: always the same memory, read-only, up to date after each step."""
-        view = self._positions.view()
+        view: Floats = self._positions.view()
         view.flags.writeable = False
         return view
 
@@ -256,11 +256,12 @@ class ReducedBody(Stateful):
         """
         points = self._points(nodes, weights)
         self._prepare()
-        return self._contacts.inverse_masses(self._core, *points)
+        result: Floats = self._contacts.inverse_masses(self._core, *points)
+        return result
 
     @exclusively
     def apply_impulses(self, nodes: Ints, impulses: Floats, weights: Floats | None = None) -> None:
-        """Let impulses (k, 3), kg m/s, act at nodes or points, as in `inverse_mass`; at once, or in a step between `predict` and `finish`."""
+        """Let impulses (k, 3), kg m/s, act at nodes or points, as in `inverse_mass`; at once, or between `predict` and `finish`."""
         points = self._points(nodes, weights)
         p = _checks.points("impulses", impulses, FLOAT64, 3)
         _checks.require_finite("impulses", p)
@@ -310,7 +311,7 @@ class ReducedBody(Stateful):
 
         Source: Müller, Stam, James and Thürey 2008, chapter 7; Barbic and James 2005, section 5.
         """
-        solids = [obstacles] if isinstance(obstacles, Solid) else _checks.items("obstacles", obstacles, Solid)
+        solids = [obstacles] if isinstance(obstacles, Solid) else _checks.items("obstacles", obstacles, Solid)  # type: ignore[type-abstract]
         coefficient = _checks.number("friction", friction)
         if coefficient < 0:
             raise ValueError(f"friction must not be negative, but is {coefficient:g}")
