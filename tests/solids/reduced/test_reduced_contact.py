@@ -25,7 +25,7 @@ def test_a_body_that_falls_on_its_edge_comes_to_rest_on_the_floor():
         lowest.append(body.positions[:, 2].min())
     assert min(lowest) > -0.01
     assert lowest[-1] == pytest.approx(0, abs=1e-4)
-    assert np.abs(body.velocities()).max() < 0.01
+    assert np.abs(body.velocities).max() < 0.01
     # Its weight is on the floor: the momentum does not change.
     before = body.momentum.copy()
     body.step(0.01, obstacles=FLOOR, friction=0.5, method="implicit-euler")

@@ -131,8 +131,9 @@ class ReducedBody(Stateful):
         view.flags.writeable = False
         return view
 
+    @property
     def velocities(self) -> Floats:
-        """Return the velocities of the nodes (n, 3), m/s."""
+        """Velocities of the nodes (n, 3), m/s: a new array."""
         out = np.empty_like(self._positions)
         if self._dt is None:
             self._load()
@@ -202,11 +203,11 @@ class ReducedBody(Stateful):
         return self.frame[10:]
 
     def energy(self) -> dict[str, float]:
-        """Return the kinetic, elastic and gravitational energy, J; the last is zero with all nodes at the origin."""
+        """Return the kinetic, elastic and gravitational energy and their sum, J; no gravity with all nodes at the origin."""
         self._load()
         kinetic, elastic = self._core.energy()
         gravity = -float(self.model.masses @ (self._positions @ self.gravity))
-        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity}
+        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
 
     # --- stages --------------------------------------------------------------------------------------------------------------
 
