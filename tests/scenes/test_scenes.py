@@ -83,8 +83,8 @@ def test_scene_from_a_file(tmp_path):
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
         "adhesion, ball-splash, ball-stream, billow, breach, cantilever, cavity, curtain, dam-break, drape, explosion, falling-drop, flag, "
-        "funnel, kdsm, leaves, pile, plume, pour, projections, recovery, reduced-beam, reef-knot, river, roll, spinning-ball, stack, swirl, "
-        "tet-ball, tet-column, tray, twist, twisting, wake, wardrobe, wave, zalesak"
+        "funnel, kdsm, leaves, pile, plume, pour, projections, recovery, reduced-beam, reef-knot, river, roll, spinning-ball, stack, "
+        "swirl, tet-ball, tet-column, tray, twist, twisting, wake, wardrobe, wave, zalesak"
     )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")
