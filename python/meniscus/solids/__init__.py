@@ -25,6 +25,7 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
+from meniscus.solids.penalty.tet_penalty import PenaltyForces, TetPenalty
 from meniscus.solids.position.position_body import PositionBody, PositionMethod
 from meniscus.solids.position.position_constraints import (
     AttachmentConstraints,
@@ -79,6 +80,7 @@ __all__ = [
     "Material",
     "NewmarkFinish",
     "NewtonInfo",
+    "PenaltyForces",
     "PointLoads",
     "PositionBody",
     "PositionConstraintKind",
@@ -107,6 +109,7 @@ __all__ = [
     "StressMeasure",
     "Tangent",
     "TetElements",
+    "TetPenalty",
     "TimeStepLimits",
     "TriangleMembrane",
     "VerletForm",
