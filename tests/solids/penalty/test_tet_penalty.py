@@ -30,7 +30,7 @@ def test_forces_and_torques_sum_up_to_zero():
 def test_depths_below_a_plane_are_exact():
     """Nodes far from any edge through the surface too: depths are heights below it, where neighbours agree on the direction."""
     upper = tet_block(2, 2, 4, (0.5, 0.5, 1.2))
-    x = upper.vertices + (0.7, 0.8, 0.25)
+    x = upper.vertices + np.array([0.7, 0.8, 0.25])
     found = TetPenalty([BASE, upper], stiffness=1.0).forces([BASE.vertices, np.ascontiguousarray(x)])
     own = found.nodes >= len(BASE.vertices)
     heights = x[found.nodes[own] - len(BASE.vertices), 2]
@@ -45,7 +45,7 @@ def test_a_tip_settles_at_the_depth_that_carries_it():
     penalty = TetPenalty([BASE, TIP], stiffness=k, damping=20.0)
     height, speed, dt = 1.05, 0.0, 0.005
     for _ in range(1500):
-        x = np.ascontiguousarray(TIP.vertices + (0.9, 1.1, height))
+        x = np.ascontiguousarray(TIP.vertices + np.array([0.9, 1.1, height]))
         v = np.tile([0.0, 0, speed], (4, 1))
         f = penalty.forces([BASE.vertices, x], [np.zeros_like(BASE.vertices), v]).forces[1].sum(axis=0)
         speed += dt * (f[2] / mass - 9.81)
@@ -54,7 +54,7 @@ def test_a_tip_settles_at_the_depth_that_carries_it():
 
 
 def test_friction_has_a_cap_and_forces_never_pull():
-    x = [BASE.vertices, np.ascontiguousarray(TIP.vertices + (0.9, 1.1, 0.95))]
+    x = [BASE.vertices, np.ascontiguousarray(TIP.vertices + np.array([0.9, 1.1, 0.95]))]
     still = np.zeros_like(BASE.vertices)
     for speed in (1e-3, 10.0):
         found = TetPenalty([BASE, TIP], stiffness=100.0, damping=5.0, friction=0.3).forces(x, [still, np.tile([speed, 0, 0], (4, 1))])
