@@ -234,7 +234,7 @@ class ReducedBody(Stateful):
         self._load()
         self._core.clear_loads()
         if loads is not None:
-            nodes, forces = np.ascontiguousarray(loads[0], np.int32), np.ascontiguousarray(_checks.numbers("loads", loads[1]))
+            nodes, forces = self._nodes(loads[0]), np.ascontiguousarray(_checks.numbers("loads", loads[1]))
             _checks.require_finite("loads", forces)
             self._core.add_loads(nodes, forces)
         damping = self.mass_damping, self.stiffness_damping
@@ -334,8 +334,16 @@ class ReducedBody(Stateful):
             self._load()
             self._core.prepare_impulses()
 
+    def _nodes(self, nodes: Any) -> Ints:
+        n = np.asarray(nodes)
+        if n.size and n.dtype.kind not in "iu":
+            raise TypeError(f"nodes must be integers, not of dtype {n.dtype}")
+        if n.size and not 0 <= n.min() <= n.max() < len(self._positions):
+            raise ValueError(f"nodes must be those of the body, from 0 to {len(self._positions) - 1}")
+        return np.ascontiguousarray(n, np.int32)
+
     def _points(self, nodes: Ints, weights: Floats | None) -> tuple[Ints, Floats]:
-        n = np.ascontiguousarray(nodes, np.int32)
+        n = self._nodes(nodes)
         if n.ndim == 1:
             n = n[:, None]
         w = np.ones(n.shape) if weights is None else np.ascontiguousarray(_checks.numbers("weights", weights))
