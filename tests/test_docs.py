@@ -196,7 +196,7 @@ def test_the_notebook_of_the_first_hour_needs_none_either() -> None:
 def scripts_of_pages() -> list[Any]:
     """Scripts of the pages whose parts stand alone, by page and section."""
     found = []
-    for page in ("smoke", "solids", "meshes", "contact", "worlds", "rigid_bodies", "position_based"):
+    for page in ("smoke", "solids", "meshes", "contact", "worlds", "rigid_bodies", "position_based", "reduced_bodies"):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         for section in re.split(r"^##? ", text, flags=re.MULTILINE)[1:]:
             for k, code in enumerate(re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)):

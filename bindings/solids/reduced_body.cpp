@@ -77,7 +77,9 @@ struct Points {
   Index corners;
 
   Points(const ReducedMotion& self, const py::array& n, const py::array& w)
-      : nodes(nodes_in(self, n)), weights(values_of<double>(w, "weights")), corners(n.ndim() == 2 ? static_cast<Index>(n.shape(1)) : 0) {
+      : nodes(nodes_in(self, n)),
+        weights(values_of<double>(w, "weights")),
+        corners(n.ndim() == 2 ? static_cast<Index>(n.shape(1)) : 0) {
     require(corners > 0 && weights.size() == nodes.size(), "nodes and weights must have the same shape (n, k)");
   }
   Index size() const { return static_cast<Index>(nodes.size()) / corners; }
@@ -142,8 +144,8 @@ void bind_forces(py::module_& m) {
           py::arg("size"), py::arg("coefficients"))
       .def_static(
           "sampled",
-          [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios, const py::array& weights,
-             const py::array& vectors, solids::Material material) {
+          [](const py::array& x, const py::array& tets, const py::array& moduli, const py::array& ratios,
+             const py::array& weights, const py::array& vectors, solids::Material material) {
             const Elements e(x, tets, moduli, ratios);
             return std::shared_ptr<ReducedForces>(std::make_shared<solids::SampledForces>(
                 e.gradients, values_of<double>(weights, "weights"), columns_of(vectors, "vectors"), material));
@@ -184,17 +186,16 @@ void bind_reduced_contacts(py::module_& m) {
             const Points p(body, nodes, weights);
             py::array_t<double> out({static_cast<py::ssize_t>(p.size()), py::ssize_t{3}, py::ssize_t{3}});
             auto* const first = reinterpret_cast<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>*>(out.mutable_data());
-            interruptible([&] {
-              self.inverse_masses(body, p.nodes, p.weights, p.corners, {first, static_cast<std::size_t>(p.size())});
-            });
+            interruptible(
+                [&] { self.inverse_masses(body, p.nodes, p.weights, p.corners, {first, static_cast<std::size_t>(p.size())}); });
             return out;
           },
           py::arg("body"), py::arg("nodes"), py::arg("weights"))
       .def(
           "solve",
-          [](ReducedContacts& self, ReducedMotion& body, const py::array& nodes, const py::array& weights, const py::array& normals,
-             const py::array& obstacle_velocities, const py::array& least_speeds, double friction, int iterations,
-             const py::array& impulses) {
+          [](ReducedContacts& self, ReducedMotion& body, const py::array& nodes, const py::array& weights,
+             const py::array& normals, const py::array& obstacle_velocities, const py::array& least_speeds, double friction,
+             int iterations, const py::array& impulses) {
             const Points p(body, nodes, weights);
             const auto n = positions_of(normals, "normals"), v = positions_of(obstacle_velocities, "obstacle_velocities");
             const auto least = values_of<double>(least_speeds, "least_speeds");

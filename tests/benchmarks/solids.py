@@ -126,6 +126,36 @@ def step_case(b: Block) -> Case:
     )
 
 
+# Boxes along a beam and over its height, of five tetrahedra each.
+REDUCED = {"1e5": (125, 13)}
+REDUCED_QUICK = {"tiny": (10, 2)}
+
+
+def reduced_cases(key: str, along: int, across: int) -> list[Case]:
+    """A step of a beam that gravity bends, all nodes: of 20 coordinates, and of the full elements with implicit Euler."""
+    mesh = ms.mesh.tet_block(along, across, across, (10.0, 1.0, 1.0), pattern="five")
+    end = np.flatnonzero(mesh.vertices[:, 0] == 0)
+    options: dict[str, Any] = {"youngs_modulus": YOUNGS_MODULUS, "poissons_ratio": POISSONS_RATIO}
+    reduced = ms.solids.ReducedBody(mesh, modes=8, size=20, fixed=end, gravity=(0, 0, -9.81), **options)
+    full = DeformableBody(mesh, masses=reduced.model.masses, gravity=(0, 0, -9.81))
+    full.add(TetElements(mesh, material="st-venant-kirchhoff", **options))
+    full.pin(end)
+    parameters = {"tets": len(mesh.tets), "nodes": len(mesh.vertices), "coordinates": reduced.model.size}
+
+    def started(body: Any) -> Callable[[], None]:
+        body.step(0.01, "implicit-euler") if body is full else body.step(0.01, method="implicit-euler")
+        return partial(body.restore, body.snapshot())
+
+    steps: list[tuple[str, Any, Callable[[], Any]]] = [
+        ("reduced", reduced, partial(reduced.step, 0.01, method="implicit-euler")),
+        ("full", full, partial(full.step, 0.01, "implicit-euler")),
+    ]
+    return [
+        Case(f"solids/{key}/beam/{name}", "solids", 1, "evaluation/s", run, started(body), parameters=parameters)
+        for name, body, run in steps
+    ]
+
+
 def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     """All whose name is chosen; blocks of a million tetrahedra are not built unless one is."""
     found = []
@@ -136,6 +166,9 @@ def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
         found += [c for c in block_cases(b) if chosen(c.name)]
         if chosen(f"solids/{key}/implicit-step"):
             found.append(step_case(b))
+    for key, parts in (REDUCED_QUICK if quick else REDUCED).items():
+        if any(chosen(f"solids/{key}/beam/{name}") for name in ("reduced", "full")):
+            found += [c for c in reduced_cases(key, *parts) if chosen(c.name)]
     found += [c for name, parts in CANTILEVERS.items() if chosen((c := cantilever_case(name, *parts)).name)]
     return found
 

@@ -14,6 +14,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "drape": {"resolution": 8, "end": 0.5},
     "flag": {"resolution": 6, "end": 0.5},
     "cantilever": {"resolution": 1, "end": 0.5},
+    "reduced-beam": {"resolution": 1, "end": 0.5},
     "twist": {"resolution": 1, "end": 0.5, "duration": 0.2, "hold": 0.05},
     "recovery": {"resolution": 1, "end": 0.5},
 }

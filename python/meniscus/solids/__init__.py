@@ -25,6 +25,7 @@ from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
+from meniscus.solids.penalty.tet_penalty import PenaltyForces, TetPenalty
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_constraints import (
     AttachmentConstraints,
@@ -100,6 +101,7 @@ __all__ = [
     "NeoHookeanConstraints",
     "NewmarkFinish",
     "NewtonInfo",
+    "PenaltyForces",
     "PointLoads",
     "PositionBody",
     "PositionConstraint",
@@ -142,6 +144,7 @@ __all__ = [
     "StressMeasure",
     "Tangent",
     "TetElements",
+    "TetPenalty",
     "TimeStepLimits",
     "TriangleMembrane",
     "VerletForm",

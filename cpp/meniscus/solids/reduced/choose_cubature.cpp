@@ -14,8 +14,8 @@ constexpr Index candidates_per_round = 1000;
 /// Shares at all poses of so many elements at most are stored.
 constexpr Index most_candidates = 8000;
 
-/// Non-negative least squares with the columns of `a`, starting from the weights of those before the last one; Lawson and Hanson, "Solving
-/// least squares problems", 1974, chapter 23, on the normal equations.
+/// Non-negative least squares with the columns of `a`, starting from the weights of those before the last one; Lawson and Hanson,
+/// "Solving least squares problems", 1974, chapter 23, on the normal equations.
 VectorXd nonnegative_weights(const MatrixXd& gram, const VectorXd& right, const VectorXd& start) {
   const Eigen::Index n = gram.rows();
   VectorXd x = VectorXd::Zero(n);

@@ -26,8 +26,8 @@ Eigen::Matrix<double, 6, 1> energy_coordinates(const TetGradient& e, const Eigen
   return v;
 }
 
-/// Scalar products of strains, summed over the elements: of linear ones with each other, of linear with quadratic ones and of quadratic
-/// ones (upper half).
+/// Scalar products of strains, summed over the elements: of linear ones with each other, of linear with quadratic ones and of
+/// quadratic ones (upper half).
 struct StrainProducts {
   MatrixXd linear, mixed, quadratic;
 };
@@ -96,8 +96,8 @@ CubicForces::CubicForces(Index size, std::span<const double> coefficients)
       coefficients_(coefficients.begin(), coefficients.end()),
       monomials_(static_cast<std::size_t>(columns())),
       parts_(static_cast<std::size_t>(3 * groups() * group)) {
-  require(static_cast<Index>(coefficients.size()) == groups() * columns() * group, "coefficients of ", size, " coordinates must be ",
-          groups() * columns() * group, ", not ", coefficients.size());
+  require(static_cast<Index>(coefficients.size()) == groups() * columns() * group, "coefficients of ", size,
+          " coordinates must be ", groups() * columns() * group, ", not ", coefficients.size());
 }
 
 double CubicForces::at(const Eigen::VectorXd& q, Eigen::VectorXd& gradient, MatrixXd* stiffness) {

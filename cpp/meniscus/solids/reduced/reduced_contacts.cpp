@@ -21,7 +21,8 @@ Matrix3d contact_axes(const Vector3d& normal) {
 }
 
 /// The impulse, in axes of the contact, that gives the least speed along the normal, and sticks or slides.
-Vector3d projected(const Vector3d& now, const Vector3d& velocity, double least_speed, const Matrix3d& inverse_mass, double friction) {
+Vector3d projected(const Vector3d& now, const Vector3d& velocity, double least_speed, const Matrix3d& inverse_mass,
+                   double friction) {
   Vector3d next = now;
   next[0] = std::max(0.0, now[0] - (velocity[0] - least_speed) / inverse_mass(0, 0));
   const Eigen::Vector2d slip = velocity.tail<2>() + inverse_mass.block<2, 1>(1, 0) * (next[0] - now[0]);
@@ -33,7 +34,8 @@ Vector3d projected(const Vector3d& now, const Vector3d& velocity, double least_s
 
 }  // namespace
 
-int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contacts, int iterations, std::span<mesh::Point> impulses) {
+int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contacts, int iterations,
+                           std::span<mesh::Point> impulses) {
   const Index n = contacts.size(), d = body.degrees();
   const auto needed = static_cast<std::size_t>(3 * d * n);
   if (directions_.size() < needed) directions_.resize(needed), responses_.resize(needed);

@@ -1,7 +1,8 @@
-/// Contact of a reduced body with obstacles that it does not move: impulses at points with friction, by projected Gauss-Seidel iteration.
+/// Contact of a reduced body with obstacles that it does not move: impulses at points with friction, by projected Gauss-Seidel
+/// iteration.
 ///
-/// Sources: Müller, Stam, James and Thürey, "Real time physics", 2008, section 6.3 (impulses by the inverse mass along a direction); Kaufman,
-/// Edmunds and Pai, "Fast frictional dynamics for rigid bodies", 2005 (contact in generalised velocities).
+/// Sources: Müller, Stam, James and Thürey, "Real time physics", 2008, section 6.3 (impulses by the inverse mass along a
+/// direction); Kaufman, Edmunds and Pai, "Fast frictional dynamics for rigid bodies", 2005 (contact in generalised velocities).
 #pragma once
 
 #include "meniscus/solids/reduced/reduced_motion.hpp"
@@ -28,8 +29,8 @@ struct ReducedContactSet {
 
 class ReducedContacts {
  public:
-  /// Sets `impulses` (kg m/s, in space), starting from those given, and applies them. Returns the iterations, which end when no impulse
-  /// changes by more than 1e-12 of the largest. Allocates only for more contacts than ever before.
+  /// Sets `impulses` (kg m/s, in space), starting from those given, and applies them. Returns the iterations, which end when no
+  /// impulse changes by more than 1e-12 of the largest. Allocates only for more contacts than ever before.
   int solve(ReducedMotion& body, const ReducedContactSet& contacts, int iterations, std::span<mesh::Point> impulses);
 
   /// Sets 3 x 3 matrices (1/kg, in space): what an impulse at a point changes of its velocity.

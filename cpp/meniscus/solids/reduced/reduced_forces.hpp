@@ -14,8 +14,8 @@ class ReducedForces {
   /// Number of coordinates, r.
   Index size() const { return size_; }
 
-  /// The energy (J) at q. Sets `gradient` (r) to its derivative, U^T times the elastic forces with the opposite sign, and `stiffness`, if
-  /// given, to its second derivative. Uses scratch memory of the object, and allocates nothing.
+  /// The energy (J) at q. Sets `gradient` (r) to its derivative, U^T times the elastic forces with the opposite sign, and
+  /// `stiffness`, if given, to its second derivative. Uses scratch memory of the object, and allocates nothing.
   virtual double at(const Eigen::VectorXd& q, Eigen::VectorXd& gradient, Eigen::MatrixXd* stiffness) = 0;
 
   /// Memory, bytes.

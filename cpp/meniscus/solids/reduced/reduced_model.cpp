@@ -87,7 +87,8 @@ void ReducedModel::inertia(const VectorXd& q, Matrix3d& j, ThreeRows& a, MatrixX
   j = second.trace() * Matrix3d::Identity() - 0.5 * (second + second.transpose());
 }
 
-void ReducedModel::add_turning_forces(const VectorXd& q, const VectorXd& v, const Vector3d& w, VectorXd& force, MatrixXd& m) const {
+void ReducedModel::add_turning_forces(const VectorXd& q, const VectorXd& v, const Vector3d& w, VectorXd& force,
+                                      MatrixXd& m) const {
   products(q, m);
   for (Index b = 0; b < size_; ++b) {
     const Matrix3d half = Eigen::Map<const Matrix3d>(mixed_moments_.col(b).data()) + Eigen::Map<const Matrix3d>(m.col(b).data());
@@ -120,7 +121,8 @@ void ReducedModel::add_rows(Index node, double weight, ThreeRows& out) const {
   }
 }
 
-void ReducedModel::positions(const VectorXd& q, const Matrix3d& rotation, const Vector3d& origin, std::span<mesh::Point> out) const {
+void ReducedModel::positions(const VectorXd& q, const Matrix3d& rotation, const Vector3d& origin,
+                             std::span<mesh::Point> out) const {
   const Matrix3d& r = rotation;
   parallel_for(0, packs(), packs_at_once, [&](Index first, Index last) {
     simd_dispatch([&] {

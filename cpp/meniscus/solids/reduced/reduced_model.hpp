@@ -1,8 +1,9 @@
 /// What does not change of a reduced body: the shape at rest, its basis, and how it resists motion.
 ///
-/// A point is at c + R (X + U q): c and R are the place of the frame and its rotation, X the place at rest from the centre of mass, U the rows
-/// of the basis at the node. In a frame that flies, U is orthogonal to rigid motions in the inner product of mass, so that c is the centre
-/// of mass and the frame feels rotations and deformations only by the inertia J(q) and the coupling A(q):
+/// A point is at c + R (X + U q): c and R are the place of the frame and its rotation, X the place at rest from the centre of
+/// mass, U the rows of the basis at the node. In a frame that flies, U is orthogonal to rigid motions in the inner product of
+/// mass, so that c is the centre of mass and the frame feels rotations and deformations only by the inertia J(q) and the coupling
+/// A(q):
 ///
 ///     L = R (J w + A q'),    2 T = m |c'|^2 + w . J w + 2 w . A q' + |q'|^2,    A_b = sum m (U q) x U_b.
 ///
@@ -47,8 +48,8 @@ class ReducedModel {
   void positions(const Eigen::VectorXd& q, const Eigen::Matrix3d& rotation, const Eigen::Vector3d& origin,
                  std::span<mesh::Point> out) const;
   /// c' + R (w x (X + U q) + U v) of all nodes; w in axes of the frame.
-  void velocities(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const Eigen::Matrix3d& rotation, const Eigen::Vector3d& linear,
-                  const Eigen::Vector3d& w, std::span<mesh::Point> out) const;
+  void velocities(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const Eigen::Matrix3d& rotation,
+                  const Eigen::Vector3d& linear, const Eigen::Vector3d& w, std::span<mesh::Point> out) const;
 
   std::size_t nbytes() const;
 

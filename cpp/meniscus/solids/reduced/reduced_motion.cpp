@@ -22,9 +22,28 @@ ReducedMotion::ReducedMotion(std::shared_ptr<const ReducedModel> model, std::sha
     : model_(std::move(model)), forces_(std::move(forces)) {
   const Index r = model_->size();
   require(forces_->size() == r, "forces must have as many coordinates as the basis");
-  for (VectorXd* v : {&q_, &v_, &start_v_, &predicted_v_, &predicted_q_, &position_factor_, &load_, &load_now_, &q1_, &v1_, &middle_q_,
-                      &middle_v_, &gradient_, &start_gradient_, &turning_, &start_coupling_, &end_coupling_, &residual_, &change_,
-                      &trial_, &damping_, &rate_force_})
+  for (VectorXd* v : {&q_,
+                      &v_,
+                      &start_v_,
+                      &predicted_v_,
+                      &predicted_q_,
+                      &position_factor_,
+                      &load_,
+                      &load_now_,
+                      &q1_,
+                      &v1_,
+                      &middle_q_,
+                      &middle_v_,
+                      &gradient_,
+                      &start_gradient_,
+                      &turning_,
+                      &start_coupling_,
+                      &end_coupling_,
+                      &residual_,
+                      &change_,
+                      &trial_,
+                      &damping_,
+                      &rate_force_})
     *v = VectorXd::Zero(r);
   generalised_ = response_ = VectorXd::Zero(degrees());
   stiffness_ = effective_ = Eigen::MatrixXd::Identity(r, r);
@@ -37,7 +56,10 @@ ReducedMotion::ReducedMotion(std::shared_ptr<const ReducedModel> model, std::sha
   step_lu_ = Eigen::PartialPivLU<Eigen::MatrixXd>(r);
   oscillators_.resize(r, 6);
   load_force_ = load_torque_ = start_momentum_ = start_angular_ = Vector3d::Zero();
-  frame_ = {.position = model_->centre(), .quaternion = {1, 0, 0, 0}, .momentum = Vector3d::Zero(), .angular_momentum = Vector3d::Zero()};
+  frame_ = {.position = model_->centre(),
+            .quaternion = {1, 0, 0, 0},
+            .momentum = Vector3d::Zero(),
+            .angular_momentum = Vector3d::Zero()};
 }
 
 void ReducedMotion::load(std::span<const double> q, std::span<const double> v, const RigidState& frame) {
@@ -178,7 +200,8 @@ ReducedStepInfo ReducedMotion::solve_step() {
 void ReducedMotion::set_oscillators() {
   const double dt = step_.dt;
   for (Index a = 0; a < model_->size(); ++a) {
-    // Of x'' + 2 s x' + k x = f: x = f / k + exp(-s t) (C (x0 - f / k) + S (v0 + s (x0 - f / k))), with C and S the cosine and sine.
+    // Of x'' + 2 s x' + k x = f: x = f / k + exp(-s t) (C (x0 - f / k) + S (v0 + s (x0 - f / k))), with C and S the cosine and
+    // sine.
     const double k = model_->eigenvalues()[a], s = 0.5 * damping_[a], square = k - s * s, decay = std::exp(-s * dt);
     double cosine, sine;
     if (square > 0) {
@@ -207,8 +230,10 @@ ReducedStepInfo ReducedMotion::solve_recurrence() {
   for (;; ++info.iterations) {
     trial_ = v1_;
     rate_force_ = load_now_ + turning_;
-    q1_ = oscillators_.col(0).cwiseProduct(q_) + oscillators_.col(1).cwiseProduct(start_v_) + oscillators_.col(2).cwiseProduct(rate_force_);
-    v1_ = oscillators_.col(3).cwiseProduct(q_) + oscillators_.col(4).cwiseProduct(start_v_) + oscillators_.col(5).cwiseProduct(rate_force_);
+    q1_ = oscillators_.col(0).cwiseProduct(q_) + oscillators_.col(1).cwiseProduct(start_v_) +
+          oscillators_.col(2).cwiseProduct(rate_force_);
+    v1_ = oscillators_.col(3).cwiseProduct(q_) + oscillators_.col(4).cwiseProduct(start_v_) +
+          oscillators_.col(5).cwiseProduct(rate_force_);
     info.residual = (v1_ - trial_).norm();
     info.converged = std::isfinite(info.residual) && (model_->held() || info.residual <= step_.tolerance * v1_.norm());
     if (info.converged || info.iterations >= step_.max_iterations) return info;

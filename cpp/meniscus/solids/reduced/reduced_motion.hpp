@@ -1,13 +1,14 @@
-/// Steps of a reduced body, in stages: `predict` finds velocities at the end of the step, impulses change them, `finish` moves the body.
+/// Steps of a reduced body, in stages: `predict` finds velocities at the end of the step, impulses change them, `finish` moves
+/// the body.
 ///
-/// Coordinates q and their rates v are in axes of a frame that is held or flies. A frame that flies keeps momentum and angular momentum,
-/// which forces and impulses alone change; its angular velocity follows from them. The equations of the coordinates are those of
-/// Lagrange,
+/// Coordinates q and their rates v are in axes of a frame that is held or flies. A frame that flies keeps momentum and angular
+/// momentum, which forces and impulses alone change; its angular velocity follows from them. The equations of the coordinates are
+/// those of Lagrange,
 ///
 ///     d/dt (v + w . A) = w . (dJ/dq) w / 2 - w . A(v) - gradient(q) - (a + b K) v + U^T R^T f.
 ///
-/// Impulses act with the inverse mass of the step, 1 / (1 + dt/2 D + dt^2/4 K) for Newmark's method: what an impulse changes of the
-/// velocities at the end of the step if it acts during the whole step. So contact does not excite what the step damps.
+/// Impulses act with the inverse mass of the step, 1 / (1 + dt/2 D + dt^2/4 K) for Newmark's method: what an impulse changes of
+/// the velocities at the end of the step if it acts during the whole step. So contact does not excite what the step damps.
 ///
 /// Sources: Barbic and James 2005, section 5; Newmark, "A method of computation for structural dynamics", 1959.
 #pragma once
@@ -64,7 +65,8 @@ class ReducedMotion {
   void clear_loads();
   void add_loads(std::span<const std::int32_t> nodes, std::span<const mesh::Point> forces);
 
-  /// Sets velocities at the end of the step; the loaded state stays what it was at its start. Impulses from now on act during the step.
+  /// Sets velocities at the end of the step; the loaded state stays what it was at its start. Impulses from now on act during the
+  /// step.
   ReducedStepInfo predict(const ReducedStep& step);
   /// Moves the body with the velocities that it has now.
   void finish();
@@ -90,8 +92,8 @@ class ReducedMotion {
   /// Of the centre of mass and the frame, m/s and rad/s in space; without effect on a frame that is held.
   void set_velocity(const mesh::Point& linear, const mesh::Point& angular);
 
-  /// The generalised directions of a point (3, 6 + r, or 3, r for a held frame), in axes of the frame: its velocity is R times this times
-  /// the velocities of the body.
+  /// The generalised directions of a point (3, 6 + r, or 3, r for a held frame), in axes of the frame: its velocity is R times
+  /// this times the velocities of the body.
   void directions(const ReducedPoint& point, ThreeRows& out);
   /// The velocities of the body: of the centre and turn, in axes of the frame, unless held; rates.
   void generalised_velocity(Eigen::VectorXd& out);
@@ -119,8 +121,8 @@ class ReducedMotion {
   std::shared_ptr<ReducedForces> forces_;
   ReducedStep step_;
   bool in_step_ = false;
-  RigidState frame_;                                  // with momenta of the end of a step that is going on
-  Eigen::Vector3d start_momentum_, start_angular_;    // those of its start
+  RigidState frame_;                                // with momenta of the end of a step that is going on
+  Eigen::Vector3d start_momentum_, start_angular_;  // those of its start
   Eigen::VectorXd q_, v_, start_v_, predicted_v_, predicted_q_, position_factor_;
   Eigen::VectorXd load_, load_now_;
   Eigen::Vector3d load_force_, load_torque_;

@@ -1,5 +1,5 @@
-/// Forces of a reduced model as a weighted sum over some of its elements (cubature), for any material; with all elements and weights of
-/// one, the exact forces.
+/// Forces of a reduced model as a weighted sum over some of its elements (cubature), for any material; with all elements and
+/// weights of one, the exact forces.
 ///
 /// Source: An, Kim and James, "Optimizing cubature for efficient integration of subspace deformations", 2008.
 #pragma once
@@ -11,7 +11,8 @@ namespace meniscus::solids {
 class SampledForces final : public ReducedForces {
  public:
   /// `weights` are multiples of the volumes of the elements.
-  SampledForces(std::span<const TetGradient> elements, std::span<const double> weights, const Eigen::MatrixXd& basis, Material material);
+  SampledForces(std::span<const TetGradient> elements, std::span<const double> weights, const Eigen::MatrixXd& basis,
+                Material material);
 
   double at(const Eigen::VectorXd& q, Eigen::VectorXd& gradient, Eigen::MatrixXd* stiffness) override;
   std::size_t nbytes() const override;
@@ -44,9 +45,10 @@ struct Cubature {
   double error = 0;
 };
 
-/// Chooses elements and weights that are not negative, so that the forces at the training poses (r, t) are right to `tolerance`, relative; at
-/// most `most` elements. In each round the element of a random subset that reduces the residual most is added, and all weights are fitted
-/// by non-negative least squares.
-Cubature choose_cubature(const SampledForces& exact, const Eigen::MatrixXd& poses, double tolerance, Index most, std::uint64_t seed);
+/// Chooses elements and weights that are not negative, so that the forces at the training poses (r, t) are right to `tolerance`,
+/// relative; at most `most` elements. In each round the element of a random subset that reduces the residual most is added, and
+/// all weights are fitted by non-negative least squares.
+Cubature choose_cubature(const SampledForces& exact, const Eigen::MatrixXd& poses, double tolerance, Index most,
+                         std::uint64_t seed);
 
 }  // namespace meniscus::solids

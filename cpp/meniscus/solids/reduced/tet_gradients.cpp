@@ -42,9 +42,9 @@ Eigen::SparseMatrix<double> stiffness_at_rest(std::span<const TetGradient> eleme
   for (const TetGradient& e : elements)
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t j = 0; j < 4; ++j) {
-        const Eigen::Matrix3d block = e.volume * (e.lame.lambda * e.y[i] * e.y[j].transpose() +
-                                                  e.lame.mu * e.y[j] * e.y[i].transpose() +
-                                                  e.lame.mu * e.y[i].dot(e.y[j]) * Eigen::Matrix3d::Identity());
+        const Eigen::Matrix3d block =
+            e.volume * (e.lame.lambda * e.y[i] * e.y[j].transpose() + e.lame.mu * e.y[j] * e.y[i].transpose() +
+                        e.lame.mu * e.y[i].dot(e.y[j]) * Eigen::Matrix3d::Identity());
         for (int a = 0; a < 3; ++a)
           for (int b = 0; b < 3; ++b) entries.emplace_back(3 * e.node[i] + a, 3 * e.node[j] + b, block(a, b));
       }

@@ -19,6 +19,8 @@ constexpr Index block_size = 6;
 /// Of eigenvalues, relative.
 constexpr double converged = 1e-11;
 constexpr Index most_vectors = 600;
+/// Eigenvalues below this part of the stiffest are those of rigid motions.
+constexpr double still = 1e-13;
 
 /// Makes columns orthonormal in the inner product of mass; those that depend on the ones before them are dropped.
 MatrixXd orthonormal(const MatrixXd& columns, const VectorXd& mass, const MatrixXd& before, double least = 1e-10) {
@@ -83,7 +85,8 @@ class HeldStiffness {
  public:
   HeldStiffness(std::span<const TetGradient> elements, std::span<const mesh::Point> rest, std::span<const double> masses,
                 std::span<const std::uint8_t> fixed)
-      : stiffness_(stiffness_at_rest(elements, static_cast<Index>(rest.size()))), mass_(3 * static_cast<Eigen::Index>(rest.size())) {
+      : stiffness_(stiffness_at_rest(elements, static_cast<Index>(rest.size()))),
+        mass_(3 * static_cast<Eigen::Index>(rest.size())) {
     require(masses.size() == rest.size() && fixed.size() == rest.size(), "masses and fixed must have an entry per node");
     Eigen::Vector3d first = Eigen::Vector3d::Zero(), arm = first;
     Index count = 0;
@@ -97,7 +100,8 @@ class HeldStiffness {
       area = std::max(area, arm.cross(x).norm());
       if (x.norm() > arm.norm()) arm = x;
     }
-    require(count == 0 || area > 1e-9 * arm.squaredNorm(), "fixed nodes must be none, or three or more that do not lie on a line");
+    require(count == 0 || area > 1e-9 * arm.squaredNorm(),
+            "fixed nodes must be none, or three or more that do not lie on a line");
     std::vector<char> held(static_cast<std::size_t>(mass_.size()), 0);
     if (count == 0) {
       rigid_ = rigid_motions(rest, mass_);
@@ -157,7 +161,8 @@ class HeldStiffness {
   Eigen::SimplicialLDLT<Sparse> factor_;
 };
 
-/// Turns a basis in its space so that its stiffness is diagonal, and gives each vector a sign that does not depend on rounding errors.
+/// Turns a basis in its space so that its stiffness is diagonal, and gives each vector a sign that does not depend on rounding
+/// errors.
 ReducedBasis with_frequencies(const HeldStiffness& k, const MatrixXd& basis) {
   const MatrixXd reduced = basis.transpose() * (k.stiffness() * basis);
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(0.5 * (reduced + reduced.transpose()));
@@ -218,19 +223,25 @@ ReducedBasis lanczos_modes(HeldStiffness& k, Index count) {
 ReducedBasis modes_of(HeldStiffness& k, Index count) {
   require(count >= 1, "modes must be at least one");
   require(count <= k.unknowns(), "the body has only ", k.unknowns(), " modes, not ", count);
-  return k.unknowns() <= dense_unknowns || 3 * count > k.unknowns() ? dense_modes(k, count) : lanczos_modes(k, count);
+  ReducedBasis basis =
+      k.unknowns() <= dense_unknowns || 3 * count > k.unknowns() ? dense_modes(k, count) : lanczos_modes(k, count);
+  const double highest = (k.stiffness().diagonal().array() / k.mass().array()).maxCoeff();
+  require(basis.eigenvalues[0] > still * highest,
+          "the body must hang together: its stiffness has more rigid motions than those of one body");
+  return basis;
 }
 
 }  // namespace
 
-ReducedBasis vibration_modes(std::span<const TetGradient> elements, std::span<const mesh::Point> rest, std::span<const double> masses,
-                             std::span<const std::uint8_t> fixed, Index count) {
+ReducedBasis vibration_modes(std::span<const TetGradient> elements, std::span<const mesh::Point> rest,
+                             std::span<const double> masses, std::span<const std::uint8_t> fixed, Index count) {
   HeldStiffness k(elements, rest, masses, fixed);
   return modes_of(k, count);
 }
 
 ReducedBasis basis_with_derivatives(std::span<const TetGradient> elements, std::span<const mesh::Point> rest,
-                                    std::span<const double> masses, std::span<const std::uint8_t> fixed, Index modes, Index size) {
+                                    std::span<const double> masses, std::span<const std::uint8_t> fixed, Index modes,
+                                    Index size) {
   HeldStiffness k(elements, rest, masses, fixed);
   const ReducedBasis linear = modes_of(k, modes);
   const Index pairs = modes * (modes + 1) / 2;
@@ -254,7 +265,8 @@ ReducedBasis basis_with_derivatives(std::span<const TetGradient> elements, std::
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(0.5 * (gram + gram.transpose()));
     const MatrixXd principal = derivatives * solver.eigenvectors().rightCols(size - modes).rowwise().reverse();
     const MatrixXd added = orthonormal(principal, k.mass(), linear.vectors, 1e-6);
-    require(added.cols() == size - modes, "modes and derivatives have only ", modes + added.cols(), " independent vectors, not ", size);
+    require(added.cols() == size - modes, "modes and derivatives have only ", modes + added.cols(), " independent vectors, not ",
+            size);
     basis.conservativeResize(Eigen::NoChange, size);
     basis.rightCols(size - modes) = added;
   }

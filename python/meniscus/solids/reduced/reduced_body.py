@@ -45,8 +45,8 @@ class ReducedStepInfo(NamedTuple):
 class ReducedBody(Stateful):
     """A body of tetrahedra whose displacements are sums of a few vectors, in a frame that is held or flies.
 
-    The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion w, x,
-    y, z), momentum (kg m/s) and angular momentum about the centre (kg m^2/s). Nodes are at c + R (X + U q). A frame that flies turns
+    The state is the time, the coordinates q (r,), their rates, and the frame (13,): centre of mass (m), orientation (a unit quaternion
+    w, x, y, z), momentum (kg m/s) and angular momentum about the centre (kg m^2/s). Nodes are at c + R (X + U q). A frame that flies turns
     with the angular momentum and the deformed inertia; loads and impulses alone change its momenta. A body with fixed nodes is held.
 
     Args:
@@ -127,12 +127,13 @@ class ReducedBody(Stateful):
     @property
     def positions(self) -> Floats:
         """Positions of the nodes (n, 3), m: always the same memory, read-only, up to date after each step."""
-        view = self._positions.view()
+        view: Floats = self._positions.view()
         view.flags.writeable = False
         return view
 
+    @property
     def velocities(self) -> Floats:
-        """Return the velocities of the nodes (n, 3), m/s."""
+        """Velocities of the nodes (n, 3), m/s: a new array."""
         out = np.empty_like(self._positions)
         if self._dt is None:
             self._load()
@@ -202,11 +203,11 @@ class ReducedBody(Stateful):
         return self.frame[10:]
 
     def energy(self) -> dict[str, float]:
-        """Return the kinetic, elastic and gravitational energy, J; the last is zero with all nodes at the origin."""
+        """Return the kinetic, elastic and gravitational energy and their sum, J; no gravity with all nodes at the origin."""
         self._load()
         kinetic, elastic = self._core.energy()
         gravity = -float(self.model.masses @ (self._positions @ self.gravity))
-        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity}
+        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
 
     # --- stages --------------------------------------------------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ class ReducedBody(Stateful):
         self._load()
         self._core.clear_loads()
         if loads is not None:
-            nodes, forces = np.ascontiguousarray(loads[0], np.int32), np.ascontiguousarray(_checks.numbers("loads", loads[1]))
+            nodes, forces = self._nodes(loads[0]), np.ascontiguousarray(_checks.numbers("loads", loads[1]))
             _checks.require_finite("loads", forces)
             self._core.add_loads(nodes, forces)
         damping = self.mass_damping, self.stiffness_damping
@@ -256,11 +257,12 @@ class ReducedBody(Stateful):
         """
         points = self._points(nodes, weights)
         self._prepare()
-        return self._contacts.inverse_masses(self._core, *points)
+        result: Floats = self._contacts.inverse_masses(self._core, *points)
+        return result
 
     @exclusively
     def apply_impulses(self, nodes: Ints, impulses: Floats, weights: Floats | None = None) -> None:
-        """Let impulses (k, 3), kg m/s, act at nodes or points, as in `inverse_mass`; at once, or in a step between `predict` and `finish`."""
+        """Let impulses (k, 3), kg m/s, act at nodes or points, as in `inverse_mass`; at once, or between `predict` and `finish`."""
         points = self._points(nodes, weights)
         p = _checks.points("impulses", impulses, FLOAT64, 3)
         _checks.require_finite("impulses", p)
@@ -310,7 +312,7 @@ class ReducedBody(Stateful):
 
         Source: Müller, Stam, James and Thürey 2008, chapter 7; Barbic and James 2005, section 5.
         """
-        solids = [obstacles] if isinstance(obstacles, Solid) else _checks.items("obstacles", obstacles, Solid)
+        solids = [obstacles] if isinstance(obstacles, Solid) else _checks.items("obstacles", obstacles, Solid)  # type: ignore[type-abstract]
         coefficient = _checks.number("friction", friction)
         if coefficient < 0:
             raise ValueError(f"friction must not be negative, but is {coefficient:g}")
@@ -332,8 +334,16 @@ class ReducedBody(Stateful):
             self._load()
             self._core.prepare_impulses()
 
+    def _nodes(self, nodes: Any) -> Ints:
+        n = np.asarray(nodes)
+        if n.size and n.dtype.kind not in "iu":
+            raise TypeError(f"nodes must be integers, not of dtype {n.dtype}")
+        if n.size and not 0 <= n.min() <= n.max() < len(self._positions):
+            raise ValueError(f"nodes must be those of the body, from 0 to {len(self._positions) - 1}")
+        return np.ascontiguousarray(n, np.int32)
+
     def _points(self, nodes: Ints, weights: Floats | None) -> tuple[Ints, Floats]:
-        n = np.ascontiguousarray(nodes, np.int32)
+        n = self._nodes(nodes)
         if n.ndim == 1:
             n = n[:, None]
         w = np.ones(n.shape) if weights is None else np.ascontiguousarray(_checks.numbers("weights", weights))

@@ -58,7 +58,7 @@ class TouchingNodes(MemoryOwner):
         nodes = np.unique(surface.triangles)
         self.nodes: Ints = nodes[free[nodes]].astype(np.int32)
         p = surface.vertices[surface.triangles]
-        self.margin = _MARGIN * float(np.linalg.norm(p - np.roll(p, 1, axis=1), axis=2).mean())
+        self.margin = _MARGIN * float(np.linalg.norm(p - p[:, [1, 2, 0]], axis=2).mean())
         self._ends = np.empty((len(self.nodes), 3))
 
     def find(self, core: Any, positions: Floats, solids: Sequence[Solid], time: float, dt: float) -> Touching | None:

@@ -183,8 +183,10 @@ class ReducedModel(MemoryOwner):
         return ReducedForces(*self._forces.at(q))
 
     def sample_poses(self, count: int, bend: float = 0.1, seed: int = 0) -> Floats:
-        """Return random coordinates (count, r): the lowest vector moves a node by about `bend` of the size of the body, stiffer ones by less,
-        in inverse proportion to their frequencies."""
+        """Return random coordinates (count, r).
+
+        The lowest vector moves a node by about `bend` of the size of the body, stiffer ones by less, in proportion to 1 / frequency.
+        """
         extent = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         reach = np.linalg.norm(self.vectors[0].reshape(-1, 3), axis=1).max()
         scale = bend * extent / reach * np.sqrt(self.eigenvalues[0] / self.eigenvalues)
@@ -201,8 +203,8 @@ def lumped_masses(x: Floats, tets: Ints, density: Floats) -> Floats:
     """Return the masses (n,) of nodes, a quarter of those of their elements, kg."""
     p = x[tets]
     volumes = np.linalg.det(p[:, 1:] - p[:, :1]) / 6
-    result: Floats = np.bincount(tets.ravel(), np.repeat(density * volumes / 4, 4), minlength=len(x))
-    return result
+    shares = np.repeat(density * volumes / 4, 4)
+    return np.asarray(np.bincount(tets.ravel(), shares, minlength=len(x)), np.float64)
 
 
 def _rebuild(state: dict[str, Any]) -> ReducedModel:

@@ -1,0 +1,1 @@
+"""Penalty response of tetrahedral bodies."""
