@@ -82,9 +82,9 @@ def test_scene_from_a_file(tmp_path):
 
 def test_what_cannot_be_run_is_said(tmp_path):
     names = (
-        "adhesion, ball-splash, ball-stream, billow, breach, cantilever, cavity, curtain, dam-break, drape, explosion, falling-drop, flag, "
-        "funnel, kdsm, leaves, pile, plume, pour, projections, recovery, reef-knot, river, roll, spinning-ball, stack, swirl, tet-ball, "
-        "tet-column, tray, twist, twisting, wake, wardrobe, wave, zalesak"
+        "adhesion, ball-splash, ball-stream, balloons, billow, breach, cantilever, cavity, curtain, dam-break, drape, explosion, "
+        "falling-drop, flag, funnel, kdsm, leaves, modes, panels, pile, plume, pour, projections, recovery, reef-knot, river, roll, "
+        "sheets, spinning-ball, stack, swirl, tet-ball, tet-column, tray, twist, twisting, wake, wardrobe, wave, zalesak"
     )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")
