@@ -20,22 +20,22 @@ void bind_for(py::module_& m, const char* name) {
            py::arg("kind"), py::arg("nodes"), py::arg("values"), py::arg("fixed"))
       .def(
           "project",
-          [](C& self, const py::array& nodes, double dt, double part, int times) {
+          [](C& self, const py::array& nodes, double dt, double part, int times, bool backward) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
             interruptible([&] {
-              for (int i = 0; i < times; ++i) self.project(x, {.dt = dt, .part = part});
+              for (int i = 0; i < times; ++i) self.project(x, {.dt = dt, .part = part, .backward = backward});
             });
           },
-          py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"))
+          py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"), py::arg("backward"))
       .def(
           "project_averaged",
-          [](C& self, const py::array& nodes, double dt, double part, int times) {
+          [](C& self, const py::array& nodes, double dt, double part, int times, bool backward) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
             interruptible([&] {
-              for (int i = 0; i < times; ++i) self.project_averaged(x, {.dt = dt, .part = part});
+              for (int i = 0; i < times; ++i) self.project_averaged(x, {.dt = dt, .part = part, .backward = backward});
             });
           },
-          py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"))
+          py::arg("nodes"), py::arg("dt"), py::arg("part"), py::arg("times"), py::arg("backward"))
       .def("clear_multipliers", &C::clear_multipliers)
       .def_property_readonly("colours", &C::colours)
       .def_property_readonly("nbytes", &C::nbytes)

@@ -143,11 +143,11 @@ void bind_contacts(py::module_& m) {
           py::arg("vertices"), py::arg("predicted"), py::arg("dt"))
       .def(
           "project",
-          [vertices_in](PositionContacts& self, const py::array& vertices) {
+          [vertices_in](PositionContacts& self, const py::array& vertices, bool backward) {
             const auto x = vertices_in(vertices);
-            interruptible([&] { self.project(x); });
+            interruptible([&] { self.project(x, backward); });
           },
-          py::arg("vertices"))
+          py::arg("vertices"), py::arg("backward"))
       .def(
           "rebound",
           [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& before, const py::array& velocities,

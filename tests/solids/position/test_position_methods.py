@@ -68,7 +68,7 @@ def test_a_neo_hookean_beam_sags_as_finite_elements_do():
         errors.append(np.abs(body.positions - other.positions).max())
     sag = np.abs(other.positions - mesh.vertices).max()
     assert sag > 0.01
-    assert errors[0] < 0.02 * sag
+    assert errors[0] < 0.03 * sag
     assert errors[1] < 0.2 * errors[0]
 
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::solids::detail {
 
@@ -32,10 +33,13 @@ struct ProjectionLanes {
   Lane<T> c;
   Lane<T> compliance;
   Lane<T> active;
-  /// Of rules that are bounded: added to the denominator; see `bound_of`.
+  /// Of rules that are bounded: see `Bounded`.
   Lane<T> bound;
   Lane<T> gradient[Corners][3];
 };
+
+/// What is added to the denominator of a correction: nothing, the bound, or the bound times the sum of the squared gradients.
+enum class Bounded : std::int8_t { no, by_length, by_value };
 
 /// What keeps corrections of a constraint c from exceeding a length where its gradient nearly vanishes: with the greatest inverse
 /// mass w, w g c / (w g^2 + bound) is at most `length` for any gradient g. Near the solution it vanishes with the square of c.
@@ -60,7 +64,7 @@ MENISCUS_INLINE void load_corners(const ConstraintBlock<T, Corners, Values>& blo
 
 /// Corrections of the corners along the gradients, and the multipliers that belong to them. `share` is the part of each
 /// correction that is taken (averaged), and not read otherwise.
-template <bool averaged, bool bounded, class T, int Corners, int Values>
+template <bool averaged, Bounded bounded, class T, int Corners, int Values>
 MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const ProjectionLanes<T, Corners>& q, T part,
                              const Lane<T>& share, CornerLanes<T, Corners>& p) {
   Lane<T> step;
@@ -70,8 +74,9 @@ MENISCUS_INLINE void correct(ConstraintBlock<T, Corners, Values>& block, const P
       sum += p.w[k].at[l] * (q.gradient[k][0].at[l] * q.gradient[k][0].at[l] + q.gradient[k][1].at[l] * q.gradient[k][1].at[l] +
                              q.gradient[k][2].at[l] * q.gradient[k][2].at[l]);
     T below = sum + q.compliance.at[l];
-    if constexpr (bounded) below += q.bound.at[l];
-    const bool works = (sum > 0) & (q.active.at[l] != 0);
+    if constexpr (bounded == Bounded::by_length) below += q.bound.at[l];
+    if constexpr (bounded == Bounded::by_value) below += sum * q.bound.at[l];
+    const bool works = (sum > 0) & (sum <= std::numeric_limits<T>::max()) & (q.active.at[l] != 0);
     T change = works ? (-q.c.at[l] - q.compliance.at[l] * block.multiplier[l]) / (works ? below : T(1)) : T(0);
     if constexpr (averaged) change *= share.at[l];
     block.multiplier[l] += change;
@@ -116,7 +121,7 @@ MENISCUS_INLINE void add_moves(const ConstraintBlock<T, Corners, Values>& block,
 struct DistanceRule {
   static constexpr int corners = 2;
   static constexpr int values = 4;
-  static constexpr bool bounded = false;
+  static constexpr Bounded bounded = Bounded::no;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 2, 4>& block, const CornerLanes<T, 2>& p, T inverse_dt2,
                                        ProjectionLanes<T, 2>& q) {
@@ -146,7 +151,7 @@ struct DistanceRule {
 struct IsometricBendingRule {
   static constexpr int corners = 4;
   static constexpr int values = 6;
-  static constexpr bool bounded = true;
+  static constexpr Bounded bounded = Bounded::by_length;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 6>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -174,7 +179,7 @@ struct IsometricBendingRule {
 struct TetVolumeRule {
   static constexpr int corners = 4;
   static constexpr int values = 3;
-  static constexpr bool bounded = true;
+  static constexpr Bounded bounded = Bounded::by_length;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 3>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {

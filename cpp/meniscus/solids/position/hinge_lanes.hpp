@@ -33,6 +33,14 @@ MENISCUS_INLINE void set_gradient(ProjectionLanes<T, 4>& q, int k, int l, const 
   q.gradient[k][2].at[l] = g.z;
 }
 
+/// Triangles and edges thinner than the root of this, relative to the fold, have no angle whose gradient could be used.
+template <class T>
+inline constexpr T thin = static_cast<T>(1e-12);
+
+/// Most of an angle (rad) that one correction takes: nodes move on tangents of their circles, which would end far outside.
+template <class T>
+inline constexpr T most_turn = static_cast<T>(0.7);
+
 template <class T>
 inline constexpr T pi_of = static_cast<T>(3.14159265358979323846);
 
@@ -41,7 +49,7 @@ inline constexpr T pi_of = static_cast<T>(3.14159265358979323846);
 struct DihedralAngleRule {
   static constexpr int corners = 4;
   static constexpr int values = 2;
-  static constexpr bool bounded = false;
+  static constexpr Bounded bounded = Bounded::by_value;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 2>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -51,13 +59,15 @@ struct DihedralAngleRule {
       const Lane3<T> n1 = cross(e, c - a), n2 = cross(d - a, e);
       const T e2 = dot(e, e), length = std::sqrt(e2);
       const T s1 = dot(n1, n1), s2 = dot(n2, n2);
-      const bool sound = (s1 > 0) & (s2 > 0) & (e2 > 0);
+      const T size = e2 + dot(c - a, c - a) + dot(d - a, d - a), least = thin<T> * size * size;
+      const bool sound = (s1 > least) & (s2 > least) & (e2 > thin<T> * size);
       const T sine = length * dot(n1, d - a), cosine = dot(n1, n2);
       T difference = std::atan2(sine, cosine) - block.value[0][l];
       difference = difference > pi_of<T>    ? difference - 2 * pi_of<T>
                    : difference < -pi_of<T> ? difference + 2 * pi_of<T>
                                             : difference;
       q.c.at[l] = difference;
+      q.bound.at[l] = bound_of(difference, most_turn<T>, T(1));
       q.compliance.at[l] = block.value[1][l] * inverse_dt2;
       q.active.at[l] = sound ? T(1) : T(0);
       const T i1 = length / (sound ? s1 : T(1)), i2 = length / (sound ? s2 : T(1)), ie = T(1) / (sound ? e2 : T(1));
@@ -76,7 +86,7 @@ struct DihedralAngleRule {
 struct PrintedAngleRule {
   static constexpr int corners = 4;
   static constexpr int values = 2;
-  static constexpr bool bounded = false;
+  static constexpr Bounded bounded = Bounded::by_value;
   template <class T>
   MENISCUS_INLINE static void evaluate(const ConstraintBlock<T, 4, 2>& block, const CornerLanes<T, 4>& p, T inverse_dt2,
                                        ProjectionLanes<T, 4>& q) {
@@ -84,8 +94,9 @@ struct PrintedAngleRule {
       const Lane3<T> o = corner(p, 0, l);
       const Lane3<T> p2 = corner(p, 1, l) - o, p3 = corner(p, 2, l) - o, p4 = corner(p, 3, l) - o;
       const Lane3<T> c1 = cross(p2, p3), c2 = cross(p2, p4);
-      const T l1 = std::sqrt(dot(c1, c1)), l2 = std::sqrt(dot(c2, c2));
-      const bool sound = (l1 > 0) & (l2 > 0);
+      const T s1 = dot(c1, c1), s2 = dot(c2, c2), l1 = std::sqrt(s1), l2 = std::sqrt(s2);
+      const T size = dot(p2, p2) + dot(p3, p3) + dot(p4, p4), least = thin<T> * size * size;
+      const bool sound = (s1 > least) & (s2 > least);
       const T i1 = T(1) / (sound ? l1 : T(1)), i2 = T(1) / (sound ? l2 : T(1));
       const Lane3<T> n1 = i1 * c1, n2 = i2 * c2;
       const T d = std::min(std::max(dot(n1, n2), T(-1)), T(1));
@@ -93,6 +104,7 @@ struct PrintedAngleRule {
       const bool works = sound & (sine2 > std::numeric_limits<T>::epsilon());
       const T factor = T(1) / std::sqrt(works ? sine2 : T(1));
       q.c.at[l] = std::acos(d) - block.value[0][l];
+      q.bound.at[l] = bound_of(q.c.at[l], most_turn<T>, T(1));
       q.compliance.at[l] = block.value[1][l] * inverse_dt2;
       q.active.at[l] = works ? T(1) : T(0);
       // Minus the derivatives of d; the angle grows along them.

@@ -47,7 +47,7 @@ class RuleConstraints final : public PositionConstraints<T> {
     const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
     const auto part = static_cast<T>(rules.part);
     PositionNode<T>* const x = nodes.data();
-    each_block([&](Block& block, int lanes) {
+    each_block(rules.backward, [&](Block& block, int lanes) {
       Corners p;
       detail::load_corners(block, x, p);
       correct<false>(block, inverse_dt2, part, p);
@@ -61,7 +61,7 @@ class RuleConstraints final : public PositionConstraints<T> {
     sums_.resize(nodes.size(), Vec<T, 3>::Zero());
     PositionNode<T>* const x = nodes.data();
     // Blocks of a colour add to different nodes.
-    each_block([&](Block& block, int lanes) {
+    each_block(rules.backward, [&](Block& block, int lanes) {
       Corners p;
       detail::load_corners(block, x, p);
       const Corners before = p;
@@ -168,9 +168,9 @@ class RuleConstraints final : public PositionConstraints<T> {
 
   /// Calls f(block, lanes) colour by colour, in parallel within a colour.
   template <class F>
-  MENISCUS_INLINE void each_block(F&& f) {
-    for (Index c = 0; c < blocks_.size(); ++c) {
-      const auto [first, end] = blocks_.colour(c);
+  MENISCUS_INLINE void each_block(bool backward, F&& f) {
+    for (Index turn = 0; turn < blocks_.size(); ++turn) {
+      const auto [first, end] = blocks_.colour(backward ? blocks_.size() - 1 - turn : turn);
       parallel_for(first, end, blocks_of_a_task, [&](Index a, Index b) {
         // All blocks of a colour but the last are full.
         const int last = b == end ? blocks_.lanes(end - 1) : constraint_lanes;

@@ -113,13 +113,15 @@ const double* place_of(const Node& n) { return &n.x; }
 
 /// Calls f(rows) for packs of listed pairs: colour by colour, in parallel within a colour.
 template <class F>
-void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, F&& f) {
-  for (std::size_t c = 0; c + 1 < colours.size(); ++c)
+void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, bool backward, F&& f) {
+  for (std::size_t k = 0; k + 1 < colours.size(); ++k) {
+    const std::size_t c = backward ? colours.size() - 2 - k : k;
     parallel_for(colours[c], colours[c + 1], pairs_per_task, [&](Index a, Index b) {
       simd_dispatch([&] {
         for (Index first = a; first < b; first += width) f(PackRows{list.data(), first, std::min<Index>(width, b - first)});
       });
     });
+  }
 }
 
 /// The same for all pairs, in any order.
@@ -301,13 +303,14 @@ void PositionContacts::choose(std::size_t kind) {
   }
 }
 
-void PositionContacts::project(std::span<Node> vertices) {
+void PositionContacts::project(std::span<Node> vertices, bool backward) {
   require_vertices(vertices.size());
   const SweepRules rules = sweep_rules(reach_, ends_);
-  for (std::size_t kind = 0; kind < 2; ++kind) {
+  for (std::size_t round = 0; round < 2; ++round) {
+    const std::size_t kind = backward ? 1 - round : round;
     const RepulsionPairs& pairs = pairs_[kind];
     std::vector<Effect>& effects = effects_[kind];
-    each_colour(work_[kind].pairs, work_[kind].colours, [&](const PackRows& row) {
+    each_colour(work_[kind].pairs, work_[kind].colours, backward, [&](const PackRows& row) {
       PairPack p;
       load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       if (!any(p.lanes.active)) return;
@@ -368,7 +371,7 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
   const SweepRules rules = sweep_rules(reach_, ends_);
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
-    each_colour(work_[kind].pairs, work_[kind].colours, [&](const PackRows& row) {
+    each_colour(work_[kind].pairs, work_[kind].colours, false, [&](const PackRows& row) {
       PairPack p;
       load(kind == 1, pairs, row, pressed_within, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       Pack w[4], inverse;

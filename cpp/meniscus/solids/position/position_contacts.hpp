@@ -64,8 +64,8 @@ class PositionContacts {
   /// Begins a substep from `vertices` to `predicted` places, m. Returns the multiple of the thickness within which pairs that
   /// have passed each other are looked for.
   double begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
-  /// Projects all pairs once; friction is against the ways since `begin`.
-  void project(std::span<Node> vertices);
+  /// Projects all pairs once, with the colours in their order or backward; friction is against the ways since `begin`.
+  void project(std::span<Node> vertices, bool backward);
   /// Reflects velocities (m/s) of pairs that were pressed, of which `before` are those at the start of the substep.
   void rebound(std::span<const Node> vertices, std::span<const mesh::Point> before, std::span<mesh::Point> velocities,
                double restitution, double threshold);

@@ -19,6 +19,9 @@ struct ProjectionRules {
   double dt = 1;
   /// Part k' of each correction that is applied, as printed; 1 otherwise.
   double part = 1;
+  /// Colours from the last to the first: sweeps of one order only push nodes a little to one side, which friction turns into
+  /// motion.
+  bool backward = false;
 };
 
 }  // namespace meniscus::solids

@@ -246,8 +246,14 @@ class PositionBody(Stateful):
         for p in self._projectors:
             p.begin()
 
-    def project(self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None) -> None:
-        """Second stage, any number of times: project all constraints. `rounds` is the number of iterations in all, for the printed k'."""
+    def project(
+        self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None, backward: bool = False
+    ) -> None:
+        """Second stage, any number of times: project all constraints, in their order or backward.
+
+        `rounds` is the number of iterations in all, for the printed k'. Steps go backward in every other substep: sweeps of one order push
+        nodes a little to one side, and friction would turn that into motion.
+        """
         printed, averaged = method == "printed", method == "averaged"
         total = iterations if rounds is None else rounds
         if printed and any(isinstance(c, NeoHookeanConstraints) for c in self.constraints):
@@ -258,11 +264,11 @@ class PositionBody(Stateful):
         for _ in range(iterations // alone):
             if method == "fast-projection":
                 self._solve_rows(dt, alone)
-            for p in self._projectors:
+            for p in reversed(self._projectors) if backward else self._projectors:
                 if method == "fast-projection" and isinstance(p.constraint, PositionConstraints):
                     continue
                 part = printed_part(p.constraint.stiffness, total) if printed else 1.0
-                p.project(self.nodes, length, part, alone, averaged)
+                p.project(self.nodes, length, part, alone, averaged, backward)
 
     def finish(self, dt: float, *, damping: float = 0.0) -> None:
         """Last stage: velocities are the ways over the time, and decay at `damping` (1/s). The time is that of the caller."""

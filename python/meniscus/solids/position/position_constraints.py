@@ -59,12 +59,15 @@ class Projector:
         """Begin a substep."""
         self.core.clear_multipliers()
 
-    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
-        """Project all constraints, with a part of each correction; dt (s) is infinite where compliance has no effect."""
-        if averaged and hasattr(self.core, "project_averaged"):
-            self.core.project_averaged(nodes, dt, part, times)
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool, backward: bool) -> None:
+        """Project all constraints, with a part of each correction; dt (s) is infinite where compliance has no effect.
+
+        `backward` turns the order of colours around.
+        """
+        if averaged:
+            self.core.project_averaged(nodes, dt, part, times, backward)
         else:
-            self.core.project(nodes, dt, part, times)
+            self.core.project(nodes, dt, part, times, backward)
 
 
 class PositionConstraints(PositionConstraint):
@@ -296,7 +299,7 @@ class _VolumeProjector(Projector):
     def begin(self) -> None:
         self._multiplier = 0.0
 
-    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool, backward: bool) -> None:
         c = self._of
         for _ in range(times):
             self._multiplier = self.core.project_closed_volume(
@@ -313,7 +316,7 @@ class _TargetProjector(Projector):
     def begin(self) -> None:
         self._multipliers[...] = 0
 
-    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool) -> None:
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool, backward: bool) -> None:
         c = self._of
         for _ in range(times):
             _solids.project_targets(nodes, c.nodes, c.targets, self._multipliers, c.compliance, dt, part)

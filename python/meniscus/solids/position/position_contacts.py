@@ -64,8 +64,8 @@ class PositionContacts(Stateful):
     Vertices and faces, and edges and edges, are constraints that are projected after those of the bodies in each iteration. Nodes stay out
     of solids, each above the plane where it meets them. Friction is Coulomb's, of what a substep slides.
 
-    Pairs of elements near each other are looked for where nodes have moved from where they were expected. The state is where and with what
-    motion they were looked for last, and which of them had passed each other. Bodies have their own; a copy has contacts of the same bodies.
+    Pairs of elements near each other are looked for where nodes have moved from where they were expected. The state is where and with
+    what motion they were looked for last, and which of them had passed each other. Bodies have their own; a copy is for the same bodies.
 
     Args:
         bodies: one, or a sequence. Of tetrahedra the boundary counts, of segments the edges; bodies without elements touch solids only.
@@ -213,11 +213,11 @@ class PositionContacts(Stateful):
         if self.restitution:
             self._gather_velocities(self._before)
 
-    def project(self) -> None:
-        """Project contacts once."""
+    def project(self, *, backward: bool = False) -> None:
+        """Project contacts once, in their order or backward."""
         if len(self._x) and self._has_surfaces:
             self._gather(self._x)
-            self._core.project(self._x)
+            self._core.project(self._x, backward)
             for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
                 body.nodes[surface.nodes, :3] = self._x[own, :3]
         for p in self._planes:

@@ -55,13 +55,13 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
                 body.predict(h, rigid_damping=plan.rigid_damping, time=time)
             if contacts is None:
                 for body in bodies:
-                    body.project(h, iterations=plan.iterations, method=plan.method)
+                    body.project(h, iterations=plan.iterations, method=plan.method, backward=k % 2 == 1)
             else:
                 contacts.find(h, times[0])
                 for _ in range(plan.iterations):
                     for body in bodies:
-                        body.project(h, method=plan.method, rounds=plan.iterations)
-                    contacts.project()
+                        body.project(h, method=plan.method, rounds=plan.iterations, backward=k % 2 == 1)
+                    contacts.project(backward=k % 2 == 1)
             for body in bodies:
                 body.finish(h, damping=plan.damping)
             if contacts is not None:

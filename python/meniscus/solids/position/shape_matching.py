@@ -94,7 +94,7 @@ class ShapeMatching(PositionConstraint):
         require_nodes(self.nodes, len(body))
         if len(self.rest) != len(body):
             raise ValueError(f"the shape has {len(self.rest)} nodes at rest, but the body {len(body)}")
-        return Projector(self._core(body.dtype, body.masses), self)
+        return _ShapeProjector(self._core(body.dtype, body.masses), self)
 
     def goals(self, positions: npt.ArrayLike, masses: npt.ArrayLike = 1.0) -> Floats:
         """Return the goals (n, 3), m, of nodes at positions (n, 3), m; of nodes in no cluster their positions.
@@ -113,6 +113,11 @@ class ShapeMatching(PositionConstraint):
         make: Any = _solids.ShapeMatchingFloat32 if dtype == np.float32 else _solids.ShapeMatchingFloat64
         m = np.ascontiguousarray(masses if self.masses is None else self.masses, np.float64)
         return make(self.first, self.nodes, m, self.rest, self._motion, self.softness, self.keep_volume, self.centred, self.compliance)
+
+
+class _ShapeProjector(Projector):
+    def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool, backward: bool) -> None:
+        self.core.project(nodes, dt, part, times)
 
 
 def near_clusters(positions: npt.ArrayLike, spacing: float, reach: float | None = None) -> list[Ints]:

@@ -1,0 +1,1 @@
+"""Scenes of position based dynamics."""
