@@ -13,8 +13,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.io.frames import FrameItem, FrameMesh
 from meniscus.mesh import SubdivisionHierarchy
-from meniscus.scenes.many_bodies import ManyBodies
-from meniscus.scenes.many_bodies import Obstacle as Obstacle
+from meniscus.scenes.bodies.many_bodies import ManyBodies
+from meniscus.scenes.bodies.many_bodies import Obstacle as Obstacle
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import DeformableBody, ImplicitElasticity, World

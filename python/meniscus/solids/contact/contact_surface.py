@@ -98,8 +98,9 @@ class ContactSurface:
         used = (self.weights != 0) | ~single[self.nodes]
         self.yields: Bools = (used & single[self.nodes] & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
         # Vertices of rigid bodies, and those of deformable ones that are held, which rigid bodies meet.
-        self._rigid: Bools = ~single[self.nodes[:, 0]]
-        self._met: Bools = self._rigid.any() & (self.nodes[:, 0] < self.body_nodes)
+        self._rigid: Bools = np.logical_not(single[self.nodes[:, 0]])
+        meets = self.body_nodes if self._rigid.any() else 0
+        self._met: Bools = self.nodes[:, 0] < meets
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
@@ -167,7 +168,8 @@ class ContactSurface:
         found = [RigidRows(r.nodes + rows.start, *r[1:]) for o, rows in self.others if (r := o.rigid_rows()).nodes.size]
         if found:
             held = np.flatnonzero(self.inverse_masses[: self.body_nodes] == 0).astype(np.int32)
-            self.contact_nodes.set_rigid(*(np.concatenate(parts) for parts in zip(*found, strict=True)), held)
+            nodes, arms, masses, inertias = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            self.contact_nodes.set_rigid(nodes, arms, masses, inertias, held)
 
     def __len__(self) -> int:
         """Return the number of vertices."""

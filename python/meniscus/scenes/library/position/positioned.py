@@ -10,7 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.io.frames import FrameItem, FrameMesh
-from meniscus.scenes.many_bodies import ManyBodies
+from meniscus.scenes.bodies.many_bodies import ManyBodies
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import PositionBody, PositionContacts

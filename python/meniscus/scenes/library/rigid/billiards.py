@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from meniscus.mesh import tet_block
-from meniscus.scenes.rigid import COLORS, Piece, Rigid
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, RigidFriction, World
 from meniscus.surface import HalfSpace, Pose

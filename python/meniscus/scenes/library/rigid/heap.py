@@ -10,7 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, read
-from meniscus.scenes.rigid import COLORS, Piece, Rigid, cup, ring, star
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid, cup, ring, star
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace, Pose

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from meniscus.scenes.rigid import COLORS, Piece, Rigid
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace, Pose

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from meniscus.scenes.rigid import COLORS, Piece, Rigid
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody
 from meniscus.surface import Twist as Velocity
