@@ -184,7 +184,8 @@ class ContactSurface:
         """Return those of pairs (k, 2) of an edge and a triangle of which contact between surfaces can move a vertex."""
 
         def any_of(flags: Bools) -> Bools:
-            found: Bools = flags[self.mesh.edges[pairs[:, 0]]].any(axis=1) | flags[self.mesh.triangles[pairs[:, 1]]].any(axis=1)
+            edges, triangles = self.mesh.edges[pairs[:, 0]], self.mesh.triangles[pairs[:, 1]]
+            found: Bools = np.logical_or(flags[edges].any(axis=1), flags[triangles].any(axis=1))
             return found
 
         result: Ints = pairs[any_of(self.yields | self._met) & any_of(self.yields | self._rigid)]
