@@ -382,6 +382,10 @@ def test_release_and_errors():
         DistanceConstraints(ms.mesh.cloth_mesh(2, 2), compliance=-1.0)
     with pytest.raises(ValueError, match=r"constraint 0 has node 7, but there are 4"):
         rope(3).add(DistanceConstraints(np.zeros((9, 3)), edges=np.array([[0, 7]], np.int32)))
+    with pytest.raises(ValueError, match=r"edges must hold indices from 0 to"):
+        DistanceConstraints(np.zeros((9, 3)), edges=np.array([[0, 2**40]]))
+    with pytest.raises(TypeError, match=r"edges must hold integers"):
+        DistanceConstraints(np.zeros((9, 3)), edges=np.array([[0, 1.5]]))
     with pytest.raises(ValueError, match=r"must be closed, but has"):
         ClosedVolumeConstraint(ms.mesh.cloth_mesh(2, 2))
     with pytest.raises(ValueError, match=r"masses must be positive, but node 1"):

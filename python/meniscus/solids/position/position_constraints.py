@@ -14,6 +14,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.mesh.arrays import index_rows, integers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -82,8 +83,8 @@ class PositionConstraints(PositionConstraint):
 
     def __init__(self, kind: PositionConstraintKind, nodes: Ints, values: Floats, stiffness: float = 1.0) -> None:
         self.kind = kind
-        self.nodes = np.ascontiguousarray(nodes, np.int32)
-        self.values = np.ascontiguousarray(values, np.float64)
+        self.nodes = integers("nodes", nodes, 2)
+        self.values = np.ascontiguousarray(_checks.numbers("values", values))
         self.stiffness = checked_stiffness(stiffness)
 
     def __len__(self) -> int:
@@ -271,7 +272,7 @@ class AttachmentConstraints(PositionConstraint):
     """
 
     def __init__(self, nodes: npt.ArrayLike, targets: npt.ArrayLike, *, compliance: float = 0.0, stiffness: float = 1.0) -> None:
-        self.nodes = np.ascontiguousarray(nodes, np.int32)
+        self.nodes = integers("nodes", nodes, 1)
         self.targets = np.array(_checks.numbers("targets", targets))
         if self.nodes.ndim != 1 or self.targets.shape != (len(self.nodes), 3) or len(np.unique(self.nodes)) != len(self.nodes):
             raise ValueError(f"targets must have shape (k, 3) for k different nodes, not {self.targets.shape}")
@@ -353,8 +354,8 @@ def _compliances(name: str, value: float | Floats, n: int) -> Floats:
 def _edges_of(mesh: Any, edges: Ints | None) -> tuple[Floats, Ints]:
     if edges is not None:
         x = np.asarray(getattr(mesh, "vertices", mesh), np.float64)
-        rows = np.asarray(edges, np.int32)
-        if rows.ndim != 2 or rows.shape[1] != 2 or (rows.size and not 0 <= rows.min() <= rows.max() < len(x)):
+        rows = index_rows("edges", edges, 2)
+        if rows.size and not 0 <= rows.min() <= rows.max() < len(x):
             raise ValueError(f"edges must have shape (m, 2) and name the {len(x)} positions")
         return x, rows
     own = _checks.one_of_type("mesh", own_mesh(mesh), (TriangleMesh, TetMesh, SegmentMesh))
