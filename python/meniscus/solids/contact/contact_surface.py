@@ -42,6 +42,17 @@ def _groups(bodies: Sequence[DeformableBody]) -> Ints:
     return np.concatenate(found).astype(np.int32)
 
 
+def _in_tetrahedra(bodies: Sequence[DeformableBody]) -> Bools:
+    """Return for each node of bodies whether it is part of a tetrahedron."""
+    found = [np.zeros(0, np.bool_)]
+    for body in bodies:
+        own = np.zeros(len(body), np.bool_)
+        if body.elements is not None and body.elements.shape[1] == 4:
+            own[body.elements] = True
+        found.append(own)
+    return np.concatenate(found)
+
+
 class ContactSurface:
     """The surfaces of all bodies and mesh obstacles as one mesh.
 
@@ -90,7 +101,8 @@ class ContactSurface:
         self._join(parts, firsts)
         self.inverse_masses = self._inverse_masses(bodies)
         self.guides = guides(bodies)
-        self.groups = NodeGroups(_groups([body for body, _ in bodies]), self.inverse_masses[: self.body_nodes])
+        own = [body for body, _ in bodies]
+        self.groups = NodeGroups(_groups(own), self.inverse_masses[: self.body_nodes], _in_tetrahedra(own))
         self.movable = np.flatnonzero(self.inverse_masses[: self.body_nodes]).astype(np.int32)
         single = np.ones(self.size, np.bool_)
         for other, rows in self.others:

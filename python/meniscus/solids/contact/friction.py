@@ -34,16 +34,19 @@ class NodeGroups:
     Args:
         numbers: (n,), of each node that of its group.
         inverse_masses: (n,), 1/kg.
+        solid: (n,), whether it is part of a tetrahedron; None: all are.
 
     Attributes:
         numbers: as given.
+        solid: whether a group is of tetrahedra, so that what is above a node presses on it.
         masses: (n,), kg; 0 for nodes that nothing moves.
         totals: of each group, kg.
         single: whether a group is a single node.
     """
 
-    def __init__(self, numbers: Ints, inverse_masses: Floats) -> None:
+    def __init__(self, numbers: Ints, inverse_masses: Floats, solid: Bools | None = None) -> None:
         self.numbers = numbers
+        self.solid: Bools = np.bincount(numbers, None if solid is None else solid.astype(np.float64)) > 0
         self.masses: Floats = np.where(inverse_masses > 0, 1.0 / np.where(inverse_masses > 0, inverse_masses, 1.0), 0.0)
         self.totals: Floats = np.bincount(numbers, self.masses).astype(np.float64)
         self.single: Bools = np.bincount(numbers) == 1

@@ -14,7 +14,7 @@ from meniscus.solids.contact.self_stepping import SelfStepping
 from meniscus.solids.contact.world_setup import WorldSetup
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.rigid_body import RigidBody
-from meniscus.solids.rigid.rigid_options import JointKind, RigidOptions
+from meniscus.solids.rigid.rigid_options import JointKind, RigidOptions, friction_of
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 RIGID_STEP = 0.01
@@ -90,7 +90,7 @@ class RigidWorld(WorldSetup):
             *arguments: `thickness`, `friction`, `sides` and `motion`, as by name.
             restitution: of rigid bodies on it, from 0 to 1.
             **named: thickness: m: distance that nodes keep from a solid, default 0; of a mesh as in `add`. friction: coefficient: that of
-                nodes on this solid; of a mesh as in `add`. sides: see above. motion: of a mesh with two sides: a function of time (s)
+                nodes on this solid, or a `RigidFriction`, of which nodes take the dynamic one; of a mesh as in `add`. sides: see above. motion: of a mesh with two sides: a function of time (s)
                 that returns its vertices (n, 3), m, or a `Pose`; None: it is at rest. Rigid bodies take meshes on paths as a `RigidBody`.
 
         Raises:
@@ -101,7 +101,9 @@ class RigidWorld(WorldSetup):
             if options.get("motion") is not None:
                 raise ValueError("a mesh on a path that rigid bodies touch is a RigidBody with `motion`")
             self._add_rigid_obstacle(obstacle, options, restitution)
-        super().add_obstacle(obstacle, **options)
+        law = friction_of(options.get("friction", 0.4))
+        sliding = law.static if law.dynamic is None else law.dynamic
+        super().add_obstacle(obstacle, **{**options, "friction": sliding})
         self._plain_obstacles.append(_plain(obstacle, options, restitution))
 
     def _add_rigid_obstacle(self, obstacle: Any, options: dict[str, Any], restitution: float) -> None:

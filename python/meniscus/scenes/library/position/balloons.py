@@ -10,7 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, icosphere
-from meniscus.scenes.library.position.positioned import Positioned
+from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
 from meniscus.solids import BendingConstraints, ClosedVolumeConstraint, DistanceConstraints, PositionBody, PositionContacts
 

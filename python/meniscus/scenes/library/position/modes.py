@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
-from meniscus.scenes.library.position.positioned import Positioned
+from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
 from meniscus.solids import PositionBody, ShapeMatching
 

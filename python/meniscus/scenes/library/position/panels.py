@@ -10,7 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
-from meniscus.scenes.library.position.positioned import Positioned
+from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
 from meniscus.solids import BendingConstraints, BendingMeasure, DistanceConstraints, PositionBody, PositionMethod
 

@@ -11,7 +11,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh, icosphere
 from meniscus.scenes.bodies.many_bodies import Obstacle
-from meniscus.scenes.library.position.positioned import Positioned
+from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
 from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, PositionContacts
 from meniscus.surface import Sphere
