@@ -101,8 +101,8 @@ class ContactSurface:
         self._join(parts, firsts)
         self.inverse_masses = self._inverse_masses(bodies)
         self.guides = guides(bodies)
-        own = [body for body, _ in bodies]
-        self.groups = NodeGroups(_groups(own), self.inverse_masses[: self.body_nodes], _in_tetrahedra(own))
+        deformable = [body for body, _ in bodies]
+        self.groups = NodeGroups(_groups(deformable), self.inverse_masses[: self.body_nodes], _in_tetrahedra(deformable))
         self.movable = np.flatnonzero(self.inverse_masses[: self.body_nodes]).astype(np.int32)
         single = np.ones(self.size, np.bool_)
         for other, rows in self.others:

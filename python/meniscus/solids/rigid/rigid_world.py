@@ -90,8 +90,9 @@ class RigidWorld(WorldSetup):
             *arguments: `thickness`, `friction`, `sides` and `motion`, as by name.
             restitution: of rigid bodies on it, from 0 to 1.
             **named: thickness: m: distance that nodes keep from a solid, default 0; of a mesh as in `add`. friction: coefficient: that of
-                nodes on this solid, or a `RigidFriction`, of which nodes take the dynamic one; of a mesh as in `add`. sides: see above. motion: of a mesh with two sides: a function of time (s)
-                that returns its vertices (n, 3), m, or a `Pose`; None: it is at rest. Rigid bodies take meshes on paths as a `RigidBody`.
+                nodes on this solid, or a `RigidFriction`, of which nodes take the dynamic one; of a mesh as in `add`. sides: see above.
+                motion: of a mesh with two sides: a function of time (s) that returns its vertices (n, 3), m, or a `Pose`; None: it is at
+                rest. Rigid bodies take meshes on paths as a `RigidBody`.
 
         Raises:
             TypeError, ValueError: no such obstacle, negative values; in the middle of a loop.
