@@ -59,6 +59,7 @@ void bind_springs(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_rigid_system(py::module_& m);
+void bind_pull_solver(py::module_& m);
 void bind_reduced_body(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
@@ -141,6 +142,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_rigid_system(solids);
   bind_strain_limiting(solids);
   bind_finite_elements(solids);
+  bind_pull_solver(solids);
   bind_reduced_body(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);

@@ -192,6 +192,20 @@ void bind_reduced_contacts(py::module_& m) {
           },
           py::arg("body"), py::arg("nodes"), py::arg("weights"))
       .def(
+          "rows",
+          [](ReducedContacts& self, ReducedMotion& body, const py::array& nodes, const py::array& weights) {
+            const Points p(body, nodes, weights);
+            const auto k = static_cast<py::ssize_t>(p.size()), d = static_cast<py::ssize_t>(body.degrees());
+            const auto size = static_cast<std::size_t>(3 * d * k);
+            py::array_t<double> j({k, py::ssize_t{3}, d}), y({k, d, py::ssize_t{3}}), u(d);
+            double *const first = j.mutable_data(), *const second = y.mutable_data(), *const third = u.mutable_data();
+            interruptible([&] {
+              self.rows(body, p.nodes, p.weights, p.corners, {first, size}, {second, size}, {third, static_cast<std::size_t>(d)});
+            });
+            return py::make_tuple(j, y, u);
+          },
+          py::arg("body"), py::arg("nodes"), py::arg("weights"))
+      .def(
           "solve",
           [](ReducedContacts& self, ReducedMotion& body, const py::array& nodes, const py::array& weights,
              const py::array& normals, const py::array& obstacle_velocities, const py::array& least_speeds, double friction,

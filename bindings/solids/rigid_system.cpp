@@ -128,6 +128,12 @@ void bind_stages(py::class_<RigidSystem>& c) {
                          double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.predict(a, h); }); })
       .def("solve", [](RigidSystem& self, const py::tuple& arrays,
                        double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.solve(a, h); }); })
+      .def("begin_solve", [](RigidSystem& self, double h) { interruptible([&] { self.begin_solve(h); }); })
+      .def("sweep", [](RigidSystem& self, double h) { return interruptible([&] { return self.sweep(h); }); })
+      .def("end_solve",
+           [](RigidSystem& self, const py::tuple& arrays) {
+             run_stage(self, arrays, [](RigidSystem& s, const auto& a) { s.end_solve(a); });
+           })
       .def("advance", [](RigidSystem& self, const py::tuple& arrays, double h) {
         run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.advance(a, h); });
       });

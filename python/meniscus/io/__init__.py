@@ -1,5 +1,6 @@
-"""Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; contains no numerics."""
+"""Files of a run: checkpoints (HDF5) and frames (VTK XML), logs (JSON). Needs the extras `io` and `vtk`; contains no numerics."""
 
+from meniscus.core.line_file import LineFile, read_lines
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, write_checkpoint
 from meniscus.io.checkpoint_folder import latest_checkpoint, read_checkpoint, save_checkpoint
 from meniscus.io.frame_writer import FrameWriter
@@ -13,11 +14,13 @@ __all__ = [
     "FrameData",
     "FrameMesh",
     "FrameWriter",
+    "LineFile",
     "Table",
     "collect",
     "latest_checkpoint",
     "read_checkpoint",
     "read_frame",
+    "read_lines",
     "read_series",
     "save_checkpoint",
     "write_checkpoint",

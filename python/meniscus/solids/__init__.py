@@ -24,6 +24,17 @@ from meniscus.solids.elements.tetrahedra import (
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
+from meniscus.solids.interaction.applied_field import AppliedField
+from meniscus.solids.interaction.attachment import Attachment
+from meniscus.solids.interaction.budget import Budget
+from meniscus.solids.interaction.fields import Attractor, Explosion, Fan, ForceField, FunctionField, Wind
+from meniscus.solids.interaction.grip import Grip
+from meniscus.solids.interaction.handle import Handle, HandleKind
+from meniscus.solids.interaction.interaction import Interaction
+from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget
+from meniscus.solids.interaction.pull import PullReport
+from meniscus.solids.interaction.recorder import Recorder, replay
+from meniscus.solids.interaction.sanity import Sanity
 from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
 from meniscus.solids.penalty.tet_penalty import PenaltyForces, TetPenalty
 from meniscus.solids.position.position_body import PositionBody
@@ -75,11 +86,15 @@ __all__ = [
     "FORCES",
     "AltitudeSelection",
     "AltitudeSprings",
+    "AppliedField",
+    "Attachment",
     "AttachmentConstraints",
+    "Attractor",
     "BarrierOptions",
     "BendingConstraints",
     "BendingMeasure",
     "BendingSprings",
+    "Budget",
     "ClosedVolumeConstraint",
     "ContactError",
     "ContactInfo",
@@ -89,13 +104,22 @@ __all__ = [
     "DistanceConstraints",
     "Drag",
     "EdgeSprings",
+    "Explosion",
     "FaceForceFormula",
+    "Fan",
     "FiniteElements",
     "Force",
+    "ForceField",
     "FrictionLaw",
+    "FunctionField",
+    "Grip",
+    "Handle",
+    "HandleKind",
     "ImplicitElasticity",
     "Integrator",
+    "Interaction",
     "JointKind",
+    "KinematicPath",
     "MassProperties",
     "Material",
     "NeoHookeanConstraints",
@@ -103,6 +127,7 @@ __all__ = [
     "NewtonInfo",
     "PenaltyForces",
     "PointLoads",
+    "PoseTarget",
     "PositionBody",
     "PositionConstraint",
     "PositionConstraintKind",
@@ -111,8 +136,10 @@ __all__ = [
     "PositionContacts",
     "PositionMethod",
     "Pressure",
+    "PullReport",
     "QuadraticBasis",
     "QuadraticTetElements",
+    "Recorder",
     "ReducedBody",
     "ReducedForces",
     "ReducedMethod",
@@ -128,6 +155,7 @@ __all__ = [
     "RigidOptions",
     "RigidSolver",
     "RigidSystem",
+    "Sanity",
     "ShapeMatching",
     "ShapeMotion",
     "ShellAltitudeSprings",
@@ -149,6 +177,7 @@ __all__ = [
     "TriangleMembrane",
     "VerletForm",
     "VolumeConstraints",
+    "Wind",
     "WindDrag",
     "World",
     "WorldInfo",
@@ -160,6 +189,7 @@ __all__ = [
     "extrapolate_velocity",
     "limit_strain",
     "near_clusters",
+    "replay",
     "solve_lcp",
     "solve_velocity",
 ]

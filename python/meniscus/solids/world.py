@@ -24,6 +24,8 @@ from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
+from meniscus.solids.interaction.budget import Budget, part_of
+from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.solids.options import step_options
 from meniscus.solids.rigid.rigid_options import RigidOptions
 from meniscus.solids.rigid.rigid_world import RIGID_STEP, RigidWorld
@@ -40,7 +42,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
+class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -158,33 +160,19 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0), _FIRST[self._elasticity])
         self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
         self._make_rigid(rigid)
+        self._make_interaction()
         self._solves: list[SolveInfo] = []
         self.report: WorldInfo | None = None
         self.running_report = WorldInfo()
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
-    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, guarantee: bool = False) -> WorldInfo:
-        """Advance by dt seconds, and end the loop if it was its last step.
-
-        Args:
-            dt: s, positive.
-            on_stage: called with the name of each stage and this world, after the stage.
-            guarantee: of worlds of rigid bodies alone, as in `RigidSystem.step`; surfaces of deformable ones never intersect after a loop
-                anyway.
-
-        Returns:
-            The report of the step; also stored as `report`.
-
-        Raises:
-            ConvergenceError: a velocity solve failed.
-            ContactError: contacts at the end of a loop that nothing resolves.
-            TypeError, ValueError: dt is not positive or beyond the limit of stability; surfaces that intersect at the start of a loop, with
-                their number and the first; values that are not finite. In all cases nothing has changed.
-
-        Source: Selle 2008, section 6.2.
-        """
-        dt = _checks.positive("dt", dt)
+    def _take_step(
+        self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, guarantee: bool = False, **others: Any
+    ) -> WorldInfo:
+        """Advance by dt seconds; see `step`."""
+        if others:
+            raise TypeError(f"a step has no option {sorted(others)[0]!r}")
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
         if self._only_rigid:
@@ -208,8 +196,10 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
         self.report = info
         return info
 
-    def advance(self, duration: float) -> list[WorldInfo]:
+    def advance(self, duration: float, *, budget: float | Budget | None = None) -> list[WorldInfo]:
         """Advance by a duration (s) in whole loops of steps of at most `max_dt`; return the reports of the steps.
+
+        A `budget` as for `step` is divided among the steps by their lengths.
 
         A loop that has begun is finished. Where a loop was cut, another one follows. Errors are those of `step`; then the state is that
         after the last completed step.
@@ -232,7 +222,8 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
                     k = self.loop_steps
                     loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
                     planned = left / (loops * k - self.inner_steps)
-            infos.append(self.step(min(planned, longest)))
+            h = min(planned, longest)
+            infos.append(self.step(h, budget=part_of(budget, h / duration)))
             cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
                 cuts = 0
@@ -240,7 +231,7 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
                 raise RuntimeError(
                     f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length"
                 )
-        self.time = end
+        self._arrive_at(end)
         return infos
 
     def _plan_loop(self, left: float, longest: float) -> float:

@@ -5,6 +5,7 @@ from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
 from meniscus.viz.cutaway import cutaway
 from meniscus.viz.interactive import View, view3d
+from meniscus.viz.live import LiveView, live
 from meniscus.viz.meshes import surface
 from meniscus.viz.picture import Picture
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
@@ -15,6 +16,7 @@ from meniscus.viz.wet_tets import wet_tets
 
 __all__ = [
     "Camera",
+    "LiveView",
     "Picture",
     "View",
     "animate",
@@ -24,6 +26,7 @@ __all__ = [
     "image",
     "lines",
     "liquid2d",
+    "live",
     "path_tracing",
     "smoke",
     "streamlines",

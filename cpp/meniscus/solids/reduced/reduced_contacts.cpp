@@ -96,4 +96,24 @@ void ReducedContacts::inverse_masses(ReducedMotion& body, std::span<const std::i
   }
 }
 
+void ReducedContacts::rows(ReducedMotion& body, std::span<const std::int32_t> nodes, std::span<const double> weights,
+                           Index corners, std::span<double> directions, std::span<double> responses, std::span<double> velocity) {
+  const Index d = body.degrees();
+  row_.resize(3, d), solved_.resize(d, 3), velocity_.resize(d);
+  const Matrix3d rotation = body.rotation();
+  body.generalised_velocity(velocity_);
+  std::copy(velocity_.begin(), velocity_.end(), velocity.begin());
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto count = static_cast<std::size_t>(corners);
+  for (Index i = 0; i < static_cast<Index>(nodes.size()) / corners; ++i) {
+    const auto first = static_cast<std::size_t>(i) * count;
+    body.directions({nodes.subspan(first, count), weights.subspan(first, count)}, row_);
+    Eigen::Map<RowMajor> j(directions.data() + 3 * d * i, 3, d), y(responses.data() + 3 * d * i, d, 3);
+    j = rotation * row_;
+    solved_ = j.transpose();
+    body.solve_mass(solved_);
+    y = solved_;
+  }
+}
+
 }  // namespace meniscus::solids

@@ -37,6 +37,11 @@ class ReducedContacts {
   void inverse_masses(ReducedMotion& body, std::span<const std::int32_t> nodes, std::span<const double> weights, Index corners,
                       std::span<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>> out);
 
+  /// Sets, of each point, its directions (3, d) and the velocities (d, 3) that impulses give, in space, one point after the
+  /// other; and the `velocity` (d) of the body: of the centre and turn, in axes of the frame, unless held; rates.
+  void rows(ReducedMotion& body, std::span<const std::int32_t> nodes, std::span<const double> weights, Index corners,
+            std::span<double> directions, std::span<double> responses, std::span<double> velocity);
+
   std::size_t nbytes() const { return sizeof(double) * (directions_.size() + responses_.size()); }
 
  private:

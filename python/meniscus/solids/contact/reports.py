@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from meniscus.collision import CollisionPairs
 from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Floats, SolidContacts
+from meniscus.solids.interaction.pull import PullReport
 from meniscus.solids.rigid.rigid_options import RigidInfo
 
 
@@ -96,6 +97,8 @@ class WorldInfo:
         max_speed: of the nodes at the end, m/s.
         contact: of the step.
         rigid: of rigid bodies; None where there are none.
+        pulls: of handles, attachments and pose targets.
+        counts: of a step with a budget or given counts, the iterations of each solve, by what iterates.
     """
 
     dt: float = 0.0
@@ -104,3 +107,5 @@ class WorldInfo:
     max_speed: float = 0.0
     contact: ContactInfo = field(default_factory=ContactInfo)
     rigid: RigidInfo | None = None
+    pulls: PullReport = field(default_factory=PullReport)
+    counts: dict[str, tuple[int, ...]] = field(default_factory=dict)

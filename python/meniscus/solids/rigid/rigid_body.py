@@ -186,7 +186,7 @@ class RigidBody(Stateful):
             raise ValueError(f"pose must be 3-D, not {p.dimension}-D")
         omega = self.angular_velocity if self.state_row[3:7].any() else np.zeros(3)
         self.state_row[:3] = p.apply(self.properties.center[None])[0]
-        self.state_row[3:7] = _quaternion(np.array(p.rotation))
+        self.state_row[3:7] = quaternion_of(np.array(p.rotation))
         self.matrix[...] = self.rotation
         self._turn_with(omega)
 
@@ -218,7 +218,7 @@ class RigidBody(Stateful):
 
     def set_rotation(self, rotation: Floats) -> None:
         """Turn the body so that this is its rotation (3, 3) from the rest pose; both momenta stay."""
-        self.state_row[3:7] = _quaternion(rotation)
+        self.state_row[3:7] = quaternion_of(rotation)
         self.matrix[...] = self.rotation
 
     def positions(self, points: Floats | None = None) -> Floats:
@@ -420,7 +420,7 @@ def turned(place: Floats, way: Floats, turn: Floats) -> Floats:
     return np.concatenate([place[:3] + way, q / np.linalg.norm(q)])
 
 
-def _quaternion(r: Floats) -> Floats:
+def quaternion_of(r: Floats) -> Floats:
     """Return the unit quaternion (w, x, y, z), w >= 0, of a rotation (3, 3)."""
     # Four times the outer product of the quaternion with itself; its row with the largest diagonal keeps the digits.
     d = r.diagonal()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import exclusively
+from meniscus.solids.interaction.budget import StepMeter
 from meniscus.solids.rigid.guard import RigidGuard
 from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
@@ -44,6 +45,7 @@ class RigidSystem(RigidSetup):
 
     Attributes:
         forces, torques: (n, 3), N and N m, of all parts, about centres of mass; besides gravity. Written by the caller; not state.
+        meter: says how many sweeps each solve of a step has; None: `RigidOptions.iterations`. Set for steps with a budget; not state.
 
     Source: Müller, Stam, James and Thürey 2008, chapter 6.
     """
@@ -59,6 +61,7 @@ class RigidSystem(RigidSetup):
         self._thickest = self._own_slop = 0.0
         self._moving: list[tuple[int, RigidPart]] = []
         self._ahead: dict[int, RigidBody] = {}
+        self.meter: StepMeter | None = None
 
     def _set_up_changed(self) -> None:
         self._core = self._guard = None
@@ -105,6 +108,8 @@ class RigidSystem(RigidSetup):
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
         if not self.bodies:
             raise ValueError("a system of rigid bodies needs a body: call add")
+        if self.meter is not None:
+            self.meter.plan("rigid", self.options.substeps)
         n = len(self.parts)
         gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
         core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
@@ -154,8 +159,18 @@ class RigidSystem(RigidSetup):
         self._core.predict(self._arrays, h)
 
     def solve(self, h: float) -> None:
-        """Find the impulses of joints and contacts."""
-        self._core.solve(self._arrays, h)
+        """Find the impulses of joints and contacts, with as many sweeps as the meter of the step allows, if there is one."""
+        meter = self.meter
+        if meter is None:
+            self._core.solve(self._arrays, h)
+            return
+        self._core.begin_solve(h)
+        meter.begin("rigid", self.options.iterations)
+        while meter.more():
+            if self._core.sweep(h):
+                break
+        meter.end()
+        self._core.end_solve(self._arrays)
 
     def advance(self, h: float) -> None:
         """Move the bodies with their velocities, and apart where they overlap."""

@@ -164,6 +164,21 @@ void RigidSystem::predict(const RigidArrays& a, double h) {
 }
 
 void RigidSystem::solve(const RigidArrays& a, double h) {
+  begin_solve(h);
+  for (int k = 0; k < options.iterations; ++k)
+    if (sweep_velocities(h)) break;
+  if (must_push())
+    for (int k = 0; k < options.iterations; ++k) push(h);
+  end_solve(a);
+}
+
+bool RigidSystem::sweep(double h) {
+  const bool done = sweep_velocities(h);
+  if (must_push()) push(h);
+  return done;
+}
+
+void RigidSystem::begin_solve(double h) {
   prepare(h);
   rows_.resize(joints.size());
   static const WorldInertia still;
@@ -183,8 +198,11 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
   contact_colours_.build(
       static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
-  iterate(h);
-  push(h);
+  pseudo_.assign(parts.size(), {});
+  warm_up();
+}
+
+void RigidSystem::end_solve(const RigidArrays& a) {
   report_.residual = 0;
   for (const SolverGroup& g : groups_)
     with_bodies(g.bodies, velocities_, [&](const RigidVelocity& first, const RigidVelocity& second) {
@@ -209,23 +227,27 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
   store(a);
 }
 
-void RigidSystem::iterate(double h) {
-  const auto each_group = [&](std::span<RigidVelocity> v, auto&& f) {
-    contact_colours_.for_each([&](Index i) {
-      const auto g = static_cast<std::size_t>(i);
-      const auto b = groups_[g].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v,
-                    [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
-    });
-  };
-  const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
-    joint_colours_.for_each([&](Index i) {
-      const auto b = joints[static_cast<std::size_t>(i)].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
-    });
-  };
+template <class F>
+void RigidSystem::each_group(std::span<RigidVelocity> v, F&& f) {
+  contact_colours_.for_each([&](Index i) {
+    const auto g = static_cast<std::size_t>(i);
+    const auto b = groups_[g].bodies;
+    if (moves(b[0]) || moves(b[1]))
+      with_bodies(b, v,
+                  [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
+  });
+}
+
+template <class F>
+void RigidSystem::each_joint(std::span<RigidVelocity> v, F&& f) {
+  joint_colours_.for_each([&](Index i) {
+    const auto b = joints[static_cast<std::size_t>(i)].bodies;
+    if (moves(b[0]) || moves(b[1]))
+      with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
+  });
+}
+
+void RigidSystem::warm_up() {
   each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
     warm_joint(rows_[j], joint_memory[j], first, second);
   });
@@ -233,42 +255,35 @@ void RigidSystem::iterate(double h) {
     warm_contacts(p, first, second);
   });
   report_.iterations = 0;
-  for (int k = 0; k < options.iterations; ++k) {
-    each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-      sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
-    });
-    if (options.exact) solve_exactly();
-    each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-      sweep_contacts(g, p, options, first, second);
-    });
-    report_.iterations = k + 1;
-    if (!(options.tolerance > 0)) continue;
-    double change = 0;
-    for (const SolverPoint& p : points_) change = std::max(change, p.change);
-    if (change <= options.tolerance && joints.empty()) break;
-  }
+}
+
+bool RigidSystem::sweep_velocities(double h) {
+  each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+    sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
+  });
+  if (options.exact) solve_exactly();
+  each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
+    sweep_contacts(g, p, options, first, second);
+  });
+  ++report_.iterations;
+  if (!(options.tolerance > 0)) return false;
+  double change = 0;
+  for (const SolverPoint& p : points_) change = std::max(change, p.change);
+  return change <= options.tolerance && joints.empty();
+}
+
+bool RigidSystem::must_push() const {
+  if (!joints.empty()) return true;
+  return std::any_of(points_.begin(), points_.end(), [](const SolverPoint& p) { return p.push_target > 0; });
 }
 
 void RigidSystem::push(double h) {
-  pseudo_.assign(parts.size(), {});
-  bool needed = !joints.empty();
-  for (const SolverPoint& p : points_) needed = needed || p.push_target > 0;
-  if (!needed) return;
-  for (int k = 0; k < options.iterations; ++k) {
-    joint_colours_.for_each([&](Index i) {
-      const auto b = joints[static_cast<std::size_t>(i)].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
-          push_joint(rows_[static_cast<std::size_t>(i)], options.push, h, first, second);
-        });
-    });
-    contact_colours_.for_each([&](Index i) {
-      const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
-      if (moves(g.bodies[0]) || moves(g.bodies[1]))
-        with_bodies(g.bodies, pseudo_,
-                    [&](RigidVelocity& first, RigidVelocity& second) { push_contacts(points_of(g).points, first, second); });
-    });
-  }
+  each_joint(pseudo_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+    push_joint(rows_[j], options.push, h, first, second);
+  });
+  each_group(pseudo_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
+    push_contacts(p.points, first, second);
+  });
 }
 
 void RigidSystem::advance(const RigidArrays& a, double h) {

@@ -68,6 +68,11 @@ class RigidSystem {
   void bounce(const RigidArrays& a, double h);
   void predict(const RigidArrays& a, double h);
   void solve(const RigidArrays& a, double h);
+  /// `solve` with as many iterations as `sweep` is called, so that a clock can end it: with n calls, the bits of n iterations.
+  void begin_solve(double h);
+  /// Returns whether the tolerance is reached.
+  bool sweep(double h);
+  void end_solve(const RigidArrays& a);
   void advance(const RigidArrays& a, double h);
   /// All stages: contacts once, the others `substeps` times.
   void step(const RigidArrays& a, double dt, int substeps, const ContactList& given);
@@ -92,8 +97,14 @@ class RigidSystem {
   void anchor();
   void prepare(double h);
   GroupPoints points_of(const SolverGroup& g);
-  void iterate(double h);
+  template <class F>
+  void each_group(std::span<RigidVelocity> v, F&& f);
+  template <class F>
+  void each_joint(std::span<RigidVelocity> v, F&& f);
+  void warm_up();
+  bool sweep_velocities(double h);
   void solve_exactly();
+  bool must_push() const;
   void push(double h);
   void store(const RigidArrays& a);
   /// Calls f with the velocities of two bodies; bodies that do not move are not written, since others may read them.

@@ -1,0 +1,281 @@
+"""All that a person does to a world: pulls and fields, their state, and what they do in a step."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from meniscus.solids.interaction.applied_field import AppliedField
+from meniscus.solids.interaction.fields import ForceField, FunctionField
+from meniscus.solids.interaction.grip import BodyTriangles, Floats
+from meniscus.solids.interaction.picking import surface_of_body
+from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, pose_of
+from meniscus.solids.interaction.pull import PULLS, Pull, Pulling, PullReport
+from meniscus.solids.reduced.reduced_body import ReducedBody
+from meniscus.solids.rigid.rigid_body import RigidBody
+
+Listener = Callable[[str, dict[str, Any]], None]
+"""Called with the name of an event and its values."""
+
+_P = TypeVar("_P", bound=Pull)
+
+
+class Interaction:
+    """Pulls and fields of a world, and an account of what they have given to its bodies.
+
+    The snapshot holds all of it, also what was made or released since. Functions of fields are known by name and are not part of it.
+
+    Args:
+        world: whose bodies they act on.
+
+    Attributes:
+        pulls: handles, attachments and pose targets by their numbers, in the order in which they were made.
+        fields: fields that act, by their numbers.
+        impulse: (3,), all that these have given to bodies and that no other body has got, kg m/s.
+        steps: number of steps of the world.
+        iterations: largest number of iterations of a step over all pulls.
+        functions: of fields, by name.
+        listeners: called with each event, such as logs.
+        report: what the last step has pulled.
+        counts: of a last step with a budget or given counts, the iterations of each solve by what iterates.
+    """
+
+    def __init__(self, world: Any) -> None:
+        self._world = world
+        self.pulls: dict[int, Pull] = {}
+        self.fields: dict[int, AppliedField] = {}
+        self.impulse: Floats = np.zeros(3)
+        self.steps = 0
+        self.iterations = 100
+        self.functions: dict[str, Any] = {}
+        self.listeners: list[Listener] = []
+        self.report = PullReport()
+        self.counts: dict[str, tuple[int, ...]] = {}
+        self._next = 0
+        self._mark: dict[str, Floats] = {}
+        self._pulling = Pulling()
+
+    # --- bodies --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def bodies(self) -> dict[str, Any]:
+        """All bodies of the world by name."""
+        return {name: body for name, body, _ in bodies_of_world(self._world)}
+
+    def body(self, name: str) -> Any:
+        """Return a body by its name."""
+        found = self.bodies.get(name)
+        if found is None:
+            raise ValueError(f"the world has no body {name!r}")
+        return found
+
+    def name_of(self, body: Any) -> str:
+        """Return the name of a body of the world. Raises ValueError for any other."""
+        for name, own in self.bodies.items():
+            if own is body:
+                return name
+        raise ValueError("the body is none of this world: call add")
+
+    def surface(self, name: str) -> BodyTriangles | None:
+        """Return the surface of a body by its name, or None where it has none."""
+        for own, body, given in bodies_of_world(self._world):
+            if own == name:
+                return surface_of_body(body, given)
+        return None
+
+    # --- events --------------------------------------------------------------------------------------------------------------
+
+    def record(self, event: str, **values: Any) -> None:
+        """Tell all listeners of an event."""
+        for listener in list(self.listeners):
+            listener(event, values)
+
+    def know(self, field: ForceField) -> None:
+        """Keep the function of a field under its name. Raises ValueError where the name is that of another function."""
+        if isinstance(field, FunctionField) and self.functions.setdefault(field.name, field.function) is not field.function:
+            raise ValueError(f"another function is known as {field.name!r}: give this one another name")
+
+    def add(self, pull: _P) -> _P:
+        """Let a pull act; return it."""
+        pull.number = self._next
+        self._next += 1
+        self.pulls[pull.number] = pull
+        return pull
+
+    def add_field(self, field: ForceField, time: float) -> AppliedField:
+        """Let a field act from a time (s) on; return it as it acts."""
+        self.know(field)
+        applied = AppliedField(self, self._next, field, time)
+        self._next += 1
+        self.fields[applied.number] = applied
+        return applied
+
+    def remove(self, item: Pull | AppliedField) -> None:
+        """End a pull or a field."""
+        item.active = False
+        self.pulls.pop(item.number, None)
+        self.fields.pop(item.number, None)
+
+    def item(self, number: int) -> Any:
+        """Return a pull or a field by its number. Raises ValueError for one that does not act."""
+        found = self.pulls.get(number) or self.fields.get(number)
+        if found is None:
+            raise ValueError(f"number {number} neither pulls nor is a field")
+        return found
+
+    # --- steps ---------------------------------------------------------------------------------------------------------------
+
+    def act(self, time: float, dt: float, wake: Callable[[Any], None]) -> None:
+        """Change velocities of bodies by what a step of dt seconds gives them, and lead bodies that are moved.
+
+        `wake` is called with each rigid body that is acted on.
+        """
+        targets = {p.name: p for p in self.pulls.values() if isinstance(p, PoseTarget)}
+        bodies = bodies_of_world(self._world)
+        for name, body, _ in bodies:
+            path = getattr(body, "_path", None)
+            if isinstance(path, KinematicPath):
+                path.lead(body, pose_of(targets[name]._target) if name in targets else None, dt)
+        if self.fields:
+            surfaces = {name: surface_of_body(body, given) for name, body, given in bodies}
+            for applied in self.fields.values():
+                for name, body, _ in bodies:
+                    given = applied.field.act(body, surfaces[name], applied.start, time, dt)
+                    if given.any():
+                        wake(body)
+                        applied.impulse = applied.impulse + given
+                        self.impulse = self.impulse + given
+        pulls = [(pull, list(pull.parts(dt))) for pull in self.pulls.values()]
+        self.report = self._pulling.solve([part for _, parts in pulls for part in parts], dt, self.iterations)
+        for pull, parts in pulls:
+            pull.take(parts, dt)
+            for part in parts:
+                if part.external and part.linear:
+                    self.impulse = self.impulse + part.impulses.sum(axis=0)
+                if part.impulses.any():
+                    for end in part.ends:
+                        wake(end.grip.body)
+
+    @contextmanager
+    def undone(self, quiet: Floats) -> Iterator[None]:
+        """Bring velocities and accounts, and how long rigid bodies have been quiet, back if the step that follows fails."""
+        if not (self.pulls or self.fields):
+            yield
+            return
+        saved = [(body, _velocities(body)) for body in self.bodies.values()]
+        before, was_quiet = self.snapshot(), quiet.copy()
+        try:
+            yield
+        except BaseException:
+            for body, arrays in saved:
+                for array, value in zip(_velocity_arrays(body), arrays, strict=True):
+                    array[...] = value
+                if isinstance(body, ReducedBody):
+                    body._state_replaced()
+            quiet[...] = was_quiet
+            self.restore(before)
+            raise
+
+    def mark(self) -> None:
+        """Note the accounts: `take_back` goes back to these."""
+        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {"": self.impulse.copy()}
+
+    def take_back(self, part: float) -> None:
+        """Keep a part of what was given since the mark: the world has done the same with its velocities."""
+        for number, before in self._mark.items():
+            item: Any = self if not number else self.pulls.get(int(number)) or self.fields.get(int(number))
+            if item is not None:
+                item.impulse = before + part * (item.impulse - before)
+
+    # --- state ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(part.nbytes for pull in self.pulls.values() for part in pull.data().values() if isinstance(part, np.ndarray))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of all pulls, fields and accounts."""
+        return {
+            "pulls": [pull.data() for pull in self.pulls.values()],
+            "fields": [field.data() for field in self.fields.values()],
+            "impulse": self.impulse.copy(),
+            "steps": self.steps,
+            "next": self._next,
+            "mark": copy.deepcopy(self._mark),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore all pulls, fields and accounts; those that are known by their numbers stay the same objects."""
+        pulls, fields = {}, {}
+        for data in snapshot["pulls"]:
+            number = int(data["number"])
+            pull = self.pulls.get(number)
+            if pull is None or pull.kind != data["kind"]:
+                pull = PULLS[str(data["kind"])]()
+            pull.owner = self
+            pull.set_data(data)
+            pulls[number] = pull
+        for data in snapshot["fields"]:
+            number = int(data["number"])
+            field = self.fields.get(number)
+            if field is None:
+                field = AppliedField(self, number, _NO_FIELD, 0.0)
+            field.set_data(data)
+            fields[number] = field
+        for item in _items(self.pulls, self.fields):
+            item.active = False
+        self.pulls, self.fields = pulls, fields
+        for item in _items(pulls, fields):
+            item.active = True
+        self.impulse = np.array(snapshot["impulse"], np.float64)
+        self.steps, self._next = int(snapshot["steps"]), int(snapshot["next"])
+        self._mark = {name: np.array(value) for name, value in snapshot["mark"].items()}
+
+    def __repr__(self) -> str:
+        """One line: what acts."""
+        return f"<Interaction of {len(self.pulls)} pulls and {len(self.fields)} fields after {self.steps} steps>"
+
+
+_NO_FIELD = FunctionField()
+# Lists of bodies that worlds have, with the names of bodies in them; a body is named by the first that it is in.
+_LISTS = (("node_bodies", "nodes"), ("reduced_bodies", "reduced"), ("bodies", "bodies"), ("others", "others"))
+
+
+def bodies_of_world(world: Any) -> list[tuple[str, Any, Any]]:
+    """Return name, body, and surface that contact sees (if it is not the body's own) of all bodies of a world of any kind.
+
+    Bodies are those in `world.rigid.bodies`, and in `node_bodies`, `reduced_bodies`, `bodies` and `others` where a world has these lists,
+    whose items are bodies or have one as `body`.
+    """
+    found: list[tuple[str, Any, Any]] = []
+    rigid = getattr(world, "rigid", None)
+    seen = set() if rigid is None else {id(body) for body in rigid.bodies}
+    given = getattr(world, "_surfaces", None)
+    for attribute, name in _LISTS:
+        for k, item in enumerate(getattr(world, attribute, ())):
+            body = getattr(item, "body", item)
+            if id(body) not in seen:
+                seen.add(id(body))
+                surface = given[k] if attribute == "bodies" and isinstance(given, list) else None
+                found.append((f"{name}[{k}]", body, surface))
+    return found + ([] if rigid is None else [(f"rigid[{k}]", body, None) for k, body in enumerate(rigid.bodies)])
+
+
+def _items(pulls: Mapping[int, Any], fields: Mapping[int, Any]) -> list[Any]:
+    return [*pulls.values(), *fields.values()]
+
+
+def _velocity_arrays(body: Any) -> list[Any]:
+    """Return the arrays that impulses change."""
+    if isinstance(body, RigidBody):
+        return [body.momentum, body.angular_momentum]
+    return [body.rates, body.frame] if isinstance(body, ReducedBody) else [body.velocities]
+
+
+def _velocities(body: Any) -> list[Any]:
+    return [np.array(array) for array in _velocity_arrays(body)]

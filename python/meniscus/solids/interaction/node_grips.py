@@ -1,0 +1,211 @@
+"""Grips of bodies that consist of nodes: deformable, position based and reduced ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
+from meniscus.solids.body import DeformableBody
+from meniscus.solids.interaction.grip import BodyTriangles, Floats, Grip, GripRows, Ints
+from meniscus.solids.position.position_body import PositionBody
+from meniscus.solids.reduced.reduced_body import ReducedBody
+
+_AXES = np.arange(3, dtype=np.int32)
+
+
+class NodeGrip(Grip):
+    """Points between nodes of a body: weighted sums of these."""
+
+    names = ("nodes", "weights")
+
+    @classmethod
+    @abstractmethod
+    def elements(cls, body: Any) -> Ints | None:
+        """Return segments, triangles or tetrahedra of a body, or None."""
+
+    @classmethod
+    def triangles(cls, body: Any) -> BodyTriangles | None:
+        """Return the surface of a body, or None where it has none."""
+        own = cls.elements(body)
+        if own is None or not len(own):
+            return None
+        x = np.ascontiguousarray(body.positions, np.float64)
+        if own.shape[1] == 4:
+            own = TetMesh(x, own).boundary.triangles
+        triangles = own if own.shape[1] == 3 else own[:, [0, 1, 1]]
+        used, numbered = np.unique(triangles, return_inverse=True)
+        nodes = used.astype(np.int32)[:, None]
+        ends = np.ascontiguousarray(numbered.reshape(-1, 3), np.int32)
+        return BodyTriangles(np.ascontiguousarray(x[used]), ends, nodes, np.ones(nodes.shape), np.zeros((0, 3)))
+
+    @classmethod
+    def on(cls, body: Any, surface: BodyTriangles, triangles: Ints, barycentric: Floats) -> Grip:
+        """Return a grip of points on triangles (k,) of the surface of a body, by barycentric coordinates (k, 3)."""
+        corners = surface.triangles[triangles]
+        weights = (barycentric[:, :, None] * surface.weights[corners]).reshape(len(corners), -1)
+        return cls(body, {"nodes": surface.nodes[corners].reshape(len(corners), -1), "weights": weights})
+
+    @property
+    def nodes(self) -> Ints:
+        """Nodes (k, c) of each point."""
+        return self.places["nodes"]
+
+    @property
+    def weights(self) -> Floats:
+        """Their weights (k, c)."""
+        return self.places["weights"]
+
+    @property
+    def positions(self) -> Floats:
+        """Positions (k, 3), m."""
+        result: Floats = np.einsum("kc,kcd->kd", self.weights, np.asarray(self.body.positions[self.nodes], np.float64))
+        return result
+
+    def _inverse_masses(self) -> Floats:
+        """Return the inverse masses (k, c, 3, 3) of the nodes, 1/kg."""
+        raise NotImplementedError
+
+    def rows(self) -> GripRows:
+        """Return how the points move with the velocities of the nodes."""
+        k, c = self.nodes.shape
+        coordinates = (3 * self.nodes[:, :, None] + _AXES).reshape(k, 3 * c)
+        directions = (self.weights[:, :, None, None] * np.eye(3)).reshape(k, 3 * c, 3)
+        responses = (self.weights[:, :, None, None] * self._inverse_masses()).reshape(k, 3 * c, 3)
+        return GripRows(coordinates, directions, responses)
+
+    def _add(self, velocities: Any, impulses: Floats) -> None:
+        """Change velocities of nodes by impulses at the points."""
+        change = np.einsum("kc,kcij,kj->kci", self.weights, self._inverse_masses(), impulses)
+        np.add.at(velocities, self.nodes, change)
+
+
+class DeformableGrip(NodeGrip):
+    """Points of a `DeformableBody`. What is pinned, moved or infinitely heavy does not yield; what slides yields along its ways."""
+
+    body_types = (DeformableBody,)
+
+    @classmethod
+    def elements(cls, body: DeformableBody) -> Ints | None:
+        """Return segments, triangles or tetrahedra of a body, or None."""
+        return body.elements
+
+    def _inverse_masses(self) -> Floats:
+        return inverse_masses_of(self.body, self.nodes)
+
+    def generalised(self, dt: float = 0.0) -> Floats:
+        """Return the velocities of all nodes, one after the other."""
+        body = self.body
+        v = np.array(body.velocities)
+        if dt > 0:
+            free = np.isfinite(body.masses)
+            free[body.constrained] = False
+            v[free] += 0.5 * dt * body.gravity
+            for nodes, ends in body._on_paths(body.time + dt):
+                v[nodes] = (ends - body.positions[nodes]) / dt
+            for node, end in body._targets.items():
+                v[node] = (end - body.positions[node]) / dt
+        return v.ravel()
+
+    def apply_impulses(self, impulses: Floats) -> None:
+        """Let impulses (k, 3), kg m/s, act at the points."""
+        self._add(self.body.velocities, impulses)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the body, kg, without infinite masses."""
+        m = self.body.masses
+        return float(m[np.isfinite(m)].sum())
+
+
+class PositionGrip(NodeGrip):
+    """Points of a `PositionBody`. What is held does not yield."""
+
+    body_types = (PositionBody,)
+
+    @classmethod
+    def elements(cls, body: PositionBody) -> Ints | None:
+        """Return segments, triangles or tetrahedra of a body, or None."""
+        return elements_of(body.mesh)
+
+    def _inverse_masses(self) -> Floats:
+        result: Floats = self.body.nodes[self.nodes, 3].astype(np.float64)[:, :, None, None] * np.eye(3)
+        return result
+
+    def generalised(self, dt: float = 0.0) -> Floats:
+        """Return the velocities of all nodes, one after the other."""
+        body = self.body
+        v = np.array(body.velocities, np.float64)
+        if dt > 0:
+            v[body.nodes[:, 3] > 0] += 0.5 * dt * body.gravity
+            for nodes, path in body._paths:
+                v[nodes] = (np.asarray(path(body.time + dt), np.float64) - body.positions[nodes]) / dt
+        result: Floats = v.ravel()
+        return result
+
+    def apply_impulses(self, impulses: Floats) -> None:
+        """Let impulses (k, 3), kg m/s, act at the points; in single precision they are as exact as that."""
+        self._add(self.body.velocities, impulses)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the body, kg, without infinite masses."""
+        m = self.body.masses
+        return float(m[np.isfinite(m)].sum())
+
+
+class ReducedGrip(NodeGrip):
+    """Points of a `ReducedBody`: its frame and all of its vectors answer to an impulse."""
+
+    body_types = (ReducedBody,)
+
+    @classmethod
+    def elements(cls, body: ReducedBody) -> Ints | None:
+        """Return the tetrahedra."""
+        return np.asarray(body.model.tets)
+
+    def _rows(self) -> tuple[Floats, Floats, Floats]:
+        nodes, weights = self.body._points(self.nodes, self.weights)
+        self.body._prepare()
+        directions, responses, velocity = self.body._contacts.rows(self.body._core, nodes, weights)
+        return directions, responses, velocity
+
+    def rows(self) -> GripRows:
+        """Return how the points move with the velocity of the centre and turn, in axes of the frame, unless held, and the rates."""
+        directions, responses, velocity = self._rows()
+        coordinates = np.broadcast_to(np.arange(len(velocity), dtype=np.int32), responses.shape[:2])
+        return GripRows(coordinates, np.ascontiguousarray(directions.transpose(0, 2, 1)), responses)
+
+    def generalised(self, dt: float = 0.0) -> Floats:
+        """Return the generalised velocities."""
+        velocity = self._rows()[2]
+        if dt > 0 and not self.body.held:
+            velocity[:3] += 0.5 * dt * (self.body.rotation.T @ self.body.gravity)
+        return velocity
+
+    def apply_impulses(self, impulses: Floats) -> None:
+        """Let impulses (k, 3), kg m/s, act at the points."""
+        self.body.apply_impulses(self.nodes, np.ascontiguousarray(impulses), self.weights)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the body, kg."""
+        return float(self.body.mass)
+
+
+def inverse_masses_of(body: DeformableBody, nodes: Ints) -> Floats:
+    """Return the inverse masses (..., 3, 3) of nodes of a deformable body, 1/kg, with what holds them."""
+    result: Floats = (1.0 / body.masses)[nodes][..., None, None] * np.eye(3)
+    held = body.constrained
+    if len(held):
+        place = np.minimum(np.searchsorted(held, nodes), len(held) - 1)
+        ours = held[place] == nodes
+        result[ours] = body._core.projections[place[ours]] @ result[ours]
+    return result
+
+
+def elements_of(mesh: Any) -> Ints | None:
+    """Return segments, triangles or tetrahedra of a mesh, or None."""
+    return np.asarray(mesh.elements) if isinstance(mesh, (SegmentMesh, TriangleMesh, TetMesh)) else None
