@@ -28,10 +28,12 @@ void bind_vorticity_functions(py::module_& m) {
       py::arg("velocity"));
   m.def(
       "add_vorticity_confinement",
-      [](M& velocity, double dt, double epsilon, Solid* solid, double time, Workspace& workspace) {
-        interruptible([&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid, time, workspace); });
+      [](M& velocity, double dt, double epsilon, Solid* solid, double time, Workspace& workspace,
+         const grid::ThinWalls<D>* walls) {
+        interruptible([&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid, time, workspace, walls); });
       },
-      py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"),
+      py::arg("walls") = nullptr);
   m.def(
       "advance_vortex_particles",
       [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, Solid* solid, double time,

@@ -26,23 +26,28 @@ void bind_transport_functions(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
       "advect",
-      [](F& field, M& velocity, double dt, const grid::AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace) {
+      [](F& field, M& velocity, double dt, const grid::AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace,
+         const grid::ThinWalls<D>* walls, double stand_in) {
+        const grid::WallRule<D> rule{walls, {-1, stand_in}};
         const grid::AdvectMasks p = masks.pointers(product<D>(field.extents()));
-        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace); });
+        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
-      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
+      py::arg("walls") = nullptr, py::arg("stand_in") = 0.0);
   m.def(
       "advect",
       [](M& field, M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
-         Workspace& workspace) {
+         Workspace& workspace, const grid::ThinWalls<D>* walls, double /*stand_in*/) {
+        const grid::WallRule<D> rule{walls, {}};
         std::array<grid::AdvectMasks, D> p;
         for (int d = 0; d < D; ++d) {
           const auto i = static_cast<std::size_t>(d);
           p[i] = masks[i].pointers(product<D>(field.component(d).extents()));
         }
-        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace); });
+        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
-      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
+      py::arg("walls") = nullptr, py::arg("stand_in") = 0.0);
   m.def(
       "first_order_pass",
       [](F& field, M& velocity, double dt, const grid::PassOptions& options, double time, F& out, std::optional<F*> low,
@@ -107,6 +112,8 @@ void bind_transport_functions(py::module_& m) {
 }  // namespace
 
 void bind_transport(py::module_& m) {
+  py::class_<grid::ThinWalls<2>>(m, "ThinWalls2");
+  py::class_<grid::ThinWalls<3>>(m, "ThinWalls3");
   py::native_enum<grid::Trace>(m, "Trace", "enum.Enum")
       .value("euler", grid::Trace::euler)
       .value("midpoint", grid::Trace::midpoint)

@@ -1,7 +1,12 @@
-"""Coupling of solids and fluids: the mesh of air around an animated creature, and water around it."""
+"""Coupling of solids and fluids: the mesh of air around an animated creature, water around it, and thin shells in smoke."""
 
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
+from meniscus.coupling.shells.bodies import KinematicShell, ShellBody
+from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
+from meniscus.coupling.shells.shell_coupling import ShellCoupling, ShellMode
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.skinning import AirMaterial, Mode, Skinning
 from meniscus.coupling.water.drop_source import DropSource
 from meniscus.coupling.water.kdsm_water import KDSMWater
@@ -12,13 +17,21 @@ __all__ = [
     "KDSM",
     "AirMaterial",
     "Cause",
+    "ClosedShellAudit",
     "Degenerate",
     "DropSource",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",
     "KDSMWaterReport",
+    "KinematicShell",
     "Mode",
+    "ShellBody",
+    "ShellCoupling",
+    "ShellMode",
+    "ShellReport",
+    "ShellWalls",
+    "Shells",
     "Skinning",
     "WaterLedger",
 ]

@@ -17,6 +17,7 @@ from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.vortex_particles import VortexKernel, VortexParticles, add_vortex_forces
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.extrapolation import extrapolate
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
 from meniscus.surface import LevelSet, SolidBoundary
@@ -127,8 +128,14 @@ class ProjectionStage:
         solved_air: Bools | None = None,
         air_density: float = 1.2,
         surface_pressure: CellField | None = None,
+        walls: ThinWalls | None = None,
     ) -> ProjectionInfo:
-        """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure."""
+        """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure.
+
+        Faces that thin walls block take their velocity and keep it; what these push into closed regions leaves at their walls.
+        """
+        if walls is not None:
+            walls.hold_faces(velocity)
         return project(
             velocity,
             dt,
@@ -141,6 +148,8 @@ class ProjectionStage:
             air_density=air_density,
             surface_pressure=surface_pressure,
             target_divergence=target_divergence,
+            given_faces=None if walls is None else walls.blocked_faces,
+            flux_correction="volume" if walls is None else "walls",
             pressure=pressure,
             warm_start=liquid is not None,
             time=time,

@@ -37,10 +37,17 @@ struct ThickSurface::Query {
   mesh::Point a, b;
   WedgeReach reach;
 
-  Query(const ThickSurface& s, const mesh::Point& origin, const mesh::Point& target)
+  Query(const ThickSurface& s, const mesh::Point& origin, const mesh::Point& target) : Query(s, origin, target, s.radius_) {}
+  Query(const ThickSurface& s, const mesh::Point& origin, const mesh::Point& target, double radius)
       : a(s.scale_ * origin),
         b(s.scale_ * target),
-        reach(s.scale_ * s.radius_, std::max(a.cwiseAbs().maxCoeff(), b.cwiseAbs().maxCoeff())) {}
+        reach(s.scale_ * radius, std::max(a.cwiseAbs().maxCoeff(), b.cwiseAbs().maxCoeff())) {}
+};
+
+/// The wedge that is entered first, as a leaf slot of the tree.
+struct ThickSurface::First {
+  std::int32_t slot = -1, triangle = -1;
+  double fraction = 1;
 };
 
 ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles, double thickness,
@@ -132,36 +139,95 @@ Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& 
   return inside(target) ? Visibility::inside : Visibility::occluded;
 }
 
+void ThickSurface::meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const {
+  const WedgeTriangle& w = wedges_[static_cast<std::size_t>(slot)];
+  if (!segment_meets_wedge(w, q.a, q.b, q.reach)) return;
+  const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(slot)];
+  // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
+  const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
+  if (t > first.fraction || (t == first.fraction && first.slot >= 0 && triangle > first.triangle)) return;
+  first = {slot, triangle, t};
+}
+
+WedgeHit ThickSurface::hit_of(const First& first, const mesh::Point& origin, const mesh::Point& target) const {
+  WedgeHit hit;
+  hit.visibility = Visibility::occluded;
+  hit.triangle = first.triangle;
+  hit.fraction = first.fraction;
+  hit.body = body(hit.triangle);
+  hit.position = (1 - first.fraction) * origin + first.fraction * target;
+  const auto& corner = wedges_[static_cast<std::size_t>(first.slot)].corner;
+  hit.barycentric = closest_point_on_triangle(scale_ * hit.position, corner[0], corner[1], corner[2]).barycentric;
+  return hit;
+}
+
 WedgeHit ThickSurface::cast(const mesh::Point& origin, const mesh::Point& target) const {
   const Query q(*this, origin, target);
   const BoxRay ray(q.a, q.b, q.reach.box);
+  First first;
+  tree_.traverse_nearest(
+      first.fraction, [&](const mesh::Box& box) { return ray.entry(box); },
+      [&](const mesh::BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count; ++s) meet(q, ray, s, first);
+      });
   WedgeHit hit;
   hit.position = target;
-  std::int32_t slot = -1;
-  double first = 1;
-  tree_.traverse_nearest(
-      first, [&](const mesh::Box& box) { return ray.entry(box); },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
-          if (!segment_meets_wedge(w, q.a, q.b, q.reach)) continue;
-          const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
-          // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
-          const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
-          if (t > first || (t == first && slot >= 0 && triangle > hit.triangle)) continue;
-          first = t;
-          slot = s;
-          hit.triangle = triangle;
-        }
-      });
-  if (slot < 0) return hit;
-  hit.visibility = inside(target) ? Visibility::inside : Visibility::occluded;
-  hit.fraction = first;
-  hit.body = body(hit.triangle);
-  hit.position = (1 - first) * origin + first * target;
-  const auto& corner = wedges_[static_cast<std::size_t>(slot)].corner;
-  hit.barycentric = closest_point_on_triangle(scale_ * hit.position, corner[0], corner[1], corner[2]).barycentric;
+  if (first.slot < 0) return hit;
+  hit = hit_of(first, origin, target);
+  if (inside(target)) hit.visibility = Visibility::inside;
   return hit;
+}
+
+std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const {
+  constexpr std::size_t most = 128;
+  std::array<std::int32_t, most> near;
+  std::size_t count = 0;
+  bool overflow = false;
+  mesh::Box all;
+  all.add(scale_ * origin);
+  for (const mesh::Point& t : targets) all.add(scale_ * t);
+  const WedgeReach reach(scale_ * radius_, std::max(all.low.cwiseAbs().maxCoeff(), all.high.cwiseAbs().maxCoeff()));
+  const mesh::Point wide = mesh::Point::Constant(reach.box);
+  all.low -= wide;
+  all.high += wide;
+  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !overflow && n.box.overlaps(all); },
+                 [&](const mesh::BoundingVolumeTree::Node& n) {
+                   for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
+                     if (!wedges_[static_cast<std::size_t>(s)].box().overlaps(all)) continue;
+                     overflow |= count == most;
+                     if (!overflow) near[count++] = s;
+                   }
+                 });
+  std::uint32_t hidden = 0;
+  if (count == 0 && !overflow) return hidden;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (overflow) {
+      out[i] = cast(origin, targets[i]);
+      if (out[i].triangle >= 0) hidden |= 1u << i;
+      continue;
+    }
+    const Query q(*this, origin, targets[i]);
+    const BoxRay ray(q.a, q.b, q.reach.box);
+    First first;
+    for (std::size_t k = 0; k < count; ++k) meet(q, ray, near[k], first);
+    if (first.slot < 0) continue;
+    hidden |= 1u << i;
+    out[i] = hit_of(first, origin, targets[i]);
+  }
+  return hidden;
+}
+
+double ThickSurface::entry(const mesh::Point& origin, const mesh::Point& target, double radius) const {
+  const Query q(*this, origin, target, radius);
+  const BoxRay ray(q.a, q.b, q.reach.box);
+  First first;
+  tree_.traverse_nearest(
+      first.fraction, [&](const mesh::Box& box) { return ray.entry(box); },
+      [&](const mesh::BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count; ++s) meet(q, ray, s, first);
+      });
+  // A way that ends where it enters a wedge has met it.
+  return first.slot < 0 ? 1.0 : std::min(first.fraction, std::nextafter(1.0, 0.0));
 }
 
 void ThickSurface::classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,

@@ -53,6 +53,13 @@ class ThickSurface {
   bool inside(const mesh::Point& point) const;
   WedgeHit cast(const mesh::Point& origin, const mesh::Point& target) const;
 
+  /// The ways from one origin to at most 32 targets: bit i of the result is set where target i is not visible, and out[i] then
+  /// is what `cast` finds, but for the class, which is `occluded`. One search serves all targets, which should be near.
+  std::uint32_t cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const;
+  /// The fraction of the way to a target at which it enters the first wedge, where wedges have another radius, m; 1 if it meets
+  /// none.
+  double entry(const mesh::Point& origin, const mesh::Point& target, double radius) const;
+
   /// The same for many, in parallel.
   void classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets, std::span<std::int8_t> out) const;
   void cast(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets, std::span<WedgeHit> out) const;
@@ -68,6 +75,7 @@ class ThickSurface {
 
  private:
   struct Query;
+  struct First;
 
   /// Boxes of the triangles.
   void gather();
@@ -75,6 +83,10 @@ class ThickSurface {
   void place();
   bool meets_any(const Query& q) const;
   bool holds(const Query& q) const;
+  /// Sets `first` to the wedge of a leaf slot where that is entered earlier.
+  void meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const;
+  /// What is hit there, for a way that ends at no point of interest.
+  WedgeHit hit_of(const First& first, const mesh::Point& origin, const mesh::Point& target) const;
   std::int32_t body(std::int32_t triangle) const { return bodies_.empty() ? 0 : bodies_[static_cast<std::size_t>(triangle)]; }
 
   std::vector<mesh::Point> vertices_;

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/vorticity/cell_gradient.hpp"
+#include "meniscus/fluids/vorticity/wall_cells.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -235,10 +236,11 @@ void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* s
 
 template <class T, int D>
 void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::SolidBoundary<T, D>* solid,
-                               double time, Workspace& workspace) {
+                               double time, Workspace& workspace, const grid::ThinWalls<D>* walls) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
   require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
+  require(!walls || walls->grid() == velocity.grid(), "the walls must have the grid of the velocity");
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const grid::Grid<D>& grid = velocity.grid();
@@ -262,16 +264,20 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   Components<T, D> omega;
   std::copy_n(f.begin(), omega.size(), omega.begin());
   vorticity_and_magnitude(velocity, cells, omega, magnitude.data());
+  std::optional<WallCells<T, D>> wall_cells;
+  if (walls) wall_cells.emplace(*walls, workspace).replace_vorticity(velocity, cells, omega, magnitude.data());
   const double peak = parallel::global_max(*grid.communicator(), largest<T, D>(cells, grid.local_shape(), magnitude.data()));
   const double flat =
       std::max(1e-6 * peak / h, 16.0 * std::numeric_limits<T>::epsilon() * grid::max_component_speed(velocity) / (h * h));
   // The least positive number keeps zero gradients out where even the bound underflows.
   const ForceRule<T> rule{static_cast<T>(0.5 / h), static_cast<T>(dt * epsilon * h),
                           std::max(static_cast<T>(flat * flat), std::numeric_limits<T>::min())};
+  if (wall_cells) wall_cells->find_force(cells, omega, magnitude.data(), rule.inverse_two_h, rule.strength, rule.least);
   if (solid)
     force_from_vorticity<true, T, D>(cells, rule, magnitude.data(), marks.data(), f);
   else
     force_from_vorticity<false, T, D>(cells, rule, magnitude.data(), nullptr, f);
+  if (wall_cells) wall_cells->replace_force(cells, f);
 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) add_to_faces(cells, f[static_cast<std::size_t>(d)], solid ? marks.data() : nullptr, d, velocity);
@@ -280,7 +286,7 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
   template void add_vorticity_confinement<T, D>(grid::MacField<T, D>&, double, double, const grid::SolidBoundary<T, D>*, double, \
-                                                Workspace&);
+                                                Workspace&, const grid::ThinWalls<D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

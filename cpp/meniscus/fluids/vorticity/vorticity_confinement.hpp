@@ -3,6 +3,7 @@
 #pragma once
 
 #include "meniscus/grid/solid_boundary.hpp"
+#include "meniscus/grid/walls/thin_walls.hpp"
 
 namespace meniscus::fluids {
 
@@ -16,9 +17,12 @@ namespace meniscus::fluids {
 /// `solid` may be null. Cells whose centre lies in it exert no force, and stand in |omega| for the
 /// cell that looks at them; a face between such a cell and a free one takes the force of the free one.
 ///
+/// `walls` may be null. No cell looks across them; faces that they block must hold their velocity, and what is added there means
+/// nothing: a projection gives them that velocity again.
+///
 /// The velocity is unchanged if anything is thrown: InvalidArgument for values that are not finite; Interrupted.
 template <class T, int D>
 void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::SolidBoundary<T, D>* solid,
-                               double time, Workspace& workspace);
+                               double time, Workspace& workspace, const grid::ThinWalls<D>* walls = nullptr);
 
 }  // namespace meniscus::fluids

@@ -55,14 +55,21 @@ int upwind_substeps(const MacField<T, D>& velocity, const Stagger<D>& stagger, d
   return std::max(1, static_cast<int>(substeps));
 }
 
+template <int D>
+void require_walls(const WallRule<D>& walls, const Grid<D>& grid, const AdvectOptions& options) {
+  if (!walls.walls) return;
+  require(walls.walls->grid() == grid, "the walls must have the grid of the velocity");
+  require(options.pass.block == TransportBlock::semi_lagrangian, "thin walls need a semi-Lagrangian transport");
+}
+
 /// Result of all substeps of one scalar, ready to be committed.
 template <class T, int D>
 Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const VelocitySource<T, D>& velocity, double dt,
                                 int substeps, const Reach& reach, const AdvectOptions& options, const AdvectMasks& masks,
-                                Workspace& workspace) {
+                                const WallRule<D>& walls, Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, reach.cfl / substeps, workspace);
   // Upwind blocks, which alone have substeps, look at the next samples.
-  AdvectionStep<T, D> step(layout, velocity, substeps > 1 ? 1.0 : reach.traced, options, prepared, workspace);
+  AdvectionStep<T, D> step(layout, velocity, substeps > 1 ? 1.0 : reach.traced, options, prepared, walls, workspace);
   const auto advance = [&](T* from, T* to, double time, double duration) {
     step.begin(from, to, time, duration);
     options.scheme->advance(step);
@@ -91,8 +98,9 @@ void require_same_place(const Field<T, D>& a, const Field<T, D>& b, const char* 
 
 template <class T, int D>
 AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& requested,
-                  const AdvectMasks& masks, Workspace& workspace) {
+                  const AdvectMasks& masks, Workspace& workspace, const WallRule<D>& walls) {
   const AdvectOptions options = resolved(requested);
+  require_walls(walls, velocity.grid(), options);
   AdvectInfo info;
   const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
   info.cfl = reach.cfl;
@@ -100,8 +108,8 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
   const auto far = far_values(velocity, velocity_reach(options.pass, reach.traced), options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
-  const auto result =
-      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, reach, options, masks, workspace);
+  const auto result = transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, reach, options, masks,
+                                        walls, workspace);
   check_interrupt();
   const NoInterrupts commit;
   copy_owned(field.layout(), result.data(), field.storage().data());
@@ -110,8 +118,9 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
 
 template <class T, int D>
 AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& requested,
-                  const std::array<AdvectMasks, D>& masks, Workspace& workspace) {
+                  const std::array<AdvectMasks, D>& masks, Workspace& workspace, const WallRule<D>& walls) {
   const AdvectOptions options = resolved(requested);
+  require_walls(walls, velocity.grid(), options);
   AdvectInfo info;
   const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
   info.cfl = reach.cfl;
@@ -124,7 +133,8 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
-    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i], workspace);
+    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i],
+                                  WallRule<D>{walls.walls, {d, 0.0}}, workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
@@ -171,11 +181,12 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
-  template AdvectInfo advect<T, D>(Field<T, D>&, MacField<T, D>&, double, const AdvectOptions&, const AdvectMasks&, Workspace&); \
-  template AdvectInfo advect<T, D>(MacField<T, D>&, MacField<T, D>&, double, const AdvectOptions&,                               \
-                                   const std::array<AdvectMasks, D>&, Workspace&);                                               \
-  template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,          \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
+  template AdvectInfo advect<T, D>(Field<T, D>&, MacField<T, D>&, double, const AdvectOptions&, const AdvectMasks&, Workspace&, \
+                                   const WallRule<D>&);                                                                         \
+  template AdvectInfo advect<T, D>(MacField<T, D>&, MacField<T, D>&, double, const AdvectOptions&,                              \
+                                   const std::array<AdvectMasks, D>&, Workspace&, const WallRule<D>&);                          \
+  template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,         \
                                        Field<T, D>*, Field<T, D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

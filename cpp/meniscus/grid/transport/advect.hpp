@@ -50,6 +50,15 @@ struct AdvectMasks {
   const std::uint8_t* first_order = nullptr;  ///< samples that keep the first-order value
 };
 
+/// Thin walls that nothing crosses, and what counts in place of samples behind them; nullptr: none. The walls are where they are
+/// at the start of the step. Semi-Lagrangian blocks only.
+template <int D>
+struct WallRule {
+  const ThinWalls<D>* walls = nullptr;
+  /// Of a velocity that is advected: its own components of the walls' velocity, whatever is set here.
+  StandIn stand_in;
+};
+
 struct AdvectInfo {
   double cfl = 0.0;  ///< largest |V_d| dt / h
   int substeps = 1;  ///< more than one for upwind blocks beyond their stability limit
@@ -59,13 +68,13 @@ struct AdvectInfo {
 /// for different grids, samples that are not finite, or a dt that is not positive and finite; Interrupted.
 template <class T, int D>
 AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options, const AdvectMasks& masks,
-                  Workspace& workspace);
+                  Workspace& workspace, const WallRule<D>& walls = {});
 
 /// Carries every component of `field`, which may be `velocity` itself, along `velocity`; wall and prescribed faces then take
 /// their given values at the end of the step.
 template <class T, int D>
 AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
-                  const std::array<AdvectMasks, D>& masks, Workspace& workspace);
+                  const std::array<AdvectMasks, D>& masks, Workspace& workspace, const WallRule<D>& walls = {});
 
 /// Single pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, become the extremes of the
 /// samples used. All fields have the same location; `out` must not be `field`.

@@ -9,7 +9,9 @@
 #include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/transport/transport_masks.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace meniscus::grid {
 
@@ -25,14 +27,18 @@ class AdvectionStep {
  public:
   /// `reach`: cells that traces of a pass lead away.
   AdvectionStep(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double reach, const AdvectOptions& options,
-                const TransportMasks<T, D>& masks, Workspace& workspace)
+                const TransportMasks<T, D>& masks, const WallRule<D>& walls, Workspace& workspace)
       : layout_(layout),
         velocity_(velocity),
         far_width_(far_width(reach, stencil_margin(options.pass.interpolation))),
         far_reach_(far_reach(reach, stencil_margin(options.pass.interpolation))),
         options_(options),
         masks_(masks),
-        workspace_(workspace) {}
+        workspace_(workspace) {
+    if (!walls.walls) return;
+    guarded_ = workspace.take<std::uint8_t>(layout.storage_size());
+    guard_.emplace(WallGuard<T, D>{walls.walls, walls.stand_in, reach, layout.view(guarded_.data()).origin});
+  }
 
   /// Sets the padded block `from` as the start of a step and `to` as its result, both of the layout of the field.
   void begin(T* from, T* to, double time, double dt) {
@@ -42,6 +48,7 @@ class AdvectionStep {
     result_ = view_of(to);
     advanced_ = high_ = {};
     taken_ = 0;
+    if (guarded_) std::fill_n(guarded_.data(), guarded_.size(), std::uint8_t{0});
   }
 
   /// The samples at the start of the step.
@@ -106,6 +113,8 @@ class AdvectionStep {
     }
     Lanes<std::uint8_t> first_order;
     masks_.first_order_lanes(run, q, first_order);
+    if (guard_)
+      for (int l = 0; l < run.count; ++l) first_order[l] = static_cast<std::uint8_t>(first_order[l] | guard_->guarded[q + l]);
     for (int l = 0; l < run.count; ++l) result[l] = first_order[l] ? advanced[q + l] : result[l];
     store(run, q, result);
   }
@@ -121,7 +130,8 @@ class AdvectionStep {
     far_.samples.fetch(layout_, static_cast<const T*>(samples.storage), far_reach_);
     const FieldView<T, D> v = layout_.view(samples.storage);
     const SampleSource<T, D> source{&layout_, {v.origin, v.extents, v.strides}, time, &far_};
-    const TransportPass<T, D> block{options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden()};
+    const TransportPass<T, D> block{options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden(),
+                                    guard_ ? &*guard_ : nullptr};
     run_pass(block, source, consume);
   }
 
@@ -137,6 +147,9 @@ class AdvectionStep {
   const AdvectOptions& options_;
   const TransportMasks<T, D>& masks_;
   Workspace& workspace_;
+  /// Samples near thin walls keep the first-order value.
+  Workspace::Lease<std::uint8_t> guarded_;
+  std::optional<WallGuard<T, D>> guard_;
   double time_ = 0.0;
   double dt_ = 0.0;
   SampleBlock<T> start_, result_, advanced_, high_;

@@ -5,6 +5,7 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/transport/row_sampler.hpp"
 #include "meniscus/grid/transport/trace.hpp"
+#include "meniscus/grid/walls/wall_guard.hpp"
 
 namespace meniscus::grid {
 
@@ -26,6 +27,8 @@ struct TransportPass {
   T dt_over_h;
   /// Samples hidden from interpolation, or nullptr.
   const MaskedVisibility<T, D>* hidden;
+  /// Thin walls between samples, or nullptr; for semi-Lagrangian blocks.
+  const WallGuard<T, D>* guard = nullptr;
 };
 
 /// Results of the pass for one run of samples.

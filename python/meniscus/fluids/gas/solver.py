@@ -23,6 +23,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect, max_speed
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
@@ -86,6 +87,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
         self._projection = ProjectionStage(grid, o.air_density, o.tolerance)
+        self._walls: ThinWalls | None = None
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
@@ -134,8 +136,9 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 solid.extend(carried, self._workspace)
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self._smoke(solid)
-        for field in (self.density, self.temperature):
-            advect(field, self.velocity, dt, **schemes)
+        schemes["walls"] = self._walls
+        for field, stand_in in ((self.density, 0.0), (self.temperature, o.ambient)):
+            advect(field, self.velocity, dt, stand_in=stand_in, **schemes)
         self.running_report.smoke = self._smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
@@ -166,8 +169,12 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         if o.acceleration is not None:
             add_acceleration(self.velocity, o.acceleration, dt)
         solid = self._solid.at(self.time)
+        if self._walls is not None:
+            self._walls.hold_faces(self.velocity)
         if o.confinement:
-            add_vorticity_confinement(self.velocity, dt, o.confinement, solid=solid, time=self.time, workspace=self._workspace)
+            add_vorticity_confinement(
+                self.velocity, dt, o.confinement, solid=solid, walls=self._walls, time=self.time, workspace=self._workspace
+            )
         add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
@@ -179,7 +186,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
         dt = _checks.positive("dt", dt)
         self.running_report.projection = self._projection.act(
-            self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
+            self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence, walls=self._walls
         )
 
     def _smoke(self, solid: SolidBoundary | None = None) -> float:

@@ -14,6 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
@@ -132,6 +133,7 @@ def add_vorticity_confinement(
     epsilon: float,
     *,
     solid: SolidLike | None = None,
+    walls: ThinWalls | None = None,
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> None:
@@ -148,6 +150,8 @@ def add_vorticity_confinement(
         epsilon: without unit; of the order of 0.1 to 1.
         solid: as in `project`. Cells whose centre is inside exert no force, and stand in |omega| for the cell that looks at them; faces
             between such a cell and a free one take the force of the free one.
+        walls: thin walls, across which no cell looks: hidden velocities are those of the wall, hidden |omega| that of the cell itself.
+            Faces that they block must hold the velocity of the wall (`hold_faces`), and lose it.
         time: s, passed to boundary functions and to the motion of the solid.
         workspace: scratch memory to reuse.
 
@@ -165,4 +169,5 @@ def add_vorticity_confinement(
         solid_core(solid, velocity.grid, velocity.dtype, t),
         t,
         workspace_or_new(workspace),
+        None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core,
     )

@@ -13,6 +13,7 @@ from meniscus._meniscus.grid import AdvectInfo
 from meniscus._options import CoreOption, require_same_names
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
+from meniscus.grid.transport.walls import ThinWalls
 
 TransportBlock = Literal["semi-lagrangian", "upwind"]
 Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
@@ -48,6 +49,8 @@ def advect(
     visible: Masks = None,
     first_order: Masks = None,
     hidden_value: HiddenValue = "mean",
+    walls: ThinWalls | None = None,
+    stand_in: float = 0.0,
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> AdvectInfo:
@@ -72,6 +75,9 @@ def advect(
         visible: bool mask of the samples that may be used as sources; hidden ones are replaced by `hidden_value`.
         first_order: bool mask of samples where the correction is left out.
         hidden_value: 'mean' of the visible corners of the interpolation cell, or the sample's 'own' value.
+        walls: thin walls, where they are at the start of the step. Samples whose ways or stencils may meet them are traced and
+            interpolated on their own side, first order; for semi-Lagrangian blocks.
+        stand_in: what a scalar is behind a wall; for a velocity that is the wall's own.
         time: at the start of the step, s; passed to boundary functions.
         workspace: scratch memory to reuse from call to call.
 
@@ -82,7 +88,7 @@ def advect(
         TypeError: wrong type or dtype of an argument.
         ValueError: unknown option, wrong shape, different grids, dt not positive and finite, samples that are NaN or infinite.
 
-    Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls).
+    Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls), 4.4.1 (thin walls).
     """
     _require_pair(field, velocity)
     options = _grid.AdvectOptions(
@@ -100,7 +106,17 @@ def advect(
         masks = [_grid.ScalarMasks(**{n: m[d] for n, m in per_component.items() if m is not None}) for d in range(field.grid.dimension)]
     else:
         masks = _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
-    return _grid.advect(field._core, velocity._core, _checks.positive("dt", dt), options, masks, workspace_or_new(workspace))
+    behind = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
+    return _grid.advect(
+        field._core,
+        velocity._core,
+        _checks.positive("dt", dt),
+        options,
+        masks,
+        workspace_or_new(workspace),
+        behind,
+        _checks.number("stand_in", stand_in),
+    )
 
 
 def semi_lagrangian(

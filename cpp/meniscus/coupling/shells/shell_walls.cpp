@@ -1,0 +1,228 @@
+#include "meniscus/coupling/shells/shell_walls.hpp"
+
+#include "meniscus/collision/ray_casting/swept_points.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/walls/clearance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::coupling {
+
+template <int D>
+ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vertices, std::span<const Element> elements,
+                          double thickness)
+    : grid::ThinWalls<D>(grid),
+      count_(static_cast<Index>(vertices.size())),
+      images_(grid::domain_images<D>(grid)),
+      element_count_(elements.size()),
+      surface_(
+          [&] {
+            require(!grid.block().cut(), "shells need a grid of one block");
+            std::vector<mesh::Point> lifted_vertices;
+            lift(vertices, true, lifted_vertices);
+            return lifted_vertices;
+          }(),
+          lifted_elements(elements, count_), thickness, {}) {
+  const auto cells = static_cast<std::size_t>(product<D>(grid.local_shape()));
+  marked_.resize(cells);
+  clearance_.resize(cells);
+  this->set_clearance(clearance_.data());
+  for (int d = 0; d < 3; ++d) {
+    Coord<3> n = cell_grid().shape;
+    ++n[static_cast<std::size_t>(d)];
+    clear_[static_cast<std::size_t>(d)].resize(static_cast<std::size_t>(product<3>(n)));
+    if (d < D) face_number_[static_cast<std::size_t>(d)].resize(static_cast<std::size_t>(product<3>(n)));
+  }
+  const std::vector<Point> rest(vertices.size(), Point::Zero());
+  place(vertices, rest);
+}
+
+template <int D>
+void ShellWalls<D>::lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const {
+  out.clear();
+  const double wide = 4 * this->grid().spacing();
+  for (const Point& shift : images_)
+    for (const double z : {-wide, wide}) {
+      for (const Point& x : vertices) {
+        mesh::Point p = lifted(images ? Point(x + shift) : x);
+        if constexpr (D == 2) p[2] = images ? z : 0.0;
+        out.push_back(p);
+      }
+      if constexpr (D == 3) break;
+    }
+}
+
+template <int D>
+std::vector<mesh::Triangle> ShellWalls<D>::lifted_elements(std::span<const Element> elements, Index vertices) const {
+  std::vector<mesh::Triangle> out;
+  const auto n = static_cast<std::int32_t>(vertices);
+  const std::int32_t layers = D == 2 ? 2 : 1;
+  for (std::size_t i = 0; i < images_.size(); ++i) {
+    const std::int32_t first = static_cast<std::int32_t>(i) * layers * n;
+    for (const Element& e : elements) {
+      for (const std::int32_t v : e) require(v >= 0 && v < n, "elements must be numbers of vertices below ", n, ", not ", v);
+      if constexpr (D == 3) {
+        out.push_back({first + e[0], first + e[1], first + e[2]});
+      } else {
+        out.push_back({first + e[0], first + e[1], first + n + e[1]});
+        out.push_back({first + e[0], first + n + e[1], first + n + e[0]});
+      }
+    }
+  }
+  return out;
+}
+
+template <int D>
+collision::CellGrid ShellWalls<D>::cell_grid() const {
+  const grid::Grid<D>& g = this->grid();
+  collision::CellGrid cells{mesh::Point::Zero(), g.spacing(), {1, 1, 1}};
+  // The plane of a 2-D grid is that of the centres of one layer of cells.
+  if constexpr (D == 2) cells.low[2] = -0.5 * g.spacing();
+  for (int d = 0; d < D; ++d) {
+    cells.low[d] = g.origin()[d];
+    cells.shape[static_cast<std::size_t>(d)] = g.local_shape()[static_cast<std::size_t>(d)];
+  }
+  return cells;
+}
+
+template <int D>
+void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point> velocities) {
+  require(static_cast<Index>(vertices.size()) == count_, "vertices must have ", count_, " rows, not ", vertices.size());
+  require(static_cast<Index>(velocities.size()) == count_, "velocities must have ", count_, " rows, not ", velocities.size());
+  grid::require_images<D>(this->grid(), vertices);
+  lift(vertices, true, positions_);
+  surface_.move(positions_);
+  lift(velocities, false, velocities_);
+  collision::near_cells(surface_, nullptr, cell_grid(), this->grid().spacing(), marked_);
+  marked_count_ = grid::find_clearance<D>(this->grid(), marked_, clearance_);
+  find_faces();
+  find_face_velocities();
+}
+
+template <int D>
+void ShellWalls<D>::set_velocities(std::span<const Point> velocities) {
+  require(static_cast<Index>(velocities.size()) == count_, "velocities must have ", count_, " rows, not ", velocities.size());
+  lift(velocities, false, velocities_);
+  find_face_velocities();
+}
+
+template <int D>
+void ShellWalls<D>::find_faces() {
+  const collision::CellGrid cells = cell_grid();
+  const auto blocked = collision::visible_faces(surface_, cells, true, {clear_[0], clear_[1], clear_[2]});
+  faces_.clear();
+  for (auto& numbers : face_number_) std::fill(numbers.begin(), numbers.end(), -1);
+  face_hits_.resize(blocked.size());
+  std::size_t count = 0;
+  for (const collision::BlockedFace& f : blocked) {
+    if (f.axis >= D) continue;
+    ShellFace<D> face{f.axis,
+                      {},
+                      Point::Zero(),
+                      static_cast<std::int32_t>(f.hit.triangle % static_cast<std::int32_t>((D == 2 ? 2 : 1) * element_count_))};
+    if constexpr (D == 2) face.element /= 2;
+    Index number = 0;
+    for (std::size_t d = 0; d < D; ++d) {
+      face.face[d] = f.face[d];
+      number = number * (cells.shape[d] + (static_cast<int>(d) == f.axis)) + f.face[d];
+    }
+    face_number_[static_cast<std::size_t>(f.axis)][static_cast<std::size_t>(number)] = static_cast<std::int32_t>(faces_.size());
+    faces_.push_back(face);
+    face_hits_[count++][0] = f.hit;
+  }
+  face_hits_.resize(count);
+  parallel_for(0, static_cast<Index>(count), 64, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      Coord<3> after{}, before{};
+      std::copy_n(faces_[i].face.begin(), D, after.begin());
+      before = after;
+      --before[static_cast<std::size_t>(faces_[i].axis)];
+      face_hits_[i][1] = surface_.cast(cells.center(after), cells.center(before));
+    }
+  });
+}
+
+template <int D>
+void ShellWalls<D>::find_face_velocities() {
+  for (std::size_t i = 0; i < faces_.size(); ++i)
+    faces_[i].velocity = 0.5 * (velocity_of(face_hits_[i][0]) + velocity_of(face_hits_[i][1]));
+}
+
+template <int D>
+std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
+  std::array<mesh::Point, 32> to;
+  std::array<collision::WedgeHit, 32> hits;
+  for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
+  const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
+  for (int i = 0; i < count; ++i)
+    if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
+  return bits;
+}
+
+template <int D>
+double ShellWalls<D>::free_part(const Point& origin, const Point& target) const {
+  return surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
+}
+
+template <int D>
+bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) const {
+  const Coord<D>& shape = this->grid().local_shape();
+  Index number = 0;
+  for (std::size_t d = 0; d < D; ++d) number = number * (shape[d] + (static_cast<int>(d) == axis)) + face[d];
+  const std::int32_t found = face_number_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(number)];
+  if (found >= 0 && velocity) *velocity = faces_[static_cast<std::size_t>(found)].velocity;
+  return found >= 0;
+}
+
+template <int D>
+void ShellWalls<D>::mark_swept_cells(const ShellWalls& end, std::span<std::uint8_t> out) const {
+  require(out.size() == marked_.size(), "out must have ", marked_.size(), " values, not ", out.size());
+  collision::near_cells(surface_, end.positions_.data(), cell_grid(), this->grid().spacing(), out);
+}
+
+template <int D>
+void ShellWalls<D>::mark_swept_samples(const ShellWalls& end, const grid::Stagger<D>& stagger,
+                                       std::span<std::uint8_t> out) const {
+  require(end.grid() == this->grid() && end.count_ == count_, "shells at the start and the end must be the same");
+  const Coord<D>& shape = this->grid().local_shape();
+  const Coord<D> extents = stagger.extents(shape);
+  require(static_cast<Index>(out.size()) == product<D>(extents), "out must have ", product<D>(extents), " values, not ",
+          out.size());
+  std::vector<std::uint8_t> cells(marked_.size());
+  mark_swept_cells(end, cells);
+  std::vector<mesh::Point> points;
+  std::vector<std::size_t> which;
+  const Coord<D> strides = c_strides<D>(shape);
+  Coord<D> c{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = 0;
+    Index cell = 0;
+    for (std::size_t d = 0; d < D; ++d) cell += std::min(c[d], shape[d] - 1) * strides[d];
+    if (cells[static_cast<std::size_t>(cell)]) {
+      points.push_back(lifted(grid::sample_position<D>(this->grid(), stagger, c)));
+      which.push_back(i);
+    }
+    for (int d = D - 1; d >= 0 && ++c[static_cast<std::size_t>(d)] == extents[static_cast<std::size_t>(d)]; --d)
+      c[static_cast<std::size_t>(d)] = 0;
+  }
+  static_assert(sizeof(bool) == 1);
+  std::vector<std::uint8_t> swept(points.size());
+  collision::swept_points(surface_, end.surface_, points, {}, {reinterpret_cast<bool*>(swept.data()), swept.size()});
+  for (std::size_t k = 0; k < which.size(); ++k) out[which[k]] = swept[k];
+}
+
+template <int D>
+Index ShellWalls<D>::bytes() const {
+  std::size_t n = marked_.size() + clearance_.size() + faces_.size() * sizeof(ShellFace<D>) +
+                  face_hits_.size() * sizeof(face_hits_[0]) + 2 * positions_.size() * sizeof(mesh::Point);
+  for (const auto& f : face_number_) n += 4 * f.size();
+  for (const auto& f : clear_) n += f.size();
+  return static_cast<Index>(n);
+}
+
+template class ShellWalls<2>;
+template class ShellWalls<3>;
+
+}  // namespace meniscus::coupling

@@ -1,0 +1,89 @@
+/// Thin shells on a grid: triangles in 3-D and segments in 2-D, thickened by a little, as walls that transport and pressure see.
+///
+/// Cells that the shells come near are marked once per position; all others are free and cost one byte each. Segments of a 2-D
+/// grid are strips across its plane, and what lies near periodic sides has its images beyond them: both are triangles of one
+/// surface, so that all questions are those of `ThickSurface`, with its guarantee: what is called visible is visible.
+///
+/// Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, sections
+/// 3, 4.1 and 4.3; Selle 2008, sections 4.3 and 4.4.
+#pragma once
+
+#include "meniscus/collision/ray_casting/surface_cells.hpp"
+#include "meniscus/core/block.hpp"
+#include "meniscus/grid/walls/thin_walls.hpp"
+
+namespace meniscus::coupling {
+
+/// A face of the grid between two cell centres that a shell keeps apart.
+template <int D>
+struct ShellFace {
+  int axis;
+  Coord<D> face;
+  /// Velocity of the shell, m/s: the mean of the first hits from both sides.
+  Vec<double, D> velocity;
+  /// Triangle or segment that is hit first from the lower cell.
+  std::int32_t element;
+};
+
+template <int D>
+class ShellWalls final : public grid::ThinWalls<D> {
+ public:
+  using Point = Vec<double, D>;
+  using Element = std::array<std::int32_t, D>;
+
+  /// Copies its arguments. Elements are numbered by their vertices; `thickness` is that of the walls, m. Throws InvalidArgument
+  /// for a grid of several blocks, indices out of range and positions that are not finite.
+  ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vertices, std::span<const Element> elements, double thickness);
+
+  /// Sets positions, m, and velocities, m/s, of the vertices, and finds marked cells and blocked faces anew.
+  void place(std::span<const Point> vertices, std::span<const Point> velocities);
+  /// Sets velocities alone, also those of the faces.
+  void set_velocities(std::span<const Point> velocities);
+
+  bool covers(const Point& x) const override { return surface_.inside(lifted(x)); }
+  std::uint32_t hidden(const Point& origin, const Point* targets, int count, Point* velocity) const override;
+  double free_part(const Point& origin, const Point& target) const override;
+  bool blocked(int axis, const Coord<D>& face, Point* velocity) const override;
+
+  /// Faces that are blocked, axis by axis in C order; on periodic axes both copies of a face.
+  std::span<const ShellFace<D>> faces() const { return faces_; }
+  /// Cells within reach of a shell that moves from here to the positions of `end`: marks of all samples that may be swept over.
+  void mark_swept_cells(const ShellWalls& end, std::span<std::uint8_t> out) const;
+  /// Sets out[i] for samples that a shell passes on its straight way from here to `end`, or covers here or there. Exact.
+  void mark_swept_samples(const ShellWalls& end, const grid::Stagger<D>& stagger, std::span<std::uint8_t> out) const;
+
+  double thickness() const { return 2 * surface_.radius(); }
+  Index vertex_count() const { return count_; }
+  Index marked_cells() const { return marked_count_; }
+  Index bytes() const;
+
+ private:
+  static mesh::Point lifted(const Point& x) {
+    if constexpr (D == 3) return x;
+    return {x[0], x[1], 0.0};
+  }
+  static Point lowered(const mesh::Point& x) { return x.template head<D>(); }
+  void lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const;
+  std::vector<mesh::Triangle> lifted_elements(std::span<const Element> elements, Index vertices) const;
+  collision::CellGrid cell_grid() const;
+  void find_faces();
+  void find_face_velocities();
+  Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }
+
+  Index count_;
+  /// Shifts of the images, of which the first is none.
+  std::vector<Point> images_;
+  std::size_t element_count_;
+  collision::ThickSurface surface_;
+  std::vector<mesh::Point> positions_, velocities_;
+  std::vector<std::uint8_t> marked_, clearance_;
+  Index marked_count_ = 0;
+  std::vector<ShellFace<D>> faces_;
+  /// Hits of both ways across a blocked face.
+  std::vector<std::array<collision::WedgeHit, 2>> face_hits_;
+  /// Per axis and face, its number among the blocked ones, or -1.
+  std::array<std::vector<std::int32_t>, D> face_number_;
+  std::array<std::vector<std::uint8_t>, 3> clear_;
+};
+
+}  // namespace meniscus::coupling

@@ -1,0 +1,23 @@
+/// Guard of a transport pass: samples whose ways or stencils may meet thin walls are taken one-sidedly; all others keep the value
+/// of the plain pass, bit by bit.
+#pragma once
+
+#include "meniscus/grid/walls/one_sided.hpp"
+
+namespace meniscus::grid {
+
+template <class T, int D>
+struct WallGuard {
+  const ThinWalls<D>* walls;
+  StandIn stand_in;
+  /// Cells that ways of the pass lead away at most.
+  double reach;
+  /// Gets 1 at guarded samples; in the layout of the field, from the owned origin.
+  std::uint8_t* guarded;
+
+  /// Replaces the results of guarded samples of a run, which a plain pass along `displacement` has found.
+  void apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
+             const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, LaneSamples<T>& out) const;
+};
+
+}  // namespace meniscus::grid

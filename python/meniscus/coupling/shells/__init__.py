@@ -1,0 +1,1 @@
+"""Fluids and surfaces that are thinner than a cell."""

@@ -1,0 +1,58 @@
+"""Reports of steps with thin shells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from meniscus.fluids.gas.options import SmokeReport
+
+
+@dataclass(kw_only=True)
+class ShellReport:
+    """Report of one step of a `ShellCoupling`.
+
+    Attributes:
+        dt: seconds.
+        next_dt: length of the step whose shell velocities the projection has used, s.
+        fluid: report of the solver.
+        marked_cells: that the shells come near, at the end.
+        blocked_faces: between cells that the shells keep apart, at the end.
+        swept: samples of each quantity that shells have passed or cover, by name.
+        stood_in: of which no visible neighbour knew a value, by name.
+        revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
+            disappears with the cells.
+        closed_regions: that shells or walls close all around.
+    """
+
+    dt: float = 0.0
+    next_dt: float = 0.0
+    fluid: SmokeReport | None = None
+    marked_cells: int = 0
+    blocked_faces: int = 0
+    swept: dict[str, int] = field(default_factory=dict)
+    stood_in: dict[str, int] = field(default_factory=dict)
+    revalidated: float = 0.0
+    closed_regions: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedShellAudit:
+    """Smoke inside of and around one closed shell, by crossing parity of cell centres with its mesh.
+
+    Attributes:
+        body: its place among the bodies.
+        cells: whose centre is inside.
+        smoke: integral of the density in them.
+        least, most: of the density in them.
+        outside: integral of the density elsewhere.
+        least_outside, most_outside: of the density elsewhere.
+    """
+
+    body: int
+    cells: int
+    smoke: float
+    least: float
+    most: float
+    outside: float
+    least_outside: float
+    most_outside: float

@@ -1,0 +1,254 @@
+"""A fluid and thin shells in it, in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.core.stateful import Stateful
+from meniscus.coupling.shells.parity import inside_cells, is_closed
+from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import Shells
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.staged_solver import checked_stage
+
+Floats = npt.NDArray[np.float64]
+ShellMode = Literal["one-way"]
+"""How shells and a fluid push each other."""
+
+_LOOK = 1e-3
+"""s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
+
+
+class ShellCoupling(Stateful):
+    """Smoke around surfaces thinner than a cell, which nothing crosses: they push the air, it does not push them.
+
+    A step advances fluid and shells together, in these stages, of which each is a public method:
+
+    1. `move_shells`: the shells move to the end of the step;
+    2. `emit`: that of the solver;
+    3. `transport`: that of the solver, seen one-sidedly with the shells where they were; samples that they pass on their way, or cover
+       before or after, get new values from neighbours on their side;
+    4. `add_forces`, 5. `diffuse`: those of the solver, with the shells where they are now;
+    6. `look_ahead`: the shells go on by the next step and are taken back: that is the velocity that the air beside them gets;
+    7. `project`: that of the solver; faces between cells that a shell keeps apart are walls that move with it, and regions that these
+       close are solved for by themselves.
+
+    `step` is transactional: an error or Ctrl-C leaves fluid and shells unchanged. Between steps both are at the same time. The state is
+    that of the solver and of the bodies.
+
+    Transport is of the scheme of the solver where no shell is near, with the same bits as without shells, and of first order near them.
+    There is no friction on shells, and smoke does not stick to them.
+
+    Args:
+        solver: the fluid; without a solid, viscosity and vortex particles, and with a semi-Lagrangian transport.
+        shells: on the grid of the solver.
+        mode: "one-way".
+
+    Attributes:
+        solver, shells: as given.
+        report: of the last step; None before the first.
+
+    Raises:
+        TypeError, ValueError: wrong types; another grid; a solver with what shells do not go with.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, sections 3, 4, 6;
+    Selle 2008, sections 4.3 and 4.4.
+    """
+
+    stages = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
+
+    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "one-way") -> None:
+        _checks.one_of_type("solver", solver, SmokeSolver)
+        _checks.one_of_type("shells", shells, Shells)
+        self.mode = _checks.choice("mode", mode, ShellMode)
+        if solver.grid != shells.grid:
+            raise ValueError(f"shells must have the grid of the solver, {solver.grid}, not {shells.grid}")
+        _require_fitting(solver)
+        self.solver = self.declare("solver", solver)
+        self.shells = self.declare("shells", shells)
+        self.report: ShellReport | None = None
+        self.running_report = ShellReport()
+        self._start, self._end = shells.walls(), shells.walls()
+        self._speed: float | None = None
+        self._positions: tuple[Floats, Floats] | None = None
+
+    @property
+    def time(self) -> float:
+        """Seconds."""
+        return self.solver.time
+
+    @property
+    def walls(self) -> ShellWalls:
+        """The walls where the shells were at the end of the last step, with the velocities of the next one."""
+        return self._end
+
+    def max_dt(self) -> float:
+        """Return the step (s) in which neither air nor shells pass more than `cfl` cells."""
+        if self._speed is None:
+            self._speed = float(np.abs(self.shells.look_ahead(_LOOK) - self.shells.positions).max()) / _LOOK
+        longest = self.solver.max_dt()
+        if self._speed > 0:
+            longest = min(longest, self.solver.options.cfl * self.solver.grid.spacing / self._speed)
+        return longest
+
+    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, next_dt: float | None = None) -> ShellReport:
+        """Advance fluid and shells by dt seconds.
+
+        Args:
+            dt: seconds, positive.
+            on_stage: called with the name of each stage and this object, after the stage.
+            next_dt: length of the step after this one, s, if it is another: the velocity of the shells in it is what the air gets.
+
+        Raises:
+            ConvergenceError: a solve failed; nothing has changed.
+            ValueError: dt is not positive, a value is not finite; nothing has changed.
+        """
+        dt = _checks.positive("dt", dt)
+        following = dt if next_dt is None else _checks.positive("next_dt", next_dt)
+        if on_stage is not None:
+            _checks.function("on_stage", on_stage)
+        _require_fitting(self.solver)
+        with self.transaction(), self.solver.transaction(()):
+            try:
+                self.running_report = ShellReport(dt=dt, next_dt=following)
+                self.solver.begin(dt)
+                for name in self.stages:
+                    getattr(self, name)(dt)
+                    if on_stage is not None:
+                        on_stage(name, self)
+                return self._finish()
+            finally:
+                self.solver._walls = self._positions = None
+                self.running_report = ShellReport()
+                self.solver.running_report = self.solver._report_type()
+
+    # --- stages ----------------------------------------------------------------------------------------------------------------------
+
+    @checked_stage
+    def move_shells(self, dt: float) -> None:
+        """Stage 1: move the shells to the end of the step."""
+        x0 = self.shells.positions
+        self.shells.advance(dt)
+        x1 = self.shells.positions
+        velocities = (x1 - x0) / dt
+        self._start.place(x0, velocities)
+        self._end.place(x1, velocities)
+        self._positions = x0, x1
+        self.solver._walls = self._start
+
+    @checked_stage
+    def emit(self, dt: float) -> None:
+        """Stage 2: apply the emitters of the solver."""
+        self.solver.emit(dt)
+
+    @checked_stage
+    def transport(self, dt: float) -> None:
+        """Stage 3: advect on each side of the shells, and give samples that these have swept values of their new side."""
+        solver = self.solver
+        solver.transport(dt)
+        before = solver.running_report.smoke
+        dimension = solver.grid.dimension
+        cells = self._start.swept(self._end, (0,) * dimension)
+        told = self.running_report
+        stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
+        for name, stand_in in stand_ins.items():
+            counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
+            told.swept[name], told.stood_in[name] = counts[:2]
+        told.swept["velocity"] = told.stood_in["velocity"] = 0
+        for d in range(dimension):
+            faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
+            counts = self._end.revalidate_faces(solver.velocity, d, faces)
+            told.swept["velocity"] += counts[0]
+            told.stood_in["velocity"] += counts[1]
+        told.revalidated = solver._smoke() - before
+        solver._walls = self._end
+
+    @checked_stage
+    def add_forces(self, dt: float) -> None:
+        """Stage 4: add the forces of the solver."""
+        self.solver.add_forces(dt)
+
+    @checked_stage
+    def diffuse(self, dt: float) -> None:
+        """Stage 5: nothing, as there is no viscosity."""
+        self.solver.diffuse(dt)
+
+    @checked_stage
+    def look_ahead(self, dt: float) -> None:
+        """Stage 6: find the velocity of the shells in the next step."""
+        following = self.running_report.next_dt or dt
+        x1 = self.shells.positions
+        velocities = (self.shells.look_ahead(following) - x1) / following
+        self._end.set_velocities(velocities)
+        self._speed = float(np.abs(velocities).max())
+
+    @checked_stage
+    def project(self, dt: float) -> None:
+        """Stage 7: make the velocity divergence-free on each side of the shells."""
+        self.solver.project(dt)
+
+    # --- afterwards ------------------------------------------------------------------------------------------------------------------
+
+    def audit(self) -> list[ClosedShellAudit]:
+        """Return the smoke inside of and around every closed shell, by counting crossings of its mesh below each cell centre.
+
+        This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
+        no smoke.
+        """
+        grid, density = self.solver.grid, self.solver.density.array
+        volume = grid.spacing**grid.dimension
+        low = np.array(grid.origin, np.float64)
+        x = self.shells.positions
+        found = []
+        for i, part in enumerate(self.shells._parts):
+            if not is_closed(part.elements):
+                continue
+            inside = inside_cells(x[self.shells.rows(i)], part.elements, low, grid.spacing, tuple(grid.shape))
+            within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
+            found.append(
+                ClosedShellAudit(
+                    body=i,
+                    cells=int(inside.sum()),
+                    smoke=float(within.sum()) * volume,
+                    least=float(within.min(initial=np.inf)),
+                    most=float(within.max(initial=-np.inf)),
+                    outside=float(around.sum()) * volume,
+                    least_outside=float(around.min(initial=np.inf)),
+                    most_outside=float(around.max(initial=-np.inf)),
+                )
+            )
+        return found
+
+    def __repr__(self) -> str:
+        """One line: mode, solver, shells."""
+        return f"<ShellCoupling {self.mode}: {self.solver!r}, {self.shells!r}>"
+
+    def _finish(self) -> ShellReport:
+        told = self.running_report
+        told.fluid = self.solver.end()
+        told.marked_cells = self._end.marked_cells
+        told.blocked_faces = sum(int(mask.sum()) for mask in self._end.blocked_faces)
+        told.closed_regions = sum(region.closed for region in told.fluid.projection.regions)
+        self.report = told
+        return told
+
+    def _state_replaced(self) -> None:
+        self._speed = None
+
+
+def _require_fitting(solver: SmokeSolver) -> None:
+    o = solver.options
+    for there, what in (
+        (solver.solid is not None, "a solid"),
+        (solver.vortices is not None, "vortex particles"),
+        (o.viscosity > 0, "viscosity"),
+        (o.method == "upwind", "upwind transport"),
+    ):
+        if there:
+            raise ValueError(f"shells do not go with a solver that has {what}")

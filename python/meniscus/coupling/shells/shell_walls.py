@@ -1,0 +1,139 @@
+"""Walls of thin shells at one position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import coupling as _coupling
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.transport.walls import ThinWalls
+from meniscus.grid.uniform import Grid
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+class ShellWalls(ThinWalls):
+    """Thin walls on a grid, where shells are at one time: marked cells, blocked faces, and what is visible from where.
+
+    Args:
+        grid: 2-D or 3-D.
+        vertices: (n, dim) float64, m.
+        elements: (m, dim) int32, triangles or segments.
+        thickness: m.
+
+    Raises:
+        TypeError, ValueError: wrong types or shapes, positions that are not finite, a grid of several blocks.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw 2005, sections 3 and 4.3; Selle 2008, sections 4.3 and 4.4.
+    """
+
+    def __init__(self, grid: Grid, vertices: Floats, elements: Ints, thickness: float) -> None:
+        self.grid = _checks.one_of_type("grid", grid, Grid)
+        kind: Any = _coupling.ShellWalls2 if grid.dimension == 2 else _coupling.ShellWalls3
+        self._core = kind(grid._core, vertices, elements, _checks.positive("thickness", thickness))
+        self._read_faces()
+
+    def place(self, vertices: Floats, velocities: Floats) -> None:
+        """Move to positions (n, dim), m, with velocities (n, dim), m/s, of the vertices."""
+        self._core.place(vertices, velocities)
+        self._read_faces()
+
+    def set_velocities(self, velocities: Floats) -> None:
+        """Set the velocities (n, dim) of the vertices, m/s."""
+        self._core.set_velocities(velocities)
+        self._read_faces()
+
+    @property
+    def blocked_faces(self) -> tuple[Bools, ...]:
+        """Per axis, the faces with a wall between the centres of the two cells beside them; read-only."""
+        return self._masks
+
+    @property
+    def marked_cells(self) -> int:
+        """Number of cells that the shells come near."""
+        return int(self._core.marked_cells)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, without the triangles."""
+        return int(self._core.nbytes)
+
+    def clearance(self) -> npt.NDArray[np.uint8]:
+        """Return, per cell, the distance in cells to the nearest marked one along the axis where it is most; or less."""
+        return self._core.clearance()  # type: ignore[no-any-return]
+
+    def hidden(self, origin: npt.ArrayLike, targets: npt.ArrayLike) -> Bools:
+        """Return which of at most 32 targets (k, dim), m, are hidden from an origin (dim,)."""
+        x = np.array(origin, np.float64)[None]
+        y = np.ascontiguousarray(targets, np.float64)
+        bits = int(self._core.hidden(x, y))
+        return np.array([bits >> i & 1 for i in range(len(y))], bool)
+
+    def sample(self, field: CellField, points: npt.ArrayLike, stand_in: float = 0.0, *, time: float = 0.0) -> Floats:
+        """Return a scalar at points (n, dim), m, by linear interpolation of the samples that are visible from each.
+
+        Args:
+            field: on the grid of the walls.
+            points: m, within the domain.
+            stand_in: what counts in place of hidden samples, and at points that a wall covers.
+            time: s, for functions in the conditions of the field.
+
+        Raises:
+            TypeError, ValueError: wrong types, shapes or grids, points that are not finite.
+
+        Source: Guendelman et al. 2005, section 4.1.
+        """
+        _checks.one_of_type("field", field, CellField)
+        x = np.ascontiguousarray(points, np.float64)
+        module: Any = _coupling
+        return module.sample_one_sided(field._core, self._core, _checks.number("stand_in", stand_in), x, time)  # type: ignore[no-any-return]
+
+    def hold_faces(self, velocity: MacField) -> None:
+        """Give blocked faces of a velocity the normal velocity of the shell there, in place."""
+        for d, (places, values) in enumerate(self._held):
+            velocity.component(d)[places] = values
+
+    def swept(self, end: ShellWalls, on_side: tuple[int, ...]) -> Bools:
+        """Return which samples shells pass on the way from here to `end`, or cover here or there; exact.
+
+        Args:
+            end: the same shells at the end of a step.
+            on_side: place of the samples: per axis 0 in cells, 1 on sides.
+        """
+        return self._core.swept_samples(end._core, on_side)  # type: ignore[no-any-return]
+
+    def revalidate_cells(self, field: CellField, invalid: Bools, stand_in: float) -> tuple[int, int, int]:
+        """Give invalid samples of a scalar new values from visible neighbours, else from `stand_in`, in place.
+
+        Returns:
+            Numbers of invalid samples, of those that no visible neighbour reached, and of sweeps.
+
+        Source: Guendelman et al. 2005, section 3; Selle 2008, section 4.3.
+        """
+        module: Any = _coupling
+        return module.revalidate(field._core, invalid, self._core, -1, stand_in)  # type: ignore[no-any-return]
+
+    def revalidate_faces(self, velocity: MacField, axis: int, invalid: Bools) -> tuple[int, int, int]:
+        """Give invalid samples of a component new values from visible neighbours, else from the shells; as `revalidate_cells`."""
+        module: Any = _coupling
+        return module.revalidate_component(velocity._core, axis, invalid, self._core)  # type: ignore[no-any-return]
+
+    def _read_faces(self) -> None:
+        axes, faces, velocities, _ = self._core.faces()
+        masks, held = [], []
+        for d in range(self.grid.dimension):
+            shape = tuple(n + (a == d) for a, n in enumerate(self.grid.shape))
+            rows = axes == d
+            places = tuple(faces[rows].T)
+            mask = np.zeros(shape, bool)
+            mask[places] = True
+            mask.flags.writeable = False
+            masks.append(mask)
+            held.append((places, velocities[rows, d]))
+        self._masks, self._held = tuple(masks), held

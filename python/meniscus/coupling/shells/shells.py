@@ -1,0 +1,167 @@
+"""Thin shells on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.collision import CollisionMesh
+from meniscus.coupling.shells.bodies import Floats, Ints, ShellBody, shell_body
+from meniscus.coupling.shells.crossing_segments import crossing_segments
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.grid.uniform import Grid
+
+_THICKNESS = 1e-3
+"""Thickness of walls in cells, and the most that is allowed."""
+_THICKEST = 0.1
+
+
+class Shells:
+    """Surfaces thinner than a cell, of one or several bodies, in the grid of a fluid.
+
+    Shells are thickened by a little, so that no ray slips through an edge. What the fluid does then depends on rays alone: a sample that a
+    ray from another one does not certainly reach is hidden from it. So nothing leaks, whatever the shape and the motion; a gap narrower
+    than the thickness is none.
+
+    Args:
+        grid: 2-D or 3-D, of one block.
+        bodies: `KinematicShell`, `DeformableBody`, `RigidBody`, meshes at rest, or bodies of your own (`ShellBody`). In 2-D, shells are
+            segments.
+        thickness: of the walls, m; default a thousandth of the spacing, at most a tenth.
+        world: what advances bodies that it holds, all at once: an object with `advance(duration)`, `snapshot` and `restore`, such as a
+            `World`. Without, each body is advanced by itself.
+
+    Attributes:
+        grid: of the fluid.
+        bodies: as given.
+        thickness: m.
+
+    Raises:
+        TypeError, ValueError: wrong types or values; no body; bodies of another dimension than the grid; positions that are not finite;
+            a body that intersects itself.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, sections 3 and 5;
+    Selle 2008, section 4.3.
+    """
+
+    def __init__(self, grid: Grid, bodies: Sequence[Any], thickness: float | None = None, *, world: Any = None) -> None:
+        self.grid = _checks.one_of_type("grid", grid, Grid)
+        if grid.comm.size > 1:
+            raise ValueError("shells need a grid of one block, not one that is cut among ranks")
+        self.thickness = _THICKNESS * grid.spacing if thickness is None else _checks.positive("thickness", thickness)
+        if self.thickness > _THICKEST * grid.spacing * (1 + 1e-12):
+            raise ValueError(f"thickness must be at most a tenth of the spacing, {_THICKEST * grid.spacing:g} m, not {self.thickness:g} m")
+        if isinstance(bodies, (str, bytes)) or not isinstance(bodies, Sequence) or not bodies:
+            raise TypeError("bodies must be a sequence of at least one body")
+        self.bodies = tuple(bodies)
+        self._parts: list[ShellBody] = [shell_body(b) for b in bodies]
+        for name in ("advance", "snapshot", "restore") if world is not None else ():
+            if not callable(getattr(world, name, None)):
+                raise TypeError(f"world must have {name}(), which {type(world).__name__} has not")
+        self._world = world
+        first, elements = 0, []
+        self._rows: list[slice] = []
+        for i, part in enumerate(self._parts):
+            x = _positions(part, grid.dimension, i)
+            self._rows.append(slice(first, first + len(x)))
+            elements.append(np.asarray(part.elements, np.int32) + np.int32(first))
+            _require_apart(x, part.elements, i)
+            first += len(x)
+        self.elements: Ints = np.ascontiguousarray(np.concatenate(elements))
+        self.elements.flags.writeable = False
+
+    @property
+    def positions(self) -> Floats:
+        """Of all nodes now, (n, dim), m, body after body."""
+        return np.ascontiguousarray(np.concatenate([_positions(p, self.grid.dimension, i) for i, p in enumerate(self._parts)]))
+
+    def rows(self, body: int) -> slice:
+        """Return the rows of the nodes of a body, by its place in `bodies`."""
+        return self._rows[body]
+
+    def advance(self, dt: float) -> None:
+        """Advance all bodies by dt seconds."""
+        dt = _checks.positive("dt", dt)
+        if self._world is not None:
+            self._world.advance(dt)
+        for part in self._moving():
+            part.advance(dt)
+
+    def look_ahead(self, dt: float) -> Floats:
+        """Return the positions (n, dim) after dt seconds, m; the bodies stay as they are.
+
+        Raises RuntimeError for a body that does not return to where it was to the bit.
+
+        Source: Guendelman et al. 2005, section 4.3 (evolve, divide, rewind).
+        """
+        before, saved = self.positions, self.snapshot()
+        try:
+            self.advance(dt)
+            ahead = self.positions
+        finally:
+            self.restore(saved)
+        if not np.array_equal(before, self.positions):
+            raise RuntimeError("a body does not return to where it was when it is restored: its positions differ")
+        return ahead
+
+    def walls(self) -> ShellWalls:
+        """Return the walls of the shells where they are now, at rest."""
+        x = self.positions
+        return ShellWalls(self.grid, x, self.elements, self.thickness)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state of all bodies."""
+        world = None if self._world is None else self._world.snapshot()
+        return {"world": world, "bodies": [part.snapshot() for part in self._moving()]}
+
+    def restore(self, snapshot: Any) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises ValueError for one of other bodies."""
+        parts = self._moving()
+        if len(snapshot["bodies"]) != len(parts):
+            raise ValueError(f"the snapshot is of {len(snapshot['bodies'])} bodies, not of {len(parts)}")
+        if self._world is not None:
+            self._world.restore(snapshot["world"])
+        for part, saved in zip(parts, snapshot["bodies"], strict=True):
+            part.restore(saved)
+
+    def _moving(self) -> list[ShellBody]:
+        """Return the bodies that advance by themselves."""
+        if self._world is None:
+            return self._parts
+        held = {id(b) for b in getattr(self._world, "bodies", ())} | {
+            id(b) for b in getattr(getattr(self._world, "rigid", None), "bodies", ())
+        }
+        return [part for body, part in zip(self.bodies, self._parts, strict=True) if id(body) not in held]
+
+    def __repr__(self) -> str:
+        """One line: bodies, nodes, elements."""
+        return (
+            f"<Shells: {len(self.bodies)} bodies, {self._rows[-1].stop} nodes, {len(self.elements)} elements, {self.thickness:g} m thick>"
+        )
+
+
+def _positions(part: ShellBody, dimension: int, number: int) -> Floats:
+    x: npt.NDArray[Any] = np.asarray(part.positions)
+    if x.ndim != 2 or x.shape[1] != dimension or part.elements.ndim != 2 or part.elements.shape[1] != dimension:
+        raise ValueError(f"body {number} must have nodes and elements of {dimension} numbers, as the grid is {dimension}-D")
+    _checks.require_finite(f"positions of body {number}", x)
+    return x.astype(np.float64, copy=False)
+
+
+def _require_apart(x: Floats, elements: Ints, number: int) -> None:
+    if x.shape[1] == 3:
+        pairs = CollisionMesh(_edges(elements), np.ascontiguousarray(elements)).self_intersections(np.ascontiguousarray(x))
+        kind = "edge {} and triangle {}"
+    else:
+        pairs, kind = crossing_segments(x, elements), "segments {} and {}"
+    if len(pairs):
+        raise ValueError(f"body {number} intersects itself: {kind.format(*map(int, pairs[0]))} meet")
+
+
+def _edges(triangles: Ints) -> Ints:
+    sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    return np.ascontiguousarray(np.unique(np.sort(sides, axis=1), axis=0), dtype=np.int32)

@@ -1,0 +1,34 @@
+"""Thin walls: obstacles between the samples of a grid."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.grid.fields import MacField
+from meniscus.grid.uniform import Grid
+
+Bools = npt.NDArray[np.bool_]
+
+
+class ThinWalls(ABC):
+    """Walls thinner than a cell, as transport, forces and projection on a grid see them: nothing is interpolated across.
+
+    Attributes:
+        grid: of all fields that see them.
+    """
+
+    grid: Grid
+    _core: Any
+
+    @property
+    @abstractmethod
+    def blocked_faces(self) -> tuple[Bools, ...]:
+        """Per axis, the faces with a wall between the centres of the two cells beside them."""
+
+    @abstractmethod
+    def hold_faces(self, velocity: MacField) -> None:
+        """Give blocked faces of a velocity the normal velocity of the wall there, in place."""

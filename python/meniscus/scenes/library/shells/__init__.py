@@ -1,0 +1,1 @@
+"""Scenes of fluids and thin shells."""

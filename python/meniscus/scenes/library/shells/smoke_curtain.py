@@ -1,0 +1,132 @@
+"""Scene of a jet of smoke and a curtain that swings in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.collision import closest_point
+from meniscus.coupling.shells.shell_coupling import ShellCoupling
+from meniscus.coupling.shells.shells import Shells
+from meniscus.fluids.flows.emitter import Emitter
+from meniscus.fluids.gas.options import SmokeOptions
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.grid import Grid, Open
+from meniscus.io.frames import FrameData, FrameItem
+from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.gas import GasScene
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
+from meniscus.surface import Sphere
+
+LENGTH, WIDTH, HEIGHT = 1.5, 1.0, 1.0
+PLACE = 0.75
+"""Of the curtain's rod, m along the jet."""
+
+
+@dataclass(kw_only=True)
+class SmokeCurtain(GasScene):
+    """A jet of smoke along x that hits a curtain of cloth, which swings from the raised position it is released from.
+
+    The cloth moves the air and nothing passes through it; the air does not move the cloth. Smoke gets behind the curtain around its edges
+    alone.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw 2005, figure 2; Selle 2008, sections 4.3 and 4.4, Figure 4.7.
+    """
+
+    name: ClassVar[str] = "smoke-curtain"
+    summary: ClassVar[str] = "a jet of smoke and a curtain of cloth that swings in it"
+    frames_per_second: ClassVar[float] = 16.0
+    on_ranks: ClassVar[bool] = False
+    stages: ClassVar[tuple[str, ...]] = ("seed", *ShellCoupling.stages)
+
+    resolution: int = parameter(40, "cells across the box, 1 m")
+    quads: int = parameter(16, "quads along a side of the curtain")
+    frames: int = parameter(40, "frames to write")
+    end: float = parameter(2.5, "length of the run, s")
+    cfl: float = parameter(2.0, "cells that the fastest air, or the curtain, passes in a step")
+    speed: float = parameter(1.2, "of the jet, m/s")
+    confinement: float = parameter(0.3, "epsilon of vorticity confinement")
+    raised: float = parameter(35.0, "angle from the vertical at which the curtain is released, degrees")
+    stiffness: float = parameter(30.0, "of the edges of the cloth, N")
+    bending: float = parameter(0.05, "stiffness of the springs across edges, N")
+    damping: float = parameter(0.3, "fraction of the critical damping of an edge")
+    azimuth: float = parameter(35.0, "of the camera, degrees")
+
+    def setup(self) -> TimeStepper:
+        """Create the air, the jet and the curtain."""
+        n = _checks.integer("resolution", self.resolution, 8)
+        grid = Grid((round(n * LENGTH), n, n), WIDTH / n)
+        jet = Emitter(region=Sphere((0.16, 0.5 * WIDTH, 0.45 * HEIGHT), 0.11), density=1.0, velocity=(self.speed, 0.0, 0.0))
+        sides = {name: Open() for name in ("x-", "x+", "z+")}
+        options = SmokeOptions(confinement=self.confinement, density_weight=0.1, cfl=self.cfl)
+        self.use(SmokeSolver(grid, options, boundary=sides, emitters=[jet]))
+        self.curtain = self.declare("curtain", self.make_curtain())
+        self.coupling = ShellCoupling(self.solver, Shells(grid, [self.curtain]))
+        return TimeStepper(self.end, self.frames)
+
+    def make_curtain(self) -> DeformableBody:
+        """Return the curtain, raised, with folds, and pinned at its rod."""
+        m = _checks.integer("quads", self.quads, 2)
+        flat = cloth_mesh(m, m, (0.7, 0.6))
+        s, down = flat.vertices[:, 0], 0.6 - flat.vertices[:, 1]
+        angle = np.radians(self.raised)
+        fold = 0.02 * np.sin(2 * np.pi * 3 * s / 0.7)
+        x = np.stack(
+            [PLACE - np.sin(angle) * down + fold * np.cos(angle), 0.15 + s, 0.9 - np.cos(angle) * down - fold * np.sin(angle)], axis=1
+        )
+        mesh = TriangleMesh(x, flat.triangles)
+        body = DeformableBody(mesh, density=0.2, gravity=(0.0, 0.0, -9.8))
+        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+        body.add(EdgeSprings(mesh, edges))
+        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
+        body.pin(np.flatnonzero(down == 0.0))
+        return body
+
+    def max_dt(self) -> float:
+        """Return the step in which neither air nor curtain passes more than `cfl` cells."""
+        return self.coupling.max_dt()
+
+    def advance(self, time: float, dt: float) -> None:
+        """Step air and curtain, and time each stage."""
+        self.coupling.step(dt, on_stage=self.after_stage)
+        self.steps_done += 1
+
+    def report(self, time: float) -> dict[str, float]:
+        """As for all gases; with the smoke, that behind the curtain's rod, and how far the curtain's hem is from below the rod."""
+        volume = self.solver.grid.spacing**3
+        density = self.solver.density.array
+        behind = density[round(PLACE / self.solver.grid.spacing) :]
+        last = self.coupling.report
+        return {
+            **super().report(time),
+            "smoke": float(density.sum(dtype=np.float64)) * volume,
+            "smoke behind": float(behind.sum(dtype=np.float64)) * volume,
+            "hem": float(self.curtain.positions[:, 0].min()) - PLACE,
+            "swept cells": 0.0 if last is None else float(last.swept["density"]),
+            "marked cells": float(self.coupling.walls.marked_cells),
+        }
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The smoke, and the distance of the nodes of the grid from the curtain less a cell, m."""
+        grid = self.solver.grid
+        elements = self.curtain.elements
+        assert elements is not None
+        axes = [np.arange(n + 1) * grid.spacing for n in grid.shape]
+        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+        found = closest_point(TriangleMesh(self.curtain.positions, elements), np.ascontiguousarray(nodes))
+        distance = found.distances.reshape([n + 1 for n in grid.shape]) - 0.75 * grid.spacing
+        return {"smoke": self.solver.density, "curtain": distance.astype(np.float32)}
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show the smoke, lit by a sun, and the curtain as if it were a cell and a half thick."""
+        from meniscus import viz
+
+        return viz.smoke(
+            frame["smoke"], solid=frame["curtain"], size=(640, 480), camera=viz.Camera(azimuth=self.azimuth, elevation=12.0), opacity=30.0
+        )
