@@ -63,6 +63,7 @@ void bind_reduced_body(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
+void bind_shell_pressure(py::module_& m);
 
 }  // namespace meniscus::bindings
 
@@ -144,4 +145,5 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_reduced_body(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
+  bind_shell_pressure(coupling);
 }
