@@ -31,6 +31,7 @@ class SheetFaces:
         weights: (n, 3) their barycentric weights at the hit.
         distance: (n,) from the centre of the cell to the hit, m.
         normal: (n, 3) unit normal of the element.
+        open: (n,) the part of the face that the sheet leaves open, next to a free rim; the same on both sides.
     """
 
     axis: Ints
@@ -40,6 +41,7 @@ class SheetFaces:
     weights: Floats
     distance: Floats
     normal: Floats
+    open: Floats
 
     def __len__(self) -> int:
         """Return the number of sides."""
@@ -130,7 +132,7 @@ def _collected(found: dict[tuple[int, ...], list[tuple[float, int, Floats]]], gr
     d = grid.dimension
     n = 2 * len(found)
     out = SheetFaces(
-        np.zeros(n, np.int32), np.zeros((n, d), np.int64), np.zeros(n, bool), np.zeros((n, 3), np.int32), np.zeros((n, 3)), np.zeros(n), np.zeros((n, 3))
+        np.zeros(n, np.int32), np.zeros((n, d), np.int64), np.zeros(n, bool), np.zeros((n, 3), np.int32), np.zeros((n, 3)), np.zeros(n), np.zeros((n, 3)), np.zeros(n)
     )
     if d == 3:
         normals = np.cross(x[corners[:, 1]] - x[corners[:, 0]], x[corners[:, 2]] - x[corners[:, 0]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,6 +69,7 @@ class ShellPressure:
         self._grid = _checks.one_of_type("grid", grid, Grid)
         self._core: Any = getattr(_coupling, f"ShellSystem{grid.dimension}")(grid._core)
         self._poisson: PoissonSolver | None = None
+        self._walled: PoissonSolver | None = None
         self._sides: SheetFaces | None = None
 
     @property
@@ -95,6 +96,7 @@ class ShellPressure:
         solids: Sequence[SheetSolid],
         side_masses: npt.ArrayLike,
         mode: ShellMode = "monolithic",
+        transfer: Callable[[Floats], Floats] | None = None,
     ) -> None:
         """Set masses and geometry of a step.
 
@@ -106,14 +108,17 @@ class ShellPressure:
             solids: their nodes are numbered one solid after the other.
             side_masses: (sides,) mass of the fluid between the centre of the cell and the sheet, kg; zero where there is none.
             mode: "monolithic"; "lumped": sheets are faces with masses of their own, in a pressure solve alone; "printed": the same with the
-                masses of the sheets at rest and without the fluid at them.
+                masses of the sheets at rest and without the fluid at them. Both then project the fluid once more, between sheets that move as
+                their solids do with the forces of the first solve.
+            transfer: for the last two, impulses on nodes as a function of the pressure jumps of sides, such as `printed_impulses`; default the
+                exact adjoint.
 
         Raises:
             TypeError, ValueError: wrong types, shapes or values.
         """
         _checks.choice("mode", mode, ShellMode)
         grid = self._grid
-        self._mode, self._solids, self._sides = mode, tuple(solids), sides
+        self._mode, self._solids, self._sides, self._given = mode, tuple(solids), sides, transfer
         self._areas = tuple(np.ascontiguousarray(a, dtype=np.float64) for a in areas)
         self._masses = tuple(np.ascontiguousarray(m, dtype=np.float64) for m in masses)
         self._active = _checks.mask("active", active, grid.shape)
@@ -121,19 +126,18 @@ class ShellPressure:
         self._cells = np.where((cells >= 0) & self._active.ravel()[cells], cells, -1)
         self._at = tuple(sides.face.T)
         area = np.empty(len(sides))
-        cut = [np.zeros(a.shape, dtype=bool) for a in self._areas]
+        left = [np.ones(a.shape) for a in self._areas]
         for k in range(grid.dimension):
             on = sides.axis == k
             index = tuple(i[on] for i in self._at)
-            area[on] = self._areas[k][index]
-            cut[k][index] = True
-            _close(cut[k], grid, k)
-        self._cut = tuple(cut)
+            area[on] = self._areas[k][index] * (1.0 - sides.open[on])
+            left[k][index] = sides.open[on]
+            _close(left[k], grid, k)
+        # The part of each face through which fluid flows.
+        self._left = tuple(left)
         self._side_area = area
         self._side_mass = np.where(mode == "printed", 0.0, np.where(self._cells >= 0, np.asarray(side_masses, dtype=np.float64), 0.0))
-        self._fluid = tuple(
-            np.where(c, 0.0, np.divide(a * a, m, out=np.zeros_like(a), where=m > 0)) for a, m, c in zip(self._areas, self._masses, cut, strict=True)
-        )
+        self._fluid = tuple(c * np.divide(a * a, m, out=np.zeros_like(a), where=m > 0) for a, m, c in zip(self._areas, self._masses, left, strict=True))
         self._sheet_mass = self._masses_of_sheets()
         total = self._sheet_mass + self._of_pairs(self._side_mass)
         links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
@@ -144,7 +148,8 @@ class ShellPressure:
         links[np.repeat(~open_cut, 2)] = 0.0
         for k in range(grid.dimension):
             on = sides.axis == k
-            linked[k][tuple(i[on] for i in self._at)] = links[on]
+            # Both sides of a face name it, and it is counted once.
+            linked[k][tuple(i[on] for i in self._at)] += links[on]
             _close(linked[k], grid, k)
         if mode == "monolithic":
             valid = self._core.prepare(
@@ -167,6 +172,8 @@ class ShellPressure:
         else:
             self._poisson = self._poisson or PoissonSolver(grid)
             self._poisson.set_coefficients(linked, self._active)
+            self._walled = self._walled or PoissonSolver(grid)
+            self._walled.set_coefficients(self._fluid, self._active)
 
     def solve(
         self,
@@ -242,7 +249,7 @@ class ShellPressure:
     # --- one after the other -------------------------------------------------------------------------------------------------
 
     def _split(self, u: tuple[Floats, ...], near: Floats, tolerance: float, max_iterations: int) -> ShellPressureResult:
-        assert self._poisson is not None
+        assert self._poisson is not None and self._walled is not None
         sign, mass, area = self._known_sides.sign, self._side_mass, self._side_area
         wet = self._cells >= 0
         free = self._joined([s.free if self._mode == "lumped" else s.velocities for s in self._solids])
@@ -258,11 +265,16 @@ class ShellPressure:
         after = before + np.where(held, 0.0, area * jumps / self._face_mass)
         push = np.where(wet, sign * area * p.ravel()[self._cells], 0.0)
         impulses = mass * (near - after) + push
-        f = self._gathered(impulses)
+        f = self._gathered(impulses) if self._given is None else self._given(jumps)
         v = self._joined([s.free for s in self._solids]) + self._answers(f)
-        faces = self._accelerated(u, p)
-        self._put(faces, after)
-        return ShellPressureResult(faces, p, v, f, impulses, jumps, info, 0, 0.0)
+        # The fluid goes with what the solids make of that.
+        moved = self._sheet_velocities(v)
+        rhs = -self._divergence(u)
+        np.subtract.at(rhs.ravel(), self._cells[wet], (sign * area * moved)[wet])
+        q, last = self._walled.solve(rhs, tolerance=tolerance, max_iterations=max_iterations, raise_on_failure=False)
+        faces = self._accelerated(u, q)
+        self._put(faces, 0.5 * np.repeat(self._of_pairs(moved), 2))
+        return ShellPressureResult(faces, p, v, f, impulses, jumps, last if info.converged else info, 0, 0.0)
 
     # --- parts ---------------------------------------------------------------------------------------------------------------
 
@@ -307,22 +319,24 @@ class ShellPressure:
     def _put(self, faces: tuple[Floats, ...], values: Floats) -> None:
         for k in range(self._grid.dimension):
             on = self._known_sides.axis == k
-            faces[k][tuple(i[on] for i in self._at)] = values[on]
+            index = tuple(i[on] for i in self._at)
+            part = self._known_sides.open[on]
+            faces[k][index] = part * faces[k][index] + (1.0 - part) * values[on]
             _close(faces[k], self._grid, k)
 
     def _divergence(self, u: Sequence[Floats]) -> Floats:
-        """Return the volume flux out of each active cell through faces that no sheet cuts."""
+        """Return the volume flux out of each active cell through what sheets leave of faces."""
         out = np.zeros(self._grid.shape)
-        for k, (a, v, c) in enumerate(zip(self._areas, u, self._cut, strict=True)):
-            out += np.diff(np.where(c, 0.0, a * v), axis=k)
+        for k, (a, v, c) in enumerate(zip(self._areas, u, self._left, strict=True)):
+            out += np.diff(c * a * v, axis=k)
         out[~self._active] = 0.0
         return out
 
     def _accelerated(self, u: Sequence[Floats], p: Floats) -> tuple[Floats, ...]:
         out = []
-        for k, (a, v, c) in enumerate(zip(self._areas, u, self._fluid, strict=True)):
+        for k, (a, m, v) in enumerate(zip(self._areas, self._masses, u, strict=True)):
             padded = np.concatenate([_end(p, k, -1, self._grid), p, _end(p, k, 0, self._grid)], axis=k)
-            out.append(v - np.divide(c, a, out=np.zeros_like(c), where=a > 0) * np.diff(padded, axis=k))
+            out.append(v - np.divide(a, m, out=np.zeros_like(a), where=m > 0) * np.diff(padded, axis=k))
         return tuple(out)
 
     def _jumps(self, p: Floats) -> Floats:
@@ -371,7 +385,8 @@ def side_masses(grid: Grid, density: npt.ArrayLike, sides: SheetFaces) -> Floats
     """Return the mass of the fluid between cell centre and sheet of each side, kg: `density` (kg/m^3) of the cell over the distance."""
     values = np.broadcast_to(np.asarray(density, dtype=np.float64), grid.shape).ravel()
     cells = sides.cells(grid)
-    result: Floats = np.where(cells >= 0, values[cells], 0.0) * sides.distance * grid.spacing ** (grid.dimension - 1)
+    covered = (1.0 - sides.open) * grid.spacing ** (grid.dimension - 1)
+    result: Floats = np.where(cells >= 0, values[cells], 0.0) * sides.distance * covered
     return result
 
 
