@@ -65,6 +65,7 @@ void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
 void bind_shell_walls(py::module_& m);
+void bind_shell_pressure(py::module_& m);
 
 }  // namespace meniscus::bindings
 
@@ -148,4 +149,5 @@ PYBIND11_MODULE(_meniscus, m) {
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
   bind_shell_walls(coupling);
+  bind_shell_pressure(coupling);
 }

@@ -38,6 +38,8 @@ class ArrayPoissonSolver {
   const CellLayout<D>& layout() const { return layout_; }
   const PoissonRegions<D>& regions() const { return solver_.regions(); }
   int levels() { return solver_.hierarchy().levels(); }
+  /// For systems that contain the matrix: its products, and the multigrid cycle as a preconditioner.
+  PoissonSolver<D>& solver() { return solver_; }
 
  private:
   /// Marks the rows of faces that differ from those of the matrix; false if one holds a value that is no coefficient.

@@ -7,6 +7,8 @@
 #include "meniscus/grid/poisson/poisson_regions.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
+#include <cmath>
+
 namespace meniscus::grid {
 
 /// Fill `matrix`, call `prepare`, then fill `b` (and `x`) and call `solve`, also repeatedly. All arrays have the matrix's layout.
@@ -57,6 +59,9 @@ class PoissonSolver {
   void advance(double alpha, double beta, const Correction& z, Vector& p, Vector& solution) const;
 
   PoissonHierarchy<D>& hierarchy() { return hierarchy_; }
+
+  /// For Krylov methods of systems that contain this matrix: residuals of about this norm come to `precondition` next.
+  void scale_residuals(double norm) { scale_ = norm > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm : 1.0; }
 
  private:
   PoissonRegions<D> regions_;

@@ -1,0 +1,77 @@
+#include "meniscus/coupling/shell_pressure/closed_regions.hpp"
+
+#include <numeric>
+
+namespace meniscus::coupling {
+
+namespace {
+
+/// The first cell of the part that a cell belongs to, with the way to it halved.
+Index root_of(std::vector<Index>& parent, Index c) {
+  while (parent[static_cast<std::size_t>(c)] != c) {
+    Index& up = parent[static_cast<std::size_t>(c)];
+    up = parent[static_cast<std::size_t>(up)];
+    c = up;
+  }
+  return c;
+}
+
+}  // namespace
+
+template <int D>
+void find_closed_regions(const grid::CellLayout<D>& layout, const std::array<const double*, D>& faces, const std::uint8_t* active,
+                         ClosedRegions& out) {
+  const Index n = layout.count();
+  std::vector<Index> parent(static_cast<std::size_t>(n));
+  std::iota(parent.begin(), parent.end(), Index{0});
+  std::vector<std::uint8_t> open(static_cast<std::size_t>(n), 0);
+  const Coord<D> strides = c_strides<D>(layout.cells);
+  const auto unknown = [&](Index c) { return active == nullptr || active[c] != 0; };
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> extents = layout.cells;
+    ++extents[axis];
+    const Index length = layout.cells[axis], inner = strides[axis], outer = n / (length * inner);
+    for (Index o = 0; o < outer; ++o)
+      for (Index k = 0; k <= length; ++k)
+        for (Index i = 0; i < inner; ++i) {
+          if (!(faces[axis][(o * (length + 1) + k) * inner + i] > 0)) continue;
+          const bool around = layout.periodic[axis];
+          Index lower = k > 0 ? (o * length + k - 1) * inner + i : around ? (o * length + length - 1) * inner + i : -1;
+          Index upper = k < length ? (o * length + k) * inner + i : around ? o * length * inner + i : -1;
+          if (lower >= 0 && !unknown(lower)) lower = -1;
+          if (upper >= 0 && !unknown(upper)) upper = -1;
+          if (lower >= 0 && upper >= 0) {
+            const Index a = root_of(parent, lower), b = root_of(parent, upper);
+            parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+          } else if (lower >= 0) {
+            open[static_cast<std::size_t>(lower)] = 1;
+          } else if (upper >= 0) {
+            open[static_cast<std::size_t>(upper)] = 1;
+          }
+        }
+  }
+  for (Index c = 0; c < n; ++c)
+    if (open[static_cast<std::size_t>(c)]) open[static_cast<std::size_t>(root_of(parent, c))] = 1;
+  out.label.assign(static_cast<std::size_t>(n), -1);
+  out.cells.clear();
+  for (Index c = 0; c < n; ++c) {
+    const Index root = root_of(parent, c);
+    if (!unknown(c) || open[static_cast<std::size_t>(root)]) continue;
+    // Roots come before all others of their region.
+    if (root == c) {
+      out.label[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(out.cells.size());
+      out.cells.push_back(0);
+    }
+    const std::int32_t label = out.label[static_cast<std::size_t>(root)];
+    out.label[static_cast<std::size_t>(c)] = label;
+    ++out.cells[static_cast<std::size_t>(label)];
+  }
+}
+
+template void find_closed_regions<2>(const grid::CellLayout<2>&, const std::array<const double*, 2>&, const std::uint8_t*,
+                                     ClosedRegions&);
+template void find_closed_regions<3>(const grid::CellLayout<3>&, const std::array<const double*, 3>&, const std::uint8_t*,
+                                     ClosedRegions&);
+
+}  // namespace meniscus::coupling

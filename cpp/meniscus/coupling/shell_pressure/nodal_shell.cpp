@@ -1,0 +1,135 @@
+#include "meniscus/coupling/shell_pressure/nodal_shell.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/numerics/block_vectors.hpp"
+
+#include <Eigen/Cholesky>
+
+namespace meniscus::coupling {
+
+NodalShell::NodalShell(std::span<const double> masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness,
+                       double damping, NodalMatrix matrix, std::span<const std::int32_t> held,
+                       std::span<const solids::Block3> projections)
+    : masses_(masses.begin(), masses.end()),
+      forces_(std::move(forces)),
+      stiffness_(stiffness),
+      damping_(damping),
+      matrix_(std::move(matrix)),
+      held_(held.begin(), held.end()),
+      projections_(projections.begin(), projections.end()) {
+  static_assert(numerics::LinearSystem<NodalShell>);
+  const Index n = nodes();
+  for (std::size_t i = 0; i < masses_.size(); ++i)
+    require(masses_[i] > 0, "the mass of node ", i, " of a shell must be above zero, not ", masses_[i]);
+  require(stiffness >= 0 && damping >= 0, "the factors of stiffness and damping must not be negative");
+  for (const auto& force : forces_)
+    require(force->nodes() <= n, "a force acts on node ", force->nodes() - 1, ", but the shell has ", n, " nodes");
+  require(held_.size() == projections_.size(), "there must be one projection per held node");
+  for (const std::int32_t i : held_) require(i >= 0 && i < n, "node ", i, " is held, but the shell has ", n, " nodes");
+  if (!matrix_.empty()) {
+    require(matrix_.row_begin.size() == static_cast<std::size_t>(3 * n + 1), "the matrix of a shell must have ", 3 * n, " rows");
+    for (const std::int32_t c : matrix_.columns) require(c >= 0 && c < 3 * n, "the matrix of a shell has a column ", c);
+  }
+  for (std::size_t i = 0; i < masses_.size(); ++i)
+    if (!std::isfinite(masses_[i])) {
+      held_.push_back(static_cast<std::int32_t>(i));
+      projections_.push_back(solids::Block3::Zero());
+      masses_[i] = 1;
+    }
+  for (Block<double>* v : {&x_, &b_, &r_, &p_, &q_, &z_}) {
+    *v = Block<double>(3 * n);
+    std::fill(v->begin(), v->end(), 0.0);
+  }
+  blocks_.resize(masses_.size());
+  info_.history.reserve(static_cast<std::size_t>(options_.max_iterations) + 32);
+  prepare_blocks();
+}
+
+void NodalShell::attach(std::span<const SheetSide> sides, Index first) {
+  sides_.clear();
+  for (SheetSide side : sides) {
+    if (side.nodes[0] < first || side.nodes[0] >= first + nodes() || side.mass == 0) continue;
+    for (std::int32_t& node : side.nodes) node -= static_cast<std::int32_t>(first);
+    sides_.push_back(side);
+  }
+  prepare_blocks();
+}
+
+void NodalShell::prepare_blocks() {
+  for (solids::Block3& block : blocks_) block.setZero();
+  for (const auto& force : forces_) force->add_diagonal(-stiffness_, -damping_, blocks_);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].diagonal().array() += masses_[i];
+  for (const SheetSide& side : sides_)
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t l = 0; l < 3; ++l)
+        if (side.nodes[k] == side.nodes[l])
+          blocks_[static_cast<std::size_t>(side.nodes[k])](side.axis, side.axis) += side.mass * side.weights[k] * side.weights[l];
+  if (!matrix_.empty())
+    for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
+      for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e) {
+        const auto at = static_cast<std::size_t>(e);
+        const auto column = static_cast<std::size_t>(matrix_.columns[at]);
+        if (column / 3 == row / 3) blocks_[row / 3](static_cast<Index>(row % 3), static_cast<Index>(column % 3)) += matrix_.values[at];
+      }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Eigen::LLT<solids::Block3> factor(blocks_[i]);
+    if (factor.info() == Eigen::Success) {
+      const solids::Block3 inverse = factor.solve(solids::Block3::Identity());
+      blocks_[i] = 0.5 * (inverse + inverse.transpose());
+    } else {
+      blocks_[i] = solids::Block3::Identity() / masses_[i];
+    }
+  }
+}
+
+void NodalShell::project(std::span<mesh::Point> v) const {
+  for (std::size_t k = 0; k < held_.size(); ++k) {
+    mesh::Point& u = v[static_cast<std::size_t>(held_[k])];
+    u = (projections_[k] * u).eval();
+  }
+}
+
+void NodalShell::multiply(std::span<const mesh::Point> v, std::span<mesh::Point> f) const {
+  for (std::size_t i = 0; i < masses_.size(); ++i) f[i] = masses_[i] * v[i];
+  for (const auto& force : forces_) force->add_tangent(v, -stiffness_, -damping_, f);
+  if (!matrix_.empty()) {
+    const double* from = v.data()->data();
+    double* to = f.data()->data();
+    for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
+      for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e)
+        to[row] += matrix_.values[static_cast<std::size_t>(e)] * from[matrix_.columns[static_cast<std::size_t>(e)]];
+  }
+}
+
+void NodalShell::multiply(Vector& p, Vector& q) {
+  const std::span<mesh::Point> v = points(p), f = points(q);
+  project(v);
+  multiply(std::span<const mesh::Point>(v), f);
+  for (const SheetSide& side : sides_) side.add_impulse(side.mass * side.velocity(v), f);
+  project(f);
+}
+
+void NodalShell::precondition(const Vector& r, Correction& z) {
+  const auto from = points(r);
+  const auto to = points(z);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) to[i] = blocks_[i] * from[i];
+  // Symmetric, because residuals are projected.
+  project(to);
+}
+
+double NodalShell::inner_product(const Vector& u, const Vector& v) const { return numerics::inner_product(u, v); }
+void NodalShell::combine(double a, const Vector& x, double b, Vector& y) const { numerics::combine(a, x, b, y); }
+
+int NodalShell::respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) {
+  const auto b = points(b_);
+  std::copy(f.begin(), f.end(), b.begin());
+  project(b);
+  // From zero, so that nothing depends on earlier calls.
+  std::fill(x_.begin(), x_.end(), 0.0);
+  numerics::conjugate_gradients<NodalShell>(*this, {x_, b_, r_, p_, q_, z_}, options_, true, info_);
+  const auto x = points(x_);
+  std::copy(x.begin(), x.end(), v.begin());
+  return info_.iterations;
+}
+
+}  // namespace meniscus::coupling

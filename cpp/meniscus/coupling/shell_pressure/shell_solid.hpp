@@ -1,0 +1,42 @@
+/// Solids as the pressure of a fluid sees them: velocities that impulses on the nodes of their sheets cause.
+///
+/// With S = S0 + J^T m J, where S0 is what the solid's own implicit step inverts (masses, damping and stiffness), and the second
+/// part is the fluid up to the sheet, which moves with it.
+#pragma once
+
+#include "meniscus/coupling/shell_pressure/sheet_sides.hpp"
+
+namespace meniscus::coupling {
+
+class ShellSolid {
+ public:
+  virtual ~ShellSolid() = default;
+
+  virtual Index nodes() const = 0;
+
+  /// Takes the fluid that moves with the solid; `first` is the number of its first node among those of all sheets.
+  virtual void attach(std::span<const SheetSide> sides, Index first) = 0;
+
+  /// v = S^-1 f for impulses f, N s, on the nodes. Returns the iterations that it took.
+  virtual int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) = 0;
+
+  /// Relative tolerance of `respond`, where it iterates.
+  virtual void set_tolerance(double) {}
+};
+
+/// A solid that follows its path whatever the fluid does.
+class KinematicSolid final : public ShellSolid {
+ public:
+  explicit KinematicSolid(Index nodes) : nodes_(nodes) {}
+  Index nodes() const override { return nodes_; }
+  void attach(std::span<const SheetSide>, Index) override {}
+  int respond(std::span<const mesh::Point>, std::span<mesh::Point> v) override {
+    for (mesh::Point& u : v) u.setZero();
+    return 0;
+  }
+
+ private:
+  Index nodes_;
+};
+
+}  // namespace meniscus::coupling

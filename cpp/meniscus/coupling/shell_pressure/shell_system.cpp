@@ -1,0 +1,261 @@
+#include "meniscus/coupling/shell_pressure/shell_system.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/numerics/conjugate_gradients.hpp"
+
+#include <Eigen/Eigenvalues>
+
+#include <chrono>
+
+namespace meniscus::coupling {
+
+namespace {
+
+/// Squares of fluxes below this share of those without cancellation are rounding errors.
+constexpr double rounding = 1e-22;
+/// Of responses that are solved for, relative.
+constexpr double accuracy = 1e-10;
+
+}  // namespace
+
+template <int D>
+ShellSystem<D>::ShellSystem(const grid::Grid<D>& grid) : poisson_(grid) {
+  static_assert(numerics::LinearSystem<ShellSystem<D>>);
+  require(!poisson_.layout().halo.block().cut(), "shells need a grid that is not cut into blocks");
+}
+
+template <int D>
+Index ShellSystem<D>::place(Index cell) const {
+  if (cell < 0) return -1;
+  const grid::CellLayout<D>& layout = poisson_.layout();
+  Coord<D> c{};
+  for (std::size_t d = D; d-- > 0; cell /= layout.cells[d]) c[d] = cell % layout.cells[d];
+  return layout.index(c);
+}
+
+template <int D>
+bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std::uint8_t* active, std::vector<SheetSide> sides,
+                             std::vector<CutFace> cuts, std::vector<std::shared_ptr<ShellSolid>> solids) {
+  Index nodes = 0;
+  for (const auto& solid : solids) nodes += solid->nodes();
+  const Index cells = poisson_.layout().count();
+  require_valid(sides, D, cells, nodes);
+  for (const CutFace& cut : cuts)
+    require(cut.lower >= -1 && cut.lower < cells && cut.upper >= -1 && cut.upper < cells && cut.link >= 0,
+            "cut faces must lie between cells of the grid and have links that are not negative");
+  if (!poisson_.set_coefficients(linked, active)) return false;
+  sides_ = std::move(sides);
+  cuts_ = std::move(cuts);
+  solids_ = std::move(solids);
+  node_count_ = nodes;
+  forces_.assign(static_cast<std::size_t>(nodes), mesh::Point::Zero());
+  velocities_.assign(static_cast<std::size_t>(nodes), mesh::Point::Zero());
+  side_place_.clear();
+  for (const SheetSide& side : sides_) side_place_.push_back(place(side.cell));
+  cut_place_.clear();
+  for (const CutFace& cut : cuts_) cut_place_.push_back({place(cut.lower), place(cut.upper)});
+  Index first = 0;
+  for (const auto& solid : solids_) {
+    solid->attach(sides_, first);
+    first += solid->nodes();
+  }
+  const Index n = poisson_.layout().size;
+  for (Block<double>* v : {&x_, &b_, &r_, &p_, &q_, &z_}) {
+    if (v->size() != n) *v = Block<double>(n);
+    std::fill(v->begin(), v->end(), 0.0);
+  }
+  find_closed_regions<D>(poisson_.layout(), fluid, active, regions_);
+  find_null_space();
+  return true;
+}
+
+template <int D>
+void ShellSystem<D>::respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) {
+  std::size_t first = 0;
+  for (const auto& solid : solids_) {
+    const auto n = static_cast<std::size_t>(solid->nodes());
+    inner_iterations_ += solid->respond(f.subspan(first, n), v.subspan(first, n));
+    first += n;
+  }
+}
+
+template <int D>
+void ShellSystem<D>::side_velocities(std::span<const mesh::Point> v, std::span<double> out) const {
+  for (std::size_t s = 0; s < sides_.size(); ++s) out[s] = sides_[s].velocity(v);
+}
+
+template <int D>
+void ShellSystem<D>::gather_impulses(std::span<const double> values, std::span<mesh::Point> f) const {
+  for (mesh::Point& u : f) u.setZero();
+  for (std::size_t s = 0; s < sides_.size(); ++s) sides_[s].add_impulse(values[s], f);
+}
+
+template <int D>
+void ShellSystem<D>::multiply(Vector& p, Vector& q) {
+  poisson_.solver().multiply(p, q);
+  // The matrix of the preconditioner has links in place of solids.
+  for (std::size_t k = 0; k < cuts_.size(); ++k) {
+    const auto [lower, upper] = cut_place_[k];
+    const double flux = cuts_[k].link * ((lower >= 0 ? p[lower] : 0.0) - (upper >= 0 ? p[upper] : 0.0));
+    if (lower >= 0) q[lower] -= flux;
+    if (upper >= 0) q[upper] += flux;
+  }
+  if (sides_.empty()) return;
+  for (mesh::Point& u : forces_) u.setZero();
+  for (std::size_t s = 0; s < sides_.size(); ++s)
+    if (side_place_[s] >= 0) sides_[s].add_impulse(sides_[s].sign * sides_[s].area * p[side_place_[s]], forces());
+  respond(forces(), velocities());
+  for (std::size_t s = 0; s < sides_.size(); ++s)
+    if (side_place_[s] >= 0) q[side_place_[s]] += sides_[s].sign * sides_[s].area * sides_[s].velocity(velocities());
+}
+
+template <int D>
+void ShellSystem<D>::region_sums(const Vector& v, Eigen::VectorXd& sums) const {
+  const grid::CellLayout<D>& layout = poisson_.layout();
+  const Index length = layout.cells[D - 1];
+  sums.setZero(regions_.count());
+  for (Index r = 0; r < layout.rows(); ++r) {
+    const double* from = v.data() + layout.row(r);
+    const std::int32_t* label = regions_.label.data() + dot<D>(layout.row_coordinate(r), c_strides<D>(layout.cells));
+    for (Index k = 0; k < length; ++k)
+      if (label[k] >= 0) sums[label[k]] += from[k];
+  }
+}
+
+template <int D>
+void ShellSystem<D>::add_to_regions(const Eigen::VectorXd& values, Vector& v) const {
+  const grid::CellLayout<D>& layout = poisson_.layout();
+  const Index length = layout.cells[D - 1];
+  parallel_for(0, layout.rows(), std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      double* to = v.data() + layout.row(r);
+      const std::int32_t* label = regions_.label.data() + dot<D>(layout.row_coordinate(r), c_strides<D>(layout.cells));
+      for (Index k = 0; k < length; ++k)
+        if (label[k] >= 0) to[k] += values[label[k]];
+    }
+  });
+}
+
+template <int D>
+void ShellSystem<D>::find_null_space() {
+  const Index n = regions_.count();
+  null_.resize(n, 0);
+  coarse_.resize(n, n);
+  if (n == 0) return;
+  // What the pressure of one region moves, and the volume that this takes from each.
+  Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(n, n);
+  double scale = 0;
+  for (const auto& solid : solids_) solid->set_tolerance(1e-14);
+  for (Index region = 0; region < n; ++region) {
+    for (mesh::Point& u : forces_) u.setZero();
+    for (const SheetSide& side : sides_)
+      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region)
+        side.add_impulse(side.sign * side.area, forces());
+    respond(forces(), velocities());
+    for (const SheetSide& side : sides_) {
+      if (side.cell < 0) continue;
+      const std::int32_t label = regions_.label[static_cast<std::size_t>(side.cell)];
+      if (label >= 0) gram(label, region) += side.sign * side.area * side.velocity(velocities());
+    }
+      // The same without cancellation: what rounding errors are relative to.
+    for (mesh::Point& u : forces_) u.setZero();
+    for (const SheetSide& side : sides_)
+      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region) side.add_impulse(side.area, forces());
+    respond(forces(), velocities());
+    double sum = 0;
+    for (const SheetSide& side : sides_)
+      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region)
+        sum += side.area * side.velocity(velocities());
+    scale = std::max(scale, sum / static_cast<double>(regions_.cells[static_cast<std::size_t>(region)]));
+  }
+  gram = (0.5 * (gram + gram.transpose())).eval();
+  Eigen::VectorXd weight(n);
+  for (Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(regions_.cells[static_cast<std::size_t>(k)]));
+  const Eigen::MatrixXd scaled = weight.asDiagonal() * gram * weight.asDiagonal();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scaled);
+  const double least = std::max(accuracy * eigen.eigenvalues().cwiseAbs().maxCoeff(), rounding * scale);
+  coarse_.setZero();
+  std::vector<Index> none;
+  for (Index k = 0; k < n; ++k) {
+    const Eigen::VectorXd v = weight.asDiagonal() * eigen.eigenvectors().col(k);
+    if (eigen.eigenvalues()[k] > least)
+      coarse_ += v * v.transpose() / eigen.eigenvalues()[k];
+    else
+      none.push_back(k);
+  }
+  null_.resize(n, static_cast<Index>(none.size()));
+  for (std::size_t k = 0; k < none.size(); ++k) null_.col(static_cast<Index>(k)) = weight.asDiagonal() * eigen.eigenvectors().col(none[k]);
+}
+
+template <int D>
+void ShellSystem<D>::project(Vector& v) const {
+  if (null_.cols() == 0) return;
+  region_sums(v, sums_);
+  add_to_regions(-(null_ * (null_.transpose() * sums_)).eval(), v);
+}
+
+template <int D>
+void ShellSystem<D>::precondition(const Vector& r, Correction& z) {
+  auto& solver = poisson_.solver();
+  solver.precondition(r, solver.hierarchy().correction());
+  solver.combine(1.0, std::as_const(solver.hierarchy().correction()), 0.0, z);
+  if (regions_.count() > 0) {
+    region_sums(r, sums_);
+    add_to_regions((coarse_ * sums_).eval(), z);
+    project(z);
+  }
+}
+
+template <int D>
+void ShellSystem<D>::solve(const double* rhs, double* x, const numerics::SolveOptions& options, numerics::SolveInfo& info,
+                           ShellSolveReport& report) {
+  const auto start = std::chrono::steady_clock::now();
+  const grid::CellLayout<D>& layout = poisson_.layout();
+  const auto& active = poisson_.solver().matrix.active;
+  const Index length = layout.cells[D - 1];
+  const auto each_row = [&](auto&& body) {
+    for (Index r = 0; r < layout.rows(); ++r) body(layout.row(r), dot<D>(layout.row_coordinate(r), c_strides<D>(layout.cells)));
+  };
+  each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) b_[row + k] = active[row + k] ? rhs[at + k] : 0.0;
+  });
+  inner_iterations_ = 0;
+  // Products must be those of one matrix to the accuracy that is asked for.
+  for (const auto& solid : solids_) solid->set_tolerance(std::max(1e-14, 1e-3 * options.tolerance));
+  report.incompatible = 0;
+  if (null_.cols() > 0) {
+    region_sums(b_, sums_);
+    const Eigen::VectorXd removed = null_ * (null_.transpose() * sums_);
+    report.incompatible = removed.cwiseAbs().maxCoeff();
+    project(b_);
+  }
+  poisson_.solver().scale_residuals(std::sqrt(inner_product(b_, b_)));
+  std::fill(x_.begin(), x_.end(), 0.0);
+  numerics::conjugate_gradients<ShellSystem<D>>(*this, {x_, b_, r_, p_, q_, z_}, options, true, info);
+  project(x_);
+  each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) x[at + k] = active[row + k] ? x_[row + k] : 0.0;
+  });
+  report.inner_iterations = inner_iterations_;
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <int D>
+void ShellSystem<D>::product(const double* x, double* out) {
+  const grid::CellLayout<D>& layout = poisson_.layout();
+  const auto& active = poisson_.solver().matrix.active;
+  const Coord<D> strides = c_strides<D>(layout.cells);
+  const Index length = layout.cells[D - 1];
+  for (Index r = 0; r < layout.rows(); ++r)
+    for (Index k = 0, at = dot<D>(layout.row_coordinate(r), strides); k < length; ++k)
+      p_[layout.row(r) + k] = active[layout.row(r) + k] ? x[at + k] : 0.0;
+  multiply(p_, q_);
+  for (Index r = 0; r < layout.rows(); ++r)
+    for (Index k = 0, at = dot<D>(layout.row_coordinate(r), strides); k < length; ++k)
+      out[at + k] = active[layout.row(r) + k] ? q_[layout.row(r) + k] : 0.0;
+}
+
+template class ShellSystem<2>;
+template class ShellSystem<3>;
+
+}  // namespace meniscus::coupling

@@ -1,0 +1,402 @@
+"""Pressure of a fluid and velocities of the thin shells in it: together, or one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import coupling as _coupling
+from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
+from meniscus.coupling.shell_pressure.sheet_solids import SheetSolid
+from meniscus.grid import Grid
+from meniscus.grid.poisson.solver import PoissonSolver
+from meniscus.grid.uniform import AXES
+from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
+
+Floats = npt.NDArray[np.float64]
+ShellMode = Literal["monolithic", "lumped", "printed"]
+"""How the pressure knows about the inertia of shells."""
+
+
+@dataclass(frozen=True)
+class ShellPressureResult:
+    """Velocities after a solve, and what fluid and shells gave each other.
+
+    Attributes:
+        faces: per axis the velocities of all faces, m/s; those of the sheet where one cuts.
+        pressure: pressure times dt per cell, N s/m^2 (N s/m in 2-D per metre of depth).
+        velocities: (nodes, 3) of all solids, one after the other, m/s.
+        impulses: (nodes, 3) from the fluid on the nodes, N s. The solids' own step with these leads to `velocities`.
+        side_impulses: (sides,) along the axis of each side on its sheet, at the hit, N s.
+        jumps: (sides,) pressure times dt below minus above the face of each side.
+        info: report of the solve.
+        inner_iterations: of the solids' answers, all together.
+        incompatible: the volume flux per cell, m^3/s, that regions without an outlet are given and cannot keep.
+    """
+
+    faces: tuple[Floats, ...]
+    pressure: Floats
+    velocities: Floats
+    impulses: Floats
+    side_impulses: Floats
+    jumps: Floats
+    info: SolveInfo
+    inner_iterations: int
+    incompatible: float
+
+
+class ShellPressure:
+    """Makes a fluid and the thin shells in it incompressible together.
+
+    `prepare` takes the geometry of a step, `solve` velocities.
+
+    Args:
+        grid: 2-D or 3-D, not cut into blocks. On a 2-D grid all masses and impulses are those of one metre of depth.
+
+    Raises:
+        TypeError, ValueError: no grid, or one that is cut.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 5.1; the single symmetric solve, the fluid that is counted with the sheet,
+    and the transfer by the adjoint are in place of the printed split.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = _checks.one_of_type("grid", grid, Grid)
+        self._core: Any = getattr(_coupling, f"ShellSystem{grid.dimension}")(grid._core)
+        self._poisson: PoissonSolver | None = None
+        self._walled: PoissonSolver | None = None
+        self._sides: SheetFaces | None = None
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._grid
+
+    @property
+    def closed_regions(self) -> tuple[int, ...]:
+        """Cells of each region of fluid that has no outlet but the give of shells; of the monolithic coupling."""
+        return tuple(self._core.closed_regions)
+
+    @property
+    def null_vectors(self) -> int:
+        """Combinations of closed regions whose pressure nothing determines; of the monolithic coupling."""
+        return int(self._core.null_vectors)
+
+    def prepare(
+        self,
+        areas: Sequence[Floats],
+        masses: Sequence[Floats],
+        active: npt.NDArray[np.bool_],
+        sides: SheetFaces,
+        solids: Sequence[SheetSolid],
+        side_masses: npt.ArrayLike,
+        mode: ShellMode = "monolithic",
+        transfer: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        """Set masses and geometry of a step.
+
+        Args:
+            areas: per axis the area of each face through which fluid flows, m^2 (m in 2-D).
+            masses: per axis the mass of the fluid of each face, kg; infinite where the velocity is given. `face_masses` makes them.
+            active: cells with fluid. The pressure is zero in others, and beyond sides of the domain whose faces have finite masses.
+            sides: faces that sheets cut.
+            solids: their nodes are numbered one solid after the other.
+            side_masses: (sides,) mass of the fluid between the centre of the cell and the sheet, kg; zero where there is none.
+            mode: "monolithic"; "lumped": sheets are faces with masses of their own, in a pressure solve alone; "printed": the same with the
+                masses of the sheets at rest and without the fluid at them. Both then project the fluid once more, between sheets that move as
+                their solids do with the forces of the first solve.
+            transfer: for the last two, impulses on nodes as a function of the pressure jumps of sides, such as `printed_impulses`; default the
+                exact adjoint.
+
+        Raises:
+            TypeError, ValueError: wrong types, shapes or values.
+        """
+        _checks.choice("mode", mode, ShellMode)
+        grid = self._grid
+        self._mode, self._solids, self._sides, self._given = mode, tuple(solids), sides, transfer
+        self._areas = tuple(np.ascontiguousarray(a, dtype=np.float64) for a in areas)
+        self._masses = tuple(np.ascontiguousarray(m, dtype=np.float64) for m in masses)
+        self._active = _checks.mask("active", active, grid.shape)
+        cells = sides.cells(grid)
+        self._cells = np.where((cells >= 0) & self._active.ravel()[cells], cells, -1)
+        self._at = tuple(sides.face.T)
+        area = np.empty(len(sides))
+        left = [np.ones(a.shape) for a in self._areas]
+        for k in range(grid.dimension):
+            on = sides.axis == k
+            index = tuple(i[on] for i in self._at)
+            area[on] = self._areas[k][index] * (1.0 - sides.open[on])
+            left[k][index] = sides.open[on]
+            _close(left[k], grid, k)
+        # The part of each face through which fluid flows.
+        self._left = tuple(left)
+        self._side_area = area
+        self._side_mass = np.where(mode == "printed", 0.0, np.where(self._cells >= 0, np.asarray(side_masses, dtype=np.float64), 0.0))
+        self._fluid = tuple(c * np.divide(a * a, m, out=np.zeros_like(a), where=m > 0) for a, m, c in zip(self._areas, self._masses, left, strict=True))
+        self._sheet_mass = self._masses_of_sheets()
+        total = self._sheet_mass + self._of_pairs(self._side_mass)
+        links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
+        self._face_mass = np.repeat(total, 2)
+        linked = [f.copy() for f in self._fluid]
+        pair = self._cells.reshape(-1, 2)
+        open_cut = (pair >= 0).any(axis=1)
+        links[np.repeat(~open_cut, 2)] = 0.0
+        for k in range(grid.dimension):
+            on = sides.axis == k
+            # Both sides of a face name it, and it is counted once.
+            linked[k][tuple(i[on] for i in self._at)] += links[on]
+            _close(linked[k], grid, k)
+        if mode == "monolithic":
+            valid = self._core.prepare(
+                list(self._fluid),
+                linked,
+                self._active,
+                np.ascontiguousarray(self._cells),
+                np.ascontiguousarray(sides.axis, dtype=np.int32),
+                sides.sign,
+                area,
+                self._side_mass,
+                np.ascontiguousarray(sides.nodes, dtype=np.int32),
+                np.ascontiguousarray(sides.weights),
+                np.ascontiguousarray(pair),
+                np.ascontiguousarray(links[::2]),
+                [s._core for s in self._solids],
+            )
+            if not valid:
+                raise ValueError("areas and masses of faces must be finite or infinite masses, and not negative")
+        else:
+            self._poisson = self._poisson or PoissonSolver(grid)
+            self._poisson.set_coefficients(linked, self._active)
+            self._walled = self._walled or PoissonSolver(grid)
+            self._walled.set_coefficients(self._fluid, self._active)
+
+    def solve(
+        self,
+        velocities: Sequence[Floats],
+        *,
+        side_velocities: Floats | None = None,
+        tolerance: float = 1e-8,
+        max_iterations: int = 200,
+        raise_on_failure: bool = True,
+    ) -> ShellPressureResult:
+        """Return velocities without divergence.
+
+        Args:
+            velocities: per axis those of all faces after advection and forces, m/s.
+            side_velocities: (sides,) of the fluid at the sheet along the axis; default those of `velocities` on the faces that are cut.
+            tolerance: of the residual, relative to the right-hand side.
+            max_iterations: limit.
+            raise_on_failure: raise if the tolerance is not met; else return the last iterate.
+
+        Raises:
+            ConvergenceError: the tolerance was not met.
+            ValueError: `prepare` was not called, wrong shapes.
+        """
+        if self._sides is None:
+            raise ValueError("prepare must come before solve")
+        u = tuple(np.array(v, dtype=np.float64) for v in velocities)
+        near = self._on_sides(u) if side_velocities is None else np.asarray(side_velocities, dtype=np.float64)
+        options = solve_options(tolerance, max_iterations, "multigrid")
+        result = self._monolithic(u, near, options) if self._mode == "monolithic" else self._split(u, near, tolerance, max_iterations)
+        if raise_on_failure and not result.info.converged:
+            i = result.info
+            raise ConvergenceError(f"the solve ended after {i.iterations} iterations with a relative residual of {i.residual:.2g}: {i.reason}", i)
+        return result
+
+    # --- together ------------------------------------------------------------------------------------------------------------
+
+    def _monolithic(self, u: tuple[Floats, ...], near: Floats, options: Any) -> ShellPressureResult:
+        sign, mass, area = self._known_sides.sign, self._side_mass, self._side_area
+        wet = self._cells >= 0
+        free = self._joined([s.free for s in self._solids])
+        late = mass * (near - self._sheet_velocities(free))
+        began = free + self._answers(self._gathered(late))
+        rhs = -self._divergence(u)
+        np.subtract.at(rhs.ravel(), self._cells[wet], (sign * area * self._sheet_velocities(began))[wet])
+        p = np.zeros(self._grid.shape)
+        raw, inner, incompatible = self._core.solve(rhs, p, options)
+        push = np.where(wet, sign * area * p.ravel()[self._cells], 0.0)
+        v = free + self._answers(self._gathered(late + push))
+        on_sides = self._sheet_velocities(v)
+        impulses = mass * (near - on_sides) + push
+        faces = self._accelerated(u, p)
+        self._put(faces, 0.5 * np.repeat(self._of_pairs(on_sides), 2))
+        info = SolveInfo(**facts(raw, 0.0))
+        return ShellPressureResult(faces, p, v, self._gathered(impulses), impulses, self._jumps(p), info, int(inner), float(incompatible))
+
+    def _sheet_velocities(self, v: Floats) -> Floats:
+        out: Floats = np.einsum("sk,sk->s", self._known_sides.weights, v[self._known_sides.nodes, self._known_sides.axis[:, None]])
+        return out
+
+    def _gathered(self, values: Floats) -> Floats:
+        sides = self._known_sides
+        out = np.zeros((sum(len(s) for s in self._solids), 3))
+        np.add.at(out, (sides.nodes, sides.axis[:, None]), sides.weights * values[:, None])
+        return out
+
+    def _answers(self, impulses: Floats) -> Floats:
+        first, parts = 0, []
+        for s in self._solids:
+            parts.append(s.respond(impulses[first : first + len(s)]))
+            first += len(s)
+        return self._joined(parts)
+
+    # --- one after the other -------------------------------------------------------------------------------------------------
+
+    def _split(self, u: tuple[Floats, ...], near: Floats, tolerance: float, max_iterations: int) -> ShellPressureResult:
+        assert self._poisson is not None and self._walled is not None
+        sign, mass, area = self._known_sides.sign, self._side_mass, self._side_area
+        wet = self._cells >= 0
+        free = self._joined([s.free if self._mode == "lumped" else s.velocities for s in self._solids])
+        sheet = np.repeat(self._sheet_mass, 2)
+        on_sides = 0.5 * np.repeat(self._of_pairs(self._sheet_velocities(free)), 2)
+        carried = np.repeat(self._of_pairs(mass * near), 2)
+        held = ~np.isfinite(sheet)
+        before = np.where(held, on_sides, (carried + np.where(held, 0.0, sheet) * on_sides) / np.where(held, 1.0, self._face_mass))
+        rhs = -self._divergence(u)
+        np.subtract.at(rhs.ravel(), self._cells[wet], (sign * area * before)[wet])
+        p, info = self._poisson.solve(rhs, tolerance=tolerance, max_iterations=max_iterations, raise_on_failure=False)
+        jumps = self._jumps(p)
+        after = before + np.where(held, 0.0, area * jumps / self._face_mass)
+        push = np.where(wet, sign * area * p.ravel()[self._cells], 0.0)
+        impulses = mass * (near - after) + push
+        f = self._gathered(impulses) if self._given is None else self._given(jumps)
+        v = self._joined([s.free for s in self._solids]) + self._answers(f)
+        # The fluid goes with what the solids make of that.
+        moved = self._sheet_velocities(v)
+        rhs = -self._divergence(u)
+        np.subtract.at(rhs.ravel(), self._cells[wet], (sign * area * moved)[wet])
+        q, last = self._walled.solve(rhs, tolerance=tolerance, max_iterations=max_iterations, raise_on_failure=False)
+        faces = self._accelerated(u, q)
+        self._put(faces, 0.5 * np.repeat(self._of_pairs(moved), 2))
+        return ShellPressureResult(faces, p, v, f, impulses, jumps, last if info.converged else info, 0, 0.0)
+
+    # --- parts ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _known_sides(self) -> SheetFaces:
+        assert self._sides is not None
+        return self._sides
+
+    @staticmethod
+    def _joined(parts: list[Floats]) -> Floats:
+        return np.concatenate([np.zeros((0, 3)), *parts])
+
+    @staticmethod
+    def _of_pairs(values: Floats) -> Floats:
+        """Return the sum over the two sides of each face."""
+        pairs: Floats = values.reshape(-1, 2).sum(axis=1)
+        return pairs
+
+    def _masses_of_sheets(self) -> Floats:
+        """Return the mass of the sheet behind each face that is cut: its density there, over what the face covers of it."""
+        sides = self._known_sides
+        if len(sides) == 0:
+            return np.zeros(0)
+        values = self._joined([s.lumped if self._mode != "printed" else np.repeat(s.masses[:, None], 3, axis=1) for s in self._solids])
+        covered = np.zeros_like(values)
+        # Half of the area of each side: together the faces have all of the mass of the sheet along each axis.
+        rows = (sides.nodes, sides.axis[:, None])
+        np.add.at(covered, rows, 0.5 * sides.weights * self._side_area[:, None])
+        per_area = np.divide(values, covered, out=np.zeros_like(values), where=covered > 0)
+        # Zero times infinity is a corner that counts nothing.
+        behind = np.multiply(sides.weights, per_area[rows], out=np.zeros_like(sides.weights), where=sides.weights > 0).sum(axis=1)
+        return 0.5 * self._of_pairs(self._side_area * behind)
+
+    def _on_sides(self, u: Sequence[Floats]) -> Floats:
+        sides = self._known_sides
+        out = np.zeros(len(sides))
+        for k in range(self._grid.dimension):
+            on = sides.axis == k
+            out[on] = u[k][tuple(i[on] for i in self._at)]
+        return out
+
+    def _put(self, faces: tuple[Floats, ...], values: Floats) -> None:
+        for k in range(self._grid.dimension):
+            on = self._known_sides.axis == k
+            index = tuple(i[on] for i in self._at)
+            part = self._known_sides.open[on]
+            faces[k][index] = part * faces[k][index] + (1.0 - part) * values[on]
+            _close(faces[k], self._grid, k)
+
+    def _divergence(self, u: Sequence[Floats]) -> Floats:
+        """Return the volume flux out of each active cell through what sheets leave of faces."""
+        out = np.zeros(self._grid.shape)
+        for k, (a, v, c) in enumerate(zip(self._areas, u, self._left, strict=True)):
+            out += np.diff(c * a * v, axis=k)
+        out[~self._active] = 0.0
+        return out
+
+    def _accelerated(self, u: Sequence[Floats], p: Floats) -> tuple[Floats, ...]:
+        out = []
+        for k, (a, m, v) in enumerate(zip(self._areas, self._masses, u, strict=True)):
+            padded = np.concatenate([_end(p, k, -1, self._grid), p, _end(p, k, 0, self._grid)], axis=k)
+            out.append(v - np.divide(a, m, out=np.zeros_like(a), where=m > 0) * np.diff(padded, axis=k))
+        return tuple(out)
+
+    def _jumps(self, p: Floats) -> Floats:
+        values = np.where(self._cells >= 0, p.ravel()[self._cells], 0.0).reshape(-1, 2)
+        return np.repeat(values[:, 0] - values[:, 1], 2)
+
+
+def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str] = ()) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Return areas and masses of the faces of a box of fluid, as `ShellPressure.prepare` takes them.
+
+    Args:
+        grid: the grid.
+        density: kg/m^3, a number or one per cell; zero in cells without fluid.
+        open_sides: sides of the domain (as `grid.sides`) with the pressure zero on them; all others are walls, whose faces keep their velocity.
+
+    Returns:
+        Areas and masses per axis. A face has the fluid of half of either cell; walls have infinite masses.
+
+    Raises:
+        ValueError: an unknown side, a density that is negative or not finite.
+    """
+    values = np.broadcast_to(np.asarray(density, dtype=np.float64), grid.shape)
+    _checks.require_finite("density", values)
+    if values.min() < 0:
+        raise ValueError("density must not be negative")
+    for side in open_sides:
+        if side not in grid.sides:
+            raise ValueError(f"open_sides must be among {', '.join(grid.sides)}, not {side!r}")
+    h, d = grid.spacing, grid.dimension
+    half = 0.5 * h**d * values
+    areas, masses = [], []
+    for k in range(d):
+        padded = np.concatenate([_end(half, k, -1, grid), half, _end(half, k, 0, grid)], axis=k)
+        n = grid.shape[k]
+        mass = padded.take(range(n + 1), axis=k) + padded.take(range(1, n + 2), axis=k)
+        if not grid.periodic[k]:
+            for end, side in ((0, AXES[k] + "-"), (n, AXES[k] + "+")):
+                if side not in open_sides:
+                    mass[(slice(None),) * k + (end,)] = np.inf
+        areas.append(np.full(mass.shape, h ** (d - 1)))
+        masses.append(mass)
+    return tuple(areas), tuple(masses)
+
+
+def side_masses(grid: Grid, density: npt.ArrayLike, sides: SheetFaces) -> Floats:
+    """Return the mass of the fluid between cell centre and sheet of each side, kg: `density` (kg/m^3) of the cell over the distance."""
+    values = np.broadcast_to(np.asarray(density, dtype=np.float64), grid.shape).ravel()
+    cells = sides.cells(grid)
+    covered = (1.0 - sides.open) * grid.spacing ** (grid.dimension - 1)
+    result: Floats = np.where(cells >= 0, values[cells], 0.0) * sides.distance * covered
+    return result
+
+
+def _end(values: Floats, axis: int, end: int, grid: Grid) -> Floats:
+    """Return the layer beyond one end of an axis: the one at the other end where the axis is periodic, else zeros."""
+    layer = values.take([end], axis=axis)
+    return layer if grid.periodic[axis] else np.zeros_like(layer)
+
+
+def _close(values: npt.NDArray[Any], grid: Grid, axis: int) -> None:
+    """Give the last face of a periodic axis the value of the first one."""
+    if grid.periodic[axis]:
+        values[(slice(None),) * axis + (-1,)] = values[(slice(None),) * axis + (0,)]
