@@ -10,7 +10,7 @@ import pytest
 import meniscus as ms
 from meniscus.solids import Budget, RigidOptions
 from meniscus.solids.interaction.recorder import digest
-from tests.support.playground import DT, playground, rigid_world
+from tests.support.interaction.playground import DT, playground, rigid_world
 
 
 class Script:

@@ -185,12 +185,12 @@ class Interaction:
 
     def mark(self) -> None:
         """Note the accounts: `take_back` goes back to these."""
-        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {"": self.impulse.copy()}
+        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {_ALL: self.impulse.copy()}
 
     def take_back(self, part: float) -> None:
         """Keep a part of what was given since the mark: the world has done the same with its velocities."""
         for number, before in self._mark.items():
-            item: Any = self if not number else self.pulls.get(int(number)) or self.fields.get(int(number))
+            item: Any = self if number == _ALL else self.pulls.get(int(number)) or self.fields.get(int(number))
             if item is not None:
                 item.impulse = before + part * (item.impulse - before)
 
@@ -246,6 +246,8 @@ class Interaction:
 
 
 _NO_FIELD = FunctionField()
+# Name of the account of everything among those of pulls and fields by their numbers.
+_ALL = "all"
 # Lists of bodies that worlds have, with the names of bodies in them; a body is named by the first that it is in.
 _LISTS = (("node_bodies", "nodes"), ("reduced_bodies", "reduced"), ("bodies", "bodies"), ("others", "others"))
 
