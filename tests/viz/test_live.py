@@ -13,7 +13,7 @@ import pytest
 import meniscus as ms
 from meniscus.solids import Recorder, replay
 from meniscus.solids.interaction.recorder import digest
-from tests.support.playground import DT, empty_world, playground
+from tests.support.interaction.playground import DT, empty_world, playground
 
 pytest.importorskip("PIL")
 

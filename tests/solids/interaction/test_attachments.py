@@ -9,7 +9,7 @@ import pytest
 
 import meniscus as ms
 from meniscus.surface import Pose
-from tests.support.playground import empty_world
+from tests.support.interaction.playground import empty_world
 
 
 def hanging(**options: Any) -> tuple[Any, Any, Any]:

@@ -10,7 +10,7 @@ import pytest
 import meniscus as ms
 from meniscus.solids import Budget, RigidOptions
 from meniscus.solids.interaction.recorder import digest
-from tests.support.playground import DT, playground, rigid_world
+from tests.support.interaction.playground import DT, playground, rigid_world
 
 
 class Script:
@@ -58,6 +58,7 @@ def test_never_fewer_than_the_least_and_never_more_than_the_most() -> None:
     world.clock = Script(1.0)
     assert world.step(0.01, budget=1e-9).counts == {"rigid": (4,)}
     assert world.step(0.01, budget=Budget(0.0, least=7)).counts == {"rigid": (7,)}
+    world = rigid_world()
     world.clock = Script(1e-12)
     assert world.step(0.01, budget=Budget(1.0, most=33)).counts == {"rigid": (33,)}
 

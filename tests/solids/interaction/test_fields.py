@@ -11,7 +11,7 @@ import pytest
 import meniscus as ms
 from meniscus.solids import Attractor, Explosion, Fan, FunctionField, Wind
 from meniscus.solids.interaction.picking import surface_of_body
-from tests.support.playground import KINDS, angular_momentum_of, body_of, empty_world, momentum_of
+from tests.support.interaction.playground import KINDS, angular_momentum_of, body_of, empty_world, momentum_of
 
 
 def mass_of(body: Any) -> float:

@@ -12,8 +12,8 @@ import meniscus as ms
 from meniscus.solids.interaction.grip import grip_type
 from meniscus.solids.interaction.picking import nearest, surface_of_body
 from meniscus.solids.interaction.rigid_grips import TurnGrip
-from tests.support.interaction_bench import Bench
-from tests.support.playground import KINDS, angular_momentum_of, body_of, momentum_of
+from tests.support.interaction.bench import Bench
+from tests.support.interaction.playground import KINDS, angular_momentum_of, body_of, momentum_of
 
 RNG = np.random.default_rng(7)
 

@@ -9,7 +9,7 @@ import pytest
 
 import meniscus as ms
 from meniscus.surface import Pose
-from tests.support.playground import DT, empty_world, playground
+from tests.support.interaction.playground import DT, empty_world, playground
 
 
 def ball() -> Any:
@@ -157,7 +157,7 @@ def ball_far() -> Any:
 
 
 def test_sleeping_bodies_wake_when_they_are_pulled() -> None:
-    from tests.support.playground import rigid_world
+    from tests.support.interaction.playground import rigid_world
 
     world = rigid_world(2, rigid=ms.solids.RigidOptions(sleep_after=0.1))
     for _ in range(60):

@@ -9,7 +9,7 @@ import pytest
 
 import meniscus as ms
 from meniscus.surface import Pose
-from tests.support.playground import empty_world, playground
+from tests.support.interaction.playground import empty_world, playground
 
 
 def first_hit(world: Any, origin: Any, direction: Any) -> tuple[float, str]:

@@ -11,7 +11,7 @@ import meniscus as ms
 from meniscus.solids import KinematicPath
 from meniscus.solids.interaction.pose_target import turn_between
 from meniscus.surface import Pose, Twist
-from tests.support.playground import empty_world, rigid_world
+from tests.support.interaction.playground import empty_world, rigid_world
 
 
 def turned(angle: float, axis: tuple[float, float, float] = (0, 0, 1)) -> list[float]:

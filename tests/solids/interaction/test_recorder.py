@@ -18,7 +18,7 @@ from meniscus.io import LineFile, read_lines
 from meniscus.solids import Budget, Explosion, KinematicPath, Recorder, Wind, replay
 from meniscus.solids.interaction.recorder import digest
 from meniscus.surface import Pose
-from tests.support.playground import DT, playground, rigid_world
+from tests.support.interaction.playground import DT, playground, rigid_world
 
 
 def swirl(x: Any, v: Any, t: float) -> Any:
@@ -115,6 +115,25 @@ def test_snapshots_bring_released_handles_back() -> None:
     assert digest(world) == kept
     np.testing.assert_array_equal(hand.target, (0.1, 0, 0.5))
     assert world.interaction.pulls == {hand.number: hand}
+
+
+def test_checkpoints_have_pulls_and_fields(tmp_path: Path) -> None:
+    world = playground()
+    hand = world.pick((0.1, 0.0, 2), (0, 0, -1), kind="attachment")
+    hand.target = (0.1, 0, 0.4)
+    world.attach(world.rigid.bodies[1], world.bodies[1], (0.12, 0, 0.26))
+    world.aim(world.rigid.bodies[0], Pose((-0.2, 0.1, 0.5)))
+    world.add_field(Wind((2, 0, 0.5)))
+    for _ in range(6):
+        world.step(DT)
+    ms.io.write_checkpoint(tmp_path / "world.h5", ms.io.Checkpoint("none", {}, "0", {"step": 6}, {"world": world.snapshot()}))
+    other = playground()
+    other.restore(ms.io.read_checkpoint(tmp_path / "world.h5").state["world"])
+    assert digest(other) == digest(world)
+    for one in (world, other):
+        for _ in range(4):
+            one.step(DT)
+    assert digest(other) == digest(world)
 
 
 def test_files_have_the_same_log(played: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import meniscus as ms
 from meniscus.solids import Attractor, Explosion, Fan, FunctionField, KinematicPath, Wind
 from meniscus.solids.interaction.sanity import sanity_of
 from meniscus.surface import Pose
-from tests.support.playground import DT, KINDS, body_of, playground, rigid_world
+from tests.support.interaction.playground import DT, KINDS, body_of, playground, rigid_world
 
 
 def test_sanity_says_what_is_fastest() -> None:
@@ -118,7 +118,7 @@ def test_rigid_bodies_stay_bounded_for_long(seed: int) -> None:
 @pytest.mark.parametrize("kind", ["position", "reduced", "jelly"])
 def test_single_bodies_of_all_types_stay_bounded(kind: str) -> None:
     """Pulls and fields on bodies with steps of their own: thousands of random ones, targets far away, stiffness up to 1e12."""
-    from tests.support.interaction_bench import Bench
+    from tests.support.interaction.bench import Bench
 
     bench = Bench(body_of(kind))
     if kind == "position":

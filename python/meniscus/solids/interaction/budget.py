@@ -93,6 +93,28 @@ class StepMeter:
         """End the solve."""
         self.used[self._name].append(self._done)
 
+    def choose(self, name: str, usual: int, cost: float) -> int:
+        """Return how often to do what must be known in advance, such as the number of substeps, and count it.
+
+        `cost` is what each takes by experience, s; without experience (0) it is done the least number of times.
+        """
+        done = self.used.setdefault(name, [])
+        budget, count = self._budget, usual
+        if self._given is not None:
+            own = self._given.get(name, [])
+            if len(done) >= len(own):
+                raise ValueError(f"the step chooses {name!r} more often than the {len(own)} times that are given")
+            count = own[len(done)]
+        elif budget is not None:
+            count = max(budget.least, min(budget.most, int(self._time / cost) if cost > 0 else budget.least))
+        done.append(count)
+        return count
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the step began; 0 without a budget."""
+        return self._clock() - self._start if self._budget is not None else 0.0
+
     @property
     def tail(self) -> float:
         """Seconds since the clock was last read for an iteration."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -56,6 +57,8 @@ class Interaction:
         self.report = PullReport()
         self.counts: dict[str, tuple[int, ...]] = {}
         self._next = 0
+        # Also what was released, as long as somebody has it: snapshots bring it back.
+        self._known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._mark: dict[str, Floats] = {}
         self._pulling = Pulling()
 
@@ -103,7 +106,7 @@ class Interaction:
         """Let a pull act; return it."""
         pull.number = self._next
         self._next += 1
-        self.pulls[pull.number] = pull
+        self.pulls[pull.number] = self._known[pull.number] = pull
         return pull
 
     def add_field(self, field: ForceField, time: float) -> AppliedField:
@@ -111,7 +114,7 @@ class Interaction:
         self.know(field)
         applied = AppliedField(self, self._next, field, time)
         self._next += 1
-        self.fields[applied.number] = applied
+        self.fields[applied.number] = self._known[applied.number] = applied
         return applied
 
     def remove(self, item: Pull | AppliedField) -> None:
@@ -182,12 +185,12 @@ class Interaction:
 
     def mark(self) -> None:
         """Note the accounts: `take_back` goes back to these."""
-        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {"": self.impulse.copy()}
+        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {_ALL: self.impulse.copy()}
 
     def take_back(self, part: float) -> None:
         """Keep a part of what was given since the mark: the world has done the same with its velocities."""
         for number, before in self._mark.items():
-            item: Any = self if not number else self.pulls.get(int(number)) or self.fields.get(int(number))
+            item: Any = self if number == _ALL else self.pulls.get(int(number)) or self.fields.get(int(number))
             if item is not None:
                 item.impulse = before + part * (item.impulse - before)
 
@@ -214,22 +217,23 @@ class Interaction:
         pulls, fields = {}, {}
         for data in snapshot["pulls"]:
             number = int(data["number"])
-            pull = self.pulls.get(number)
-            if pull is None or pull.kind != data["kind"]:
+            pull = self._known.get(number)
+            if not isinstance(pull, Pull) or pull.kind != data["kind"]:
                 pull = PULLS[str(data["kind"])]()
             pull.owner = self
             pull.set_data(data)
             pulls[number] = pull
         for data in snapshot["fields"]:
             number = int(data["number"])
-            field = self.fields.get(number)
-            if field is None:
+            field = self._known.get(number)
+            if not isinstance(field, AppliedField):
                 field = AppliedField(self, number, _NO_FIELD, 0.0)
             field.set_data(data)
             fields[number] = field
         for item in _items(self.pulls, self.fields):
             item.active = False
         self.pulls, self.fields = pulls, fields
+        self._known.update({item.number: item for item in _items(pulls, fields)})
         for item in _items(pulls, fields):
             item.active = True
         self.impulse = np.array(snapshot["impulse"], np.float64)
@@ -242,6 +246,8 @@ class Interaction:
 
 
 _NO_FIELD = FunctionField()
+# Name of the account of everything among those of pulls and fields by their numbers.
+_ALL = "all"
 # Lists of bodies that worlds have, with the names of bodies in them; a body is named by the first that it is in.
 _LISTS = (("node_bodies", "nodes"), ("reduced_bodies", "reduced"), ("bodies", "bodies"), ("others", "others"))
 

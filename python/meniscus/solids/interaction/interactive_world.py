@@ -37,6 +37,7 @@ class InteractiveWorld(Stateful):
     Attributes:
         interaction: pulls and fields, and the account of what they have given to bodies; part of the state of the world.
         clock: for budgets: a function that returns seconds.
+        meter: of the step that goes on, if it has a budget or given counts.
     """
 
     interaction: Interaction
@@ -46,6 +47,7 @@ class InteractiveWorld(Stateful):
     def _make_interaction(self) -> None:
         self.interaction = self.declare("interaction", Interaction(self))
         self.clock = SYSTEM_CLOCK
+        self.meter: StepMeter | None = None
         self._tail = 0.0
 
     # --- picking -------------------------------------------------------------------------------------------------------------
@@ -297,11 +299,11 @@ class InteractiveWorld(Stateful):
             acting.act(self.time, dt, self.rigid.wake)
             if first:
                 acting.mark()
-            self.rigid.meter = meter
+            self.meter = self.rigid.meter = meter
             try:
                 info = self._take_step(dt, on_stage, **options)
             finally:
-                self.rigid.meter = None
+                self.meter = self.rigid.meter = None
             _take_back(acting, info)
         acting.steps += 1
         acting.counts = {} if meter is None else {name: tuple(values) for name, values in meter.used.items()}

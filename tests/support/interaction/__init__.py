@@ -1,0 +1,1 @@
+"""Contact: single pairs, and a plain reference of repulsion."""
