@@ -186,7 +186,7 @@ class ContactSurface:
     def turn(self, over: float) -> None:
         """Tell the contact nodes how rigid bodies are turned now, and how bodies with few coordinates yield in `over` seconds."""
         found = [RigidRows(r.nodes + rows.start, *r[1:]) for o, rows in self.others if (r := o.rigid_rows()).nodes.size]
-        self._turned = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        self._turned: Any = [np.concatenate(parts) for parts in zip(*found, strict=True)]
         self._coupled = [
             (rows.start, rows.start + c.lead, c.response) for o, rows in self.others if (c := o.coupled_rows(over)) is not None
         ]
