@@ -67,6 +67,17 @@ void set_rigid_nodes(collision::ContactNodes& self, const py::array& node, const
   self.set_rigid(rigid, held_nodes);
 }
 
+void set_coupled_nodes(collision::ContactNodes& self, const std::vector<std::tuple<std::int32_t, std::int32_t, py::array>>& of) {
+  std::vector<collision::CoupledNodes> bodies;
+  for (const auto& [first, lead, response] : of) {
+    const auto* const values = data_of<double>(response, "response");
+    require(response.ndim() == 3 && response.shape(1) == 3, "response must have shape (n, 3, d)");
+    bodies.push_back({first, static_cast<std::int32_t>(response.shape(0)), lead, static_cast<Index>(response.shape(2)),
+                      std::vector<double>(values, values + response.size())});
+  }
+  self.set_coupled(std::move(bodies));
+}
+
 py::array_t<double> contact_column(std::span<const double> values) {
   py::array_t<double> a(static_cast<py::ssize_t>(values.size()));
   std::ranges::copy(values, a.mutable_data());
@@ -103,6 +114,7 @@ void bind_contact(py::module_& m) {
       .def("guide", &guide_contact_nodes, py::arg("node"), py::arg("free"))
       .def("set_rigid", &set_rigid_nodes, py::arg("node"), py::arg("arm"), py::arg("inverse_mass"), py::arg("inverse_inertia"),
            py::arg("held"))
+      .def("set_coupled", &set_coupled_nodes, py::arg("bodies"))
       .def_property_readonly("nodes", &collision::ContactNodes::nodes)
       .def_property_readonly("vertices", &collision::ContactNodes::vertices)
       .def_property_readonly("inverse_masses",

@@ -3,6 +3,7 @@
 
 #include "meniscus/solids/reduced/cubic_forces.hpp"
 #include "meniscus/solids/reduced/reduced_contacts.hpp"
+#include "meniscus/solids/reduced/reduced_response.hpp"
 #include "meniscus/solids/reduced/sampled_forces.hpp"
 #include "meniscus/solids/reduced/vibration_modes.hpp"
 
@@ -208,13 +209,14 @@ void bind_reduced_contacts(py::module_& m) {
       .def(
           "solve",
           [](ReducedContacts& self, ReducedMotion& body, const py::array& nodes, const py::array& weights,
-             const py::array& normals, const py::array& obstacle_velocities, const py::array& least_speeds, double friction,
-             int iterations, const py::array& impulses) {
+             const py::array& normals, const py::array& obstacle_velocities, const py::array& least_speeds,
+             const py::array& friction, int iterations, const py::array& impulses) {
             const Points p(body, nodes, weights);
             const auto n = positions_of(normals, "normals"), v = positions_of(obstacle_velocities, "obstacle_velocities");
-            const auto least = values_of<double>(least_speeds, "least_speeds");
+            const auto least = values_of<double>(least_speeds, "least_speeds"), mu = values_of<double>(friction, "friction");
             const auto count = static_cast<std::size_t>(p.size());
-            require(n.size() == count && v.size() == count && least.size() == count, "contacts must have one row each");
+            require(n.size() == count && v.size() == count && least.size() == count && mu.size() == count,
+                    "contacts must have one row each");
             const auto out = writable_nodes_of(impulses, "impulses", p.size());
             return interruptible([&] {
               return self.solve(body,
@@ -224,13 +226,39 @@ void bind_reduced_contacts(py::module_& m) {
                                  .normals = n,
                                  .obstacle_velocities = v,
                                  .least_speeds = least,
-                                 .friction = friction},
+                                 .friction = mu},
                                 iterations, out);
             });
           },
           py::arg("body"), py::arg("nodes"), py::arg("weights"), py::arg("normals"), py::arg("obstacle_velocities"),
           py::arg("least_speeds"), py::arg("friction"), py::arg("iterations"), py::arg("impulses"))
       .def_property_readonly("nbytes", &ReducedContacts::nbytes);
+}
+
+void bind_reduced_response(py::module_& m) {
+  using solids::ReducedResponse;
+  py::class_<ReducedResponse>(m, "ReducedResponse")
+      .def(py::init<>())
+      .def(
+          "set",
+          [](ReducedResponse& self, ReducedMotion& body, const py::array& nodes) {
+            const auto n = nodes_in(body, nodes);
+            interruptible([&] { self.set(body, n); });
+            const auto& g = self.response();
+            return py::array_t<double>({static_cast<py::ssize_t>(n.size()), py::ssize_t{3}, static_cast<py::ssize_t>(g.cols())},
+                                       g.data());
+          },
+          py::arg("body"), py::arg("nodes"))
+      .def(
+          "closest",
+          [](ReducedResponse& self, const py::array& velocities) {
+            const auto v = positions_of(velocities, "velocities");
+            VectorXd out(self.degrees());
+            interruptible([&] { self.closest(v, out); });
+            return array_of(out);
+          },
+          py::arg("velocities"))
+      .def_property_readonly("nbytes", &ReducedResponse::nbytes);
 }
 
 }  // namespace
@@ -279,7 +307,8 @@ void bind_reduced_body(py::module_& m) {
           py::arg("dt"), py::arg("method"), py::arg("mass_damping"), py::arg("stiffness_damping"), py::arg("gravity"),
           py::arg("tolerance"), py::arg("max_iterations"))
       .def("finish", &ReducedMotion::finish)
-      .def("prepare_impulses", &ReducedMotion::prepare_impulses)
+      .def("prepare_impulses", &ReducedMotion::prepare_impulses, py::arg("dt") = 0.0, py::arg("mass_damping") = 0.0,
+           py::arg("stiffness_damping") = 0.0)
       .def(
           "apply_impulses",
           [](ReducedMotion& self, const py::array& nodes, const py::array& weights, const py::array& impulses) {
@@ -313,6 +342,15 @@ void bind_reduced_body(py::module_& m) {
             interruptible([&] { self.velocities(x); });
           },
           py::arg("out"))
+      .def(
+          "add_velocity",
+          [](ReducedMotion& self, const py::array& change) {
+            self.add_velocity(vector_of(change, "change", self.degrees()));
+          },
+          py::arg("change"))
+      .def(
+          "displace",
+          [](ReducedMotion& self, const py::array& way) { self.displace(vector_of(way, "way", self.degrees())); }, py::arg("way"))
       .def("energy", &ReducedMotion::energy)
       .def(
           "set_velocity",
@@ -325,6 +363,7 @@ void bind_reduced_body(py::module_& m) {
         return py::array_t<double>(py::ssize_t{3}, w.data());
       });
   bind_reduced_contacts(m);
+  bind_reduced_response(m);
 }
 
 }  // namespace meniscus::bindings

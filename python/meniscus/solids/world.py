@@ -17,6 +17,7 @@ from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.coupled_loop import CoupledLoop
+from meniscus.solids.contact.coupling.coupled_world import CoupledWorld, NoBodies
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
@@ -28,7 +29,7 @@ from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.solids.options import step_options
 from meniscus.solids.rigid.rigid_options import RigidOptions
-from meniscus.solids.rigid.rigid_world import RIGID_STEP, RigidWorld
+from meniscus.solids.rigid.rigid_world import RIGID_STEP
 
 Response = Literal["impulses", "barrier"]
 """How surfaces answer to contact with each other."""
@@ -42,7 +43,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
+class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, CoupledLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -242,17 +243,16 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
         return dt
 
     def max_dt(self) -> float:
-        """Return the longest step (s) that the limits of all bodies allow; infinite without a limit, 0.01 s for rigid bodies."""
+        """Return the longest step (s) that the limits of all bodies allow: without one infinite, 0.01 s where some have their own steps."""
         if self._response == "barrier":
             return math.inf
         named: Any = {"elasticity": self._elasticity, "finish": self._finish}
         longest = min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
-        return min(longest, RIGID_STEP) if self.rigid.bodies else longest
+        return min(longest, RIGID_STEP) if self.rigid.bodies or self.others else longest
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
-        if not self.bodies:
-            raise ValueError("a world needs a body: call add")
+        self._begin_others()
         self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
         self._core = None
         surface = self.surface
@@ -271,10 +271,11 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
         if self._response == "barrier":
             self._begin_barrier(self.running_report.dt, motions)
             return
-        self._core = _solids.SystemStep([body._core for body in self.bodies], motions, dt, self._workspace)
+        own = [body._core for body in self.bodies]
+        self._core = _solids.SystemStep(own, motions, dt, self._workspace) if own else NoBodies()
         a = self._arrays.of(surface)
         self._core.begin(a.own(a.x0), a.own(a.v0))
-        surface.turn_rigid()
+        surface.turn(dt)
         surface.place_others(a.x0)
         surface.move_obstacles(a.x0, self.time)
         if self._safeguard:
@@ -285,7 +286,8 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
         if self._response == "barrier":
             return self._end_barrier()
         info, a = self.running_report, self._arrays
-        info.max_speed = self._core.commit(a.own(a.x1), a.own(a.v1))
+        info.max_speed = max(self._core.commit(a.own(a.x1), a.own(a.v1)), self._speed_of_others(a.v1))
+        info.contact.impulse_of_others = sum((o.pressed() for o in self.others), np.zeros(3))
         info.solves = tuple(self._solves)
         info.rigid = self.rigid.report if self.rigid.bodies else None
         self._core = None
@@ -334,7 +336,7 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
         core.advance_positions(a.own(a.v), a.own(a.x1))
         for other, rows in self.surface.others:
             other.advance(dt, a.v[rows] - a.alone[rows])
-        self.surface.place_others(a.x1)
+        self.surface.moved_others(a.x1, dt)
         self.surface.move_obstacles(a.x1, self.time + dt)
 
     def collide(self, dt: float) -> None:
@@ -421,6 +423,8 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
             if not self._rub(a.x1, a.v1, self.running_report.contact):
                 break
             core.hold_velocities(_solids.StepTime.end, own)
+            for other, rows in self.surface.others:
+                other.hold(a.v1[rows])
             if self._holds_rest and len(self._contacts):
                 before = own[self._contacts.nodes]
                 self._contacts.apply(own)
@@ -445,7 +449,7 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
 
     @property
     def _only_rigid(self) -> bool:
-        return bool(self.rigid.bodies) and not self.bodies
+        return bool(self.rigid.bodies) and not self.bodies and not self.others
 
     @property
     def contacts(self) -> SolidContacts:
@@ -459,7 +463,8 @@ class World(InteractiveWorld, RigidWorld, RestingContacts, BarrierStages, Couple
         if self._only_rigid:
             return f"<World of {len(self.rigid)} rigid bodies, {len(self.rigid.joints)} joints, t = {self.time:g} s>"
         rigid = f"{len(self.rigid)} rigid bodies, " if self.rigid.bodies else ""
-        return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {rigid}{obstacles} obstacles, t = {self.time:g} s>"
+        others = f"{len(self.others)} with steps of their own, " if self.others else ""
+        return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {rigid}{others}{obstacles} obstacles, t = {self.time:g} s>"
 
     def audit(self) -> Ints:
         """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""

@@ -75,15 +75,24 @@ void ContactPaths::set(std::span<const mesh::Point> start, std::span<const mesh:
 }
 
 void ContactPaths::move(std::span<const std::int32_t> moved) {
-  for (const std::int32_t node : moved) {
+  // What moves one node of a body with few coordinates moves all of them.
+  const auto for_each = [&](auto&& visit) {
+    for (const std::int32_t node : moved)
+      if (const CoupledNodes* const body = nodes_->led_by(node))
+        for (std::int32_t i = body->first; i < body->first + body->count; ++i) visit(i);
+      else
+        visit(node);
+  };
+  for_each([&](std::int32_t node) {
     const auto i = static_cast<std::size_t>(node);
     end_[i] = start_[i] + displacement_[i];
-  }
-  for (const std::int32_t node : moved)
+  });
+  for_each([&](std::int32_t node) {
     for (const std::int32_t v : nodes_->vertices_of(node)) {
       vertex_end_[static_cast<std::size_t>(v)] = nodes_->at_vertex(v, end_);
       marks_[static_cast<std::size_t>(v)] = 1;
     }
+  });
 }
 
 bool ContactPaths::within(std::span<const std::int32_t> moved, double most) const {

@@ -108,6 +108,30 @@ void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const
   rigid_of_ = std::move(of);
 }
 
+void ContactNodes::set_coupled(std::vector<CoupledNodes> bodies) {
+  std::int32_t free = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const CoupledNodes& body = bodies[b];
+    require(body.first >= free && body.count > 0 && body.first <= nodes() - body.count,
+            "the nodes of bodies must exist and follow each other, but those of body ", b, " begin at ", body.first);
+    free = body.first + body.count;
+    require(body.has(body.lead) && inverse_mass(body.lead) > 0, "node ", body.lead, " leads body ", b,
+            " and must be one of its nodes that yield");
+    require(body.coordinates > 0 && body.coordinates <= CoupledNodes::most, "a body in contact must have at most ",
+            CoupledNodes::most, " coordinates, but body ", b, " has ", body.coordinates);
+    require(static_cast<Index>(body.response.size()) == 3 * body.count * body.coordinates, "body ", b,
+            " must have three rows of its coordinates for each node");
+    for (std::int32_t node = body.first; node < free; ++node)
+      for (const std::int32_t v : vertices_of(node)) {
+        const std::span<const NodeShare> own = shares(v);
+        const bool within = std::ranges::all_of(own, [&](const NodeShare& s) { return body.has(s.node); });
+        const bool led = std::ranges::any_of(own, [&](const NodeShare& s) { return s.node == body.lead; });
+        require(within && led, "vertex ", v, " must have a share of the lead of body ", b, " and of its nodes alone");
+      }
+  }
+  coupled_ = std::move(bodies);
+}
+
 void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<mesh::Point> out) const {
   require(of_nodes.size() == inverse_masses_.size() && static_cast<Index>(out.size()) == vertices(), "there are ", nodes(),
           " nodes and ", vertices(), " vertices, not ", of_nodes.size(), " and ", out.size());
@@ -117,11 +141,14 @@ void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<
 }
 
 Index ContactNodes::nbytes() const {
+  std::size_t responses = 0;
+  for (const CoupledNodes& body : coupled_) responses += body.response.capacity() * sizeof(double);
   return static_cast<Index>(inverse_masses_.capacity() * sizeof(double) +
                             (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) *
                                 sizeof(std::int32_t) +
                             shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode) +
-                            rigid_.capacity() * sizeof(RigidNodes) + rigid_of_.capacity() * sizeof(std::int32_t));
+                            rigid_.capacity() * sizeof(RigidNodes) + rigid_of_.capacity() * sizeof(std::int32_t) +
+                            responses);
 }
 
 }  // namespace meniscus::collision

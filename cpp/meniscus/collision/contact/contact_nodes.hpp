@@ -4,6 +4,7 @@
 /// surface hang in the nodes of a tetrahedron or of a triangle; vertices on given paths are nodes of infinite mass. A node takes
 /// an impulse p by the change of velocity W p, where W is its inverse mass, within the directions in which it is free to move.
 /// Vertices of a rigid body hang in four nodes that move as one: an impulse changes the velocity and the angular velocity of all.
+/// Nodes of a body with few coordinates move by these: an impulse at one of them changes the velocities of all.
 ///
 /// Contacts never ask what kind of body a vertex belongs to: they see nodes only.
 #pragma once
@@ -39,6 +40,26 @@ struct RigidNodes {
   double inverse_mass;
   /// In axes of the world, 1/(kg m^2).
   Eigen::Matrix3d inverse_inertia;
+};
+
+/// Consecutive nodes of a body with few coordinates. An impulse p at node i changes the coordinates by h = G_i^T p, whose mass is
+/// the identity, and the velocities of all nodes j by G_j h. Their own inverse masses only say whether they yield.
+struct CoupledNodes {
+  /// Most coordinates.
+  static constexpr Index most = 160;
+  using Response = Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor>;
+
+  std::int32_t first = 0, count = 0;
+  /// One of them that yields, on which all vertices of the body depend, if only with weight 0.
+  std::int32_t lead = 0;
+  Index coordinates = 0;
+  /// G of all nodes, one after the other, 3 rows each, kg^-1/2.
+  std::vector<double> response;
+
+  bool has(std::int32_t node) const { return node >= first && node < first + count; }
+  Eigen::Map<const Response> of(std::int32_t node) const {
+    return {response.data() + 3 * coordinates * (node - first), 3, coordinates};
+  }
 };
 
 class ContactNodes {
@@ -87,6 +108,29 @@ class ContactNodes {
   void set_rigid(std::span<const RigidNodes> bodies, std::span<const std::int32_t> held = {});
 
   std::span<const RigidNodes> rigid() const { return rigid_; }
+
+  /// Sets the bodies with few coordinates; replaces those before. Every vertex that hangs in a node of one has a share of its lead,
+  /// and of no node of another body. Throws InvalidArgument for nodes that do not exist or are in two bodies, for a lead that does
+  /// not yield, for more coordinates than `CoupledNodes::most`, and for vertices with other shares.
+  void set_coupled(std::vector<CoupledNodes> bodies);
+
+  std::span<const CoupledNodes> coupled() const { return coupled_; }
+
+  /// The body with few coordinates of a node, nullptr without.
+  const CoupledNodes* coupled_of(std::int32_t node) const {
+    for (const CoupledNodes& body : coupled_)
+      if (body.has(node)) return &body;
+    return nullptr;
+  }
+  /// The body with few coordinates that a node leads, nullptr without.
+  const CoupledNodes* led_by(std::int32_t node) const {
+    for (const CoupledNodes& body : coupled_)
+      if (body.lead == node) return &body;
+    return nullptr;
+  }
+
+  /// Whether any nodes move as one.
+  bool joint() const { return !rigid_.empty() || !coupled_.empty(); }
 
   /// The rigid body of a node, -1 without.
   std::int32_t rigid_of(std::int32_t node) const {
@@ -142,6 +186,7 @@ class ContactNodes {
   std::vector<GuidedNode> guided_;
   std::vector<RigidNodes> rigid_;
   std::vector<std::int32_t> rigid_of_;
+  std::vector<CoupledNodes> coupled_;
   bool plain_ = true;
 };
 

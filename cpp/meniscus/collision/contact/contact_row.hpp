@@ -40,7 +40,7 @@ class ContactRow {
 
   /// The change of relative velocity along `direction` that an impulse of 1 along it makes, 1/kg.
   double inverse_mass(const ContactNodes& nodes, const mesh::Point& direction) const {
-    if (!nodes.rigid().empty()) return inverse_mass_with_rigid(nodes, direction);
+    if (nodes.joint()) return inverse_mass_of_bodies(nodes, direction);
     double sum = 0;
     for (std::size_t k = 0; k < size_; ++k)
       sum += weight_[k] * weight_[k] * nodes.inverse_mass(node_[k]) * direction.dot(nodes.free_part(node_[k], direction));
@@ -50,7 +50,7 @@ class ContactRow {
 
   /// Applies an impulse to the first element, and the opposite one to the second.
   void apply(const ContactNodes& nodes, const mesh::Point& impulse, std::span<mesh::Point> velocities) const {
-    if (!nodes.rigid().empty()) return apply_with_rigid(nodes, impulse, velocities);
+    if (nodes.joint()) return apply_to_bodies(nodes, impulse, velocities);
     for (std::size_t k = 0; k < size_; ++k)
       if (const double w = nodes.inverse_mass(node_[k]); w > 0)
         velocities[static_cast<std::size_t>(node_[k])] += weight_[k] * w * nodes.free_part(node_[k], impulse);
@@ -63,8 +63,10 @@ class ContactRow {
     mesh::Point arm = mesh::Point::Zero();
   };
   RigidShare share_of(const RigidNodes& body) const;
-  double inverse_mass_with_rigid(const ContactNodes& nodes, const mesh::Point& direction) const;
-  void apply_with_rigid(const ContactNodes& nodes, const mesh::Point& impulse, std::span<mesh::Point> velocities) const;
+  /// Sets what an impulse on the first element changes of the coordinates of a body.
+  void change_of(const CoupledNodes& body, const mesh::Point& impulse, Eigen::Map<Eigen::VectorXd>& change) const;
+  double inverse_mass_of_bodies(const ContactNodes& nodes, const mesh::Point& direction) const;
+  void apply_to_bodies(const ContactNodes& nodes, const mesh::Point& impulse, std::span<mesh::Point> velocities) const;
 
   void add(std::int32_t node, double weight) {
     for (std::size_t k = 0; k < size_; ++k)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace meniscus::solids {
 namespace {
@@ -51,9 +52,11 @@ BodyStep::BodyStep(std::span<BodyInStep> bodies, const Own& own, double dt, Work
     });
     if (bad == b.size()) continue;
     const auto i = static_cast<std::size_t>(bad);
-    require(m[i] > 0, "masses must be positive, but that of node ", bad, " is ", m[i]);
-    require(x[i].allFinite(), "positions must be finite, but that of node ", bad, " is not");
-    require(false, "velocities must be finite, but that of node ", bad, " is not");
+    // Where there are several bodies, callers know them by their numbers.
+    const std::string of = bodies.empty() ? "" : " of body " + std::to_string(&b - bodies_.data());
+    require(m[i] > 0, "masses must be positive, but that of node ", bad, of, " is ", m[i]);
+    require(x[i].allFinite(), "positions must be finite, but that of node ", bad, of, " is not");
+    require(false, "velocities must be finite, but that of node ", bad, of, " is not");
   }
   infinite_ = nodes::first(size(), [&](std::size_t i) { return w[i] == 0; }) < size();
 }

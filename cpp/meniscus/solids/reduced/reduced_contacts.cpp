@@ -65,7 +65,7 @@ int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contact
       const Matrix3d inverse = b.lazyProduct(y);
       const Vector3d relative =
           Vector3d(b * velocity_) - contact_axes(contacts.normals[k]).transpose() * contacts.obstacle_velocities[k];
-      const Vector3d next = projected(impulses[k], relative, contacts.least_speeds[k], inverse, contacts.friction);
+      const Vector3d next = projected(impulses[k], relative, contacts.least_speeds[k], inverse, contacts.friction[k]);
       const Vector3d step = next - impulses[k];
       velocity_.noalias() += y * step;
       impulses[k] = next;

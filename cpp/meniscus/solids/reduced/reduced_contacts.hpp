@@ -18,7 +18,7 @@ struct ReducedContactSet {
   std::span<const mesh::Point> normals;              ///< unit, away from the obstacle
   std::span<const mesh::Point> obstacle_velocities;  ///< m/s
   std::span<const double> least_speeds;              ///< m/s: along the normal, relative to the obstacle
-  double friction = 0;
+  std::span<const double> friction;                  ///< coefficients
 
   Index size() const { return static_cast<Index>(normals.size()); }
   ReducedPoint point(Index i) const {

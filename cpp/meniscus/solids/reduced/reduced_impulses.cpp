@@ -113,6 +113,26 @@ void ReducedMotion::generalised_velocity(VectorXd& out) {
 
 void ReducedMotion::solve_mass(Eigen::MatrixXd& columns) const { mass_factor_.solveInPlace(columns); }
 
+void ReducedMotion::add_velocity(const VectorXd& change) {
+  require(change.size() == degrees(), "there must be ", degrees(), " velocities, not ", change.size());
+  v_ += change.tail(model_->size());
+  if (model_->held()) return;
+  const Matrix3d r = rotation();
+  Matrix3d j;
+  model_->inertia(q_, j, coupling_, products_);
+  frame_.momentum += model_->mass() * (r * change.head(3));
+  frame_.angular_momentum += r * (j * change.segment(3, 3) + coupling_ * change.tail(model_->size()));
+}
+
+void ReducedMotion::displace(const VectorXd& way) {
+  require(way.size() == degrees(), "there must be ", degrees(), " displacements, not ", way.size());
+  q_ += way.tail(model_->size());
+  if (model_->held()) return;
+  frame_.position += rotation() * way.head(3);
+  const Quaterniond turned = turned_in_frame(frame_.orientation(), way.segment(3, 3));
+  frame_.quaternion = {turned.w(), turned.x(), turned.y(), turned.z()};
+}
+
 void ReducedMotion::apply_impulse(const ReducedPoint& point, const mesh::Point& impulse) {
   const Matrix3d r = rotation();
   directions(point, directions_);

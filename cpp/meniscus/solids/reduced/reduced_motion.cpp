@@ -241,9 +241,10 @@ ReducedStepInfo ReducedMotion::solve_recurrence() {
   }
 }
 
-void ReducedMotion::prepare_impulses() {
+void ReducedMotion::prepare_impulses(double dt, double mass_damping, double stiffness_damping) {
   in_step_ = false;
   effective_.setIdentity();
+  effective_.diagonal().array() += dt * mass_damping + (dt * stiffness_damping + dt * dt) * model_->eigenvalues().array();
   factor_mass();
 }
 

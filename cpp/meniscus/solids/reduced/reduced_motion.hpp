@@ -70,8 +70,9 @@ class ReducedMotion {
   ReducedStepInfo predict(const ReducedStep& step);
   /// Moves the body with the velocities that it has now.
   void finish();
-  /// Impulses from now on act at once.
-  void prepare_impulses();
+  /// Impulses from now on act at once; or during `dt` seconds, for a body whose stiffness, as at rest, and damping (1/s and s, as for
+  /// a step) resist them meanwhile.
+  void prepare_impulses(double dt = 0, double mass_damping = 0, double stiffness_damping = 0);
 
   /// State: the current one, between `predict` and `finish` with the velocities of the end of the step.
   const Eigen::VectorXd& coordinates() const { return q_; }
@@ -99,6 +100,12 @@ class ReducedMotion {
   void generalised_velocity(Eigen::VectorXd& out);
   /// Solves with the generalised mass.
   void solve_mass(Eigen::MatrixXd& columns) const;
+  /// L of the generalised mass L L^T.
+  Eigen::MatrixXd mass_root() const { return mass_factor_.matrixL(); }
+  /// Adds velocities of the body, as impulses would; those of the centre and turn in axes of the frame.
+  void add_velocity(const Eigen::VectorXd& change);
+  /// Moves the body, at the same momenta and rates; the way of the centre and the turn in axes of the frame.
+  void displace(const Eigen::VectorXd& way);
   /// Adds an impulse at a point, kg m/s in space.
   void apply_impulse(const ReducedPoint& point, const mesh::Point& impulse);
   Index degrees() const { return model_->size() + (model_->held() ? 0 : 6); }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,28 @@ class ContactNodes:
         """Let no nodes move as rigid bodies from now on."""
         none = np.zeros(0)
         self._core.set_rigid(np.zeros((0, 4), np.int32), none, none, none, np.zeros(0, np.int32))
+
+    def set_coupled(self, bodies: Sequence[tuple[int, int, npt.NDArray[np.float64]]]) -> None:
+        """Say which nodes belong to bodies with few coordinates; replaces those before.
+
+        An impulse p at node i of such a body changes its coordinates by h = G_i^T p, and the velocities of all of its nodes j by G_j h.
+
+        Args:
+            bodies: of each, ascending: its first node; its lead, one of its nodes that yields and of which all of its vertices have a
+                share, if only of weight 0; and G (n, 3, d) of its n nodes, kg^-1/2.
+
+        Raises:
+            TypeError, ValueError: nodes that do not exist or are in two bodies, a lead that does not yield, more than 160 coordinates,
+                vertices without a share of the lead or with shares of other nodes, values that are not finite.
+
+        Source: Müller, Stam, James and Thürey 2008, section 6.3 (impulses by the inverse mass along a direction).
+        """
+        rows = []
+        for first, lead, response in bodies:
+            g = np.ascontiguousarray(_checks.numbers("response", response))
+            _checks.require_finite("response", g)
+            rows.append((int(first), int(lead), g))
+        self._core.set_coupled(rows)
 
     @classmethod
     def embedded(cls, inverse_masses: npt.ArrayLike, nodes: npt.ArrayLike, weights: npt.ArrayLike) -> ContactNodes:

@@ -62,7 +62,7 @@ def surface_of(body: DeformableBody, given: Any, thickness: float | None, fricti
     else:
         raise TypeError(f"surface must be a mesh of triangles or segments, alone or with its Embedding, not {type(given).__name__}")
     if embedding is None and vertices.shape == body.positions.shape and np.array_equal(vertices, body.positions):
-        return _without_inner_nodes(body, edges, triangles, h, mu)
+        return surface_of_nodes(body, edges, triangles, h, mu)
     if embedding is None:
         embedding = _embedded(body, vertices)
     if len(embedding.parents) != len(vertices) or embedding.parents.max(initial=0) >= len(body):
@@ -77,15 +77,13 @@ def _own_surface(body: DeformableBody, thickness: float | None, friction: float)
     if elements is None:
         return None
     if elements.shape[1] == 2:
-        return _without_inner_nodes(body, elements, np.empty((0, 3), np.int32), thickness, friction)
+        return surface_of_nodes(body, elements, np.empty((0, 3), np.int32), thickness, friction)
     triangles = elements if elements.shape[1] == 3 else TetMesh(body.positions, elements).boundary.triangles
-    return _without_inner_nodes(body, None, triangles, thickness, friction)
+    return surface_of_nodes(body, None, triangles, thickness, friction)
 
 
-def _without_inner_nodes(
-    body: DeformableBody, edges: Ints | None, triangles: Ints, thickness: float | None, friction: float
-) -> BodySurface:
-    """Return a surface of nodes, numbered without those that are in no element."""
+def surface_of_nodes(body: Any, edges: Ints | None, triangles: Ints, thickness: float | None, friction: float) -> BodySurface:
+    """Return a surface of nodes of a body with `positions`, numbered without those that are in no element."""
     used = np.unique(triangles if edges is None else np.concatenate([edges.ravel(), triangles.ravel()])).astype(np.int32)
 
     def numbered(elements: Ints) -> Ints:

@@ -68,6 +68,7 @@ class ContactSurface:
         yields: (v,) whether contact can move a vertex, and not only as part of a rigid body.
         body_nodes: number of the nodes of deformable bodies; size: of all.
         others: bodies with steps of their own, with their rows.
+        exact: rows of nodes that stay at given places to the last digit.
         groups: nodes of bodies that hang together.
     """
 
@@ -84,6 +85,7 @@ class ContactSurface:
         self.body_nodes = int(starts[len(bodies)])
         self.starts = starts
         self.others = tuple((o, slice(int(f), int(f) + len(o))) for o, f in zip(others, starts[len(bodies) :], strict=False))
+        self.exact = [slice(0, self.body_nodes), *(rows for other, rows in self.others if other.exact)]
         self._obstacle_nodes = int(starts[len(bodies) + len(others)])
         parts: list[BodySurface] = []
         firsts: list[int] = []
@@ -91,14 +93,16 @@ class ContactSurface:
             if surface is not None:
                 parts.append(surface)
                 firsts.append(int(first))
+        whole = len(parts)
         for other, rows in self.others:
             parts += other.surfaces
             firsts += [rows.start] * len(other.surfaces)
+        shared = range(whole, len(parts))
         for o, first in zip(obstacles, starts[len(bodies) + len(others) :], strict=False):
             own = np.arange(len(o.rest), dtype=np.int32)[:, None]
             parts.append(BodySurface(o.edges, o.triangles, own, np.ones(own.shape), o.rest, o.thickness, o.friction))
             firsts.append(int(first))
-        self._join(parts, firsts)
+        self._join(parts, firsts, shared)
         self.inverse_masses = self._inverse_masses(bodies)
         self.guides = guides(bodies)
         deformable = [body for body, _ in bodies]
@@ -107,17 +111,18 @@ class ContactSurface:
         single = np.ones(self.size, np.bool_)
         for other, rows in self.others:
             single[rows] = not other.rigid_rows().nodes.size
-        used = (self.weights != 0) | ~single[self.nodes]
-        self.yields: Bools = (used & single[self.nodes] & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
+        used = (self.weights != 0) | self._kept
+        self.yields: Bools = ((self.weights != 0) & single[self.nodes] & (self.inverse_masses[self.nodes] > 0)).any(axis=1)
         # Vertices of rigid bodies, and those of deformable ones that are held, which rigid bodies meet.
         self._rigid: Bools = np.logical_not(single[self.nodes[:, 0]])
-        meets = self.body_nodes if self._rigid.any() else 0
-        self._met: Bools = self.nodes[:, 0] < meets
+        soft = single & (np.arange(self.size) < self._obstacle_nodes)
+        self._met: Bools = soft[self.nodes[:, 0]] & self._rigid.any()
+        self._held = np.flatnonzero(soft & (self.inverse_masses == 0)).astype(np.int32)
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
             self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
         )
-        self.turn_rigid()
+        self.turn(0.0)
         # Whether the vertices are the nodes, in their order.
         alike = self.nodes.shape == (self.size, 1) and np.array_equal(self.nodes[:, 0], np.arange(self.size))
         self._same = alike and bool((self.weights == 1.0).all())
@@ -125,20 +130,23 @@ class ContactSurface:
         self.thickness = np.concatenate([np.empty(0), *self._thicknesses(parts, self.rest)])
         self.friction = np.concatenate([np.empty(0), *(np.full(len(p.nodes), p.friction) for p in parts)])
 
-    def _join(self, parts: Sequence[BodySurface], firsts: Sequence[int]) -> None:
+    def _join(self, parts: Sequence[BodySurface], firsts: Sequence[int], shared: range) -> None:
+        """Join the parts. Of those in `shared`, vertices have shares of weight 0 too: they move with these nodes."""
         columns = max((p.nodes.shape[1] for p in parts), default=1)
         counts = [len(p.nodes) for p in parts]
         self._vertex_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         n = int(self._vertex_starts[-1])
         self.nodes = np.zeros((n, columns), np.int32)
         self.weights = np.zeros((n, columns))
+        self._kept = np.zeros((n, columns), np.bool_)
         edges, triangles = [np.empty((0, 2), np.int32)], [np.empty((0, 3), np.int32)]
-        for p, first, v in zip(parts, firsts, self._vertex_starts, strict=False):
+        for i, (p, first, v) in enumerate(zip(parts, firsts, self._vertex_starts, strict=False)):
             k = p.nodes.shape[1]
             rows = slice(int(v), int(v) + len(p.nodes))
             self.nodes[rows, :k] = p.nodes + first
             self.nodes[rows, k:] = p.nodes[:, :1] + first
             self.weights[rows, :k] = p.weights
+            self._kept[rows, :k] = i in shared
             own = CollisionMesh(None, p.triangles).edges if p.edges is None else p.edges
             edges.append((own + v).astype(np.int32))
             triangles.append((p.triangles + v).astype(np.int32))
@@ -175,13 +183,26 @@ class ContactSurface:
             w[rows] = other.inverse_masses
         return w
 
-    def turn_rigid(self) -> None:
-        """Tell the contact nodes how rigid bodies are turned now."""
+    def turn(self, over: float) -> None:
+        """Tell the contact nodes how rigid bodies are turned now, and how bodies with few coordinates yield in `over` seconds."""
         found = [RigidRows(r.nodes + rows.start, *r[1:]) for o, rows in self.others if (r := o.rigid_rows()).nodes.size]
-        if found:
-            held = np.flatnonzero(self.inverse_masses[: self.body_nodes] == 0).astype(np.int32)
-            nodes, arms, masses, inertias = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            self.contact_nodes.set_rigid(nodes, arms, masses, inertias, held)
+        self._turned: Any = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        self._coupled = [
+            (rows.start, rows.start + c.lead, c.response) for o, rows in self.others if (c := o.coupled_rows(over)) is not None
+        ]
+        self.join()
+
+    def join(self) -> None:
+        """Let nodes of such bodies move as one, as `turn` has found last."""
+        if self._turned:
+            self.contact_nodes.set_rigid(*self._turned, self._held)
+        if self._coupled:
+            self.contact_nodes.set_coupled(self._coupled)
+
+    def release(self) -> None:
+        """Let the contact nodes forget what moves as one."""
+        self.contact_nodes.release_rigid()
+        self.contact_nodes.set_coupled([])
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -216,6 +237,11 @@ class ContactSurface:
         """Set the rows of bodies with steps of their own in positions of all nodes to where they are."""
         for other, rows in self.others:
             other.place(positions[rows])
+
+    def moved_others(self, positions: Floats, dt: float) -> None:
+        """Do so after these have moved in a step of dt seconds."""
+        self.place_others(positions)
+        self.turn(dt)
 
     def move_obstacles(self, positions: Floats, time: float) -> None:
         """Set the rows of the obstacles in positions of all nodes to those at a time (s)."""

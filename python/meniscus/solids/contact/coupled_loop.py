@@ -1,4 +1,4 @@
-"""Loop of a world with rigid bodies: these stay rigid, and nothing touches on the way to where they end."""
+"""Loop of a world with bodies that have steps of their own: nothing touches on the way to where they end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.reports import ContactInfo
 from meniscus.solids.contact.rewinding import RewindingLoop
 
-# Resolutions in which rigid bodies give way, before they are held.
+# Resolutions in which such bodies give way, before they are held.
 _ATTEMPTS = 8
 
 
@@ -19,7 +19,8 @@ class CoupledLoop(RewindingLoop):
     """Loop whose contacts are resolved with bodies that have steps of their own.
 
     Impulses change the ways of the nodes of a rigid body as they would its velocity; after a turn, the ends are those of no rigid body,
-    by the square of the angle. So they are carried to the closest ones, and everything is tested again.
+    by the square of the angle, and the same goes for the frame of a reduced one. So they are carried to the closest ones, and everything
+    is tested again.
     """
 
     def resolve(self, end: Floats, info: ContactInfo) -> Floats:
@@ -30,7 +31,7 @@ class CoupledLoop(RewindingLoop):
         surface = self.surface
         if not surface.others:
             return super().resolve(end, info)
-        surface.turn_rigid()
+        surface.turn(self.loop_time)
         aim, taken = end, 1.0
         for attempt in range(_ATTEMPTS + 1):
             if attempt < _ATTEMPTS:
@@ -46,7 +47,9 @@ class CoupledLoop(RewindingLoop):
                 if info.fraction < 1.0 or not np.array_equal(ends[rows], end[rows]):
                     aim[rows] = other.closest(ends[rows])
         else:
-            raise RuntimeError("rigid bodies and what they touch found no places without contact on the way; nothing has changed")
+            raise RuntimeError(
+                "bodies with steps of their own and what they touch found no places without contact on the way; nothing has changed"
+            )
         info.fraction = taken
         info.cuts = int(taken < 1.0)
         return ends
@@ -60,10 +63,10 @@ class CoupledLoop(RewindingLoop):
         for other, rows in surface.others:
             held[rows] = 0.0
             info.held += len(other)
-        surface.contact_nodes.release_rigid()
+        surface.release()
         surface.contact_nodes.inverse_masses = held
         try:
             yield
         finally:
             surface.contact_nodes.inverse_masses = masses
-            surface.turn_rigid()
+            surface.join()

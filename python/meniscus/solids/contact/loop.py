@@ -152,10 +152,9 @@ class ContactLoop(WorldSetup):
 
     def _begin_loop(self, dt: float) -> None:
         surface = self.surface
-        own = surface.body_nodes
         here = surface.gather([body.positions for body in self.bodies], self.time)
         # After a cut, obstacles that something held off their path go on from where they were.
-        known = self.x_free.shape == here.shape and np.array_equal(self.x_free[:own], here[:own])
+        known = self.x_free.shape == here.shape and all(np.array_equal(self.x_free[rows], here[rows]) for rows in surface.exact)
         if not known:
             self.x_free = here
             self._forget_cuts()
@@ -199,7 +198,7 @@ class ContactLoop(WorldSetup):
                 body.velocities[...] = v + part * (body.velocities - v)
             body.positions[...] = ends[rows]
         for other, rows in surface.others:
-            other.finish(here[rows], ends[rows], self.v_free[rows], part, length)
+            other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, length)
         if part < 1.0:
             self.time = self._time - (1.0 - part) * length
         self.x_free = np.array(ends)
@@ -303,7 +302,10 @@ class ContactLoop(WorldSetup):
         repulsion = self._repulsion
         if repulsion is None or not self._meshes:
             return None
-        return repulsion.supports(self.surface.at_vertices(positions), velocities)
+        found = repulsion.supports(self.surface.at_vertices(positions), velocities)
+        own = found.nodes < self.surface.body_nodes
+        parts: Any = [part[own] for part in found]
+        return found if own.all() else NodeSupports(*parts)
 
     def _push(self, positions: Floats, velocities: Floats, dt: float, info: ContactInfo) -> bool:
         """Apply inelastic and elastic repulsion to velocities of nodes; return whether anything changed."""

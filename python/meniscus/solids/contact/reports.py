@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from meniscus.collision import CollisionPairs
 from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, Floats, SolidContacts
@@ -36,6 +38,7 @@ class ContactInfo:
     Attributes:
         solids: contacts of nodes with solids.
         impulses_of_solids: (k, 3), what they have given to the nodes in the step, N s.
+        impulse_of_others: (3,), the sum of what solids have given to reduced bodies and those of position based dynamics in the step, N s.
         pairs: number of pairs of elements near each other in this loop, or coming near each other.
         approaching: of these, those that were farther apart than their thickness as the loop began.
         active: of these, those within their thickness.
@@ -61,6 +64,7 @@ class ContactInfo:
 
     solids: SolidContacts = NO_CONTACTS
     impulses_of_solids: Floats = field(default_factory=lambda: NO_CONTACTS.normals)
+    impulse_of_others: Floats = field(default_factory=lambda: np.zeros(3))
     pairs: int = 0
     approaching: int = 0
     active: int = 0

@@ -141,7 +141,7 @@ class RestingContacts(ContactLoop):
 
     def _fall(self, dt: float) -> float:
         """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
-        return dt * (max(float(np.linalg.norm(body.gravity)) for body in self.bodies) or 1.0)
+        return dt * (max((float(np.linalg.norm(body.gravity)) for body in self.bodies), default=0.0) or 1.0)
 
     def _keep_sliding(self, start: Floats, end: Floats) -> None:
         """Take from ways of nodes that slide in planes, in place, what contact has added across these."""
@@ -164,6 +164,8 @@ class RestingContacts(ContactLoop):
         return result
 
     def _solve(self, x: Floats, v0: Floats, h: float, elastic_dt: float, v: Floats, loose: Floats | None) -> None:
+        if not self.bodies:
+            return
         own = self._arrays.own
         unprojected = None if loose is None else own(loose)
         raw, definite = self._core.solve_velocity(own(x), own(v0), h, elastic_dt, self._options, own(v), unprojected)

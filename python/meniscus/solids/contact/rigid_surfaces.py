@@ -117,6 +117,15 @@ class RigidSurfaces(SelfStepping):
         for i in np.flatnonzero(self._dynamic & (pushed.reshape(-1, 12) != 0).any(axis=1)):
             self._bodies[i].state_row[:7] = turned(self._bodies[i].state_row[:7], dt * linear[i], dt * angular[i])
 
+    def hold(self, velocities: Floats) -> None:
+        """Change nothing: obstacles are part of the steps of the system."""
+
+    def begin(self) -> None:
+        """Begin a step; ValueError with the number of the body if its state is not finite."""
+        for number, body in enumerate(self._bodies):
+            if not np.isfinite(body.state_row).all():
+                raise ValueError(f"poses and momenta of a RigidBody must be finite, but those of number {number} with a mesh are not")
+
     def take(self, change: Floats) -> None:
         """Change velocities of bodies by those of the nodes (n, 3), m/s."""
         linear, angular = self._twists(change)
@@ -132,10 +141,9 @@ class RigidSurfaces(SelfStepping):
         result: Floats = (self._corners @ rotations.transpose(0, 2, 1) + centers).reshape(-1, 3)
         return result
 
-    def finish(self, here: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
         """Go from `here` to `ends`; see `SelfStepping`."""
         changed = (here != ends).reshape(-1, 12).any(axis=1)
-        whole = here + (ends - here) / part if part < 1 else ends
         linear, angular = self._twists((whole - here) / length)
         linear_free, angular_free = self._twists(v_free)
         at = ends.reshape(-1, 4, 3)

@@ -35,13 +35,29 @@ class RigidRows(NamedTuple):
 NO_RIGID = RigidRows(np.zeros((0, 4), np.int32), np.zeros((0, 4, 3)), np.zeros(0), np.zeros((0, 3, 3)))
 
 
+class CoupledRows(NamedTuple):
+    """All nodes of a body with few coordinates, as `ContactNodes.set_coupled` takes them.
+
+    Attributes:
+        lead: a node that yields, of which all vertices have a share.
+        response: (n, 3, d), kg^-1/2.
+    """
+
+    lead: int
+    response: Floats
+
+
 class SelfStepping(ABC):
     """Bodies whose motion is not that of the velocity solves of a world.
 
     A world knows their nodes: rows of its arrays of positions and velocities. Within a step it asks for the velocities that positions will
     go with (`predict`), lets surfaces repel each other, hands the changes over (`advance`), and at the end lets contact change the
-    velocities (`take`). At the end of a loop they go to places without contact on the way (`finish`).
+    velocities (`take`); what obstacles of their own take from these in between, `hold` says. At the end of a loop they go to places
+    without contact on the way (`finish`).
     """
+
+    exact = False
+    """Whether bodies that `finish` has moved are at the places given to the last digit."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -74,6 +90,10 @@ class SelfStepping(ABC):
         """Take a step of dt seconds; positions, not velocities, go by `pushed` (n, 3), m/s, more than they would."""
 
     @abstractmethod
+    def hold(self, velocities: Floats) -> None:
+        """Change velocities (n, 3), m/s, at the end of a step as obstacles do whose contact is left to the bodies."""
+
+    @abstractmethod
     def take(self, change: Floats) -> None:
         """Change velocities by those of the nodes (n, 3), m/s."""
 
@@ -82,16 +102,28 @@ class SelfStepping(ABC):
         """Return the positions (n, 3) closest to others, m, that the bodies can have."""
 
     @abstractmethod
-    def finish(self, here: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
         """Go from `here` to `ends`, (n, 3), m, in a loop of `length` seconds that began with velocities `v_free` (m/s).
 
-        Velocities change by the change of the way over the length; of a loop of which only a part was taken, `ends` are the places then,
-        and velocities lie between those at its start and its end.
+        Velocities change by that of the way over the length, to `whole` in place of `here`; of a loop of which only a part was taken,
+        `ends` are the places then, and velocities lie between those at its start and its end.
         """
 
     def rigid_rows(self) -> RigidRows:
         """Return what moves as rigid bodies now: all nodes that yield, or none."""
         return NO_RIGID
+
+    def coupled_rows(self, over: float) -> CoupledRows | None:
+        """Return how an impulse on one node that acts for `over` seconds moves all of them; None: each moves on its own, or rigidly."""
+        return None
+
+    def pressed(self) -> Floats:
+        """Return the impulse (3,) that solids among the obstacles of the world have given to the bodies in the last step, N s."""
+        return np.zeros(3)
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a step; ValueError with the name of the body if its state is not finite."""
 
     @abstractmethod
     def start_at(self, time: float) -> None:

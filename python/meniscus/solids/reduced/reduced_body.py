@@ -204,7 +204,8 @@ class ReducedBody(Stateful):
 
     def energy(self) -> dict[str, float]:
         """Return the kinetic, elastic and gravitational energy and their sum, J; no gravity with all nodes at the origin."""
-        self._load()
+        if self._dt is None:
+            self._load()
         kinetic, elastic = self._core.energy()
         gravity = -float(self.model.masses @ (self._positions @ self.gravity))
         return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}

@@ -30,19 +30,22 @@ class Touching:
         normals: (k, 3), away from the obstacles.
         velocities: (k, 3) of the obstacles, m/s.
         least_speeds: (k,), m/s: along the normal, relative to the obstacle.
+        solids: (k,), numbers of the obstacles.
     """
 
     nodes: Ints
     normals: Floats
     velocities: Floats
     least_speeds: Floats
+    solids: Ints
 
-    def solve(self, contacts: Any, core: Any, friction: float, iterations: int) -> Floats:
+    def solve(self, contacts: Any, core: Any, friction: float | Floats, iterations: int) -> Floats:
         """Apply the impulses of the obstacles to the body; return them (k, 3), kg m/s."""
         impulses = np.zeros_like(self.normals)
         nodes = np.ascontiguousarray(self.nodes[:, None])
         weights = np.ones(nodes.shape)
-        contacts.solve(core, nodes, weights, self.normals, self.velocities, self.least_speeds, friction, iterations, impulses)
+        mu = np.broadcast_to(np.asarray(friction, np.float64), len(nodes)).copy()
+        contacts.solve(core, nodes, weights, self.normals, self.velocities, self.least_speeds, mu, iterations, impulses)
         return impulses
 
 
@@ -61,20 +64,24 @@ class TouchingNodes(MemoryOwner):
         self.margin = _MARGIN * float(np.linalg.norm(p - p[:, [1, 2, 0]], axis=2).mean())
         self._ends = np.empty((len(self.nodes), 3))
 
-    def find(self, core: Any, positions: Floats, solids: Sequence[Solid], time: float, dt: float) -> Touching | None:
-        """Return the contacts of a predicted step from `positions` (m) at `time` (s)."""
+    def find(
+        self, core: Any, positions: Floats, solids: Sequence[Solid], time: float, dt: float, thickness: Sequence[float] | None = None
+    ) -> Touching | None:
+        """Return the contacts of a predicted step from `positions` (m) at `time` (s), with solids that nodes keep `thickness` (m) from."""
         core.next_positions(self.nodes, self._ends)
         starts = positions[self.nodes]
         parts = []
-        for solid in solids:
-            near = np.flatnonzero(solid.signed_distance(self._ends, time + dt) < self.margin)
+        for number, solid in enumerate(solids):
+            kept = 0.0 if thickness is None else thickness[number]
+            near = np.flatnonzero(solid.signed_distance(self._ends, time + dt) - kept < self.margin)
             if near.size == 0:
                 continue
             ends = self._ends[near]
-            gap = solid.signed_distance(starts[near], time)
+            gap = solid.signed_distance(starts[near], time) - kept
             speed = np.where(gap > 0, -gap / dt, -_PUSH_OUT * gap / dt)
-            parts.append((self.nodes[near], solid.normals(ends, time + dt), solid.velocity(ends, time + dt, dt), speed))
+            which = np.full(len(near), number)
+            parts.append((self.nodes[near], solid.normals(ends, time + dt), solid.velocity(ends, time + dt, dt), speed, which))
         if not parts:
             return None
-        nodes, normals, velocities, speeds = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return Touching(nodes, np.ascontiguousarray(normals), np.ascontiguousarray(velocities), np.ascontiguousarray(speeds))
+        nodes, normals, velocities, speeds, which = (np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True))
+        return Touching(nodes, normals, velocities, speeds, which)

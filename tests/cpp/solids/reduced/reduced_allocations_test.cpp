@@ -45,7 +45,7 @@ TEST_CASE("steps, impulses and contacts of a reduced body allocate nothing") {
       solids::ReducedContacts contacts;
       body.set_velocity({1, 0, 0}, {0.1, 2, 0.3});
       const std::int32_t node = 14;
-      const double weight = 1, least = 0.1;
+      const double weight = 1, least = 0.1, friction = 0.5;
       const mesh::Point normal(0, 0, 1), still(0, 0, 0);
       mesh::Point impulse(0, 0, 0);
       std::vector<mesh::Point> places(x.size());
@@ -57,7 +57,7 @@ TEST_CASE("steps, impulses and contacts of a reduced body allocate nothing") {
                         .normals = {&normal, 1},
                         .obstacle_velocities = {&still, 1},
                         .least_speeds = {&least, 1},
-                        .friction = 0.5},
+                        .friction = {&friction, 1}},
                        10, {&impulse, 1});
         body.finish();
         body.positions(places);

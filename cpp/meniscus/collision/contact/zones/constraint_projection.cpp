@@ -47,7 +47,7 @@ class Projection {
     });
     const bool regular = !(diagonal_.array() <= 0).any();
     // Its columns are those of nodes that move on their own.
-    const bool single = s_.nodes.rigid().empty();
+    const bool single = !s_.nodes.joint();
     if (!met() && regular && single && m_ <= most_dense && static_cast<Index>(s_.free.size()) <= most_dense) solve_densely();
     if (!met() && regular) {
       const bool many = m_ > 3 * static_cast<Index>(s_.free.size());

@@ -115,8 +115,8 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
 
 void ImpactZones::keep_momentum(ContactPaths& paths, std::span<const std::int32_t> free) const {
   const ContactNodes& nodes = paths.nodes();
-  // Whatever guides a node takes momentum.
-  if (nodes.guided()) return;
+  // Whatever guides a node takes momentum, and nodes of bodies with few coordinates have no masses of their own.
+  if (nodes.guided() || std::ranges::any_of(free, [&](std::int32_t n) { return nodes.led_by(n) != nullptr; })) return;
   const std::span<mesh::Point> u = paths.displacements();
   mesh::Point lost = mesh::Point::Zero();
   double mass = 0;
@@ -177,6 +177,13 @@ void ImpactZones::members(const ContactNodes& nodes, const Group& group, std::ve
   for (Index i = group.begin; i < group.end; ++i) {
     const ContactRow& row = rows_[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
     for (std::size_t k = 0; k < row.size(); ++k) (nodes.inverse_mass(row.node(k)) > 0 ? free : given).push_back(row.node(k));
+  }
+  if (!nodes.coupled().empty()) {
+    std::erase_if(given, [&](std::int32_t n) { return nodes.coupled_of(n) != nullptr; });
+    for (const CoupledNodes& body : nodes.coupled())
+      if (std::ranges::find(free, body.lead) != free.end())
+        for (std::int32_t i = body.first; i < body.first + body.count; ++i)
+          if (nodes.inverse_mass(i) > 0) free.push_back(i);
   }
   for (auto* list : {&free, &given}) {
     std::sort(list->begin(), list->end());

@@ -1,0 +1,405 @@
+"""Bodies of position based dynamics and reduced ones in a certified world: impulses, momentum, rest, weight, certificates, state."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from support.motion import random_rotation
+
+import meniscus as ms
+from meniscus.collision import CollisionMesh, ContactNodes, resolve
+from meniscus.solids import (
+    DeformableBody,
+    DistanceConstraints,
+    EdgeSprings,
+    PositionBody,
+    ReducedBody,
+    RigidBody,
+    SpringOptions,
+    TetElements,
+    World,
+)
+from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
+from meniscus.surface import HalfSpace, Pose, Sphere, Twist
+
+DT = 1 / 200
+FLOOR = HalfSpace((0, 0, 0), (0, 0, 1))
+
+
+def sheet(n: int, size: float, height: float) -> Any:
+    return ms.mesh.cloth_mesh(n, n, (size, size), origin=(-size / 2, -size / 2, height))
+
+
+def springs(n: int = 8, size: float = 0.5, height: float = 0.0, density: float = 0.3) -> DeformableBody:
+    mesh = sheet(n, size, height)
+    body = DeformableBody(mesh, density=density)
+    body.add(EdgeSprings(mesh, SpringOptions(stiffness=20.0, damping_fraction=10.0, masses=body.masses)))
+    return body
+
+
+def cloth(n: int = 8, size: float = 0.5, height: float = 0.0, density: float = 0.3, compliance: float = 0.0) -> PositionBody:
+    mesh = sheet(n, size, height)
+    body = PositionBody(mesh, density=density)
+    body.add(DistanceConstraints(mesh, compliance=compliance))
+    return body
+
+
+def strands(height: float = 0.0) -> PositionBody:
+    lines = [np.stack([np.linspace(-0.25, 0.25, 13), np.full(13, y), np.full(13, height)], axis=1) for y in (-0.06, 0.0, 0.06)]
+    edges = np.concatenate([13 * k + np.stack([np.arange(12), np.arange(1, 13)], axis=1) for k in range(3)]).astype(np.int32)
+    mesh = ms.mesh.SegmentMesh(np.concatenate(lines), edges)
+    body = PositionBody(mesh, density=0.02)
+    body.add(DistanceConstraints(mesh))
+    return body
+
+
+def block(size: tuple[float, float, float], height: float, cells: tuple[int, int, int] = (3, 3, 2)) -> Any:
+    return ms.mesh.tet_block(*cells, size, origin=(-size[0] / 2, -size[1] / 2, height))
+
+
+def jelly(size: tuple[float, float, float] = (0.4, 0.4, 0.2), height: float = 0.001) -> DeformableBody:
+    mesh = block(size, height)
+    body = DeformableBody(mesh, density=1000)
+    body.add(TetElements(mesh, youngs_modulus=2e5, poissons_ratio=0.3, damping=0.01))
+    return body
+
+
+def reduced(size: tuple[float, float, float] = (0.4, 0.4, 0.2), height: float = 0.001, **options: Any) -> ReducedBody:
+    chosen = {"modes": 8, "size": 14, "youngs_modulus": 2e5, "density": 1000.0, "stiffness_damping": 0.01, **options}
+    return ReducedBody(block(size, height), **chosen)
+
+
+def box(height: float, size: tuple[float, float, float] = (0.2, 0.15, 0.1), density: float = 700.0, **options: Any) -> RigidBody:
+    return RigidBody.box(size, density, pose=Pose((0.03, 0.02, height)), **options)
+
+
+def world_of(gravity: Any = (0, 0, -9.8), tolerance: float = 1e-5, **options: Any) -> World:
+    return World(gravity=gravity, elasticity="full-step", tolerance=tolerance, **{"steps_per_loop": 8, **options})
+
+
+def momentum(world: World) -> np.ndarray:
+    soft = sum(((b.masses[:, None] * b.velocities).sum(axis=0) for b in world.bodies), np.zeros(3))
+    rigid = sum((b.momentum for b in world.rigid.bodies), np.zeros(3))
+    return soft + rigid + sum((o.momentum for o in world.others), np.zeros(3))
+
+
+def kinetic_energy(world: World) -> float:
+    soft = sum(0.5 * float((b.masses[:, None] * b.velocities**2).sum()) for b in world.bodies)
+    return soft + sum(b.kinetic_energy for b in world.rigid.bodies) + sum(o.energy()["kinetic"] for o in world.others)
+
+
+def run(world: World, steps: int, certified: bool = True) -> list[Any]:
+    infos = []
+    for _ in range(steps):
+        infos.append(world.step(DT))
+        if certified and infos[-1].contact.loop_ended:
+            assert infos[-1].contact.certified
+            assert not len(world.surface.movable_pairs(world.audit()))
+    return infos
+
+
+def throw(body: Any, velocity: tuple[float, float, float]) -> None:
+    """Give a body a velocity."""
+    if isinstance(body, RigidBody):
+        body.twist = Twist(velocity, (1.0, 2.0, 3.0))
+    elif isinstance(body, ReducedBody):
+        body.twist = Twist(velocity, (0.5, 1.0, 0.3))
+    else:
+        body.velocities[...] = velocity
+
+
+KINDS: dict[str, Any] = {
+    "springs": lambda: springs(7, 0.4),
+    "jelly": lambda: jelly((0.3, 0.2, 0.1), 0.0),
+    "cloth": lambda: cloth(7, 0.4),
+    "soft cloth": lambda: cloth(7, 0.4, compliance=1e-3),
+    "strands": strands,
+    "rigid": lambda: RigidBody.box((0.2, 0.15, 0.1), 100.0, pose=Pose((0.0, 0.0, 0.05))),
+    "reduced": lambda: reduced((0.3, 0.2, 0.1), 0.0, density=200.0),
+}
+PAIRS = [p for p in itertools.combinations_with_replacement(KINDS, 2) if p not in (("springs", "springs"), ("rigid", "rigid"))]
+
+
+def lifted(body: Any, rotation: np.ndarray, offset: np.ndarray) -> None:
+    """Turn a body about the origin and move it."""
+    if isinstance(body, (RigidBody, ReducedBody)):
+        body.pose = Pose(tuple(rotation @ np.array(body.pose.translation) + offset), rotation @ np.array(body.pose.rotation))
+    else:
+        body.positions[...] = body.positions @ rotation.T + offset
+
+
+def collision(first: str, second: str, thickness: float) -> World:
+    """The second body, in a random pose, flies at the first one."""
+    rng = np.random.default_rng(3)
+    world = world_of(None, 5e-14)
+    target, thrown = KINDS[first](), KINDS[second]()
+    crossed = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    lifted(thrown, crossed if first == second == "strands" else np.array(random_rotation(rng)), np.array([0.02, 0.01, 0.45]))
+    world.add(target, thickness=None if first == "rigid" else thickness)
+    world.add(thrown, thickness=None if second == "rigid" else thickness)
+    throw(thrown, (0.3, 0.1, -3.0))
+    return world
+
+
+@pytest.mark.parametrize("thickness", [0.008, 1e-4])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_a_collision_keeps_momentum_and_gains_no_energy(first: str, second: str, thickness: float) -> None:
+    """With little thickness, impulses at the ends of loops do most of it."""
+    if thickness < 0.001 and {first, second} <= {"springs", "jelly", "rigid"}:
+        pytest.skip("springs store what impulses at the ends of loops displace")
+    world = collision(first, second, thickness)
+    start, energy = momentum(world), kinetic_energy(world)
+    touched = 0
+    for _ in range(80):
+        contact = world.step(DT).contact
+        touched += contact.repulsions + contact.impulses
+        if contact.loop_ended:
+            assert contact.certified
+            assert not len(world.audit())
+    assert touched > 0
+    assert contact.held == 0
+    np.testing.assert_allclose(momentum(world), start, atol=1e-12 * np.abs(start).max())
+    assert kinetic_energy(world) < energy * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_impulse_moves_a_reduced_body_as_its_inverse_mass_says(seed: int, held: bool) -> None:
+    rng = np.random.default_rng(seed)
+    body = reduced(fixed=[0, 1, 2, 4, 5, 6] if held else ())
+    body.pose = Pose(tuple(rng.normal(size=3)), random_rotation(rng))
+    body.coordinates[...] = body.model.sample_poses(1, 0.05, seed)[0]
+    body._moved()
+    behind = ReducedSurface(body)
+    rows = behind.coupled_rows(0.0)
+    matrices = np.einsum("nid,njd->nij", rows.response, rows.response)
+    np.testing.assert_allclose(matrices, body.inverse_mass(behind.nodes), atol=1e-12 * matrices.max())
+    # A vertex of mass 1 / w on the way into a triangle of the body.
+    surface, count = behind.surface, len(behind)
+    free = surface.triangles[(behind.inverse_masses[surface.triangles] > 0).all(axis=1)]
+    corners = free[int(rng.integers(len(free)))]
+    x = body.positions[behind.nodes]
+    a, b, c = x[corners]
+    n = np.cross(b - a, c - a) / np.linalg.norm(np.cross(b - a, c - a))
+    weights = np.array(rng.dirichlet((2, 2, 2)))
+    at, w = weights @ x[corners], 10 ** rng.uniform(-3, 1)
+    nodes = np.vstack([x, at + 1e-3 * n])
+    end = nodes.copy()
+    end[-1] -= 2e-3 * n
+    first = np.concatenate([2 * np.arange(count + 1), [2 * count + 1]])
+    contact = ContactNodes(
+        np.r_[behind.inverse_masses, w], first=first, node=np.r_[surface.nodes.ravel(), count], weight=np.r_[surface.weights.ravel(), 1.0]
+    )
+    contact.set_coupled([(0, rows.lead, rows.response)])
+    out, info = resolve(CollisionMesh(None, surface.triangles), nodes, end, contact)
+    assert info.end == "free"
+    assert info.impulses == 1
+    moved = out - end
+    inverse = w + n @ body.inverse_mass(behind.nodes[corners][None], weights[None])[0] @ n
+    impulse = ((end[-1] - nodes[-1]) @ n) / inverse * n
+    np.testing.assert_allclose(moved[-1], -w * impulse, rtol=1e-9, atol=1e-15)
+    before = body.velocities
+    body.apply_impulses(behind.nodes[corners][None], impulse[None], weights[None])
+    expected = (body.velocities - before)[behind.nodes]
+    # The contact is where the paths meet, up to their length from the point chosen.
+    np.testing.assert_allclose(moved[:-1], expected, rtol=1e-2, atol=1e-2 * np.abs(expected).max())
+
+
+SUPPORTS: dict[str, tuple[Any, float]] = {
+    "box": (lambda: RigidBody.box((0.3, 0.25, 0.2), 700, pose=Pose((0, 0, 0.1))), 0.2),
+    "jelly": (jelly, 0.201),
+    "reduced": (reduced, 0.201),
+    "sphere": (lambda: None, 0.2),
+}
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+def test_cloth_that_falls_on_a_body_comes_to_rest(support: str) -> None:
+    """Cloth of position based dynamics falls on each kind of body; it loses what the fall gave it and stays."""
+    world = world_of()
+    make, top = SUPPORTS[support]
+    under = make()
+    if under is None:
+        world.add_obstacle(Sphere((0, 0, 0.1), 0.1), friction=0.5)
+    else:
+        world.add(under, friction=0.5)
+    world.add_obstacle(FLOOR, friction=0.5)
+    top_cloth = world.add(cloth(10, 0.5, top + 0.05), thickness=0.01)
+    energies, speeds = [], []
+    for _ in range(80):
+        run(world, 8)
+        energies.append(kinetic_energy(world))
+        speeds.append(float(np.linalg.norm(top_cloth.velocities, axis=1).max()))
+    fall = top_cloth.masses.sum() * 9.8 * (top + 0.05)
+    assert max(energies) < fall
+    assert np.mean(energies[-20:]) < 1e-3 * fall
+    # Single nodes at the sharp edges of the box are never quite still.
+    assert max(speeds[-20:]) < (1.0 if support == "box" else 0.3)
+
+
+def layers(hard: bool) -> World:
+    """Sheets of both kinds on boxes on jellies of both kinds, on the ground."""
+    world = world_of()
+    world.add(jelly(height=0.001), thickness=0.005)
+    soft = reduced(height=0.001)
+    soft.pose = Pose((0.6, 0.0, 0.0))
+    world.add(soft, thickness=0.005)
+    for k, make in enumerate((cloth, springs) if hard else (springs, cloth)):
+        world.add(RigidBody.box((0.2, 0.15, 0.1), 700, pose=Pose((0.6 * k + 0.03, 0.02, 0.256))), friction=0.5)
+        top = make(8, 0.3, 0.314)
+        top.positions[:, 0] += 0.6 * k
+        world.add(top, thickness=0.01)
+    world.add_obstacle(FLOOR, friction=0.5)
+    return world
+
+
+@pytest.mark.parametrize("hard", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_cloth_on_boxes_on_jellies_weigh_what_they_weigh(hard: bool) -> None:
+    world = layers(hard)
+    masses = [b.masses.sum() for b in world.bodies] + [b.mass for b in world.rigid.bodies]
+    masses += [o.body.mass if isinstance(o.body, ReducedBody) else o.body.masses.sum() for o in world.others]
+    run(world, 240)
+    pressed, steps = 0.0, 160
+    for info in run(world, steps):
+        pressed += info.contact.impulses_of_solids[:, 2].sum() + info.contact.impulse_of_others[2]
+    assert pressed / (steps * DT) == pytest.approx(9.8 * sum(masses), rel=1e-3)
+    for box_body in world.rigid.bodies:
+        assert box_body.rotation[2, 2] > 0.9999
+
+
+def state(world: World) -> list[np.ndarray]:
+    parts = [p.copy() for b in world.bodies for p in (b.positions, b.velocities)] + [b.state_row.copy() for b in world.rigid.bodies]
+    return parts + [np.array(p) for o in world.others for p in (*o.body.state.values(), *list(o.state.values())[1:])]
+
+
+def same(a: list[np.ndarray], b: list[np.ndarray]) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def mixed() -> World:
+    """All kinds fall on each other."""
+    world = world_of()
+    world.add_obstacle(FLOOR, friction=0.5)
+    for k, kind in enumerate(("jelly", "reduced", "rigid", "cloth", "strands", "springs")):
+        body = KINDS[kind]()
+        lifted(body, np.eye(3), np.array([0.02 * k, 0.01 * k, 0.03 + 0.13 * k]))
+        world.add(body, thickness=None if kind == "rigid" else 0.008)
+        throw(body, (0.0, 0.0, -1.0))
+    return world
+
+
+def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
+    world = mixed()
+    for _ in range(43):
+        world.step(DT)
+    assert world.inner_steps > 0
+    others = [world.copy(), pickle.loads(pickle.dumps(world))]
+    assert all(a.body is not b.body for other in others for a, b in zip(other.others, world.others, strict=True))
+    saved = world.snapshot()
+    for _ in range(21):
+        for each in (world, *others):
+            each.step(DT)
+    expected = state(world)
+    assert all(same(state(each), expected) for each in others)
+    world.restore(saved)
+    for _ in range(21):
+        world.step(DT)
+    assert same(state(world), expected)
+
+
+def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+    found, before = [], ms.num_threads()
+    try:
+        for threads in (1, 2, 3, 5, 8):
+            ms.set_num_threads(threads)
+            world = mixed()
+            for _ in range(40):
+                world.step(DT)
+            found.append(state(world))
+    finally:
+        ms.set_num_threads(before)
+    assert all(same(f, found[0]) for f in found[1:])
+
+
+def test_a_world_of_one_body_steps_it_as_the_body_steps() -> None:
+    """Where nothing touches, bodies move as on their own."""
+    for make, options in ((cloth, {"substeps": 1, "iterations": 10}), (reduced, {"method": "implicit-euler"})):
+        body = make(height=1.0)
+        throw(body, (0.2, 0.1, 0.3))
+        alone = body.copy()
+        alone.gravity = np.array([0, 0, -9.8])
+        world = world_of()
+        world.add(body)
+        world.advance(0.2)
+        for _ in range(round(0.2 / world.report.dt)):
+            alone.step(world.report.dt, **options)
+        np.testing.assert_allclose(body.positions, alone.positions, atol=1e-12)
+        assert world.time == body.time == pytest.approx(0.2)
+
+
+def test_bodies_without_contact_keep_their_constraints_and_obstacles_apply() -> None:
+    """Pinned and moved nodes, a solid and a mesh with two sides; a reduced body that is held."""
+    world = world_of()
+    sheet_body = world.add(cloth(8, 0.5, 0.3), thickness=0.01)
+    sheet_body.pin([0, 8])
+    sheet_body.move([72, 80], lambda t: sheet_body.mesh.vertices[[72, 80]] + [0.0, -0.2 * t, 0.0])
+    shelf = world.add(reduced((0.4, 0.1, 0.05), 0.1, fixed=list(range(9))), thickness=0.005)
+    plate = ms.mesh.cloth_mesh(2, 2, (0.3, 0.3), origin=(-0.15, -0.15, 0.05))
+    world.add_obstacle(plate, sides="both", thickness=0.01)
+    world.add_obstacle(FLOOR)
+    held = shelf.positions[:9].copy()
+    pinned = sheet_body.positions[[0, 8]].copy()
+    run(world, 160)
+    np.testing.assert_array_equal(sheet_body.positions[[0, 8]], pinned)
+    np.testing.assert_allclose(sheet_body.positions[72], sheet_body.mesh.vertices[72] + [0, -0.2 * world.time, 0], atol=1e-12)
+    np.testing.assert_allclose(shelf.positions[:9], held, atol=1e-12)
+    assert sheet_body.positions[:, 2].min() > -1e-9
+    assert np.abs(sheet_body.velocities).max() < 5.0
+
+
+def test_what_is_not_finite_is_named_and_changes_nothing() -> None:
+    world = mixed()
+    run(world, 8)
+    for k, (other, name) in enumerate(zip(world.others, ("rates", "velocities", "velocities"), strict=True)):
+        saved = world.snapshot()
+        getattr(other.body, name)[0] = np.nan
+        with pytest.raises(ValueError, match=rf"{name} of a {type(other.body).__name__} must be finite, .* number {k}"):
+            world.step(DT)
+        world.restore(saved)
+    world.bodies[1].velocities[3] = np.nan
+    with pytest.raises(ValueError, match="that of node 3 of body 1 is not"):
+        world.step(DT)
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(ValueError, match='response="impulses"'):
+        World(response="barrier").add(cloth())
+    with pytest.raises(ValueError, match='loop="fixed"'):
+        World(loop="rewind").add(reduced())
+    world = world_of()
+    with pytest.raises(TypeError, match="one substep"):
+        world.add(cloth(), substeps=4)
+    with pytest.raises(TypeError, match="contacts is no option of a PositionBody"):
+        world.add(cloth(), contacts=None)
+    with pytest.raises(TypeError, match="obstacles is no option of a ReducedBody"):
+        world.add(reduced(), obstacles=())
+    with pytest.raises(ValueError, match="must be float64"):
+        world.add(PositionBody(sheet(3, 1.0, 0.0), dtype=np.float32))
+    with pytest.raises(ValueError, match="needs a mesh"):
+        world.add(PositionBody(np.zeros((4, 3)), masses=[1.0]))
+    with pytest.raises(ValueError, match="sees its own mesh"):
+        world.add(cloth(), surface=sheet(3, 1.0, 0.0))
+    body = world.add(cloth())
+    with pytest.raises(ValueError, match="has this body already"):
+        world.add(body)
+    with pytest.raises(ValueError, match="needs a body"):
+        world_of().step(DT)
+    nodes = ContactNodes(np.ones(4))
+    with pytest.raises(ValueError, match="share of the lead"):
+        nodes.set_coupled([(0, 0, np.zeros((4, 3, 6)))])
+    with pytest.raises(ValueError, match="at most 160 coordinates"):
+        nodes.set_coupled([(0, 0, np.zeros((4, 3, 161)))])
