@@ -58,6 +58,7 @@ void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
+void bind_tet_penalty(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_reduced_body(py::module_& m);
 void bind_strain_limiting(py::module_& m);
@@ -142,6 +143,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_strain_limiting(solids);
   bind_finite_elements(solids);
   bind_reduced_body(solids);
+  bind_tet_penalty(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
 }

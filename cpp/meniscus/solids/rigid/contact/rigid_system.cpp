@@ -1,7 +1,7 @@
 #include "meniscus/solids/rigid/contact/rigid_system.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/threads/phases.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,8 @@ namespace {
 
 /// Bodies, or points, of a piece of a loop.
 constexpr Index chunk = 64;
+/// Pairs of bodies of a piece of a sweep.
+constexpr Index pairs_of_sweep_piece = 8;
 
 template <class F>
 void for_all(std::size_t n, F&& f) {
@@ -209,44 +211,71 @@ void RigidSystem::solve(const RigidArrays& a, double h) {
   store(a);
 }
 
+template <class Joints, class Groups, class Between>
+void RigidSystem::sweep(Index sweeps, std::span<RigidVelocity> of, Joints&& joint, Groups&& group, Between&& between) {
+  // Phases of a sweep: the colours of joints, something in between, and the colours of contacts.
+  const Index before = joint_colours_.colours(), all = before + 1 + contact_colours_.colours();
+  bool stop = false;
+  const auto extent = [&](Index phase) -> std::pair<Index, Index> {
+    const Index p = phase % all;
+    if (stop) return {0, 0};
+    return p < before    ? joint_colours_.extent(p)
+           : p == before ? std::pair<Index, Index>(0, 1)
+                         : contact_colours_.extent(p - before - 1);
+  };
+  parallel_phases(sweeps * all, pairs_of_sweep_piece, extent, [&](Index phase, Index b, Index e) {
+    const Index p = phase % all, k = phase / all;
+    if (p < before) {
+      joint_colours_.visit(p, b, e, [&](Index i) {
+        const auto j = static_cast<std::size_t>(i);
+        if (moves(joints[j].bodies[0]) || moves(joints[j].bodies[1]))
+          with_bodies(joints[j].bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { joint(k, j, first, second); });
+      });
+    } else if (p == before) {
+      stop = between(k);
+    } else {
+      contact_colours_.visit(p - before - 1, b, e, [&](Index i) {
+        const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
+        if (moves(g.bodies[0]) || moves(g.bodies[1]))
+          with_bodies(g.bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { group(k, g, first, second); });
+      });
+    }
+  });
+}
+
 void RigidSystem::iterate(double h) {
-  const auto each_group = [&](std::span<RigidVelocity> v, auto&& f) {
-    contact_colours_.for_each([&](Index i) {
-      const auto g = static_cast<std::size_t>(i);
-      const auto b = groups_[g].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v,
-                    [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
-    });
-  };
-  const auto each_joint = [&](std::span<RigidVelocity> v, auto&& f) {
-    joint_colours_.for_each([&](Index i) {
-      const auto b = joints[static_cast<std::size_t>(i)].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
-    });
-  };
-  each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-    warm_joint(rows_[j], joint_memory[j], first, second);
-  });
-  each_group(velocities_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-    warm_contacts(p, first, second);
-  });
-  report_.iterations = 0;
-  for (int k = 0; k < options.iterations; ++k) {
-    each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-      sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
-    });
-    if (options.exact) solve_exactly();
-    each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-      sweep_contacts(g, p, options, first, second);
-    });
-    report_.iterations = k + 1;
-    if (!(options.tolerance > 0)) continue;
-    double change = 0;
-    for (const SolverPoint& p : points_) change = std::max(change, p.change);
-    if (change <= options.tolerance && joints.empty()) break;
-  }
+  // The first of the sweeps adds the impulses of the step before.
+  sweep(
+      1 + options.iterations, velocities_,
+      [&](Index k, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+        if (k == 0)
+          warm_joint(rows_[j], joint_memory[j], first, second);
+        else
+          sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
+      },
+      [&](Index k, const SolverGroup& g, RigidVelocity& first, RigidVelocity& second) {
+        if (k == 0)
+          warm_contacts(points_of(g), first, second);
+        else
+          sweep_contacts(g, points_of(g), options, first, second);
+      },
+      [&](Index k) {
+        report_.iterations = static_cast<int>(k);
+        if (k == 0) return false;
+        // Before the contacts of this sweep: what those of the last one have changed.
+        if (options.tolerance > 0 && k > 1 && joints.empty() && largest_change() <= options.tolerance) {
+          report_.iterations = static_cast<int>(k) - 1;
+          return true;
+        }
+        if (options.exact) solve_exactly();
+        return false;
+      });
+}
+
+double RigidSystem::largest_change() const {
+  double change = 0;
+  for (const SolverPoint& p : points_) change = std::max(change, p.change);
+  return change;
 }
 
 void RigidSystem::push(double h) {
@@ -254,21 +283,15 @@ void RigidSystem::push(double h) {
   bool needed = !joints.empty();
   for (const SolverPoint& p : points_) needed = needed || p.push_target > 0;
   if (!needed) return;
-  for (int k = 0; k < options.iterations; ++k) {
-    joint_colours_.for_each([&](Index i) {
-      const auto b = joints[static_cast<std::size_t>(i)].bodies;
-      if (moves(b[0]) || moves(b[1]))
-        with_bodies(b, pseudo_, [&](RigidVelocity& first, RigidVelocity& second) {
-          push_joint(rows_[static_cast<std::size_t>(i)], options.push, h, first, second);
-        });
-    });
-    contact_colours_.for_each([&](Index i) {
-      const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
-      if (moves(g.bodies[0]) || moves(g.bodies[1]))
-        with_bodies(g.bodies, pseudo_,
-                    [&](RigidVelocity& first, RigidVelocity& second) { push_contacts(points_of(g).points, first, second); });
-    });
-  }
+  sweep(
+      options.iterations, pseudo_,
+      [&](Index, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+        push_joint(rows_[j], options.push, h, first, second);
+      },
+      [&](Index, const SolverGroup& g, RigidVelocity& first, RigidVelocity& second) {
+        push_contacts(points_of(g).points, first, second);
+      },
+      [](Index) { return false; });
 }
 
 void RigidSystem::advance(const RigidArrays& a, double h) {

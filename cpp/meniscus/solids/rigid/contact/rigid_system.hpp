@@ -92,7 +92,12 @@ class RigidSystem {
   void anchor();
   void prepare(double h);
   GroupPoints points_of(const SolverGroup& g);
+  /// Sweeps over joints and contacts, colour by colour: joint(k, number, first, second), between(k), which returns whether that
+  /// was enough, and group(k, group, first, second) for the k-th sweep, with velocities of the two bodies.
+  template <class Joints, class Groups, class Between>
+  void sweep(Index sweeps, std::span<RigidVelocity> of, Joints&& joint, Groups&& group, Between&& between);
   void iterate(double h);
+  double largest_change() const;
   void solve_exactly();
   void push(double h);
   void store(const RigidArrays& a);
