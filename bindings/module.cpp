@@ -58,6 +58,7 @@ void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
 void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
+void bind_tet_penalty(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_pull_solver(py::module_& m);
 void bind_reduced_body(py::module_& m);
@@ -146,6 +147,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_finite_elements(solids);
   bind_pull_solver(solids);
   bind_reduced_body(solids);
+  bind_tet_penalty(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
   bind_shell_walls(coupling);

@@ -249,10 +249,12 @@ def clipping_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
 
 
 def delaunay_points(n: int) -> dict[str, np.ndarray]:
-    """Points in a cube and on a lattice."""
+    """Points in a cube, on a lattice, and on a sphere, of which there are fewer, since Qhull takes minutes for many."""
     k = round(n ** (1 / 3))
     lattice = np.stack(np.meshgrid(*[np.arange(float(k))] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    return {"random": np.random.default_rng(10).random((n, 3)), "lattice": lattice}
+    rng = np.random.default_rng(10)
+    outward = rng.normal(size=(min(n, 4000), 3))
+    return {"random": rng.random((n, 3)), "lattice": lattice, "sphere": outward / np.linalg.norm(outward, axis=1)[:, None]}
 
 
 def delaunay_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:

@@ -32,7 +32,16 @@ TOLERATED_WAIT = 0.05
 TASKS = Path("/proc/self/task")
 
 SCALE = dict.fromkeys(
-    ("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s", *("Mray/s", "Mbox/s", "Mquery/s", "Msample/s")),
+    (
+        "Mcell/s",
+        "Mpoint/s",
+        "Mparticle/s",
+        "Mghost/s",
+        "Mtet/s",
+        "Mface/s",
+        "Mspring/s",
+        *("Mray/s", "Mbox/s", "Mquery/s", "Msample/s", "Mprojection/s"),
+    ),
     1e6,
 ) | {
     "evaluation/s": 1,

@@ -26,7 +26,7 @@ import springs
 import surfaces
 import transport
 import vorticity
-from contact import world_loops
+from contact import position_projections, world_loops
 from peers import libraries
 from tables import pages, results
 from tets import tet_vof
@@ -68,7 +68,8 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     others = libraries.all_peers(worlds, chosen)
-    for room in (solids, springs, world_loops, levelsets, surfaces, particles, particle_liquid, liquid, geometry, tet_vof):
+    rooms = (solids, springs, world_loops, position_projections, levelsets, surfaces, particles, particle_liquid, liquid, geometry, tet_vof)
+    for room in rooms:
         cases += room.cases(options.quick, chosen)
         others += room.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)

@@ -1,7 +1,7 @@
 #include "meniscus/solids/position/position_constraints.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/threads/phases.hpp"
 #include "meniscus/solids/position/constraint_lanes.hpp"
 #include "meniscus/solids/position/neo_hookean_lanes.hpp"
 
@@ -171,16 +171,14 @@ class RuleConstraints final : public PositionConstraints<T> {
   /// Calls f(block, lanes) colour by colour, in parallel within a colour.
   template <class F>
   MENISCUS_INLINE void each_block(bool backward, F&& f) {
-    for (Index turn = 0; turn < blocks_.size(); ++turn) {
-      const auto [first, end] = blocks_.colour(backward ? blocks_.size() - 1 - turn : turn);
-      parallel_for(first, end, blocks_of_a_task, [&](Index a, Index b) {
-        // All blocks of a colour but the last are full.
-        const int last = b == end ? blocks_.lanes(end - 1) : constraint_lanes;
-        simd_dispatch([&] {
-          for (Index i = a; i < b; ++i) f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == end ? last : constraint_lanes);
-        });
+    const auto colour = [&](Index turn) { return blocks_.colour(backward ? blocks_.size() - 1 - turn : turn); };
+    parallel_phases(blocks_.size(), blocks_of_a_task, colour, [&](Index turn, Index a, Index b) {
+      // All blocks of a colour but the last are full.
+      const int last = b == colour(turn).second ? blocks_.lanes(b - 1) : constraint_lanes;
+      simd_dispatch([&] {
+        for (Index i = a; i < b; ++i) f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == b ? last : constraint_lanes);
       });
-    }
+    });
   }
 
   ConstraintBlocks<T, Rule::corners, stored> blocks_;

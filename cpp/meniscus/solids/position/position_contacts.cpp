@@ -2,8 +2,8 @@
 
 #include "meniscus/collision/contact/repulsion_lanes.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
+#include "meniscus/core/threads/phases.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ using numerics::PackVec3;
 using numerics::select;
 using Node = PositionContacts::Node;
 
-constexpr Index pairs_per_task = 512;
+constexpr Index pairs_per_task = 512, pairs_of_colour_per_task = 128;
 constexpr Index vertices_per_task = 4096;
 constexpr Index width = numerics::pack_size;
 /// Pairs that were pressed are pressed yet within this multiple of their thickness.
@@ -114,14 +114,16 @@ const double* place_of(const Node& n) { return &n.x; }
 /// Calls f(rows) for packs of listed pairs: colour by colour, in parallel within a colour.
 template <class F>
 void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, bool backward, F&& f) {
-  for (std::size_t k = 0; k + 1 < colours.size(); ++k) {
-    const std::size_t c = backward ? colours.size() - 2 - k : k;
-    parallel_for(colours[c], colours[c + 1], pairs_per_task, [&](Index a, Index b) {
-      simd_dispatch([&] {
-        for (Index first = a; first < b; first += width) f(PackRows{list.data(), first, std::min<Index>(width, b - first)});
-      });
+  const auto count = static_cast<Index>(colours.size()) - 1;
+  const auto range = [&](Index k) {
+    const auto c = static_cast<std::size_t>(backward ? count - 1 - k : k);
+    return std::pair(colours[c], colours[c + 1]);
+  };
+  parallel_phases(count, pairs_of_colour_per_task, range, [&](Index, Index a, Index b) {
+    simd_dispatch([&] {
+      for (Index first = a; first < b; first += width) f(PackRows{list.data(), first, std::min<Index>(width, b - first)});
     });
-  }
+  });
 }
 
 /// The same for all pairs, in any order.

@@ -1,8 +1,11 @@
 /// Colours of pairs of bodies: those of a colour have no body that moves in common.
 #pragma once
 
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/types.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace meniscus::solids {
@@ -29,6 +32,9 @@ class PairColours {
       colour_[static_cast<std::size_t>(i)] = c;
       ++first_[static_cast<std::size_t>(c) + 1];
     }
+    colours_ = 0;
+    for (int c = 0; c < most; ++c)
+      if (first_[static_cast<std::size_t>(c) + 1] > 0) colours_ = c + 1;
     for (std::size_t c = 0; c < most; ++c) first_[c + 1] += first_[c];
     order_.resize(static_cast<std::size_t>(pairs));
     place_ = first_;
@@ -36,24 +42,18 @@ class PairColours {
       order_[static_cast<std::size_t>(place_[static_cast<std::size_t>(colour_[static_cast<std::size_t>(i)])]++)] = i;
   }
 
-  /// Calls f(pair) for all pairs: in parallel within a colour.
-  template <class F>
-  void for_each(F&& f) const {
-    for (std::size_t c = 0; c < most; ++c) {
-      const Index begin = first_[c], end = first_[c + 1];
-      if (end - begin < few || c + 1 == most) {
-        for (Index k = begin; k < end; ++k) f(order_[static_cast<std::size_t>(k)]);
-        continue;
-      }
-      parallel_for(begin, end, chunk, [&](Index b, Index e) {
-        for (Index k = b; k < e; ++k) f(order_[static_cast<std::size_t>(k)]);
-      });
-    }
+  /// Colours that have pairs: the first ones.
+  int colours() const { return colours_; }
+  /// Places of a colour in the order of all pairs, for `core::parallel_phases`: of the last, whose pairs may share bodies, one.
+  std::pair<Index, Index> extent(Index colour) const {
+    const auto c = static_cast<std::size_t>(colour);
+    return c + 1 == most ? std::pair(first_[c], std::min(first_[c] + 1, first_[c + 1])) : std::pair(first_[c], first_[c + 1]);
   }
-  int colours() const {
-    int n = 0;
-    for (std::size_t c = 0; c < most; ++c) n += first_[c + 1] > first_[c];
-    return n;
+  /// Calls f(pair) for the pairs at such places.
+  template <class F>
+  void visit(Index colour, Index begin, Index end, F&& f) const {
+    if (colour + 1 == most) end = first_[most];
+    for (Index k = begin; k < end; ++k) f(order_[static_cast<std::size_t>(k)]);
   }
   Index nbytes() const {
     return static_cast<Index>(used_.capacity() * 8 + colour_.capacity() * 4 + (first_.capacity() + place_.capacity()) * 8 +
@@ -62,8 +62,7 @@ class PairColours {
 
  private:
   static constexpr int most = 64;
-  /// Fewer pairs are not worth waking threads up.
-  static constexpr Index few = 64, chunk = 16;
+  int colours_ = 0;
   std::vector<std::uint64_t> used_;
   std::vector<int> colour_;
   std::vector<Index> first_ = std::vector<Index>(most + 1, 0), place_, order_;

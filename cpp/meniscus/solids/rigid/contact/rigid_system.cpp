@@ -1,7 +1,7 @@
 #include "meniscus/solids/rigid/contact/rigid_system.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/threads/phases.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,8 @@ namespace {
 
 /// Bodies, or points, of a piece of a loop.
 constexpr Index chunk = 64;
+/// Pairs of bodies of a piece of a sweep.
+constexpr Index pairs_of_sweep_piece = 8;
 
 template <class F>
 void for_all(std::size_t n, F&& f) {
@@ -165,17 +167,15 @@ void RigidSystem::predict(const RigidArrays& a, double h) {
 
 void RigidSystem::solve(const RigidArrays& a, double h) {
   begin_solve(h);
-  for (int k = 0; k < options.iterations; ++k)
-    if (sweep_velocities(h)) break;
-  if (must_push())
-    for (int k = 0; k < options.iterations; ++k) push(h);
+  iterate(0, 1 + options.iterations, h);
+  push(options.iterations, h);
   end_solve(a);
 }
 
 bool RigidSystem::sweep(double h) {
-  const bool done = sweep_velocities(h);
-  if (must_push()) push(h);
-  return done;
+  iterate(report_.iterations == 0 ? 0 : 1, 2, h);
+  push(1, h);
+  return converged();
 }
 
 void RigidSystem::begin_solve(double h) {
@@ -199,7 +199,7 @@ void RigidSystem::begin_solve(double h) {
       static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   pseudo_.assign(parts.size(), {});
-  warm_up();
+  report_.iterations = 0;
 }
 
 void RigidSystem::end_solve(const RigidArrays& a) {
@@ -227,63 +227,84 @@ void RigidSystem::end_solve(const RigidArrays& a) {
   store(a);
 }
 
-template <class F>
-void RigidSystem::each_group(std::span<RigidVelocity> v, F&& f) {
-  contact_colours_.for_each([&](Index i) {
-    const auto g = static_cast<std::size_t>(i);
-    const auto b = groups_[g].bodies;
-    if (moves(b[0]) || moves(b[1]))
-      with_bodies(b, v,
-                  [&](RigidVelocity& first, RigidVelocity& second) { f(groups_[g], points_of(groups_[g]), first, second); });
+template <class Joints, class Groups, class Between>
+void RigidSystem::sweep_phases(Index sweeps, std::span<RigidVelocity> of, Joints&& joint, Groups&& group, Between&& between) {
+  // Phases of a sweep: the colours of joints, something in between, and the colours of contacts.
+  const Index before = joint_colours_.colours(), all = before + 1 + contact_colours_.colours();
+  bool stop = false;
+  const auto extent = [&](Index phase) -> std::pair<Index, Index> {
+    const Index p = phase % all;
+    if (stop) return {0, 0};
+    return p < before    ? joint_colours_.extent(p)
+           : p == before ? std::pair<Index, Index>(0, 1)
+                         : contact_colours_.extent(p - before - 1);
+  };
+  parallel_phases(sweeps * all, pairs_of_sweep_piece, extent, [&](Index phase, Index b, Index e) {
+    const Index p = phase % all, k = phase / all;
+    if (p < before) {
+      joint_colours_.visit(p, b, e, [&](Index i) {
+        const auto j = static_cast<std::size_t>(i);
+        if (moves(joints[j].bodies[0]) || moves(joints[j].bodies[1]))
+          with_bodies(joints[j].bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { joint(k, j, first, second); });
+      });
+    } else if (p == before) {
+      stop = between(k);
+    } else {
+      contact_colours_.visit(p - before - 1, b, e, [&](Index i) {
+        const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
+        if (moves(g.bodies[0]) || moves(g.bodies[1]))
+          with_bodies(g.bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { group(k, g, first, second); });
+      });
+    }
   });
 }
 
-template <class F>
-void RigidSystem::each_joint(std::span<RigidVelocity> v, F&& f) {
-  joint_colours_.for_each([&](Index i) {
-    const auto b = joints[static_cast<std::size_t>(i)].bodies;
-    if (moves(b[0]) || moves(b[1]))
-      with_bodies(b, v, [&](RigidVelocity& first, RigidVelocity& second) { f(static_cast<std::size_t>(i), first, second); });
-  });
+void RigidSystem::iterate(Index first, Index last, double h) {
+  // Sweep 0 adds the impulses of the step before.
+  sweep_phases(
+      last - first, velocities_,
+      [&](Index k, std::size_t j, RigidVelocity& a, RigidVelocity& b) {
+        if (first + k == 0)
+          warm_joint(rows_[j], joint_memory[j], a, b);
+        else
+          sweep_joint(joints[j], rows_[j], h, joint_memory[j], a, b);
+      },
+      [&](Index k, const SolverGroup& g, RigidVelocity& a, RigidVelocity& b) {
+        if (first + k == 0)
+          warm_contacts(points_of(g), a, b);
+        else
+          sweep_contacts(g, points_of(g), options, a, b);
+      },
+      [&](Index k) {
+        if (first + k == 0) return false;
+        // Before the contacts of this sweep: what those of the last one have changed.
+        if (report_.iterations > 0 && converged()) return true;
+        ++report_.iterations;
+        if (options.exact) solve_exactly();
+        return false;
+      });
 }
 
-void RigidSystem::warm_up() {
-  each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-    warm_joint(rows_[j], joint_memory[j], first, second);
-  });
-  each_group(velocities_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-    warm_contacts(p, first, second);
-  });
-  report_.iterations = 0;
-}
-
-bool RigidSystem::sweep_velocities(double h) {
-  each_joint(velocities_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-    sweep_joint(joints[j], rows_[j], h, joint_memory[j], first, second);
-  });
-  if (options.exact) solve_exactly();
-  each_group(velocities_, [&](const SolverGroup& g, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-    sweep_contacts(g, p, options, first, second);
-  });
-  ++report_.iterations;
-  if (!(options.tolerance > 0)) return false;
+bool RigidSystem::converged() const {
+  if (!(options.tolerance > 0) || !joints.empty()) return false;
   double change = 0;
   for (const SolverPoint& p : points_) change = std::max(change, p.change);
-  return change <= options.tolerance && joints.empty();
+  return change <= options.tolerance;
 }
 
-bool RigidSystem::must_push() const {
-  if (!joints.empty()) return true;
-  return std::any_of(points_.begin(), points_.end(), [](const SolverPoint& p) { return p.push_target > 0; });
-}
-
-void RigidSystem::push(double h) {
-  each_joint(pseudo_, [&](std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-    push_joint(rows_[j], options.push, h, first, second);
-  });
-  each_group(pseudo_, [&](const SolverGroup&, const GroupPoints& p, RigidVelocity& first, RigidVelocity& second) {
-    push_contacts(p.points, first, second);
-  });
+void RigidSystem::push(Index sweeps, double h) {
+  bool needed = !joints.empty();
+  for (const SolverPoint& p : points_) needed = needed || p.push_target > 0;
+  if (!needed) return;
+  sweep_phases(
+      sweeps, pseudo_,
+      [&](Index, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
+        push_joint(rows_[j], options.push, h, first, second);
+      },
+      [&](Index, const SolverGroup& g, RigidVelocity& first, RigidVelocity& second) {
+        push_contacts(points_of(g).points, first, second);
+      },
+      [](Index) { return false; });
 }
 
 void RigidSystem::advance(const RigidArrays& a, double h) {

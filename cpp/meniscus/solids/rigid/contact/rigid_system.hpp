@@ -97,15 +97,15 @@ class RigidSystem {
   void anchor();
   void prepare(double h);
   GroupPoints points_of(const SolverGroup& g);
-  template <class F>
-  void each_group(std::span<RigidVelocity> v, F&& f);
-  template <class F>
-  void each_joint(std::span<RigidVelocity> v, F&& f);
-  void warm_up();
-  bool sweep_velocities(double h);
+  /// Sweeps over joints and contacts, colour by colour: joint(k, number, first, second), between(k), which returns whether that
+  /// was enough, and group(k, group, first, second) for the k-th sweep, with velocities of the two bodies.
+  template <class Joints, class Groups, class Between>
+  void sweep_phases(Index sweeps, std::span<RigidVelocity> of, Joints&& joint, Groups&& group, Between&& between);
+  /// Sweeps first, ..., last - 1; the one of number 0 adds the impulses of the step before.
+  void iterate(Index first, Index last, double h);
+  bool converged() const;
   void solve_exactly();
-  bool must_push() const;
-  void push(double h);
+  void push(Index sweeps, double h);
   void store(const RigidArrays& a);
   /// Calls f with the velocities of two bodies; bodies that do not move are not written, since others may read them.
   template <class F>

@@ -1,0 +1,265 @@
+#include "meniscus/solids/penalty/tet_penalty.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <Eigen/Geometry>
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::solids {
+namespace {
+
+using mesh::Point;
+
+constexpr Index nodes_of_piece = 16;
+/// Barycentric weights that count as inside of a triangle, where a segment passes through an edge of it.
+constexpr double on_edge = 1e-12;
+/// Least squared distance by which weights are divided, m^2.
+constexpr double least_square = 1e-300;
+
+/// Calls f(k) for 0 <= k < n, in parallel.
+template <class F>
+void each_place(std::size_t n, F&& f) {
+  parallel_for(0, static_cast<Index>(n), nodes_of_piece, [&](Index b, Index e) {
+    for (auto k = static_cast<std::size_t>(b); k < static_cast<std::size_t>(e); ++k) f(k);
+  });
+}
+
+const Point& at(std::span<const Point> x, std::int32_t i) { return x[static_cast<std::size_t>(i)]; }
+
+mesh::Box box_of_all(std::span<const Point> x) {
+  mesh::Box box;
+  for (const Point& p : x) box.add(p);
+  return box;
+}
+
+template <class Element>
+mesh::Box box_of_element(std::span<const Point> x, const Element& e) {
+  mesh::Box box;
+  for (const std::int32_t i : e) box.add(at(x, i));
+  return box;
+}
+
+/// Where a segment leaves a triangle's body, as a part of it; infinite where it does not.
+double leaves_at(const Point& start, const Point& d, const Point& a, const Point& b, const Point& c) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const Point e1 = b - a, e2 = c - a, s = start - a, p = d.cross(e2), q = s.cross(e1);
+  // Outward: the normal e1 x e2 along d; -det is their product.
+  const double det = p.dot(e1);
+  if (!(det < 0)) return never;
+  const double u = s.dot(p) / det, w = q.dot(d) / det, t = q.dot(e2) / det;
+  return u >= -on_edge && w >= -on_edge && u + w <= 1 + on_edge && t >= 0 && t <= 1 ? t : never;
+}
+
+/// Weights of the corners of a tetrahedron at a point.
+std::array<double, 4> weights_at(const Point& p, const Point& a, const Point& b, const Point& c, const Point& d) {
+  const Point e1 = b - a, e2 = c - a, e3 = d - a, r = p - a;
+  const double det = e1.dot(e2.cross(e3));
+  const double w1 = r.dot(e2.cross(e3)) / det, w2 = r.dot(e3.cross(e1)) / det, w3 = r.dot(e1.cross(e2)) / det;
+  return {1 - (w1 + w2 + w3), w1, w2, w3};
+}
+
+}  // namespace
+
+TetPenalty::TetPenalty(std::vector<PenaltyBody> bodies) {
+  std::int32_t begin = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const std::int32_t end = begin + bodies[b].nodes;
+    const auto own = [&](const auto& elements) {
+      for (const auto& e : elements)
+        for (const std::int32_t i : e) require(i >= begin && i < end, "an element of body ", b, " has a node of none or another");
+    };
+    own(bodies[b].tets);
+    own(bodies[b].surface);
+    body_of_node_.resize(static_cast<std::size_t>(end), static_cast<std::int32_t>(b));
+    tets_.insert(tets_.end(), bodies[b].tets.begin(), bodies[b].tets.end());
+    surfaces_.push_back({std::move(bodies[b].surface), {}, {}});
+    begin = end;
+  }
+  std::vector<std::array<std::int32_t, 2>> edges;
+  for (const mesh::Tet& t : tets_)
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t l = 0; l < 4; ++l)
+        if (k != l) edges.push_back({t[k], t[l]});
+  std::ranges::sort(edges);
+  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  first_.assign(body_of_node_.size() + 1, 0);
+  for (const auto& e : edges) {
+    ++first_[static_cast<std::size_t>(e[0]) + 1];
+    neighbours_.push_back(e[1]);
+  }
+  for (std::size_t i = 0; i + 1 < first_.size(); ++i) first_[i + 1] += first_[i];
+}
+
+void TetPenalty::find_inside(std::span<const Point> x) {
+  const std::size_t n = x.size();
+  bodies_.resize(surfaces_.size());
+  std::size_t begin = 0;
+  for (std::size_t b = 0; b < bodies_.size(); ++b) {
+    std::size_t end = begin;
+    while (end < n && body_of_node_[end] == static_cast<std::int32_t>(b)) ++end;
+    bodies_[b] = box_of_all(x.subspan(begin, end - begin));
+    begin = end;
+  }
+  // Only what is in the box of another body can be inside of it, or around something of it.
+  const auto near = [&](const mesh::Box& box, std::int32_t body) {
+    for (std::size_t b = 0; b < bodies_.size(); ++b)
+      if (static_cast<std::int32_t>(b) != body && bodies_[b].overlaps(box)) return true;
+    return false;
+  };
+  points_.clear();
+  for (std::size_t i = 0; i < n; ++i)
+    if (near({x[i], x[i]}, body_of_node_[i])) points_.push_back(static_cast<std::int32_t>(i));
+  near_.clear();
+  numbers_.clear();
+  for (std::size_t t = 0; t < tets_.size(); ++t)
+    if (near(box_of_element(x, tets_[t]), body_of_node_[static_cast<std::size_t>(tets_[t][0])])) {
+      near_.push_back(tets_[t]);
+      numbers_.push_back(static_cast<std::int32_t>(t));
+    }
+  tet_.assign(n, -1);
+  inside_.clear();
+  if (points_.empty() || near_.empty()) return;
+  const std::span<const std::int32_t> chosen = points_;
+  for (const auto& [node, row] : search_.find(x, near_, &chosen, 0.0, collision::CellHash::corrected)) {
+    const auto i = static_cast<std::size_t>(node);
+    const std::int32_t t = numbers_[static_cast<std::size_t>(row)];
+    if (tet_[i] >= 0 || body_of_node_[static_cast<std::size_t>(tets_[static_cast<std::size_t>(t)][0])] == body_of_node_[i])
+      continue;
+    tet_[i] = t;
+    inside_.push_back(node);
+  }
+}
+
+void TetPenalty::from_the_surface(std::span<const Point> x) {
+  // Trees of the surfaces that somebody is inside of.
+  std::vector<std::uint8_t>& needed = state_;
+  needed.assign(surfaces_.size(), 0);
+  const auto host = [&](std::int32_t i) {
+    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[static_cast<std::size_t>(i)])];
+    return static_cast<std::size_t>(body_of_node_[static_cast<std::size_t>(t[0])]);
+  };
+  for (const std::int32_t i : inside_) needed[host(i)] = 1;
+  for (std::size_t b = 0; b < surfaces_.size(); ++b) {
+    if (needed[b] == 0) continue;
+    Surface& s = surfaces_[b];
+    s.boxes.resize(s.triangles.size());
+    each_place(s.triangles.size(), [&](std::size_t t) { s.boxes[t] = box_of_element(x, s.triangles[t]); });
+    if (s.tree)
+      s.tree->refit(s.boxes);
+    else
+      s.tree.emplace(s.boxes);
+  }
+  state_.assign(x.size(), 0);
+  each_place(inside_.size(), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(inside_[k]);
+    const Surface& s = surfaces_[host(inside_[k])];
+    double total = 0, depth = 0;
+    Point direction = Point::Zero();
+    for (const std::int32_t j : neighbours(inside_[k])) {
+      if (tet_[static_cast<std::size_t>(j)] >= 0) continue;
+      const Point d = at(x, j) - x[i];
+      mesh::Box way;
+      way.add(x[i]);
+      way.add(at(x, j));
+      double first = std::numeric_limits<double>::infinity();
+      std::int32_t face = -1;
+      s.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(way); },
+                       [&](const auto& leaf) {
+                         for (std::int32_t p = leaf.first; p < leaf.first + leaf.count; ++p) {
+                           const std::int32_t t = s.tree->order()[static_cast<std::size_t>(p)];
+                           const mesh::Triangle& tri = s.triangles[static_cast<std::size_t>(t)];
+                           const double l = leaves_at(x[i], d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
+                           if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
+                         }
+                       });
+      if (face < 0) continue;
+      const mesh::Triangle& tri = s.triangles[static_cast<std::size_t>(face)];
+      const Point n = (at(x, tri[1]) - at(x, tri[0])).cross(at(x, tri[2]) - at(x, tri[0])).normalized();
+      const Point step = first * d;
+      const double w = 1 / std::max(step.squaredNorm(), least_square);
+      total += w;
+      depth += w * step.dot(n);
+      direction += w * n;
+    }
+    const double size = direction.norm();
+    if (!(size > 0)) return;
+    depth_[i] = depth / total;
+    direction_[i] = direction / size;
+    state_[i] = 1;
+  });
+}
+
+void TetPenalty::from_neighbours(std::span<const Point> x) {
+  waiting_.clear();
+  for (const std::int32_t i : inside_)
+    if (state_[static_cast<std::size_t>(i)] == 0) waiting_.push_back(i);
+  for (;;) {
+    const auto is_known = [&](std::int32_t j) { return state_[static_cast<std::size_t>(j)] == 1; };
+    front_.clear();
+    for (const std::int32_t i : waiting_)
+      if (std::ranges::any_of(neighbours(i), is_known)) front_.push_back(i);
+    if (front_.empty()) return;
+    each_place(front_.size(), [&](std::size_t k) {
+      const auto i = static_cast<std::size_t>(front_[k]);
+      double total = 0, depth = 0;
+      Point direction = Point::Zero();
+      for (const std::int32_t j : neighbours(front_[k])) {
+        if (!is_known(j)) continue;
+        const Point step = at(x, j) - x[i];
+        const double w = 1 / std::max(step.squaredNorm(), least_square);
+        total += w;
+        depth += w * (step.dot(direction_[static_cast<std::size_t>(j)]) + depth_[static_cast<std::size_t>(j)]);
+        direction += w * direction_[static_cast<std::size_t>(j)];
+      }
+      const double size = direction.norm();
+      depth_[i] = depth / total;
+      direction_[i] = size > 0 ? Point(direction / size) : Point(Point::Zero());
+    });
+    for (const std::int32_t i : front_) state_[static_cast<std::size_t>(i)] = 1;
+    std::erase_if(waiting_, is_known);
+  }
+}
+
+void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, const PenaltyOptions& options, std::span<Point> f) {
+  const std::size_t n = body_of_node_.size();
+  require(x.size() == n && v.size() == n && f.size() == n, "there must be positions, velocities and forces of ", n, " nodes");
+  mesh::require_finite(x, "positions");
+  find_inside(x);
+  depth_.assign(n, 0.0);
+  direction_.assign(n, Point::Zero());
+  from_the_surface(x);
+  from_neighbours(x);
+  known_.clear();
+  for (const std::int32_t i : inside_)
+    if (depth_[static_cast<std::size_t>(i)] > 0) known_.push_back(i);
+  depths_.resize(known_.size());
+  directions_.resize(known_.size());
+  pushes_.resize(known_.size());
+  each_place(known_.size(), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(known_[k]);
+    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[i])];
+    const auto w = weights_at(x[i], at(x, t[0]), at(x, t[1]), at(x, t[2]), at(x, t[3]));
+    Point relative = v[i];
+    for (std::size_t c = 0; c < 4; ++c) relative -= w[c] * at(v, t[c]);
+    const Point& r = direction_[i];
+    const double along = relative.dot(r);
+    const double normal = std::max(0.0, options.stiffness * depth_[i] - options.damping * along);
+    const Point slip = relative - along * r;
+    const double speed = slip.norm(), most = std::min(options.damping * speed, options.friction * normal);
+    pushes_[k] = {normal * r - (speed > 0 ? most / speed : 0.0) * slip, w};
+    depths_[k] = depth_[i];
+    directions_[k] = r;
+  });
+  for (Point& p : f) p.setZero();
+  // Serial, since tetrahedra share corners: few nodes are inside of others.
+  for (std::size_t k = 0; k < known_.size(); ++k) {
+    f[static_cast<std::size_t>(known_[k])] += pushes_[k].force;
+    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[static_cast<std::size_t>(known_[k])])];
+    for (std::size_t c = 0; c < 4; ++c) f[static_cast<std::size_t>(t[c])] -= pushes_[k].weights[c] * pushes_[k].force;
+  }
+}
+
+}  // namespace meniscus::solids
