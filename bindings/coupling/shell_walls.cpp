@@ -120,8 +120,8 @@ void bind_walls(py::module_& m, const char* name) {
            [](const Walls& self, const py::array& origin, const py::array& targets) {
              const auto from = shell_rows<D>(origin, "origin");
              const auto to = shell_rows<D>(targets, "targets");
-             require(from.size() == 1 && to.size() <= 32, "hidden needs one origin and at most 32 targets");
-             std::array<Vec<double, D>, 32> velocity;
+             require(from.size() == 1 && to.size() <= 8, "hidden needs one origin and at most 8 targets");
+             std::array<Vec<double, D>, 8> velocity;
              return self.hidden(from[0], to.data(), static_cast<int>(to.size()), velocity.data());
            })
       .def("clearance",

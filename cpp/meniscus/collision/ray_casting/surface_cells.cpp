@@ -100,13 +100,19 @@ std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGr
       --before[d];
       return std::pair{before, after};
     };
-    parallel_for(0, product<3>(n), face_chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        const auto [before, after] = ends(i);
+    parallel_for(0, n[0] * n[1], std::max<Index>(1, face_chunk / n[2]), [&](Index b, Index e) {
+      for (Index row = b; row < e; ++row) {
+        Coord<3> cell{row / n[1], row % n[1], 0};
         // Either cell will do: the segment is within half a cell of both.
-        const Coord<3>& cell = before[d] >= 0 ? before : after;
-        const bool ask = marked[static_cast<std::size_t>(dot<3>(cell, strides))] != 0;
-        clear[d][static_cast<std::size_t>(i)] = !ask || surface.visible(grid.center(before), grid.center(after));
+        if (axis < 2 && cell[d] > 0) --cell[d];
+        const std::uint8_t* ask = marked.data() + dot<3>(cell, strides);
+        for (Index k = 0; k < n[2]; ++k) {
+          const auto i = static_cast<std::size_t>(row * n[2] + k);
+          clear[d][i] = 1;
+          if (!ask[axis == 2 && k > 0 ? k - 1 : k]) continue;
+          const auto [before, after] = ends(static_cast<Index>(i));
+          clear[d][i] = surface.visible(grid.center(before), grid.center(after));
+        }
       }
     });
     const std::size_t first = blocked.size();

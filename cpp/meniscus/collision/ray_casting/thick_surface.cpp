@@ -193,7 +193,7 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
   tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !overflow && n.box.overlaps(all); },
                  [&](const mesh::BoundingVolumeTree::Node& n) {
                    for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-                     if (!wedges_[static_cast<std::size_t>(s)].box().overlaps(all)) continue;
+                     if (!boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(s)])].overlaps(all)) continue;
                      overflow |= count == most;
                      if (!overflow) near[count++] = s;
                    }

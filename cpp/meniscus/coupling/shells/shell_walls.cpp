@@ -9,6 +9,12 @@
 #include <cmath>
 
 namespace meniscus::coupling {
+namespace {
+
+/// Of a fan of rays: the corners of a cell, or the neighbours of a sample.
+constexpr std::size_t most_targets = 8;
+
+}  // namespace
 
 template <int D>
 ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vertices, std::span<const Element> elements,
@@ -95,7 +101,8 @@ void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point
   lift(vertices, true, positions_);
   surface_.move(positions_);
   lift(velocities, false, velocities_);
-  collision::near_cells(surface_, nullptr, cell_grid(), this->grid().spacing(), marked_);
+  // Cells on both sides of a blocked face are marked.
+  collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), marked_);
   marked_count_ = grid::find_clearance<D>(this->grid(), marked_, clearance_);
   find_faces();
   find_face_velocities();
@@ -152,8 +159,8 @@ void ShellWalls<D>::find_face_velocities() {
 
 template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
-  std::array<mesh::Point, 32> to;
-  std::array<collision::WedgeHit, 32> hits;
+  std::array<mesh::Point, most_targets> to;
+  std::array<collision::WedgeHit, most_targets> hits;
   for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
   const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
   for (int i = 0; i < count; ++i)

@@ -37,7 +37,8 @@ class AdvectionStep {
         workspace_(workspace) {
     if (!walls.walls) return;
     guarded_ = workspace.take<std::uint8_t>(layout.storage_size());
-    guard_.emplace(WallGuard<T, D>{walls.walls, walls.stand_in, reach, layout.view(guarded_.data()).origin});
+    guard_.emplace(WallGuard<T, D>{walls.walls, walls.stand_in, reach, stencil_margin(options.pass.interpolation),
+                                   layout.view(guarded_.data()).origin});
   }
 
   /// Sets the padded block `from` as the start of a step and `to` as its result, both of the layout of the field.

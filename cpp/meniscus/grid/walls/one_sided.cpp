@@ -17,12 +17,16 @@ using Position = Vec<double, D>;
 template <int D>
 Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) {
   const Grid<D>& grid = layout.grid;
+  const Coord<D> extents = layout.extents();
+  bool own = true;
+  for (std::size_t d = 0; d < D; ++d) own &= corner[d] >= 0 && corner[d] < extents[d];
+  if (own) return sample_position<D>(grid, layout.stagger, corner);
   Coord<D> c = corner;
   Coord<D> on_side{};
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     if (grid.periodic()[axis]) continue;
-    const Index n = layout.stagger.extents(grid.shape())[axis];
+    const Index n = extents[axis];
     // Reflections of a place several lengths away: the nearest sample is as good, as nothing is visible that far.
     c[axis] = std::clamp(c[axis], -n, 2 * n - 1);
     while (c[axis] < 0 || c[axis] >= n) {

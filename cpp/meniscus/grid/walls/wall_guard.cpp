@@ -7,8 +7,8 @@
 namespace meniscus::grid {
 namespace {
 
-/// Cells beyond the ends of a way that its stencils and their means reach.
-constexpr double stencil_cells = 2.5;
+/// Cells beyond the ends of a way that stencils and means of samples reach.
+constexpr double linear_stencil = 2.5;
 
 }  // namespace
 
@@ -16,6 +16,7 @@ template <class T, int D>
 void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
                             const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, LaneSamples<T>& out) const {
   const Stagger<D>& stagger = source.layout->stagger;
+  const double stencil_cells = linear_stencil + margin;
   const double farthest = reach + stencil_cells;
   const double dt = static_cast<double>(dt_over_h) * walls->grid().spacing();
   LaneVectors<T, D> first;

@@ -12,6 +12,8 @@ struct WallGuard {
   StandIn stand_in;
   /// Cells that ways of the pass lead away at most.
   double reach;
+  /// Samples that its stencil needs beyond those of a linear one.
+  int margin;
   /// Gets 1 at guarded samples; in the layout of the field, from the owned origin.
   std::uint8_t* guarded;
 

@@ -76,7 +76,7 @@ class ShellCoupling(Stateful):
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
         self._speed: float | None = None
-        self._positions: tuple[Floats, Floats] | None = None
+        self._placed: Floats | None = None
 
     @property
     def time(self) -> float:
@@ -124,7 +124,7 @@ class ShellCoupling(Stateful):
                         on_stage(name, self)
                 return self._finish()
             finally:
-                self.solver._walls = self._positions = None
+                self.solver._walls = None
                 self.running_report = ShellReport()
                 self.solver.running_report = self.solver._report_type()
 
@@ -137,9 +137,14 @@ class ShellCoupling(Stateful):
         self.shells.advance(dt)
         x1 = self.shells.positions
         velocities = (x1 - x0) / dt
-        self._start.place(x0, velocities)
+        if self._placed is not None and np.array_equal(x0, self._placed):
+            self._start, self._end = self._end, self._start
+            self._start.set_velocities(velocities)
+        else:
+            self._start.place(x0, velocities)
+        self._placed = None
         self._end.place(x1, velocities)
-        self._positions = x0, x1
+        self._placed = x1
         self.solver._walls = self._start
 
     @checked_stage

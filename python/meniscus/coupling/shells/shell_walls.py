@@ -69,7 +69,7 @@ class ShellWalls(ThinWalls):
         return self._core.clearance()  # type: ignore[no-any-return]
 
     def hidden(self, origin: npt.ArrayLike, targets: npt.ArrayLike) -> Bools:
-        """Return which of at most 32 targets (k, dim), m, are hidden from an origin (dim,)."""
+        """Return which of at most 8 targets (k, dim), m, are hidden from an origin (dim,)."""
         x = np.array(origin, np.float64)[None]
         y = np.ascontiguousarray(targets, np.float64)
         bits = int(self._core.hidden(x, y))
