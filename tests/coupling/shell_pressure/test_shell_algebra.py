@@ -252,7 +252,7 @@ def check_divergence(grid: Grid, faces: tuple[np.ndarray, ...], tolerance: float
 def test_a_pocket_in_cloth_keeps_its_volume() -> None:
     """Water in a closed elastic skin, in a box: two closed regions, whose pressures differ by what the skin holds."""
     ball = icosphere(3)
-    x = 0.3 * np.asarray(ball.vertices) + np.array([0.51, 0.5, 0.48])
+    x = 0.3 * np.asarray(ball.vertices) + np.array([0.54, 0.53, 0.51])
     mesh = TriangleMesh(x, np.asarray(ball.triangles))
     body = DeformableBody(mesh, density=0.2)
     body.add(EdgeSprings(mesh, SpringOptions(stiffness=1.0)))
@@ -336,7 +336,7 @@ def test_what_is_wrong_is_refused() -> None:
         pressure.solve(u)
     areas, masses = face_masses(grid, 1.0)
     active = np.ones(grid.shape, bool)
-    with pytest.raises(ValueError, match="nodes must be):
+    with pytest.raises(ValueError, match="nodes must be"):
         pressure.prepare(areas, masses, active, sides, solids[:1], side_masses(grid, 1.0, sides))
     with pytest.raises(ValueError, match="mode"):
         pressure.prepare(areas, masses, active, sides, solids, side_masses(grid, 1.0, sides), "weak")  # type: ignore[arg-type]
