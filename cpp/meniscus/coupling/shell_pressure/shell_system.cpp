@@ -64,7 +64,7 @@ bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std:
     if (v->size() != n) *v = Block<double>(n);
     std::fill(v->begin(), v->end(), 0.0);
   }
-  find_closed_regions<D>(poisson_.layout(), fluid, active, regions_);
+  grid::find_closed_regions<D>(poisson_.layout(), fluid, active, regions_);
   find_null_space();
   return true;
 }

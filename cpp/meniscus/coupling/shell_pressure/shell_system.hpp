@@ -16,7 +16,7 @@
 /// Source: Guendelman et al. 2005, section 5.1 (equation 6 is the cycle's matrix, with the solid's stiffness in the masses).
 #pragma once
 
-#include "meniscus/coupling/shell_pressure/closed_regions.hpp"
+#include "meniscus/grid/regions/closed_regions.hpp"
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
 #include "meniscus/grid/poisson/array_poisson.hpp"
 
@@ -66,7 +66,7 @@ class ShellSystem {
 
   Index side_count() const { return static_cast<Index>(sides_.size()); }
   Index node_count() const { return node_count_; }
-  const ClosedRegions& regions() const { return regions_; }
+  const grid::ClosedRegions& regions() const { return regions_; }
   /// Combinations of closed regions whose pressure nothing determines.
   Index null_vectors() const { return null_.cols(); }
 
@@ -98,7 +98,7 @@ class ShellSystem {
   std::vector<std::shared_ptr<ShellSolid>> solids_;
   Index node_count_ = 0;
   std::vector<mesh::Point> forces_, velocities_;
-  ClosedRegions regions_;
+  grid::ClosedRegions regions_;
   /// Columns: combinations of regions, with entries per cell of norm one; the inverse of the matrix among all others.
   Eigen::MatrixXd null_, coarse_;
   mutable Eigen::VectorXd sums_;

@@ -57,7 +57,9 @@ def _node_means(grid: Grid, sides: SheetFaces, jumps: Floats, axis: int) -> tupl
     shape = tuple(n + 1 for n in grid.shape)
     total, count = np.zeros(shape), np.zeros(shape)
     on = (sides.axis == axis) & ~sides.upper
-    steps = np.array(np.meshgrid(*([0] if k == axis else [0, 1] for k in range(grid.dimension)), indexing="ij")).reshape(grid.dimension, -1).T
+    steps = (
+        np.array(np.meshgrid(*([0] if k == axis else [0, 1] for k in range(grid.dimension)), indexing="ij")).reshape(grid.dimension, -1).T
+    )
     for step in steps:
         at = tuple((sides.face[on] + step).T)
         np.add.at(total, at, jumps[on])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.grid import Grid
+from meniscus.grid.uniform import AXES
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,6 +40,7 @@ def open_at_rims(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elemen
     hits = np.einsum("sk,skd->sd", sides.weights, x[sides.nodes])
     first, last = x[rims[:, 0]], x[rims[:, -1]]
     low, high = np.array(grid.origin), np.array(grid.origin) + np.array(grid.extent)
+    has_sides = [f"{axis}-" in grid.sides for axis in AXES[:d]]
     short = np.zeros(len(sides))
     for s, (hit, axis) in enumerate(zip(hits, sides.axis, strict=True)):
         along = last - first
@@ -47,7 +49,7 @@ def open_at_rims(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elemen
         nearest = first + part[:, None] * along
         apart = (nearest - hit) / grid.spacing
         apart[:, axis] = 0.0
-        inside = np.array(grid.periodic) | ((nearest > low + 0.5 * grid.spacing) & (nearest < high - 0.5 * grid.spacing))
+        inside = np.array(has_sides) <= ((nearest > low + 0.5 * grid.spacing) & (nearest < high - 0.5 * grid.spacing))
         away = np.linalg.norm(apart, axis=1)[inside.all(axis=1)]
         if len(away):
             short[s] = np.clip(REACH - away.min(), 0.0, 1.0)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import Grid
+from meniscus.grid.face_arrays import cells_beside_faces, face_within
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -54,16 +55,7 @@ class SheetFaces:
 
     def cells(self, grid: Grid) -> npt.NDArray[np.int64]:
         """Return the number in C order of the cell of each side, -1 beyond sides of the domain."""
-        at = self.face.copy()
-        rows = np.arange(len(self))
-        at[rows, self.axis] -= ~self.upper
-        shape = np.array(grid.shape)
-        around = np.array(grid.periodic)[self.axis]
-        along = at[rows, self.axis]
-        at[rows, self.axis] = np.where(around, along % shape[self.axis], along)
-        outside = ((at < 0) | (at >= shape)).any(axis=1)
-        number = np.ravel_multi_index(tuple(np.where(outside[:, None], 0, at).T), grid.shape)
-        return np.where(outside, -1, number).astype(np.int64)
+        return cells_beside_faces(grid, self.axis, self.face, self.upper)
 
     @classmethod
     def of_mesh(cls, grid: Grid, positions: npt.ArrayLike, elements: npt.ArrayLike) -> SheetFaces:
@@ -101,30 +93,40 @@ def _crossings(corners: Floats, axis: int) -> list[tuple[tuple[int, ...], float,
     if size == 0.0:
         return []
     first, last = np.ceil(flat.min(axis=0) - _ON_EDGE).astype(int), np.floor(flat.max(axis=0) + _ON_EDGE).astype(int)
-    lines = np.stack(np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing="ij"), axis=-1).reshape(-1, len(others))
+    lines = np.stack(np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing="ij"), axis=-1).reshape(
+        -1, len(others)
+    )
     from_first = lines - flat[0]
     if len(others) == 1:
         inner = from_first / size
     else:
-        inner = np.stack(
-            [from_first[:, 0] * edges[1, 1] - from_first[:, 1] * edges[1, 0], edges[0, 0] * from_first[:, 1] - edges[0, 1] * from_first[:, 0]],
-            axis=1,
-        ) / size
+        inner = (
+            np.stack(
+                [
+                    from_first[:, 0] * edges[1, 1] - from_first[:, 1] * edges[1, 0],
+                    edges[0, 0] * from_first[:, 1] - edges[0, 1] * from_first[:, 0],
+                ],
+                axis=1,
+            )
+            / size
+        )
     weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
     inside = (weights >= -_ON_EDGE).all(axis=1)
     return [(tuple(line), float(w @ corners[:, axis]), w) for line, w in zip(lines[inside], weights[inside], strict=True)]
 
 
 def _note(
-    found: dict[tuple[int, ...], list[tuple[float, int, Floats]]], grid: Grid, axis: int, cross: tuple[int, ...], along: float, hit: tuple[int, Floats]
+    found: dict[tuple[int, ...], list[tuple[float, int, Floats]]],
+    grid: Grid,
+    axis: int,
+    cross: tuple[int, ...],
+    along: float,
+    hit: tuple[int, Floats],
 ) -> None:
     cell = int(np.floor(along))
-    at = [*cross[:axis], cell + 1, *cross[axis:]]
-    for k, (n, around) in enumerate(zip(grid.shape, grid.periodic, strict=True)):
-        if around:
-            at[k] %= n
-        elif not (0 <= at[k] <= n if k == axis else 0 <= at[k] < n):
-            return
+    at = face_within(grid, axis, [*cross[:axis], cell + 1, *cross[axis:]])
+    if at is None:
+        return
     found.setdefault((axis, *at), []).append((along - cell, *hit))
 
 
@@ -132,7 +134,14 @@ def _collected(found: dict[tuple[int, ...], list[tuple[float, int, Floats]]], gr
     d = grid.dimension
     n = 2 * len(found)
     out = SheetFaces(
-        np.zeros(n, np.int32), np.zeros((n, d), np.int64), np.zeros(n, bool), np.zeros((n, 3), np.int32), np.zeros((n, 3)), np.zeros(n), np.zeros((n, 3)), np.zeros(n)
+        np.zeros(n, np.int32),
+        np.zeros((n, d), np.int64),
+        np.zeros(n, bool),
+        np.zeros((n, 3), np.int32),
+        np.zeros((n, 3)),
+        np.zeros(n),
+        np.zeros((n, 3)),
+        np.zeros(n),
     )
     if d == 3:
         normals = np.cross(x[corners[:, 1]] - x[corners[:, 0]], x[corners[:, 2]] - x[corners[:, 0]])

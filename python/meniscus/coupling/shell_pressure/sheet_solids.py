@@ -51,7 +51,9 @@ class SheetSolid:
         return cls(_coupling.KinematicShell(len(v)), v, v, infinite, infinite[:, 0])
 
     @classmethod
-    def rigid(cls, body: RigidBody, points: npt.ArrayLike, dt: float, *, masses: npt.ArrayLike | None = None, plane: bool = False) -> SheetSolid:
+    def rigid(
+        cls, body: RigidBody, points: npt.ArrayLike, dt: float, *, masses: npt.ArrayLike | None = None, plane: bool = False
+    ) -> SheetSolid:
         """Return a rigid body whose sheet has these corners.
 
         Args:
@@ -79,7 +81,9 @@ class SheetSolid:
         return cls(core, velocities + dt * np.array(body.gravity), velocities, np.repeat(share[:, None], 3, axis=1), share)
 
     @classmethod
-    def deformable(cls, body: DeformableBody, dt: float, *, elastic_dt: float | None = None, forces: npt.ArrayLike | None = None) -> SheetSolid:
+    def deformable(
+        cls, body: DeformableBody, dt: float, *, elastic_dt: float | None = None, forces: npt.ArrayLike | None = None
+    ) -> SheetSolid:
         """Return a deformable body, with its implicit Euler step linearised at its present state as its inertia.
 
         Args:

@@ -14,8 +14,8 @@ from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.sheet_solids import SheetSolid
 from meniscus.grid import Grid
+from meniscus.grid.face_arrays import close_faces, with_neighbours
 from meniscus.grid.poisson.solver import PoissonSolver
-from meniscus.grid.uniform import AXES
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 
 Floats = npt.NDArray[np.float64]
@@ -108,10 +108,10 @@ class ShellPressure:
             solids: their nodes are numbered one solid after the other.
             side_masses: (sides,) mass of the fluid between the centre of the cell and the sheet, kg; zero where there is none.
             mode: "monolithic"; "lumped": sheets are faces with masses of their own, in a pressure solve alone; "printed": the same with the
-                masses of the sheets at rest and without the fluid at them. Both then project the fluid once more, between sheets that move as
-                their solids do with the forces of the first solve.
-            transfer: for the last two, impulses on nodes as a function of the pressure jumps of sides, such as `printed_impulses`; default the
-                exact adjoint.
+                masses of the sheets at rest and without the fluid at them. Both then project the fluid once more, between sheets that move
+                as their solids do with the forces of the first solve.
+            transfer: for the last two, impulses on nodes as a function of the pressure jumps of sides, such as `printed_impulses`; default
+                the exact adjoint.
 
         Raises:
             TypeError, ValueError: wrong types, shapes or values.
@@ -122,6 +122,9 @@ class ShellPressure:
         self._areas = tuple(np.ascontiguousarray(a, dtype=np.float64) for a in areas)
         self._masses = tuple(np.ascontiguousarray(m, dtype=np.float64) for m in masses)
         self._active = _checks.mask("active", active, grid.shape)
+        nodes = sum(len(s) for s in self._solids)
+        if len(sides) and not 0 <= sides.nodes.min() <= sides.nodes.max() < nodes:
+            raise ValueError(f"nodes must be those of the solids, 0 to {nodes - 1}, not {sides.nodes.min()} to {sides.nodes.max()}")
         cells = sides.cells(grid)
         self._cells = np.where((cells >= 0) & self._active.ravel()[cells], cells, -1)
         self._at = tuple(sides.face.T)
@@ -132,12 +135,14 @@ class ShellPressure:
             index = tuple(i[on] for i in self._at)
             area[on] = self._areas[k][index] * (1.0 - sides.open[on])
             left[k][index] = sides.open[on]
-            _close(left[k], grid, k)
+            close_faces(grid, left[k], k)
         # The part of each face through which fluid flows.
         self._left = tuple(left)
         self._side_area = area
         self._side_mass = np.where(mode == "printed", 0.0, np.where(self._cells >= 0, np.asarray(side_masses, dtype=np.float64), 0.0))
-        self._fluid = tuple(c * np.divide(a * a, m, out=np.zeros_like(a), where=m > 0) for a, m, c in zip(self._areas, self._masses, left, strict=True))
+        self._fluid = tuple(
+            c * np.divide(a * a, m, out=np.zeros_like(a), where=m > 0) for a, m, c in zip(self._areas, self._masses, left, strict=True)
+        )
         self._sheet_mass = self._masses_of_sheets()
         total = self._sheet_mass + self._of_pairs(self._side_mass)
         links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
@@ -150,7 +155,7 @@ class ShellPressure:
             on = sides.axis == k
             # Both sides of a face name it, and it is counted once.
             linked[k][tuple(i[on] for i in self._at)] += links[on]
-            _close(linked[k], grid, k)
+            close_faces(grid, linked[k], k)
         if mode == "monolithic":
             valid = self._core.prepare(
                 list(self._fluid),
@@ -205,7 +210,9 @@ class ShellPressure:
         result = self._monolithic(u, near, options) if self._mode == "monolithic" else self._split(u, near, tolerance, max_iterations)
         if raise_on_failure and not result.info.converged:
             i = result.info
-            raise ConvergenceError(f"the solve ended after {i.iterations} iterations with a relative residual of {i.residual:.2g}: {i.reason}", i)
+            raise ConvergenceError(
+                f"the solve ended after {i.iterations} iterations with a relative residual of {i.residual:.2g}: {i.reason}", i
+            )
         return result
 
     # --- together ------------------------------------------------------------------------------------------------------------
@@ -249,7 +256,8 @@ class ShellPressure:
     # --- one after the other -------------------------------------------------------------------------------------------------
 
     def _split(self, u: tuple[Floats, ...], near: Floats, tolerance: float, max_iterations: int) -> ShellPressureResult:
-        assert self._poisson is not None and self._walled is not None
+        assert self._poisson is not None
+        assert self._walled is not None
         sign, mass, area = self._known_sides.sign, self._side_mass, self._side_area
         wet = self._cells >= 0
         free = self._joined([s.free if self._mode == "lumped" else s.velocities for s in self._solids])
@@ -322,7 +330,7 @@ class ShellPressure:
             index = tuple(i[on] for i in self._at)
             part = self._known_sides.open[on]
             faces[k][index] = part * faces[k][index] + (1.0 - part) * values[on]
-            _close(faces[k], self._grid, k)
+            close_faces(self._grid, faces[k], k)
 
     def _divergence(self, u: Sequence[Floats]) -> Floats:
         """Return the volume flux out of each active cell through what sheets leave of faces."""
@@ -335,68 +343,9 @@ class ShellPressure:
     def _accelerated(self, u: Sequence[Floats], p: Floats) -> tuple[Floats, ...]:
         out = []
         for k, (a, m, v) in enumerate(zip(self._areas, self._masses, u, strict=True)):
-            padded = np.concatenate([_end(p, k, -1, self._grid), p, _end(p, k, 0, self._grid)], axis=k)
-            out.append(v - np.divide(a, m, out=np.zeros_like(a), where=m > 0) * np.diff(padded, axis=k))
+            out.append(v - np.divide(a, m, out=np.zeros_like(a), where=m > 0) * np.diff(with_neighbours(self._grid, p, k), axis=k))
         return tuple(out)
 
     def _jumps(self, p: Floats) -> Floats:
         values = np.where(self._cells >= 0, p.ravel()[self._cells], 0.0).reshape(-1, 2)
         return np.repeat(values[:, 0] - values[:, 1], 2)
-
-
-def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str] = ()) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
-    """Return areas and masses of the faces of a box of fluid, as `ShellPressure.prepare` takes them.
-
-    Args:
-        grid: the grid.
-        density: kg/m^3, a number or one per cell; zero in cells without fluid.
-        open_sides: sides of the domain (as `grid.sides`) with the pressure zero on them; all others are walls, whose faces keep their velocity.
-
-    Returns:
-        Areas and masses per axis. A face has the fluid of half of either cell; walls have infinite masses.
-
-    Raises:
-        ValueError: an unknown side, a density that is negative or not finite.
-    """
-    values = np.broadcast_to(np.asarray(density, dtype=np.float64), grid.shape)
-    _checks.require_finite("density", values)
-    if values.min() < 0:
-        raise ValueError("density must not be negative")
-    for side in open_sides:
-        if side not in grid.sides:
-            raise ValueError(f"open_sides must be among {', '.join(grid.sides)}, not {side!r}")
-    h, d = grid.spacing, grid.dimension
-    half = 0.5 * h**d * values
-    areas, masses = [], []
-    for k in range(d):
-        padded = np.concatenate([_end(half, k, -1, grid), half, _end(half, k, 0, grid)], axis=k)
-        n = grid.shape[k]
-        mass = padded.take(range(n + 1), axis=k) + padded.take(range(1, n + 2), axis=k)
-        if not grid.periodic[k]:
-            for end, side in ((0, AXES[k] + "-"), (n, AXES[k] + "+")):
-                if side not in open_sides:
-                    mass[(slice(None),) * k + (end,)] = np.inf
-        areas.append(np.full(mass.shape, h ** (d - 1)))
-        masses.append(mass)
-    return tuple(areas), tuple(masses)
-
-
-def side_masses(grid: Grid, density: npt.ArrayLike, sides: SheetFaces) -> Floats:
-    """Return the mass of the fluid between cell centre and sheet of each side, kg: `density` (kg/m^3) of the cell over the distance."""
-    values = np.broadcast_to(np.asarray(density, dtype=np.float64), grid.shape).ravel()
-    cells = sides.cells(grid)
-    covered = (1.0 - sides.open) * grid.spacing ** (grid.dimension - 1)
-    result: Floats = np.where(cells >= 0, values[cells], 0.0) * sides.distance * covered
-    return result
-
-
-def _end(values: Floats, axis: int, end: int, grid: Grid) -> Floats:
-    """Return the layer beyond one end of an axis: the one at the other end where the axis is periodic, else zeros."""
-    layer = values.take([end], axis=axis)
-    return layer if grid.periodic[axis] else np.zeros_like(layer)
-
-
-def _close(values: npt.NDArray[Any], grid: Grid, axis: int) -> None:
-    """Give the last face of a periodic axis the value of the first one."""
-    if grid.periodic[axis]:
-        values[(slice(None),) * axis + (-1,)] = values[(slice(None),) * axis + (0,)]

@@ -1,8 +1,8 @@
-#include "meniscus/coupling/shell_pressure/closed_regions.hpp"
+#include "meniscus/grid/regions/closed_regions.hpp"
 
 #include <numeric>
 
-namespace meniscus::coupling {
+namespace meniscus::grid {
 
 namespace {
 
@@ -19,7 +19,7 @@ Index root_of(std::vector<Index>& parent, Index c) {
 }  // namespace
 
 template <int D>
-void find_closed_regions(const grid::CellLayout<D>& layout, const std::array<const double*, D>& faces, const std::uint8_t* active,
+void find_closed_regions(const CellLayout<D>& layout, const std::array<const double*, D>& faces, const std::uint8_t* active,
                          ClosedRegions& out) {
   const Index n = layout.count();
   std::vector<Index> parent(static_cast<std::size_t>(n));
@@ -69,9 +69,9 @@ void find_closed_regions(const grid::CellLayout<D>& layout, const std::array<con
   }
 }
 
-template void find_closed_regions<2>(const grid::CellLayout<2>&, const std::array<const double*, 2>&, const std::uint8_t*,
+template void find_closed_regions<2>(const CellLayout<2>&, const std::array<const double*, 2>&, const std::uint8_t*,
                                      ClosedRegions&);
-template void find_closed_regions<3>(const grid::CellLayout<3>&, const std::array<const double*, 3>&, const std::uint8_t*,
+template void find_closed_regions<3>(const CellLayout<3>&, const std::array<const double*, 3>&, const std::uint8_t*,
                                      ClosedRegions&);
 
-}  // namespace meniscus::coupling
+}  // namespace meniscus::grid

@@ -1,0 +1,58 @@
+"""Plain arrays of faces and cells next to each other, also where an axis closes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.grid.uniform import Grid
+
+Floats = npt.NDArray[np.float64]
+
+
+def with_neighbours(grid: Grid, values: Floats, axis: int) -> Floats:
+    """Return values per cell with one more layer at both ends of an axis: the one at the other end where the axis closes, else zeros."""
+    ends = [values.take([end], axis=axis) for end in (-1, 0)]
+    if not grid.periodic[axis]:
+        ends = [np.zeros_like(end) for end in ends]
+    return np.concatenate([ends[0], values, ends[1]], axis=axis)
+
+
+def close_faces(grid: Grid, values: npt.NDArray[Any], axis: int) -> None:
+    """Give the last face of an axis that closes the value of the first one, which is the same face."""
+    if grid.periodic[axis]:
+        values[(slice(None),) * axis + (-1,)] = values[(slice(None),) * axis + (0,)]
+
+
+def cells_beside_faces(
+    grid: Grid, axis: npt.NDArray[np.integer[Any]], face: npt.NDArray[np.integer[Any]], upper: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the numbers in C order of cells next to faces, -1 beyond sides of the domain.
+
+    Args:
+        grid: the grid.
+        axis: (n,) of each face.
+        face: (n, dimension) index of each face: it lies below the cell of this index along its axis.
+        upper: (n,) whether the cell above the face is asked for.
+    """
+    at = np.array(face, dtype=np.int64)
+    rows = np.arange(len(at))
+    at[rows, axis] -= ~upper
+    shape = np.array(grid.shape)
+    at = np.where(np.array(grid.periodic), at % shape, at)
+    outside = ((at < 0) | (at >= shape)).any(axis=1)
+    number = np.ravel_multi_index(tuple(np.where(outside[:, None], 0, at).T), grid.shape)
+    return np.where(outside, -1, number).astype(np.int64)
+
+
+def face_within(grid: Grid, axis: int, at: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the index of a face in the domain, the lower one of two that are the same; None outside."""
+    found = []
+    for k, (i, n, around) in enumerate(zip(at, grid.shape, grid.periodic, strict=True)):
+        if not around and not (0 <= i <= n if k == axis else 0 <= i < n):
+            return None
+        found.append(i % n if around else i)
+    return tuple(found)
