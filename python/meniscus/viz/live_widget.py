@@ -16,7 +16,7 @@ def widget_of(view: LiveView) -> Any:
     try:
         widgets: Any = importlib.import_module("ipywidgets")
     except ImportError as error:
-        raise ImportError("live views need ipywidgets; install it with: pip install ipywidgets ipyevents") from error
+        raise ImportError("live views need ipywidgets; install it with: pip install 'meniscus[live]'") from error
     try:
         events: Any = importlib.import_module("ipyevents")
     except ImportError:

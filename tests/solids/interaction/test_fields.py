@@ -11,6 +11,7 @@ import pytest
 import meniscus as ms
 from meniscus.solids import Attractor, Explosion, Fan, FunctionField, Wind
 from meniscus.solids.interaction.picking import surface_of_body
+from meniscus.solids.interaction.rigid_group import RigidGroup
 from tests.support.interaction.playground import KINDS, angular_momentum_of, body_of, empty_world, momentum_of
 
 
@@ -19,6 +20,8 @@ def mass_of(body: Any) -> float:
 
 
 def act(field: Any, body: Any, dt: float = 0.01, time: float = 0.0) -> Any:
+    if isinstance(body, ms.solids.RigidBody):
+        return field.act_on_rigid(RigidGroup([body]), 0.0, time, dt)[0]
     return field.act(body, surface_of_body(body), 0.0, time, dt)
 
 

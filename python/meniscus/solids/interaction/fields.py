@@ -14,7 +14,8 @@ from meniscus import _checks
 from meniscus.solids.interaction.field_points import points_of_body
 from meniscus.solids.interaction.grip import BodyTriangles, Floats
 from meniscus.solids.interaction.pull import limited
-from meniscus.solids.interaction.wind_drag import push_triangles
+from meniscus.solids.interaction.rigid_group import RigidGroup
+from meniscus.solids.interaction.wind_drag import push_rigid, push_triangles
 
 FieldFunction = Callable[[Floats, Floats, float], Floats]
 """Accelerations (n, 3), m/s^2, at positions (n, 3), m, of nodes with velocities (n, 3), m/s, at a time, s."""
@@ -40,8 +41,12 @@ class ForceField(ABC):
     def act(self, body: Any, surface: BodyTriangles | None, start: float, time: float, dt: float) -> Floats:
         """Change velocities of a body by what a step of dt seconds from `time` gives; return the impulse (3,) that it got, kg m/s.
 
-        `start` is the time (s) at which the field was added.
+        `start` is the time (s) at which the field was added. Rigid bodies are for `act_on_rigid`.
         """
+
+    @abstractmethod
+    def act_on_rigid(self, group: RigidGroup, start: float, time: float, dt: float) -> Floats:
+        """Do the same to rigid bodies; return their impulses (n, 3), kg m/s."""
 
     def data(self) -> dict[str, Any]:
         """Return kind and values, as plain values and lists."""
@@ -75,21 +80,31 @@ class AccelerationField(ForceField):
     def act(self, body: Any, surface: BodyTriangles | None, start: float, time: float, dt: float) -> Floats:
         """Change velocities of a body; return the impulse (3,) that it got, kg m/s."""
         points = points_of_body(body)
-        v = points.velocities
+        change = self._change(points.positions, points.velocities, start, time, dt)
+        return np.zeros(3) if change is None else points.add(change)
+
+    def act_on_rigid(self, group: RigidGroup, start: float, time: float, dt: float) -> Floats:
+        """Change velocities of rigid bodies; return the impulses (n, 3) that they got, kg m/s."""
+        change = self._change(*group.points(), start, time, dt) if group.bodies else None
+        return np.zeros((len(group.bodies), 3)) if change is None else group.add(change)
+
+    def _change(self, x: Floats, v: Floats, start: float, time: float, dt: float) -> Floats | None:
+        """Return the changes of velocities (n, 3), m/s, within their bounds; None where there are none."""
         with np.errstate(over="ignore"):
-            a = np.asarray(self.accelerations(points.positions, v, start, time, dt), np.float64)
+            a = np.asarray(self.accelerations(x, v, start, time, dt), np.float64)
         if a.shape != v.shape:
             raise ValueError(f"accelerations must have shape {v.shape}, not {a.shape}")
         if np.isnan(a).any():
             raise ValueError("a field of force returned values that are no numbers; nothing has changed")
         if not a.any():
-            return np.zeros(3)
+            return None
         bound = limited(np.clip(a, -_INFINITE, _INFINITE), self.max_acceleration)
         after = v + dt * bound
         fastest = np.maximum(self.max_speed, np.sqrt(np.einsum("nd,nd->n", v, v)))
         sizes = np.sqrt(np.einsum("nd,nd->n", after, after))
         after *= np.minimum(1.0, fastest / np.maximum(sizes, 1e-300))[:, None]
-        return points.add(after - v)
+        result: Floats = after - v
+        return result
 
 
 @dataclass(frozen=True)
@@ -213,6 +228,10 @@ class Wind(ForceField):
     def act(self, body: Any, surface: BodyTriangles | None, start: float, time: float, dt: float) -> Floats:
         """Change velocities of a body; return the impulse (3,) that it got, kg m/s."""
         return np.zeros(3) if surface is None else push_triangles(body, surface, self.at, self.drag, self.max_speed, dt)
+
+    def act_on_rigid(self, group: RigidGroup, start: float, time: float, dt: float) -> Floats:
+        """Change velocities of rigid bodies; return the impulses (n, 3) that they got, kg m/s."""
+        return push_rigid(group, self.at, self.drag, self.max_speed, dt)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from meniscus.solids.interaction.grip import BodyTriangles, Floats
 from meniscus.solids.interaction.picking import surface_of_body
 from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, pose_of
 from meniscus.solids.interaction.pull import PULLS, Pull, Pulling, PullReport
+from meniscus.solids.interaction.rigid_group import RigidGroup
 from meniscus.solids.reduced.reduced_body import ReducedBody
 from meniscus.solids.rigid.rigid_body import RigidBody
 
@@ -61,6 +62,7 @@ class Interaction:
         self._known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._mark: dict[str, Floats] = {}
         self._pulling = Pulling()
+        self._group: RigidGroup | None = None
 
     # --- bodies --------------------------------------------------------------------------------------------------------------
 
@@ -144,14 +146,7 @@ class Interaction:
             if isinstance(path, KinematicPath):
                 path.lead(body, pose_of(targets[name]._target) if name in targets else None, dt)
         if self.fields:
-            surfaces = {name: surface_of_body(body, given) for name, body, given in bodies}
-            for applied in self.fields.values():
-                for name, body, _ in bodies:
-                    given = applied.field.act(body, surfaces[name], applied.start, time, dt)
-                    if given.any():
-                        wake(body)
-                        applied.impulse = applied.impulse + given
-                        self.impulse = self.impulse + given
+            self._blow(bodies, time, dt, wake)
         pulls = [(pull, list(pull.parts(dt))) for pull in self.pulls.values()]
         self.report = self._pulling.solve([part for _, parts in pulls for part in parts], dt, self.iterations)
         for pull, parts in pulls:
@@ -162,6 +157,22 @@ class Interaction:
                 if part.impulses.any():
                     for end in part.ends:
                         wake(end.grip.body)
+
+    def _blow(self, bodies: Sequence[tuple[str, Any, Any]], time: float, dt: float, wake: Callable[[Any], None]) -> None:
+        """Let all fields act, one after the other."""
+        rigid = [body for _, body, _ in bodies if isinstance(body, RigidBody) and body._dynamic]
+        if self._group is None or list(map(id, self._group.bodies)) != list(map(id, rigid)):
+            self._group = RigidGroup(rigid)
+        others = [(body, surface_of_body(body, given)) for _, body, given in bodies if not isinstance(body, RigidBody)]
+        for applied in self.fields.values():
+            field, start = applied.field, applied.start
+            impulses = field.act_on_rigid(self._group, start, time, dt)
+            for k in np.flatnonzero(impulses.any(axis=1)).tolist():
+                wake(rigid[k])
+            given = [impulses.sum(axis=0), *(field.act(body, surface, start, time, dt) for body, surface in others)]
+            total = np.sum(given, axis=0)
+            applied.impulse = applied.impulse + total
+            self.impulse = self.impulse + total
 
     @contextmanager
     def undone(self, quiet: Floats) -> Iterator[None]:

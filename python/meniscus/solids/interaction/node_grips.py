@@ -9,6 +9,7 @@ import numpy as np
 
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.contact.contact_surface import fixed_nodes
 from meniscus.solids.interaction.grip import BodyTriangles, Floats, Grip, GripRows, Ints
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.reduced.reduced_body import ReducedBody
@@ -193,6 +194,26 @@ class ReducedGrip(NodeGrip):
     def mass(self) -> float:
         """Mass of the body, kg."""
         return float(self.body.mass)
+
+
+def node_inverse_masses(body: Any) -> Floats:
+    """Return the inverse masses (n,) of all nodes of a deformable or position based body, 1/kg: at most so much do they yield."""
+    if isinstance(body, PositionBody):
+        return np.asarray(body.nodes[:, 3], np.float64)
+    result: Floats = 1.0 / body.masses
+    result[fixed_nodes(body)] = 0.0
+    return result
+
+
+def add_to_nodes(body: Any, impulses: Floats) -> Floats:
+    """Let impulses (n, 3), kg m/s, act on all nodes of a deformable or position based body; return (3,) what those got that yield."""
+    change = node_inverse_masses(body)[:, None] * impulses
+    if isinstance(body, DeformableBody):
+        held = body.constrained
+        change[held] = np.einsum("kij,kj->ki", body._core.projections, change[held])
+    body.velocities[...] += change.astype(body.velocities.dtype)
+    result: Floats = np.einsum("n,nd->d", np.where(np.isfinite(body.masses), body.masses, 0.0), change)
+    return result
 
 
 def inverse_masses_of(body: DeformableBody, nodes: Ints) -> Floats:
