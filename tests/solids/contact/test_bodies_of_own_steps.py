@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -294,7 +295,7 @@ def mixed() -> World:
     return world
 
 
-def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
+def test_copies_pickles_snapshots_and_checkpoints_go_on_with_the_same_bits(tmp_path: Path) -> None:
     world = mixed()
     for _ in range(43):
         world.step(DT)
@@ -302,6 +303,9 @@ def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
     others = [world.copy(), pickle.loads(pickle.dumps(world))]
     assert all(a.body is not b.body for other in others for a, b in zip(other.others, world.others, strict=True))
     saved = world.snapshot()
+    ms.io.write_checkpoint(tmp_path / "world.h5", ms.io.Checkpoint("none", {}, "0", {"step": 43}, {"world": saved}))
+    others.append(mixed())
+    others[-1].restore(ms.io.read_checkpoint(tmp_path / "world.h5").state["world"])
     for _ in range(21):
         for each in (world, *others):
             each.step(DT)
