@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from meniscus.solids import (
     DeformableBody,
     DistanceConstraints,
     EdgeSprings,
+    NeoHookeanConstraints,
     PositionBody,
     ReducedBody,
     RigidBody,
@@ -23,6 +25,7 @@ from meniscus.solids import (
     TetElements,
     World,
 )
+from meniscus.solids.contact import coupled_loop
 from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
 from meniscus.surface import HalfSpace, Pose, Sphere, Twist
 
@@ -292,7 +295,7 @@ def mixed() -> World:
     return world
 
 
-def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
+def test_copies_pickles_snapshots_and_checkpoints_go_on_with_the_same_bits(tmp_path: Path) -> None:
     world = mixed()
     for _ in range(43):
         world.step(DT)
@@ -300,6 +303,9 @@ def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
     others = [world.copy(), pickle.loads(pickle.dumps(world))]
     assert all(a.body is not b.body for other in others for a, b in zip(other.others, world.others, strict=True))
     saved = world.snapshot()
+    ms.io.write_checkpoint(tmp_path / "world.h5", ms.io.Checkpoint("none", {}, "0", {"step": 43}, {"world": saved}))
+    others.append(mixed())
+    others[-1].restore(ms.io.read_checkpoint(tmp_path / "world.h5").state["world"])
     for _ in range(21):
         for each in (world, *others):
             each.step(DT)
@@ -403,3 +409,54 @@ def test_what_does_not_go_together_is_refused() -> None:
         nodes.set_coupled([(0, 0, np.zeros((4, 3, 6)))])
     with pytest.raises(ValueError, match="at most 160 coordinates"):
         nodes.set_coupled([(0, 0, np.zeros((4, 3, 161)))])
+
+
+def position_jelly() -> PositionBody:
+    mesh = block((0.25, 0.2, 0.1), 0.0)
+    body = PositionBody(mesh, density=500.0)
+    body.add(NeoHookeanConstraints(mesh, youngs_modulus=1e5, poissons_ratio=0.4))
+    return body
+
+
+def energy(world: World) -> float:
+    rigid = sum(b.kinetic_energy + 9.8 * b.mass * b.center[2] for b in world.rigid.bodies)
+    return world.energy().get("total", 0.0) + rigid
+
+
+FALLING = {**{name: KINDS[name] for name in ("cloth", "soft cloth", "strands", "reduced")}, "position jelly": position_jelly}
+FAST = {("cloth", "box"), ("strands", "reduced"), ("reduced", "box"), ("position jelly", "floor")}
+DROPS = [pytest.param(a, b, marks=() if (a, b) in FAST else pytest.mark.slow) for a in FALLING for b in ("floor", "box", "reduced")]
+
+
+@pytest.mark.parametrize(("kind", "under"), DROPS)
+def test_what_is_dropped_gains_no_energy(kind: str, under: str) -> None:
+    world = world_of()
+    if under != "floor":
+        world.add(SUPPORTS[under][0](), friction=0.5, thickness=0.005 if under == "reduced" else None)
+    world.add_obstacle(FLOOR, friction=0.5)
+    run(world, 0 if under == "floor" else 80)
+    body = FALLING[kind]()
+    rotation = np.eye(3) if "cloth" in kind else np.array(random_rotation(np.random.default_rng(2)))
+    lifted(body, rotation, np.array([0.02, 0.01, 0.45]))
+    world.add(body, friction=0.5, thickness=0.008)
+    start, fastest = energy(world), 0.0
+    for _ in range(40):
+        run(world, 8)
+        assert energy(world) < start
+        fastest = max(fastest, kinetic_energy(world))
+    assert kinetic_energy(world) < 0.02 * fastest
+
+
+def test_a_loop_is_cut_short_where_bodies_find_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two reduced bodies that are held in each other's way: as neither yields, the loop ends before they touch."""
+    monkeypatch.setattr(coupled_loop, "_ATTEMPTS", 0)
+    world = collision("reduced", "reduced", 1e-4)
+    cuts = 0
+    for _ in range(64):
+        contact = world.step(DT).contact
+        cuts += contact.cuts
+        if contact.loop_ended:
+            assert contact.certified
+            assert not len(world.audit())
+    assert cuts > 0
+    assert world.time < 64 * DT - 1e-3

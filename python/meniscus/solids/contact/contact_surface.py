@@ -195,7 +195,8 @@ class ContactSurface:
     def join(self) -> None:
         """Let nodes of such bodies move as one, as `turn` has found last."""
         if self._turned:
-            self.contact_nodes.set_rigid(*self._turned, self._held)
+            nodes, arms, masses, inertias = self._turned
+            self.contact_nodes.set_rigid(nodes, arms, masses, inertias, self._held)
         if self._coupled:
             self.contact_nodes.set_coupled(self._coupled)
 

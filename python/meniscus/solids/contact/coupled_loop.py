@@ -9,10 +9,12 @@ import numpy as np
 
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.reports import ContactInfo
-from meniscus.solids.contact.rewinding import RewindingLoop
+from meniscus.solids.contact.rewinding import LOOK, RewindingLoop
 
 # Resolutions in which such bodies give way, before they are held.
 _ATTEMPTS = 8
+# How often a loop is halved where these find no way either.
+_HALVINGS = 30
 
 
 class CoupledLoop(RewindingLoop):
@@ -47,22 +49,44 @@ class CoupledLoop(RewindingLoop):
                 if info.fraction < 1.0 or not np.array_equal(ends[rows], end[rows]):
                     aim[rows] = other.closest(ends[rows])
         else:
-            raise RuntimeError(
-                "bodies with steps of their own and what they touch found no places without contact on the way; nothing has changed"
-            )
+            return self._cut_short(end, info)
+        # What is held is not tested against what is held too.
+        if attempt == _ATTEMPTS and not self._is_free(ends):
+            return self._cut_short(end, info)
         info.fraction = taken
         info.cuts = int(taken < 1.0)
         return ends
 
+    def _is_free(self, ends: Floats) -> bool:
+        """Return whether nothing touches on the way to positions (n, 3), m."""
+        if self._resolver is None:
+            return True
+        return bool(self._resolver.resolve(self.x_free, ends, aside=self._aside, **LOOK)[1].certified)
+
+    def _cut_short(self, end: Floats, info: ContactInfo) -> Floats:
+        """Return the positions (n, 3) after a part of the loop, m, on whose way nothing touches though nobody gives way."""
+        part = 1.0
+        for _ in range(_HALVINGS):
+            part *= 0.5
+            aim = self.x_free + part * (end - self.x_free)
+            for other, rows in self.surface.others:
+                aim[rows] = other.closest(aim[rows])
+            if self._is_free(aim):
+                info.fraction, info.cuts, info.certified = part, 1, True
+                self.cut_vertices = np.zeros(0, np.int32)
+                return aim
+        raise RuntimeError("bodies with steps of their own and what they touch found no way without contact; nothing has changed")
+
     @contextmanager
     def _held(self, info: ContactInfo) -> Iterator[None]:
-        """Let bodies with steps of their own be in nobody's way to move."""
+        """Let bodies of which not every place of the nodes is one stay where they are."""
         surface = self.surface
         masses = surface.contact_nodes.inverse_masses
         held = masses.copy()
         for other, rows in surface.others:
-            held[rows] = 0.0
-            info.held += len(other)
+            if not other.loose:
+                held[rows] = 0.0
+                info.held += len(other)
         surface.release()
         surface.contact_nodes.inverse_masses = held
         try:

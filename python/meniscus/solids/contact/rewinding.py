@@ -15,7 +15,7 @@ OuterLoop = Literal["fixed", "rewind"]
 """Loops of a fixed number of steps, or loops that are undone and halved where something collides."""
 
 # A detection of contacts that resolves none.
-_LOOK: dict[str, Any] = {"impulse_passes": 0, "inelastic_solves": 0, "rigid_zones": False, "cut": False}
+LOOK: dict[str, Any] = {"impulse_passes": 0, "inelastic_solves": 0, "rigid_zones": False, "cut": False}
 
 # State that stays as it is within a loop, or that tells how long loops are.
 _LASTING = ("x_free", "v_free", "friction_of_solids", "_present_steps")
@@ -69,7 +69,7 @@ class RewindingLoop(ContactLoop):
             return super().resolve(aim, info)
         if self._resolver is None:
             self._resolver = ContactResolver(surface.mesh, surface.contact_nodes)
-        ends, found = self._resolver.resolve(self.x_free, aim, aside=self._aside, **_LOOK)
+        ends, found = self._resolver.resolve(self.x_free, aim, aside=self._aside, **LOOK)
         info.contacts += found.contacts
         if not found.certified:
             raise _TouchedError

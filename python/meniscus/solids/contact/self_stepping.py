@@ -58,6 +58,8 @@ class SelfStepping(ABC):
 
     exact = False
     """Whether bodies that `finish` has moved are at the places given to the last digit."""
+    loose = False
+    """Whether nodes can be anywhere, so that `closest` changes nothing."""
 
     @abstractmethod
     def __len__(self) -> int:

@@ -37,6 +37,8 @@ class PositionSurface(CoupledBody):
     (pre-stabilisation), for displacements by contact.
     """
 
+    loose = True
+
     def __init__(self, body: PositionBody, thickness: float | None = None, friction: float = 0.4, **options: Any) -> None:
         if body.dtype != np.float64:
             raise ValueError("positions of float32 are no certified ones: a PositionBody of a world must be float64")

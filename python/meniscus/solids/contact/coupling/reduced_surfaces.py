@@ -18,8 +18,6 @@ from meniscus.solids.reduced.reduced_contact import TouchingNodes
 _MOST = 160
 # Sweeps over contacts with solids.
 _SWEEPS = 100
-# Steps towards the closest state of the body, which ends within rounding errors of it or is tested again.
-_STEPS = 4
 
 
 class ReducedSurface(CoupledBody):
@@ -140,23 +138,21 @@ class ReducedSurface(CoupledBody):
     def closest(self, ends: Floats) -> Floats:
         """Return the positions (n, 3) of the nodes, m, of a state of the body near others.
 
-        The displacement of the centre is the one that impulses have given it, so that momentum is kept.
+        Centre, turn and coordinates go as the displacement from the last state says to first order: so momentum is kept, and nodes that
+        went straight where the body turns do not stretch it.
         """
         coordinates, frame, at = self._trial
         if np.array_equal(ends, at):
             return ends
         body = self.body
-        for k in range(_STEPS):
-            way = self._response.closest(np.ascontiguousarray(ends - at))
-            if k and not body.held:
-                way[:3] = 0.0
-            body._core.load(coordinates, body.rates, frame)
-            body._core.displace(way)
-            coordinates, frame, rates = coordinates.copy(), frame.copy(), body.rates.copy()
-            body._core.store(coordinates, rates, frame)
-            places = np.empty_like(body._positions)
-            body._core.positions(places)
-            at = places[self.nodes]
+        way = self._response.closest(np.ascontiguousarray(ends - at))
+        body._core.load(coordinates, body.rates, frame)
+        body._core.displace(way)
+        coordinates, frame, rates = coordinates.copy(), frame.copy(), body.rates.copy()
+        body._core.store(coordinates, rates, frame)
+        places = np.empty_like(body._positions)
+        body._core.positions(places)
+        at = places[self.nodes]
         body._load()
         self._trial = coordinates, frame, at
         return at
