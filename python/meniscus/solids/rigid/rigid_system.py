@@ -24,7 +24,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _NO_MOTION = np.zeros((1, 10))
-_NO_FORCE = np.zeros(3)
 _AT_ORIGIN = np.array([0.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 
@@ -58,6 +57,8 @@ class RigidSystem(RigidSetup):
         self._thin_guard = False
         self._certified: Floats | None = None
         self._masses = np.zeros(0)
+        # Numbers of the parts that are bodies, and which of these bodies a step moves.
+        self._numbers, self._moved = np.zeros(0, np.int32), np.zeros(0, np.bool_)
         self._thickest = self._own_slop = 0.0
         self._moving: list[tuple[int, RigidPart]] = []
         self._ahead: dict[int, RigidBody] = {}
@@ -111,7 +112,7 @@ class RigidSystem(RigidSetup):
         if self.meter is not None:
             self.meter.plan("rigid", self.options.substeps)
         n = len(self.parts)
-        gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        gravity = self._gravities()
         core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
         states, given, forces = self._states(), np.zeros((n, 6)), self.forces.copy()
         forces += self._masses[:, None] * gravity
@@ -186,17 +187,13 @@ class RigidSystem(RigidSetup):
         report = RigidInfo(dt=dt, **self._core.report())
         if distances is not None:
             self._keep_apart(distances, report)
-        before = self._states()
-        try:
-            self._write(states, dt)
-        except BaseException:
-            self._write(before, 0.0)
-            raise
+        after = np.where(self._moved[:, None], states, self._states())
+        self._write(after, dt)
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
-        self.quiet, self.last_poses = self._arrays[4], self._states()[:, :7]
+        self.quiet, self.last_poses = self._arrays[4], after[:, :7].copy()
         self.time += dt
-        self._certified = self._states() if report.certified else None
+        self._certified = after if report.certified else None
         self.report = report
         return report
 
@@ -208,14 +205,14 @@ class RigidSystem(RigidSetup):
 
     def _write(self, states: Floats, dt: float) -> None:
         """Give bodies their states, dt seconds later."""
-        turns = rotations_of(states[:, 3:7])
-        for part, row, turn in zip(self.parts, states, turns, strict=True):
-            body = part.body
-            if body is not None:
-                if body._dynamic or body._path is not None:
-                    body.state_row[...] = row
-                    body.matrix[...] = turn
-                body.time = self.time + dt
+        moving = [b for b in self.bodies if b._dynamic or b._path is not None]
+        numbers = np.flatnonzero(self._moved).astype(np.int32)
+        turns = rotations_of(states[:, 3:7]).reshape(-1, 9)
+        _solids.scatter_rows(states, numbers, [b.state_row for b in moving])
+        _solids.scatter_rows(turns, numbers, [b.matrix for b in moving])
+        time = self.time + dt
+        for body in self.bodies:
+            body.time = time
 
     # --- guarantee -------------------------------------------------------------------------------------------------------------
 
@@ -266,7 +263,21 @@ class RigidSystem(RigidSetup):
 
     def _states(self) -> Floats:
         """Return the states (n, 13) of all parts."""
-        return np.array([_AT_ORIGIN if p.body is None else p.body.state_row for p in self.parts])
+        self._made_core()
+        states = np.tile(_AT_ORIGIN, (len(self.parts), 1))
+        _solids.gather_rows([b.state_row for b in self.bodies], self._numbers, states)
+        return states
+
+    def _gravities(self) -> Floats:
+        """Return the accelerations (n, 3) of all parts; 0 of obstacles."""
+        self._made_core()
+        result = np.zeros((len(self.parts), 3))
+        of_bodies = [b.gravity for b in self.bodies]
+        if len(set(map(id, of_bodies))) == 1:
+            result[self._numbers] = of_bodies[0]
+        else:
+            result[self._numbers] = of_bodies
+        return result
 
     def start_at(self, time: float) -> None:
         """Set the time (s) of the system and its bodies: of a state that comes from elsewhere."""
@@ -287,6 +298,8 @@ class RigidSystem(RigidSetup):
             for joint, motor in zip(self.joints, self.motors, strict=True):
                 joint.add_to(core, motor)
             self._masses = np.array([0.0 if p.body is None or not p.body._dynamic else p.body.mass for p in self.parts])
+            self._numbers = np.array([i for i, p in enumerate(self.parts) if p.body is not None], np.int32)
+            self._moved = np.array([p.body is not None and (p.body._dynamic or p.body._path is not None) for p in self.parts])
             self._thickest = max(p.thickness for p in self.parts)
             reach = [p.form.core.reach for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
             self._own_slop = float(np.mean(reach)) / 500 if reach else 1e-3

@@ -24,8 +24,10 @@ def points_in_solid(parts: list[Any], states: Floats, time: float, dt: float, sl
     groups: list[list[int]] = []
     points: list[Floats] = [np.zeros((0, 17))]
     solids = [(j, p) for j, p in enumerate(parts) if p.solid is not None]
+    if not solids:
+        return np.zeros((0, 3), np.int32), points[0]
     for i, part in enumerate(parts):
-        if part.body is None or part.form is None or not solids or not part.body._dynamic:
+        if part.body is None or part.form is None or not part.body._dynamic:
             continue
         s = states[i]
         x = part.form.vertices @ rotation_of(s[3:7]).T + s[:3]

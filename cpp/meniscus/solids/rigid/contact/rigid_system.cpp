@@ -82,7 +82,7 @@ void RigidSystem::prepare(double h) {
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
     const RigidSurface &sa = parts[a].properties, &sb = parts[b].properties;
     SolverGroup& out = groups_[g];
-    out = {group.bodies, group.count, group.first, surface_of_pair(sa, sb)};
+    out = {group.bodies, group.count, group.first, surface_of_pair(sa, sb), false};
     Vector3 direction = Vector3::Zero();
     if (sa.direction.squaredNorm() > 0) {
       direction = rotations_[a] * sa.direction;
@@ -100,6 +100,7 @@ void RigidSystem::prepare(double h) {
       c.gap = c.normal.dot(on_a - on_b);
       c.point = 0.5 * (on_a + on_b);
       prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      out.overlaps = out.overlaps || points_[i].push_target > 0;
       if (out.turns()) prepare_turns(c, points_[i], ma, mb, options, turns_[i]);
     }
   });
@@ -293,16 +294,17 @@ bool RigidSystem::converged() const {
 }
 
 void RigidSystem::push(Index sweeps, double h) {
-  bool needed = !joints.empty();
-  for (const SolverPoint& p : points_) needed = needed || p.push_target > 0;
-  if (!needed) return;
+  const auto overlaps = [](const SolverGroup& g) { return g.overlaps; };
+  if (joints.empty() && std::ranges::none_of(groups_, overlaps)) return;
   sweep_phases(
       sweeps, pseudo_,
       [&](Index, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
         push_joint(rows_[j], options.push, h, first, second);
       },
       [&](Index, const SolverGroup& g, RigidVelocity& first, RigidVelocity& second) {
-        push_contacts(points_of(g).points, first, second);
+        // What neither overlaps nor is pushed by others stays as it is.
+        const auto still = [](const RigidVelocity& v) { return v.linear.isZero(0) && v.angular.isZero(0); };
+        if (g.overlaps || !still(first) || !still(second)) push_contacts(points_of(g).points, first, second);
       },
       [](Index) { return false; });
 }

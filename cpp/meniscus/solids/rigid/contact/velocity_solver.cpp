@@ -26,7 +26,7 @@ void shorten(double& a, double& b, double length, double limit) {
 }
 
 /// Brings tangential impulses into what friction can hold.
-void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
+inline void limit_friction(const RigidSurface& s, const ContactOptions& options, double normal_impulse, double& a, double& b) {
   const double stretched = s.across > 0 ? b / s.across : b;
   const double length = std::sqrt(a * a + stretched * stretched);
   if (options.law == FrictionLaw::printed) {
@@ -63,7 +63,7 @@ void prepare_point(const ContactPoint& contact, const Vector3& direction, const 
   const double k1 = out.tangent[0].response, k2 = out.tangent[1].response;
   double k12 = 0;
   for (std::size_t b = 0; b < 2; ++b) k12 += out.tangent[0].arm[b].dot(out.tangent[1].turned[b]);
-  out.tangent_mass = inverse_of(0.5 * (k1 + k2) + std::hypot(0.5 * (k1 - k2), k12));
+  out.tangent_mass = inverse_of(0.5 * (k1 + k2) + std::sqrt(0.25 * (k1 - k2) * (k1 - k2) + k12 * k12));
   out.normal_mass = inverse_of(out.normal.response);
   out.gap = contact.gap;
   out.target = contact.gap > 0 ? -contact.gap / h : 0;

@@ -65,6 +65,7 @@ struct SolverGroup {
   std::int32_t count = 0;
   Index first = 0;
   RigidSurface surface;
+  bool overlaps = false;  ///< whether a point of it is to be pushed
   bool turns() const { return surface.rolling_friction > 0 || surface.spinning_friction > 0; }
 };
 

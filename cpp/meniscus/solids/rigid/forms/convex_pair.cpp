@@ -214,13 +214,16 @@ std::pair<std::size_t, double> best_face(const MovedForm& f, const MovedForm& ot
   return {best, most};
 }
 
-/// Two edges whose arcs of normals cross on the sphere: they span a face of the difference of the bodies.
-bool arcs_cross(const Vector3& a, const Vector3& b, const Vector3& ba, const Vector3& c, const Vector3& d, const Vector3& dc) {
-  const double cba = c.dot(ba), dba = d.dot(ba), adc = a.dot(dc), bdc = b.dot(dc);
-  return cba * dba < 0 && adc * bdc < 0 && cba * bdc > 0;
+/// Two edges whose arcs of normals, a to b and those of `other`, cross on the sphere: they span a face of the difference of the
+/// bodies.
+bool arcs_cross(const Vector3& a, const Vector3& b, const Vector3& ba, const EdgeArc& other) {
+  const double cba = other.from.dot(ba), dba = other.to.dot(ba);
+  if (!(cba * dba < 0)) return false;
+  const double adc = a.dot(other.across), bdc = b.dot(other.across);
+  return adc * bdc < 0 && cba * bdc > 0;
 }
 
-void polyhedron_contacts(const MovedForm& a, const MovedForm& b, double margin, Manifold& out) {
+void polyhedron_contacts(const MovedForm& a, const MovedForm& b, double margin, std::vector<EdgeArc>& arcs, Manifold& out) {
   const auto [face_a, gap_a] = best_face(a, b);
   if (gap_a > margin) return;
   const auto [face_b, gap_b] = best_face(b, a);
@@ -228,22 +231,27 @@ void polyhedron_contacts(const MovedForm& a, const MovedForm& b, double margin, 
   double most = -infinity;
   std::array<std::size_t, 2> edges{};
   Vector3 axis = Vector3::Zero();
+  arcs.clear();
+  for (const FormEdge& g : b.form->edges) {
+    const Vector3 from = -b.normals[static_cast<std::size_t>(g.faces[0])], to = -b.normals[static_cast<std::size_t>(g.faces[1])];
+    const Vector3& r = vertex(b, g.vertices[0]);
+    arcs.push_back({from, to, to.cross(from), r, vertex(b, g.vertices[1]) - r});
+  }
   for (std::size_t i = 0; i < a.form->edges.size(); ++i) {
     const FormEdge& e = a.form->edges[i];
     const Vector3 &p = vertex(a, e.vertices[0]), &q = vertex(a, e.vertices[1]);
     const Vector3 &na = a.normals[static_cast<std::size_t>(e.faces[0])], &nb = a.normals[static_cast<std::size_t>(e.faces[1])];
     const Vector3 d = q - p, ba = nb.cross(na);
-    for (std::size_t j = 0; j < b.form->edges.size(); ++j) {
-      const FormEdge& g = b.form->edges[j];
-      const Vector3 nc = -b.normals[static_cast<std::size_t>(g.faces[0])], nd = -b.normals[static_cast<std::size_t>(g.faces[1])];
-      if (!arcs_cross(na, nb, ba, nc, nd, nd.cross(nc))) continue;
-      const Vector3 &r = vertex(b, g.vertices[0]), &s = vertex(b, g.vertices[1]);
-      Vector3 n = d.cross(s - r);
+    const double shortest = 1e-6 * d.norm();
+    for (std::size_t j = 0; j < arcs.size(); ++j) {
+      const EdgeArc& g = arcs[j];
+      if (!arcs_cross(na, nb, ba, g)) continue;
+      Vector3 n = d.cross(g.direction);
       const double length = n.norm();
-      if (!(length > 1e-6 * d.norm() * (s - r).norm())) continue;
+      if (!(length > shortest * g.direction.norm())) continue;
       n /= length;
       if (n.dot(p) < 0) n = -n;
-      const double gap = n.dot(r - p);
+      const double gap = n.dot(g.start - p);
       if (gap > most) most = gap, edges = {i, j}, axis = n;
     }
   }
@@ -372,7 +380,7 @@ void convex_contacts(const RigidForm& first, const FormPose& first_pose, const R
   scratch.second.move(second, to_first * second_pose.rotation, to_first * (second_pose.position - first_pose.position));
   if (first_faces) {
     scratch.first.stay(first);
-    polyhedron_contacts(scratch.first, scratch.second, margin, out);
+    polyhedron_contacts(scratch.first, scratch.second, margin, scratch.arcs, out);
   } else {
     rounded_contacts(first, second, scratch.second, margin, out);
   }

@@ -20,9 +20,16 @@ struct MovedForm {
   void stay(const RigidForm& of);
 };
 
+/// An edge of a moved polyhedron as others meet it.
+struct EdgeArc {
+  Vector3 from, to;          ///< normals of the faces on both sides, turned round
+  Vector3 across;            ///< to x from
+  Vector3 start, direction;  ///< of the edge
+};
+
 struct ConvexScratch {
   MovedForm first, second;
-  std::vector<std::array<std::int32_t, 2>> edges;
+  std::vector<EdgeArc> arcs;
 };
 
 /// Adds the points where gaps are below `margin` (m); at most four.
