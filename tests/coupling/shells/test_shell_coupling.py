@@ -201,6 +201,69 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     assert len(set(results)) == 1
 
 
+class Mine:
+    """A body of one's own: a box that falls, in a class that knows nothing of the package."""
+
+    def __init__(self) -> None:
+        self.x, self.elements = box((0.5, 0.5, 0.6), 0.15)
+        self.speed = 0.0
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self.x
+
+    def advance(self, dt: float) -> None:
+        self.speed -= 2.0 * dt
+        self.x = self.x + np.array([0.0, 0.0, dt * self.speed])
+
+    def snapshot(self) -> Any:
+        return {"x": self.x.copy(), "speed": self.speed}
+
+    def restore(self, snapshot: Any) -> None:
+        self.x, self.speed = snapshot["x"].copy(), snapshot["speed"]
+
+
+def test_a_body_of_ones_own_gives_positions_and_rewinds() -> None:
+    body = Mine()
+    sim = coupling((12, 12, 12), body)
+    sim.step(0.1)
+    assert body.speed == pytest.approx(-0.2)
+    w = sim.solver.velocity.w[sim.walls.blocked_faces[2]]
+    assert w == pytest.approx(-0.4, abs=1e-12)
+
+
+def test_bodies_of_a_world_are_advanced_by_it_once() -> None:
+    def make(world: bool) -> ShellCoupling:
+        body = cloth()
+        owner = None
+        if world:
+            owner = ms.solids.World(steps_per_loop=1)
+            owner.add(body)
+        solver = ms.fluids.SmokeSolver(ms.Grid((12, 12, 12), 1 / 12), dtype=np.float64)
+        return ShellCoupling(solver, Shells(solver.grid, [body], world=owner))
+
+    sims = make(True), make(False)
+    for _ in range(3):
+        for sim in sims:
+            sim.step(0.02)
+    moved = [sim.shells.positions - cloth().positions for sim in sims]
+    assert np.abs(moved[1]).max() > 5e-3
+    assert moved[0] == pytest.approx(moved[1], abs=5e-4)
+    assert sims[0].shells.bodies[0].time == pytest.approx(0.06)
+
+
+def test_a_copy_has_bodies_of_its_own() -> None:
+    sim = busy()
+    sim.step(0.03)
+    before = state_bytes(sim)
+    other = sim.copy()
+    assert state_bytes(other) == before
+    other.step(0.03)
+    assert state_bytes(sim) == before
+    sim.step(0.03)
+    assert state_bytes(sim) == state_bytes(other)
+
+
 class Forgetful(KinematicShell):
     def restore(self, snapshot: Any) -> None:
         self.time = snapshot["time"]

@@ -66,3 +66,15 @@ def line(points: list[tuple[float, float]], n: int = 1) -> Mesh:
     vertices = np.concatenate(x)
     i = np.arange(len(vertices) - 1)
     return vertices, np.stack([i, i + 1], axis=1).astype(np.int32)
+
+
+def closed_below(x: Floats, t: Ints, to: float) -> Mesh:
+    """Return an open sheet (3-D) with its projection to the plane x = to and the band between: closed, if the sheet has one rim."""
+    n = len(x)
+    far = x.copy()
+    far[:, 0] = to
+    sides = np.concatenate([t[:, [0, 1]], t[:, [1, 2]], t[:, [2, 0]]])
+    _, first, count = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
+    a, b = sides[first[count == 1]].T
+    band = np.concatenate([np.stack([a, b, b + n], axis=1), np.stack([a, b + n, a + n], axis=1)])
+    return np.concatenate([x, far]), np.concatenate([t, t + n, band]).astype(np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -77,6 +78,10 @@ class ShellCoupling(Stateful):
         self._start, self._end = shells.walls(), shells.walls()
         self._speed: float | None = None
         self._placed: Floats | None = None
+
+    def copy(self) -> ShellCoupling:
+        """Return an independent copy, with copies of the solver and of the bodies."""
+        return copy.deepcopy(self)
 
     @property
     def time(self) -> float:

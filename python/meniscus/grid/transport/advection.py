@@ -107,7 +107,8 @@ def advect(
     else:
         masks = _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
     behind = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
-    return _grid.advect(
+    core: Any = _grid  # overloaded over dimension and scalar
+    return core.advect(  # type: ignore[no-any-return]
         field._core,
         velocity._core,
         _checks.positive("dt", dt),

@@ -56,7 +56,7 @@ class SmokeCurtain(GasScene):
     stiffness: float = parameter(30.0, "of the edges of the cloth, N")
     bending: float = parameter(0.05, "stiffness of the springs across edges, N")
     damping: float = parameter(0.3, "fraction of the critical damping of an edge")
-    azimuth: float = parameter(35.0, "of the camera, degrees")
+    azimuth: float = parameter(-32.0, "of the camera, degrees")
 
     def setup(self) -> TimeStepper:
         """Create the air, the jet and the curtain."""
