@@ -249,7 +249,12 @@ def submerged_sphere(center: tuple[float, float, float], filled: bool) -> tuple[
     result = pressure.solve(falling, side_velocities=np.where(sides.axis == 2, -dt * GRAVITY, 0.0), tolerance=1e-10)
     buoyancy = dt * WATER * GRAVITY * volume
     speed = max(float(np.abs(f).max()) for f in result.faces)
-    return result.impulses.sum(axis=0) / buoyancy, np.cross(arms, result.impulses).sum(axis=0) / (buoyancy * radius), speed, pressure.null_vectors
+    return (
+        result.impulses.sum(axis=0) / buoyancy,
+        np.cross(arms, result.impulses).sum(axis=0) / (buoyancy * radius),
+        speed,
+        pressure.null_vectors,
+    )
 
 
 def test_sphere_under_water_has_its_buoyancy() -> None:

@@ -169,9 +169,19 @@ def test_energy_is_never_raised_and_its_budget_closes(scale: float) -> None:
             return 0.5 * float((mass[:, None] * w**2).sum())
 
         before = energy_of(u, masses, cut) + 0.5 * float(carried @ near**2) + moving(v) + stored(way)
-        later = energy_of(result.faces, masses, cut) + 0.5 * float(carried @ after**2) + moving(result.velocities) + stored(way + result.velocities)
+        later = (
+            energy_of(result.faces, masses, cut)
+            + 0.5 * float(carried @ after**2)
+            + moving(result.velocities)
+            + stored(way + result.velocities)
+        )
         changed = tuple(a - b for a, b in zip(result.faces, u, strict=True))
-        lost = energy_of(changed, masses, cut) + 0.5 * float(carried @ (after - near) ** 2) + moving(result.velocities - v) + stored(result.velocities)
+        lost = (
+            energy_of(changed, masses, cut)
+            + 0.5 * float(carried @ (after - near) ** 2)
+            + moving(result.velocities - v)
+            + stored(result.velocities)
+        )
         assert later <= before * (1 + 1e-12)
         assert before - later == pytest.approx(lost, rel=1e-9, abs=1e-9 * before)
 

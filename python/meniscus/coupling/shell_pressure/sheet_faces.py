@@ -63,7 +63,8 @@ class SheetFaces:
 
         Args:
             grid: 2-D or 3-D.
-            positions: (n, 3) of the nodes, m; on a 2-D grid the third coordinate is ignored. Elements are not repeated across periodic sides.
+            positions: (n, 3) of the nodes, m; on a 2-D grid the third coordinate is ignored. Elements are not repeated across periodic
+                sides.
             elements: (m, 3) triangles, or on a 2-D grid (m, 2) segments.
 
         Raises:
