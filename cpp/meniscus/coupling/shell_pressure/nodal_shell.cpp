@@ -69,7 +69,8 @@ void NodalShell::prepare_blocks() {
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e) {
         const auto at = static_cast<std::size_t>(e);
         const auto column = static_cast<std::size_t>(matrix_.columns[at]);
-        if (column / 3 == row / 3) blocks_[row / 3](static_cast<Index>(row % 3), static_cast<Index>(column % 3)) += matrix_.values[at];
+        if (column / 3 == row / 3)
+          blocks_[row / 3](static_cast<Index>(row % 3), static_cast<Index>(column % 3)) += matrix_.values[at];
       }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Eigen::LLT<solids::Block3> factor(blocks_[i]);

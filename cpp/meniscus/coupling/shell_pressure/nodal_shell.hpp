@@ -20,9 +20,9 @@ struct NodalMatrix {
 
 class NodalShell final : public ShellSolid {
  public:
-  /// The forces must have been linearised, and act on nodes from 0 on. `damping` (a, s) and `stiffness` (b, s^2) are not negative.
-  /// `matrix`: another part of S0, kg; may be empty. `held`: nodes whose velocities are projected, with the projections; masses may
-  /// be infinite. Throws InvalidArgument for masses that are not above zero, and parts that do not fit.
+  /// The forces must have been linearised, and act on nodes from 0 on. `damping` (a, s) and `stiffness` (b, s^2) are not
+  /// negative. `matrix`: another part of S0, kg; may be empty. `held`: nodes whose velocities are projected, with the
+  /// projections; masses may be infinite. Throws InvalidArgument for masses that are not above zero, and parts that do not fit.
   NodalShell(std::span<const double> masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness, double damping,
              NodalMatrix matrix, std::span<const std::int32_t> held, std::span<const solids::Block3> projections);
 

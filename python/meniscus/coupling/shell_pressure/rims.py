@@ -64,4 +64,5 @@ def _rims(elements: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
     d = elements.shape[1]
     facets = np.concatenate([np.delete(elements, k, axis=1) for k in range(d)])
     ordered, count = np.unique(np.sort(facets, axis=1), axis=0, return_counts=True)
-    return ordered[count == 1]
+    single: npt.NDArray[np.int_] = ordered[count == 1]
+    return single
