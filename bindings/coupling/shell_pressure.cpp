@@ -71,6 +71,14 @@ void bind_solids(py::module_& m) {
            py::arg("masses"), py::arg("forces"), py::arg("stiffness"), py::arg("damping"), py::arg("matrix"), py::arg("held"),
            py::arg("projections"))
       .def(
+          "couple",
+          [](coupling::NodalShell& s, const py::array& elements, int corners) {
+            const auto e = numbers_of<std::int32_t>(elements, "elements");
+            interruptible([&] { s.couple(e, corners); });
+          },
+          py::arg("elements"), py::arg("corners"))
+      .def_property_readonly("factored", &coupling::NodalShell::factored)
+      .def(
           "multiply",
           [](const coupling::NodalShell& s, const py::array& v, const py::array& out) {
             const auto from = points_of(v, "velocities", s.nodes());

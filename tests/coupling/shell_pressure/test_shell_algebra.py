@@ -299,6 +299,25 @@ def test_a_pocket_that_is_pressed_together_loses_only_what_cannot_be_kept() -> N
     assert np.ptp(rates) < 1e-7
 
 
+def test_factor_and_iteration_have_the_same_answer() -> None:
+    """A body whose elements are not known is solved for without a factor."""
+    body, triangles = cloth()
+    loose = DeformableBody(body.positions.copy(), masses=body.masses.copy(), gravity=(0.0, 0.0, -9.81))
+    loose.add(EdgeSprings(TriangleMesh(body.positions, triangles), SpringOptions(stiffness=100.0, damping=0.1)))
+    loose.pin(patch(16)[2])
+    grid = Grid((12, 12, 12), 1 / 12)
+    sides = SheetFaces.of_mesh(grid, body.positions, triangles)
+    found = []
+    for one in (body, loose):
+        solid = SheetSolid.deformable(one, 0.01)
+        pressure, masses = full_box(grid, 1.2, sides, [solid])
+        assert solid._core.factored == (one is body)
+        found.append(pressure.solve(within_walls(noise(grid), masses), tolerance=1e-11))
+    np.testing.assert_allclose(found[0].velocities, found[1].velocities, atol=1e-8)
+    assert found[0].inner_iterations <= 3 * (found[0].info.iterations + 5)
+    assert found[1].inner_iterations > 10 * found[0].inner_iterations
+
+
 @pytest.mark.parametrize("density", [1.2, 1000.0])
 @pytest.mark.parametrize("stiffness", [1.0, 1e4])
 def test_iterations_stay_few(density: float, stiffness: float) -> None:
