@@ -47,15 +47,16 @@ void bind_solids(py::module_& m) {
           },
           py::arg("impulses"));
   py::class_<coupling::NodalShell, ShellSolid, std::shared_ptr<coupling::NodalShell>>(m, "NodalShell")
-      .def(py::init([](const py::array& masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness, double damping,
-                       const std::optional<std::tuple<py::array, py::array, py::array>>& matrix, const py::array& held,
-                       const py::array& projections) {
+      .def(py::init([](const py::array& masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness,
+                       double damping, const std::optional<std::tuple<py::array, py::array, py::array>>& matrix,
+                       const py::array& held, const py::array& projections) {
              coupling::NodalMatrix a;
              if (matrix) {
                const auto rows = numbers_of<Index>(std::get<0>(*matrix), "indptr");
                const auto columns = numbers_of<std::int32_t>(std::get<1>(*matrix), "indices");
                const auto values = numbers_of<double>(std::get<2>(*matrix), "data", static_cast<Index>(columns.size()));
-               require(!rows.empty() && rows.back() == static_cast<Index>(columns.size()), "indptr must end with the number of entries");
+               require(!rows.empty() && rows.back() == static_cast<Index>(columns.size()),
+                       "indptr must end with the number of entries");
                a = {{rows.begin(), rows.end()}, {columns.begin(), columns.end()}, {values.begin(), values.end()}};
              }
              const auto nodes = numbers_of<std::int32_t>(held, "held");
@@ -64,11 +65,19 @@ void bind_solids(py::module_& m) {
              // Symmetric, so that the order of rows and columns does not matter.
              for (std::size_t k = 0; k < nodes.size(); ++k)
                blocks.emplace_back(Eigen::Map<const solids::Block3>(p.data() + 9 * k));
-             return std::make_shared<coupling::NodalShell>(numbers_of<double>(masses, "masses"), std::move(forces), stiffness, damping,
-                                                           std::move(a), nodes, blocks);
+             return std::make_shared<coupling::NodalShell>(numbers_of<double>(masses, "masses"), std::move(forces), stiffness,
+                                                           damping, std::move(a), nodes, blocks);
            }),
            py::arg("masses"), py::arg("forces"), py::arg("stiffness"), py::arg("damping"), py::arg("matrix"), py::arg("held"),
            py::arg("projections"))
+      .def(
+          "couple",
+          [](coupling::NodalShell& s, const py::array& elements, int corners) {
+            const auto e = numbers_of<std::int32_t>(elements, "elements");
+            interruptible([&] { s.couple(e, corners); });
+          },
+          py::arg("elements"), py::arg("corners"))
+      .def_property_readonly("factored", &coupling::NodalShell::factored)
       .def(
           "multiply",
           [](const coupling::NodalShell& s, const py::array& v, const py::array& out) {
@@ -96,10 +105,10 @@ struct BoundSystem {
 };
 
 template <int D>
-bool prepare(BoundSystem<D>& s, const std::array<py::array, D>& fluid, const std::array<py::array, D>& linked, const py::array& active,
-             const py::array& side_cells, const py::array& axes, const py::array& signs, const py::array& areas,
-             const py::array& masses, const py::array& nodes, const py::array& weights, const py::array& cut_cells,
-             const py::array& links, std::vector<SolidPointer> solids) {
+bool prepare(BoundSystem<D>& s, const std::array<py::array, D>& fluid, const std::array<py::array, D>& linked,
+             const py::array& active, const py::array& side_cells, const py::array& axes, const py::array& signs,
+             const py::array& areas, const py::array& masses, const py::array& nodes, const py::array& weights,
+             const py::array& cut_cells, const py::array& links, std::vector<SolidPointer> solids) {
   const auto f = faces_of<D>(fluid, "fluid", s.cells), l = faces_of<D>(linked, "linked", s.cells);
   const auto* const mask = mask_of(active, "active", product<D>(s.cells));
   const auto cell = numbers_of<Index>(side_cells, "cells");

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,16 +42,19 @@ def cells_beside_faces(
     at[rows, axis] -= ~upper
     shape = np.array(grid.shape)
     at = np.where(np.array(grid.periodic), at % shape, at)
-    outside = ((at < 0) | (at >= shape)).any(axis=1)
+    outside = np.any((at < 0) | (at >= shape), axis=1)
     number = np.ravel_multi_index(tuple(np.where(outside[:, None], 0, at).T), grid.shape)
     return np.where(outside, -1, number).astype(np.int64)
 
 
-def face_within(grid: Grid, axis: int, at: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the index of a face in the domain, the lower one of two that are the same; None outside."""
-    found = []
-    for k, (i, n, around) in enumerate(zip(at, grid.shape, grid.periodic, strict=True)):
-        if not around and not (0 <= i <= n if k == axis else 0 <= i < n):
-            return None
-        found.append(i % n if around else i)
-    return tuple(found)
+def faces_within(grid: Grid, axis: int, face: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return indices (n, dimension) of faces across an axis as they are in the domain, and which are in it.
+
+    On an axis that closes, of the two faces that are the same it is the lower one.
+    """
+    around = np.array(grid.periodic)
+    shape = np.array(grid.shape)
+    most = shape - 1
+    most[axis] += 1
+    folded = np.where(around, face % shape, face)
+    return folded, np.all((folded >= 0) & (folded <= most), axis=1)

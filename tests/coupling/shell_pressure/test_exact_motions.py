@@ -249,7 +249,12 @@ def submerged_sphere(center: tuple[float, float, float], filled: bool) -> tuple[
     result = pressure.solve(falling, side_velocities=np.where(sides.axis == 2, -dt * GRAVITY, 0.0), tolerance=1e-10)
     buoyancy = dt * WATER * GRAVITY * volume
     speed = max(float(np.abs(f).max()) for f in result.faces)
-    return result.impulses.sum(axis=0) / buoyancy, np.cross(arms, result.impulses).sum(axis=0) / (buoyancy * radius), speed, pressure.null_vectors
+    return (
+        result.impulses.sum(axis=0) / buoyancy,
+        np.cross(arms, result.impulses).sum(axis=0) / (buoyancy * radius),
+        speed,
+        pressure.null_vectors,
+    )
 
 
 def test_sphere_under_water_has_its_buoyancy() -> None:
@@ -266,6 +271,33 @@ def test_sphere_with_water_inside_feels_nothing() -> None:
     np.testing.assert_allclose(torque, 0.0, atol=1e-9)
     assert speed < 1e-9
     assert null == 1
+
+
+@pytest.mark.parametrize("place", [0.02, 0.3, 0.5, 0.77, 0.98])
+@pytest.mark.parametrize("level", [0.1, 0.45, 0.9])
+def test_boat_is_carried_by_the_water_that_it_displaces(place: float, level: float) -> None:
+    """A box hull whose sides lie on faces, empty inside, its bottom and the surface of the water anywhere within cells."""
+    n, dt = 16, 1e-2
+    h = 1 / n
+    grid = Grid((n, n), h)
+    bottom, surface, left, right = (5 + place) * h, (10 + level) * h, 5 * h, 11 * h
+    x = np.zeros((4, 3))
+    x[:, :2] = [[left, 0.95], [left, bottom], [right, bottom], [right, 0.95]]
+    sides = SheetFaces.of_mesh(grid, x, np.array([[0, 1], [1, 2], [2, 3]]))
+    X, Y = np.meshgrid((np.arange(n) + 0.5) * h, (np.arange(n) + 0.5) * h, indexing="ij")
+    wet = (surface > Y) & ~((left < X) & (right > X) & (bottom < Y))
+    areas, masses = face_masses(grid, WATER * wet)
+    top = np.flatnonzero(Y[0] < surface)[-1]
+    masses[1][wet[:, top], top + 1] = WATER * h * (surface - Y[0, top])
+    for m in masses:
+        m[m == 0] = np.inf
+    pressure = ShellPressure(grid)
+    pressure.prepare(areas, masses, wet, sides, [SheetSolid.kinematic(np.zeros_like(x))], side_masses(grid, WATER * wet, sides))
+    falling = within_walls(faces_of(grid, (0.0, -dt * GRAVITY)), masses)
+    result = pressure.solve(falling, side_velocities=np.where(sides.axis == 1, -dt * GRAVITY, 0.0), tolerance=1e-12)
+    force = result.impulses.sum(axis=0) / dt
+    assert force[1] == pytest.approx(WATER * GRAVITY * (right - left) * (surface - bottom), rel=1e-6)
+    assert abs(force[0]) < 1e-6 * force[1]
 
 
 def test_layers_of_a_fold_each_move_their_own_side() -> None:

@@ -53,6 +53,54 @@ void NodalShell::attach(std::span<const SheetSide> sides, Index first) {
     sides_.push_back(side);
   }
   prepare_blocks();
+  factor();
+}
+
+void NodalShell::couple(std::span<const std::int32_t> elements, int corners) {
+  require(corners > 0, "an element has at least one corner");
+  for (const std::int32_t i : elements)
+    require(i >= 0 && i < nodes(), "an element has node ", i, ", but the shell has ", nodes());
+  auto rows = nodes_within_two_elements(elements, corners, nodes());
+  own_entries_.clear();
+  if (matrix_.empty()) {
+    probe_entries(rows, [this](std::span<const mesh::Point> v, std::span<mesh::Point> f) { multiply(v, f); }, own_entries_);
+  } else {
+    // The given matrix is known; forces beside it are probed.
+    for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
+      for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e)
+        own_entries_.emplace_back(static_cast<int>(row), matrix_.columns[static_cast<std::size_t>(e)],
+                                  matrix_.values[static_cast<std::size_t>(e)]);
+    for (std::size_t i = 0; i < masses_.size(); ++i)
+      for (int k = 0; k < 3; ++k) own_entries_.emplace_back(3 * static_cast<int>(i) + k, 3 * static_cast<int>(i) + k, masses_[i]);
+  }
+  coupled_ = true;
+  factor();
+}
+
+void NodalShell::factor() {
+  factored_ = false;
+  if (!coupled_) return;
+  entries_ = own_entries_;
+  for (const SheetSide& side : sides_)
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t l = 0; l < 3; ++l)
+        if (const double value = side.mass * side.weights[k] * side.weights[l]; value != 0)
+          entries_.emplace_back(3 * side.nodes[k] + side.axis, 3 * side.nodes[l] + side.axis, value);
+  // What is held along an axis has ones in place of its rows and columns; other directions are left to the iteration.
+  std::vector<std::uint8_t> still(static_cast<std::size_t>(3 * nodes()), 0);
+  for (std::size_t k = 0; k < held_.size(); ++k)
+    for (Index axis = 0; axis < 3; ++axis)
+      still[static_cast<std::size_t>(3 * held_[k] + axis)] = projections_[k].col(axis).cwiseAbs().maxCoeff() == 0;
+  std::erase_if(entries_, [&](const auto& e) {
+    return still[static_cast<std::size_t>(e.row())] || still[static_cast<std::size_t>(e.col())];
+  });
+  for (std::size_t i = 0; i < still.size(); ++i)
+    if (still[i]) entries_.emplace_back(static_cast<int>(i), static_cast<int>(i), 1.0);
+  const auto n = static_cast<int>(still.size());
+  whole_.resize(n, n);
+  whole_.setFromTriplets(entries_.begin(), entries_.end());
+  cholesky_.compute(whole_);
+  factored_ = cholesky_.info() == Eigen::Success;
 }
 
 void NodalShell::prepare_blocks() {
@@ -69,7 +117,8 @@ void NodalShell::prepare_blocks() {
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e) {
         const auto at = static_cast<std::size_t>(e);
         const auto column = static_cast<std::size_t>(matrix_.columns[at]);
-        if (column / 3 == row / 3) blocks_[row / 3](static_cast<Index>(row % 3), static_cast<Index>(column % 3)) += matrix_.values[at];
+        if (column / 3 == row / 3)
+          blocks_[row / 3](static_cast<Index>(row % 3), static_cast<Index>(column % 3)) += matrix_.values[at];
       }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Eigen::LLT<solids::Block3> factor(blocks_[i]);
@@ -112,6 +161,12 @@ void NodalShell::multiply(Vector& p, Vector& q) {
 void NodalShell::precondition(const Vector& r, Correction& z) {
   const auto from = points(r);
   const auto to = points(z);
+  if (factored_) {
+    const Eigen::Map<const Eigen::VectorXd> right(r.data(), r.size());
+    Eigen::Map<Eigen::VectorXd>(z.data(), z.size()) = cholesky_.solve(right);
+    project(to);
+    return;
+  }
   for (std::size_t i = 0; i < blocks_.size(); ++i) to[i] = blocks_[i] * from[i];
   // Symmetric, because residuals are projected.
   project(to);

@@ -1,10 +1,14 @@
 /// A deformable solid as the pressure of a fluid sees it: the linear system of its implicit step, S0 = M - a D - b K, by products
-/// of its forces, and the fluid at its sheet as added mass. Solved by conjugate gradients over 3 x 3 diagonal blocks.
+/// of its forces, and the fluid at its sheet as added mass. Solved by conjugate gradients. Their preconditioner is the Cholesky
+/// factor of the matrix as far as elements tell what it couples, which mostly is all of it, else the 3 x 3 diagonal blocks.
 #pragma once
 
 #include "meniscus/core/block.hpp"
+#include "meniscus/coupling/shell_pressure/probed_matrix.hpp"
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
+
+#include <Eigen/SparseCholesky>
 
 #include <memory>
 
@@ -20,11 +24,16 @@ struct NodalMatrix {
 
 class NodalShell final : public ShellSolid {
  public:
-  /// The forces must have been linearised, and act on nodes from 0 on. `damping` (a, s) and `stiffness` (b, s^2) are not negative.
-  /// `matrix`: another part of S0, kg; may be empty. `held`: nodes whose velocities are projected, with the projections; masses may
-  /// be infinite. Throws InvalidArgument for masses that are not above zero, and parts that do not fit.
+  /// The forces must have been linearised, and act on nodes from 0 on. `damping` (a, s) and `stiffness` (b, s^2) are not
+  /// negative. `matrix`: another part of S0, kg; may be empty. `held`: nodes whose velocities are projected, with the
+  /// projections; masses may be infinite. Throws InvalidArgument for masses that are not above zero, and parts that do not fit.
   NodalShell(std::span<const double> masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness, double damping,
              NodalMatrix matrix, std::span<const std::int32_t> held, std::span<const solids::Block3> projections);
+
+  /// Lets the matrix be factored: forces couple nodes within two elements of each other, `corners` numbers each.
+  void couple(std::span<const std::int32_t> elements, int corners);
+  /// Whether the last factor was found.
+  bool factored() const { return factored_; }
 
   Index nodes() const override { return static_cast<Index>(masses_.size()); }
   void attach(std::span<const SheetSide> sides, Index first) override;
@@ -52,6 +61,7 @@ class NodalShell final : public ShellSolid {
   }
   void project(std::span<mesh::Point> v) const;
   void prepare_blocks();
+  void factor();
 
   std::vector<double> masses_;
   std::vector<std::shared_ptr<solids::Force>> forces_;
@@ -62,6 +72,11 @@ class NodalShell final : public ShellSolid {
   /// Those of this solid, with its own numbers of nodes.
   std::vector<SheetSide> sides_;
   std::vector<solids::Block3> blocks_;
+  /// Of S0, where it is known; the matrix with the attached fluid, among what is not held.
+  NodalTriplets own_entries_, entries_;
+  Eigen::SparseMatrix<double, Eigen::ColMajor, int> whole_;
+  Eigen::SimplicialLLT<Eigen::SparseMatrix<double, Eigen::ColMajor, int>> cholesky_;
+  bool coupled_ = false, factored_ = false;
   Block<double> x_, b_, r_, p_, q_, z_;
   numerics::SolveOptions options_{.tolerance = 1e-12, .max_iterations = 2000};
   numerics::SolveInfo info_;

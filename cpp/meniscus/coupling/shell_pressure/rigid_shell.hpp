@@ -4,6 +4,7 @@
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Geometry>
 
 namespace meniscus::coupling {
 

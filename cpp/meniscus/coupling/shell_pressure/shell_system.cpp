@@ -157,7 +157,7 @@ void ShellSystem<D>::find_null_space() {
       const std::int32_t label = regions_.label[static_cast<std::size_t>(side.cell)];
       if (label >= 0) gram(label, region) += side.sign * side.area * side.velocity(velocities());
     }
-      // The same without cancellation: what rounding errors are relative to.
+    // The same without cancellation: what rounding errors are relative to.
     for (mesh::Point& u : forces_) u.setZero();
     for (const SheetSide& side : sides_)
       if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region) side.add_impulse(side.area, forces());
@@ -184,7 +184,8 @@ void ShellSystem<D>::find_null_space() {
       none.push_back(k);
   }
   null_.resize(n, static_cast<Index>(none.size()));
-  for (std::size_t k = 0; k < none.size(); ++k) null_.col(static_cast<Index>(k)) = weight.asDiagonal() * eigen.eigenvectors().col(none[k]);
+  for (std::size_t k = 0; k < none.size(); ++k)
+    null_.col(static_cast<Index>(k)) = weight.asDiagonal() * eigen.eigenvectors().col(none[k]);
 }
 
 template <int D>

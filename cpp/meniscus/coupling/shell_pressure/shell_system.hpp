@@ -1,14 +1,15 @@
 /// Pressure of a fluid and velocities of the solids in it as one symmetric system ("monolithic").
 ///
-/// The fluid's faces have masses M and velocities u, faces that sheets cut have the velocity J v of the solids, and every cell keeps
-/// its volume. Least action over a step dt, with the pressure impulse p (N s/m^2) as multiplier:
+/// The fluid's faces have masses M and velocities u, faces that sheets cut have the velocity J v of the solids, and every cell
+/// keeps its volume. Least action over a step dt, with the pressure impulse p (N s/m^2) as multiplier:
 ///
 ///   u = u* + M^-1 A (p below - p above),
 ///   v = v0 + S^-1 J^T (m (w - J v0) + A sign p),       S = S0 + J^T m J,
 ///   (L + B S^-1 B^T) p = -(divergence with u* and the velocity of the solids without p),      B = A sign J.
 ///
-/// v0: velocities after the solid's own implicit step without the fluid, S0 v0 = M v + dt f; w and m: velocity and mass of the fluid
-/// between a cell centre and the sheet. The matrix is symmetric and positive (semi-)definite; products apply S^-1 to full accuracy.
+/// v0: velocities after the solid's own implicit step without the fluid, S0 v0 = M v + dt f; w and m: velocity and mass of the
+/// fluid between a cell centre and the sheet. The matrix is symmetric and positive (semi-)definite; products apply S^-1 to full
+/// accuracy.
 ///
 /// Preconditioner: the multigrid cycle of the fluid in which sheets are faces with effective masses ("links"), and a coarse
 /// correction over the constants of closed regions, which the solids determine.
@@ -16,16 +17,16 @@
 /// Source: Guendelman et al. 2005, section 5.1 (equation 6 is the cycle's matrix, with the solid's stiffness in the masses).
 #pragma once
 
-#include "meniscus/grid/regions/closed_regions.hpp"
 #include "meniscus/coupling/shell_pressure/shell_solid.hpp"
 #include "meniscus/grid/poisson/array_poisson.hpp"
+#include "meniscus/grid/regions/closed_regions.hpp"
 
 #include <memory>
 
 namespace meniscus::coupling {
 
-/// A face that sheets cut, between the cells of these numbers in C order; -1 where a cell is no unknown. `link`: its coefficient in the
-/// preconditioner.
+/// A face that sheets cut, between the cells of these numbers in C order; -1 where a cell is no unknown. `link`: its coefficient
+/// in the preconditioner.
 struct CutFace {
   Index lower, upper;
   double link;
@@ -35,7 +36,8 @@ struct CutFace {
 struct ShellSolveReport {
   /// Iterations of all responses of solids.
   Index inner_iterations = 0;
-  /// Of the right-hand side: the largest mean over a region without an outlet, which no velocity can remove; m^3/s per cell (m^2/s).
+  /// Of the right-hand side: the largest mean over a region without an outlet, which no velocity can remove; m^3/s per cell
+  /// (m^2/s).
   double incompatible = 0;
 };
 
@@ -47,8 +49,8 @@ class ShellSystem {
   explicit ShellSystem(const grid::Grid<D>& grid);
 
   /// `fluid`: A^2 / M per axis in C order, zero on walls and cut faces; `linked`: the same with links on cut faces. Solids are
-  /// numbered in their order, each with its nodes after those of the one before. Returns false, and changes nothing, for coefficients
-  /// that are negative or not finite; throws InvalidArgument for sides that do not fit.
+  /// numbered in their order, each with its nodes after those of the one before. Returns false, and changes nothing, for
+  /// coefficients that are negative or not finite; throws InvalidArgument for sides that do not fit.
   bool prepare(const Faces& fluid, const Faces& linked, const std::uint8_t* active, std::vector<SheetSide> sides,
                std::vector<CutFace> cuts, std::vector<std::shared_ptr<ShellSolid>> solids);
 
@@ -60,7 +62,8 @@ class ShellSystem {
   void gather_impulses(std::span<const double> values, std::span<mesh::Point> f) const;
 
   /// Solves for the pressure impulse, `x` per cell in C order; cells that are no unknowns get zero.
-  void solve(const double* rhs, double* x, const numerics::SolveOptions& options, numerics::SolveInfo& info, ShellSolveReport& report);
+  void solve(const double* rhs, double* x, const numerics::SolveOptions& options, numerics::SolveInfo& info,
+             ShellSolveReport& report);
   /// out = (L + B S^-1 B^T) x.
   void product(const double* x, double* out);
 

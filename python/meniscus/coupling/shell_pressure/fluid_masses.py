@@ -22,7 +22,8 @@ def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str]
     Args:
         grid: the grid.
         density: kg/m^3, a number or one per cell; zero in cells without fluid.
-        open_sides: sides of the domain (as `grid.sides`) with the pressure zero on them; all others are walls, whose faces keep their velocity.
+        open_sides: sides of the domain, as in `grid.sides`, on which the pressure is zero; all others are walls, whose faces keep their
+            velocity.
 
     Returns:
         Areas and masses per axis. A face has the fluid of half of either cell; walls have infinite masses.

@@ -23,8 +23,9 @@ _BAND = 3
 def printed_impulses(grid: Grid, sides: SheetFaces, jumps: Floats, positions: npt.ArrayLike, elements: npt.ArrayLike) -> Floats:
     """Return impulses (n, 3) on the nodes of sheets.
 
-    Each axis by itself: a node of the grid has the mean of the faces next to it that are cut; the means spread to a band of nodes; the vector of
-    the three is interpolated at the centre of each element, its part along the normal acts on the area, in equal parts on the corners.
+    Each axis by itself: a node of the grid has the mean of the faces next to it that are cut; the means spread to a band of nodes; the
+    vector of the three is interpolated at the centre of each element, its part along the normal acts on the area, in equal parts on the
+    corners.
 
     Args:
         grid: 2-D or 3-D, without periodic axes.

@@ -23,8 +23,9 @@ _OPENING = 3.0 * np.pi / 4.0
 def open_at_rims(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elements: npt.ArrayLike) -> SheetFaces:
     """Return the same faces, of which those next to free rims are open in part, so that fluid flows around the rim where it is.
 
-    The added mass of a plate is then right to second order in its width, also between faces. Without this, plates act as if they were up to a cell
-    wider. Rims within half a cell of a side of the domain, or beyond it, stay closed. Not for sheets whose rims lie on other sheets: they would leak.
+    The added mass of a plate is then right to second order in its width, also between faces. Without this, plates act as if they were up
+    to a cell wider. Rims within half a cell of a side of the domain, or beyond it, stay closed. Not for sheets whose rims lie on other
+    sheets: they would leak.
 
     Args:
         grid: 2-D or 3-D.
@@ -63,4 +64,5 @@ def _rims(elements: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
     d = elements.shape[1]
     facets = np.concatenate([np.delete(elements, k, axis=1) for k in range(d)])
     ordered, count = np.unique(np.sort(facets, axis=1), axis=0, return_counts=True)
-    return ordered[count == 1]
+    single: npt.NDArray[np.int_] = ordered[count == 1]
+    return single

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import Grid
-from meniscus.grid.face_arrays import cells_beside_faces, face_within
+from meniscus.grid.face_arrays import cells_beside_faces, faces_within
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -59,11 +60,12 @@ class SheetFaces:
 
     @classmethod
     def of_mesh(cls, grid: Grid, positions: npt.ArrayLike, elements: npt.ArrayLike) -> SheetFaces:
-        """Find the faces between neighbouring cell centres whose connecting line meets an element. One element after the other.
+        """Find the faces between neighbouring cell centres whose connecting line meets an element.
 
         Args:
             grid: 2-D or 3-D.
-            positions: (n, 3) of the nodes, m; on a 2-D grid the third coordinate is ignored. Elements are not repeated across periodic sides.
+            positions: (n, 3) of the nodes, m; on a 2-D grid the third coordinate is ignored. Elements are not repeated across periodic
+                sides.
             elements: (m, 3) triangles, or on a 2-D grid (m, 2) segments.
 
         Raises:
@@ -75,89 +77,95 @@ class SheetFaces:
             raise ValueError(f"positions must have shape (n, 3), not {x.shape}")
         d = grid.dimension
         corners = np.array(elements, dtype=np.int32).reshape(-1, d)
-        found: dict[tuple[int, ...], list[tuple[float, int, Floats]]] = {}
         place = (x[:, :d] - np.array(grid.origin)) / grid.spacing - 0.5
-        for number, element in enumerate(corners):
-            for axis in range(d):
-                for cross, along, weights in _crossings(place[element], axis):
-                    _note(found, grid, axis, cross, along, (number, weights))
-        return _collected(found, grid, x, corners)
+        hits = [_crossings(grid, place, corners, axis) for axis in range(d)]
+        return _collected(grid, x, corners, _Hits(*(np.concatenate(parts) for parts in zip(*hits, strict=True))))
 
 
-def _crossings(corners: Floats, axis: int) -> list[tuple[tuple[int, ...], float, Floats]]:
-    """Return where lines of cell centres along an axis cross an element: the other coordinates, the place on the line, the weights."""
-    others = [k for k in range(corners.shape[1]) if k != axis]
-    flat = corners[:, others]
-    edges = flat[1:] - flat[0]
-    size = float(edges[0, 0]) if len(others) == 1 else float(edges[0, 0] * edges[1, 1] - edges[0, 1] * edges[1, 0])
-    if size == 0.0:
-        return []
-    first, last = np.ceil(flat.min(axis=0) - _ON_EDGE).astype(int), np.floor(flat.max(axis=0) + _ON_EDGE).astype(int)
-    lines = np.stack(np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing="ij"), axis=-1).reshape(
-        -1, len(others)
-    )
-    from_first = lines - flat[0]
-    if len(others) == 1:
-        inner = from_first / size
+class _Hits(NamedTuple):
+    """Where lines of cell centres meet elements."""
+
+    axis: npt.NDArray[np.int64]
+    face: npt.NDArray[np.int64]
+    """(n, dimension) index of the face that lies between the two centres."""
+    share: Floats
+    """Of the way between the centres, from the lower one."""
+    element: npt.NDArray[np.int64]
+    weights: Floats
+    """(n, dimension)."""
+
+
+def _crossings(grid: Grid, place: Floats, corners: Ints, axis: int) -> _Hits:
+    """Return the hits of lines along an axis; places are in cells from the centre of the first one."""
+    d = place.shape[1]
+    others = [k for k in range(d) if k != axis]
+    flat = place[corners][:, :, others]
+    edges = flat[:, 1:] - flat[:, :1]
+    size = edges[:, 0, 0] if d == 2 else edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0]
+    low = np.ceil(flat.min(axis=1) - _ON_EDGE).astype(np.int64)
+    spans = np.maximum(np.floor(flat.max(axis=1) + _ON_EDGE).astype(np.int64) - low + 1, 0)
+    spans[size == 0.0] = 0
+    count = spans.prod(axis=1)
+    element = np.repeat(np.arange(len(corners)), count)
+    number = np.arange(len(element)) - np.repeat(np.cumsum(count) - count, count)
+    lines = low[element]
+    if d == 2:
+        lines[:, 0] += number
     else:
-        inner = (
-            np.stack(
-                [
-                    from_first[:, 0] * edges[1, 1] - from_first[:, 1] * edges[1, 0],
-                    edges[0, 0] * from_first[:, 1] - edges[0, 1] * from_first[:, 0],
-                ],
-                axis=1,
-            )
-            / size
-        )
+        lines[:, 0] += number // spans[element, 1]
+        lines[:, 1] += number % spans[element, 1]
+    way = lines - flat[element, 0]
+    if d == 2:
+        inner = way / size[element, None]
+    else:
+        one, two = edges[element, 0], edges[element, 1]
+        inner = np.stack([way[:, 0] * two[:, 1] - way[:, 1] * two[:, 0], one[:, 0] * way[:, 1] - one[:, 1] * way[:, 0]], axis=1)
+        inner /= size[element, None]
     weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
+    along = (weights * place[corners[element], axis]).sum(axis=1)
+    cell = np.floor(along)
+    face = np.insert(lines, axis, cell.astype(np.int64) + 1, axis=1)
     inside = (weights >= -_ON_EDGE).all(axis=1)
-    return [(tuple(line), float(w @ corners[:, axis]), w) for line, w in zip(lines[inside], weights[inside], strict=True)]
+    face, within = faces_within(grid, axis, face)
+    keep = inside & within
+    return _Hits(np.full(int(keep.sum()), axis), face[keep], (along - cell)[keep], element[keep], weights[keep])
 
 
-def _note(
-    found: dict[tuple[int, ...], list[tuple[float, int, Floats]]],
-    grid: Grid,
-    axis: int,
-    cross: tuple[int, ...],
-    along: float,
-    hit: tuple[int, Floats],
-) -> None:
-    cell = int(np.floor(along))
-    at = face_within(grid, axis, [*cross[:axis], cell + 1, *cross[axis:]])
-    if at is None:
-        return
-    found.setdefault((axis, *at), []).append((along - cell, *hit))
-
-
-def _collected(found: dict[tuple[int, ...], list[tuple[float, int, Floats]]], grid: Grid, x: Floats, corners: Ints) -> SheetFaces:
+def _collected(grid: Grid, x: Floats, corners: Ints, hits: _Hits) -> SheetFaces:
+    """Return the first hit from either side of each face."""
     d = grid.dimension
-    n = 2 * len(found)
-    out = SheetFaces(
-        np.zeros(n, np.int32),
-        np.zeros((n, d), np.int64),
-        np.zeros(n, bool),
-        np.zeros((n, 3), np.int32),
-        np.zeros((n, 3)),
-        np.zeros(n),
-        np.zeros((n, 3)),
-        np.zeros(n),
+    order = np.lexsort((hits.element, hits.share, *hits.face.T[::-1], hits.axis))
+    keys = np.column_stack([hits.axis, hits.face])[order]
+    fresh = np.ones(len(keys), dtype=bool)
+    fresh[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+    first = np.flatnonzero(fresh)
+    last = np.append(first[1:], len(keys))[: len(first)] - 1
+    chosen = order[np.column_stack([first, last]).ravel()]
+    upper = np.tile([False, True], len(first))
+    nodes, weights = np.empty((len(chosen), 3), np.int32), np.zeros((len(chosen), 3))
+    element = corners[hits.element[chosen]]
+    nodes[:, :d], weights[:, :d] = element, hits.weights[chosen]
+    nodes[:, d:] = element[:, :1]
+    share = hits.share[chosen]
+    return SheetFaces(
+        axis=hits.axis[chosen].astype(np.int32),
+        face=hits.face[chosen],
+        upper=upper,
+        nodes=nodes,
+        weights=weights,
+        distance=grid.spacing * np.where(upper, 1.0 - share, share),
+        normal=_normals(x, element),
+        open=np.zeros(len(chosen)),
     )
-    if d == 3:
-        normals = np.cross(x[corners[:, 1]] - x[corners[:, 0]], x[corners[:, 2]] - x[corners[:, 0]])
+
+
+def _normals(x: Floats, corners: Ints) -> Floats:
+    """Return unit normals of elements; zero for those without area."""
+    along = x[corners[:, 1]] - x[corners[:, 0]]
+    if corners.shape[1] == 3:
+        normals = np.cross(along, x[corners[:, 2]] - x[corners[:, 0]])
     else:
-        along = x[corners[:, 1]] - x[corners[:, 0]]
         normals = np.stack([along[:, 1], -along[:, 0], np.zeros(len(along))], axis=1)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals /= np.where(length > 0, length, 1.0)
-    for k, key in enumerate(sorted(found)):
-        hits = sorted(found[key], key=lambda hit: (hit[0], hit[1]))
-        for upper in (0, 1):
-            share, element, weights = hits[-upper]
-            row = 2 * k + upper
-            out.axis[row], out.face[row], out.upper[row] = key[0], key[1:], bool(upper)
-            out.nodes[row, :d], out.nodes[row, d:] = corners[element], corners[element][0]
-            out.weights[row, :d] = weights
-            out.distance[row] = grid.spacing * (1.0 - share if upper else share)
-            out.normal[row] = normals[element]
-    return out
+    unit: Floats = normals / np.where(length > 0, length, 1.0)
+    return unit

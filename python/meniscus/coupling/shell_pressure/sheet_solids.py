@@ -109,6 +109,8 @@ class SheetSolid:
             held = np.array(body._core.constrained, dtype=np.int32)
             projections = np.ascontiguousarray(body._core.projections, dtype=np.float64)
             solid = _coupling.NodalShell(np.ascontiguousarray(body.masses), cores, dt * ahead, dt, None, held, projections)
+            if body.elements is not None:
+                solid.couple(np.ascontiguousarray(body.elements, dtype=np.int32), body.elements.shape[1])
             acting = body.forces_at_nodes()
         if forces is not None:
             acting = acting + np.asarray(forces, dtype=np.float64)
@@ -163,6 +165,7 @@ class SheetSolid:
         projections = np.repeat(np.diag(np.array(directions, dtype=np.float64))[None], len(m), axis=0)
         projections[np.array(held, dtype=int)] = 0.0
         core = _coupling.NodalShell(m, [], 0.0, 0.0, parts, np.arange(len(m), dtype=np.int32), np.ascontiguousarray(projections))
+        core.couple(np.zeros(0, dtype=np.int32), 1)
         change = np.zeros_like(v)
         core.respond(np.ascontiguousarray(np.broadcast_to(np.asarray(impulses, dtype=np.float64), v.shape)), change)
         lumped = np.where(np.diagonal(projections, axis1=1, axis2=2) == 0.0, np.inf, m[:, None] + diagonal)
