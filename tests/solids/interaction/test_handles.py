@@ -201,6 +201,22 @@ def test_a_failed_step_undoes_what_hands_did() -> None:
     assert not grip.impulse.any()
 
 
+def test_accounts_keep_the_part_of_a_loop_that_was_taken() -> None:
+    world, _, handle = held_ball()
+    handle.target = (0, 0, 1)
+    world.step(0.01)
+    acting = world.interaction
+    given, total = handle.impulse, acting.impulse
+    acting.mark()
+    world.step(0.01)
+    more = handle.impulse - given
+    # The second step was a loop of its own, with a mark: by hand, of a loop of two.
+    acting._mark = {str(handle.number): given, "all": total}
+    acting.take_back(0.25)
+    np.testing.assert_allclose(handle.impulse, given + 0.25 * more, rtol=1e-14)
+    np.testing.assert_allclose(acting.impulse, total + 0.25 * more, rtol=1e-14)
+
+
 def test_targets_are_numbers() -> None:
     _, _, handle = held_ball()
     with pytest.raises(ValueError, match="target"):
