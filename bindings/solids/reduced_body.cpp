@@ -344,13 +344,11 @@ void bind_reduced_body(py::module_& m) {
           py::arg("out"))
       .def(
           "add_velocity",
-          [](ReducedMotion& self, const py::array& change) {
-            self.add_velocity(vector_of(change, "change", self.degrees()));
-          },
+          [](ReducedMotion& self, const py::array& change) { self.add_velocity(vector_of(change, "change", self.degrees())); },
           py::arg("change"))
       .def(
-          "displace",
-          [](ReducedMotion& self, const py::array& way) { self.displace(vector_of(way, "way", self.degrees())); }, py::arg("way"))
+          "displace", [](ReducedMotion& self, const py::array& way) { self.displace(vector_of(way, "way", self.degrees())); },
+          py::arg("way"))
       .def("energy", &ReducedMotion::energy)
       .def(
           "set_velocity",

@@ -1,138 +1,41 @@
-"""Bodies of position based dynamics and reduced ones in a certified world: impulses, momentum, rest, weight, certificates, state."""
+"""Bodies of position based dynamics and reduced ones in a certified world: impulses, momentum, state, what is refused."""
 
 from __future__ import annotations
 
 import itertools
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from support.contact.bodies import (
+    DT,
+    FLOOR,
+    KINDS,
+    cloth,
+    kinetic_energy,
+    lifted,
+    momentum,
+    reduced,
+    run,
+    sheet,
+    throw,
+    world_of,
+)
 from support.motion import random_rotation
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, ContactNodes, resolve
 from meniscus.solids import (
-    DeformableBody,
-    DistanceConstraints,
-    EdgeSprings,
-    NeoHookeanConstraints,
     PositionBody,
-    ReducedBody,
-    RigidBody,
-    SpringOptions,
-    TetElements,
     World,
 )
 from meniscus.solids.contact import coupled_loop
 from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
-from meniscus.surface import HalfSpace, Pose, Sphere, Twist
+from meniscus.surface import Pose
 
-DT = 1 / 200
-FLOOR = HalfSpace((0, 0, 0), (0, 0, 1))
-
-
-def sheet(n: int, size: float, height: float) -> Any:
-    return ms.mesh.cloth_mesh(n, n, (size, size), origin=(-size / 2, -size / 2, height))
-
-
-def springs(n: int = 8, size: float = 0.5, height: float = 0.0, density: float = 0.3) -> DeformableBody:
-    mesh = sheet(n, size, height)
-    body = DeformableBody(mesh, density=density)
-    body.add(EdgeSprings(mesh, SpringOptions(stiffness=20.0, damping_fraction=10.0, masses=body.masses)))
-    return body
-
-
-def cloth(n: int = 8, size: float = 0.5, height: float = 0.0, density: float = 0.3, compliance: float = 0.0) -> PositionBody:
-    mesh = sheet(n, size, height)
-    body = PositionBody(mesh, density=density)
-    body.add(DistanceConstraints(mesh, compliance=compliance))
-    return body
-
-
-def strands(height: float = 0.0) -> PositionBody:
-    lines = [np.stack([np.linspace(-0.25, 0.25, 13), np.full(13, y), np.full(13, height)], axis=1) for y in (-0.06, 0.0, 0.06)]
-    edges = np.concatenate([13 * k + np.stack([np.arange(12), np.arange(1, 13)], axis=1) for k in range(3)]).astype(np.int32)
-    mesh = ms.mesh.SegmentMesh(np.concatenate(lines), edges)
-    body = PositionBody(mesh, density=0.02)
-    body.add(DistanceConstraints(mesh))
-    return body
-
-
-def block(size: tuple[float, float, float], height: float, cells: tuple[int, int, int] = (3, 3, 2)) -> Any:
-    return ms.mesh.tet_block(*cells, size, origin=(-size[0] / 2, -size[1] / 2, height))
-
-
-def jelly(size: tuple[float, float, float] = (0.4, 0.4, 0.2), height: float = 0.001) -> DeformableBody:
-    mesh = block(size, height)
-    body = DeformableBody(mesh, density=1000)
-    body.add(TetElements(mesh, youngs_modulus=2e5, poissons_ratio=0.3, damping=0.01))
-    return body
-
-
-def reduced(size: tuple[float, float, float] = (0.4, 0.4, 0.2), height: float = 0.001, **options: Any) -> ReducedBody:
-    chosen = {"modes": 8, "size": 14, "youngs_modulus": 2e5, "density": 1000.0, "stiffness_damping": 0.01, **options}
-    return ReducedBody(block(size, height), **chosen)
-
-
-def box(height: float, size: tuple[float, float, float] = (0.2, 0.15, 0.1), density: float = 700.0, **options: Any) -> RigidBody:
-    return RigidBody.box(size, density, pose=Pose((0.03, 0.02, height)), **options)
-
-
-def world_of(gravity: Any = (0, 0, -9.8), tolerance: float = 1e-5, **options: Any) -> World:
-    return World(gravity=gravity, elasticity="full-step", tolerance=tolerance, **{"steps_per_loop": 8, **options})
-
-
-def momentum(world: World) -> np.ndarray:
-    soft = sum(((b.masses[:, None] * b.velocities).sum(axis=0) for b in world.bodies), np.zeros(3))
-    rigid = sum((b.momentum for b in world.rigid.bodies), np.zeros(3))
-    return soft + rigid + sum((o.momentum for o in world.others), np.zeros(3))
-
-
-def kinetic_energy(world: World) -> float:
-    soft = sum(0.5 * float((b.masses[:, None] * b.velocities**2).sum()) for b in world.bodies)
-    return soft + sum(b.kinetic_energy for b in world.rigid.bodies) + sum(o.energy()["kinetic"] for o in world.others)
-
-
-def run(world: World, steps: int, certified: bool = True) -> list[Any]:
-    infos = []
-    for _ in range(steps):
-        infos.append(world.step(DT))
-        if certified and infos[-1].contact.loop_ended:
-            assert infos[-1].contact.certified
-            assert not len(world.surface.movable_pairs(world.audit()))
-    return infos
-
-
-def throw(body: Any, velocity: tuple[float, float, float]) -> None:
-    """Give a body a velocity."""
-    if isinstance(body, RigidBody):
-        body.twist = Twist(velocity, (1.0, 2.0, 3.0))
-    elif isinstance(body, ReducedBody):
-        body.twist = Twist(velocity, (0.5, 1.0, 0.3))
-    else:
-        body.velocities[...] = velocity
-
-
-KINDS: dict[str, Any] = {
-    "springs": lambda: springs(7, 0.4),
-    "jelly": lambda: jelly((0.3, 0.2, 0.1), 0.0),
-    "cloth": lambda: cloth(7, 0.4),
-    "soft cloth": lambda: cloth(7, 0.4, compliance=1e-3),
-    "strands": strands,
-    "rigid": lambda: RigidBody.box((0.2, 0.15, 0.1), 100.0, pose=Pose((0.0, 0.0, 0.05))),
-    "reduced": lambda: reduced((0.3, 0.2, 0.1), 0.0, density=200.0),
-}
 PAIRS = [p for p in itertools.combinations_with_replacement(KINDS, 2) if p not in (("springs", "springs"), ("rigid", "rigid"))]
-
-
-def lifted(body: Any, rotation: np.ndarray, offset: np.ndarray) -> None:
-    """Turn a body about the origin and move it."""
-    if isinstance(body, (RigidBody, ReducedBody)):
-        body.pose = Pose(tuple(rotation @ np.array(body.pose.translation) + offset), rotation @ np.array(body.pose.rotation))
-    else:
-        body.positions[...] = body.positions @ rotation.T + offset
+FAST = {("cloth", "rigid"), ("cloth", "reduced"), ("strands", "reduced"), ("rigid", "reduced"), ("springs", "cloth"), ("jelly", "reduced")}
 
 
 def collision(first: str, second: str, thickness: float) -> World:
@@ -149,7 +52,7 @@ def collision(first: str, second: str, thickness: float) -> World:
 
 
 @pytest.mark.parametrize("thickness", [0.008, 1e-4])
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize(("first", "second"), [pytest.param(*p, marks=() if p in FAST else pytest.mark.slow) for p in PAIRS])
 def test_a_collision_keeps_momentum_and_gains_no_energy(first: str, second: str, thickness: float) -> None:
     """With little thickness, impulses at the ends of loops do most of it."""
     if thickness < 0.001 and {first, second} <= {"springs", "jelly", "rigid"}:
@@ -212,68 +115,6 @@ def test_an_impulse_moves_a_reduced_body_as_its_inverse_mass_says(seed: int, hel
     np.testing.assert_allclose(moved[:-1], expected, rtol=1e-2, atol=1e-2 * np.abs(expected).max())
 
 
-SUPPORTS: dict[str, tuple[Any, float]] = {
-    "box": (lambda: RigidBody.box((0.3, 0.25, 0.2), 700, pose=Pose((0, 0, 0.1))), 0.2),
-    "jelly": (jelly, 0.201),
-    "reduced": (reduced, 0.201),
-    "sphere": (lambda: None, 0.2),
-}
-
-
-@pytest.mark.parametrize("support", SUPPORTS)
-def test_cloth_that_falls_on_a_body_comes_to_rest(support: str) -> None:
-    """Cloth of position based dynamics falls on each kind of body; it loses what the fall gave it and stays."""
-    world = world_of()
-    make, top = SUPPORTS[support]
-    under = make()
-    if under is None:
-        world.add_obstacle(Sphere((0, 0, 0.1), 0.1), friction=0.5)
-    else:
-        world.add(under, friction=0.5)
-    world.add_obstacle(FLOOR, friction=0.5)
-    top_cloth = world.add(cloth(10, 0.5, top + 0.05), thickness=0.01)
-    energies, speeds = [], []
-    for _ in range(80):
-        run(world, 8)
-        energies.append(kinetic_energy(world))
-        speeds.append(float(np.linalg.norm(top_cloth.velocities, axis=1).max()))
-    fall = top_cloth.masses.sum() * 9.8 * (top + 0.05)
-    assert max(energies) < fall
-    assert np.mean(energies[-20:]) < 1e-3 * fall
-    # Single nodes at the sharp edges of the box are never quite still.
-    assert max(speeds[-20:]) < (1.0 if support == "box" else 0.3)
-
-
-def layers(hard: bool) -> World:
-    """Sheets of both kinds on boxes on jellies of both kinds, on the ground."""
-    world = world_of()
-    world.add(jelly(height=0.001), thickness=0.005)
-    soft = reduced(height=0.001)
-    soft.pose = Pose((0.6, 0.0, 0.0))
-    world.add(soft, thickness=0.005)
-    for k, make in enumerate((cloth, springs) if hard else (springs, cloth)):
-        world.add(RigidBody.box((0.2, 0.15, 0.1), 700, pose=Pose((0.6 * k + 0.03, 0.02, 0.256))), friction=0.5)
-        top = make(8, 0.3, 0.314)
-        top.positions[:, 0] += 0.6 * k
-        world.add(top, thickness=0.01)
-    world.add_obstacle(FLOOR, friction=0.5)
-    return world
-
-
-@pytest.mark.parametrize("hard", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_cloth_on_boxes_on_jellies_weigh_what_they_weigh(hard: bool) -> None:
-    world = layers(hard)
-    masses = [b.masses.sum() for b in world.bodies] + [b.mass for b in world.rigid.bodies]
-    masses += [o.body.mass if isinstance(o.body, ReducedBody) else o.body.masses.sum() for o in world.others]
-    run(world, 240)
-    pressed, steps = 0.0, 160
-    for info in run(world, steps):
-        pressed += info.contact.impulses_of_solids[:, 2].sum() + info.contact.impulse_of_others[2]
-    assert pressed / (steps * DT) == pytest.approx(9.8 * sum(masses), rel=1e-3)
-    for box_body in world.rigid.bodies:
-        assert box_body.rotation[2, 2] > 0.9999
-
-
 def state(world: World) -> list[np.ndarray]:
     parts = [p.copy() for b in world.bodies for p in (b.positions, b.velocities)] + [b.state_row.copy() for b in world.rigid.bodies]
     return parts + [np.array(p) for o in world.others for p in (*o.body.state.values(), *list(o.state.values())[1:])]
@@ -323,7 +164,7 @@ def test_bits_do_not_depend_on_the_number_of_threads() -> None:
         for threads in (1, 2, 3, 5, 8):
             ms.set_num_threads(threads)
             world = mixed()
-            for _ in range(40):
+            for _ in range(24):
                 world.step(DT)
             found.append(state(world))
     finally:
@@ -409,42 +250,6 @@ def test_what_does_not_go_together_is_refused() -> None:
         nodes.set_coupled([(0, 0, np.zeros((4, 3, 6)))])
     with pytest.raises(ValueError, match="at most 160 coordinates"):
         nodes.set_coupled([(0, 0, np.zeros((4, 3, 161)))])
-
-
-def position_jelly() -> PositionBody:
-    mesh = block((0.25, 0.2, 0.1), 0.0)
-    body = PositionBody(mesh, density=500.0)
-    body.add(NeoHookeanConstraints(mesh, youngs_modulus=1e5, poissons_ratio=0.4))
-    return body
-
-
-def energy(world: World) -> float:
-    rigid = sum(b.kinetic_energy + 9.8 * b.mass * b.center[2] for b in world.rigid.bodies)
-    return world.energy().get("total", 0.0) + rigid
-
-
-FALLING = {**{name: KINDS[name] for name in ("cloth", "soft cloth", "strands", "reduced")}, "position jelly": position_jelly}
-FAST = {("cloth", "box"), ("strands", "reduced"), ("reduced", "box"), ("position jelly", "floor")}
-DROPS = [pytest.param(a, b, marks=() if (a, b) in FAST else pytest.mark.slow) for a in FALLING for b in ("floor", "box", "reduced")]
-
-
-@pytest.mark.parametrize(("kind", "under"), DROPS)
-def test_what_is_dropped_gains_no_energy(kind: str, under: str) -> None:
-    world = world_of()
-    if under != "floor":
-        world.add(SUPPORTS[under][0](), friction=0.5, thickness=0.005 if under == "reduced" else None)
-    world.add_obstacle(FLOOR, friction=0.5)
-    run(world, 0 if under == "floor" else 80)
-    body = FALLING[kind]()
-    rotation = np.eye(3) if "cloth" in kind else np.array(random_rotation(np.random.default_rng(2)))
-    lifted(body, rotation, np.array([0.02, 0.01, 0.45]))
-    world.add(body, friction=0.5, thickness=0.008)
-    start, fastest = energy(world), 0.0
-    for _ in range(40):
-        run(world, 8)
-        assert energy(world) < start
-        fastest = max(fastest, kinetic_energy(world))
-    assert kinetic_energy(world) < 0.02 * fastest
 
 
 def test_a_loop_is_cut_short_where_bodies_find_no_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,8 +147,7 @@ Index ContactNodes::nbytes() const {
                             (first_.capacity() + user_first_.capacity() + users_.capacity() + guide_.capacity()) *
                                 sizeof(std::int32_t) +
                             shares_.capacity() * sizeof(NodeShare) + guided_.capacity() * sizeof(GuidedNode) +
-                            rigid_.capacity() * sizeof(RigidNodes) + rigid_of_.capacity() * sizeof(std::int32_t) +
-                            responses);
+                            rigid_.capacity() * sizeof(RigidNodes) + rigid_of_.capacity() * sizeof(std::int32_t) + responses);
 }
 
 }  // namespace meniscus::collision

@@ -109,9 +109,9 @@ class ContactNodes {
 
   std::span<const RigidNodes> rigid() const { return rigid_; }
 
-  /// Sets the bodies with few coordinates; replaces those before. Every vertex that hangs in a node of one has a share of its lead,
-  /// and of no node of another body. Throws InvalidArgument for nodes that do not exist or are in two bodies, for a lead that does
-  /// not yield, for more coordinates than `CoupledNodes::most`, and for vertices with other shares.
+  /// Sets the bodies with few coordinates; replaces those before. Every vertex that hangs in a node of one has a share of its
+  /// lead, and of no node of another body. Throws InvalidArgument for nodes that do not exist or are in two bodies, for a lead
+  /// that does not yield, for more coordinates than `CoupledNodes::most`, and for vertices with other shares.
   void set_coupled(std::vector<CoupledNodes> bodies);
 
   std::span<const CoupledNodes> coupled() const { return coupled_; }

@@ -49,8 +49,7 @@ double ContactRow::inverse_mass_of_bodies(const ContactNodes& nodes, const mesh:
   return sum;
 }
 
-void ContactRow::apply_to_bodies(const ContactNodes& nodes, const mesh::Point& impulse,
-                                  std::span<mesh::Point> velocities) const {
+void ContactRow::apply_to_bodies(const ContactNodes& nodes, const mesh::Point& impulse, std::span<mesh::Point> velocities) const {
   std::array<double, CoupledNodes::most> memory;
   for (std::size_t k = 0; k < size_; ++k) {
     if (const CoupledNodes* const body = nodes.coupled_of(node_[k])) {

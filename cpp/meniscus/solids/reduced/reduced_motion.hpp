@@ -70,8 +70,8 @@ class ReducedMotion {
   ReducedStepInfo predict(const ReducedStep& step);
   /// Moves the body with the velocities that it has now.
   void finish();
-  /// Impulses from now on act at once; or during `dt` seconds, for a body whose stiffness, as at rest, and damping (1/s and s, as for
-  /// a step) resist them meanwhile.
+  /// Impulses from now on act at once; or during `dt` seconds, for a body whose stiffness, as at rest, and damping (1/s and s, as
+  /// for a step) resist them meanwhile.
   void prepare_impulses(double dt = 0, double mass_damping = 0, double stiffness_damping = 0);
 
   /// State: the current one, between `predict` and `finish` with the velocities of the end of the step.
