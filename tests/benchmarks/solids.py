@@ -156,6 +156,17 @@ def reduced_cases(key: str, along: int, across: int) -> list[Case]:
     ]
 
 
+def penalty_case(quick: bool) -> Case:
+    """Penalty forces of two blocks that overlap."""
+    n = 2 if quick else 8
+    lower, upper = ms.mesh.tet_block(3 * n, 3 * n, 3 * n // 2, (2, 2, 1.0)), ms.mesh.tet_block(2 * n, 2 * n, 2 * n, (1, 1, 1.0))
+    penalty = ms.solids.TetPenalty([lower, upper], stiffness=1e3, damping=20.0, friction=0.4)
+    turned = upper.vertices @ np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1.0]]) + (0.5, 0.7, 0.8)
+    x = [lower.vertices, np.ascontiguousarray(turned)]
+    parameters = {"tets": len(lower.tets) + len(upper.tets)}
+    return Case("solids/penalty/blocks", "solids", 1, "evaluation/s", lambda: penalty.forces(x), parameters=parameters)
+
+
 def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     """All whose name is chosen; blocks of a million tetrahedra are not built unless one is."""
     found = []
@@ -169,6 +180,8 @@ def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     for key, parts in (REDUCED_QUICK if quick else REDUCED).items():
         if any(chosen(f"solids/{key}/beam/{name}") for name in ("reduced", "full")):
             found += [c for c in reduced_cases(key, *parts) if chosen(c.name)]
+    if chosen("solids/penalty/blocks"):
+        found.append(penalty_case(quick))
     found += [c for name, parts in CANTILEVERS.items() if chosen((c := cantilever_case(name, *parts)).name)]
     return found
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
+import meniscus as ms
 from meniscus.mesh import TetMesh, tet_block
 from meniscus.solids import TetPenalty
 
@@ -25,6 +28,24 @@ def test_forces_and_torques_sum_up_to_zero():
     assert len(found.nodes) > 20
     np.testing.assert_allclose(f.sum(axis=0), 0, atol=1e-12 * size)
     np.testing.assert_allclose(np.cross(p, f).sum(axis=0), 0, atol=1e-12 * size)
+
+
+def test_the_same_bits_on_any_threads_and_in_copies():
+    upper = tet_block(6, 6, 6, (1.0, 1.0, 1.0))
+    x = [BASE.vertices, np.ascontiguousarray(upper.vertices + np.array([0.51, 0.72, 0.53]))]
+    v = [np.random.default_rng(1).normal(size=a.shape) for a in x]
+    penalty, expected = TetPenalty([BASE, upper], stiffness=1e3, damping=20.0, friction=0.4), None
+    before = ms.core.num_threads()
+    try:
+        for threads in (1, 2, 3, 5, 8):
+            ms.set_num_threads(threads)
+            for own in (penalty, pickle.loads(pickle.dumps(penalty))):
+                found = np.concatenate(own.forces(x, v).forces)
+                expected = found if expected is None else expected
+                np.testing.assert_array_equal(found, expected)
+    finally:
+        ms.set_num_threads(before)
+    assert np.abs(expected).max() > 10
 
 
 def test_depths_below_a_plane_are_exact():

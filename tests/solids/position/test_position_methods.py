@@ -312,3 +312,18 @@ def test_long_torture(kind):
     """10^4 steps without a bound of the speed where steps of a kind follow each other."""
     body = tortured(kind, np.float64)
     assert torture(body, 10_000, np.random.default_rng(3), any_steps=False) < 1e4
+
+
+def test_stiff_cloth_without_bending_hangs_still():
+    """Orders of sweeps that change in every substep throw such a cloth about at 100 m/s; it must not be faster than when it swings down."""
+    n = 12
+    mesh = ms.mesh.cloth_mesh(n, n)
+    body = PositionBody(mesh, density=0.2, gravity=(0, 0, -9.81))
+    body.add(ms.solids.DistanceConstraints(mesh))
+    body.pin([0, n])
+    fastest = 0.0
+    for _ in range(60):
+        body.step(1 / 60, substeps=20)
+        fastest = max(fastest, float(np.linalg.norm(body.velocities, axis=1).max()))
+    assert fastest < 2 * np.sqrt(2 * 9.81 * np.sqrt(2))
+    assert np.linalg.norm(body.velocities, axis=1).max() < 3

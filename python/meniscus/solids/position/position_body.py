@@ -251,8 +251,8 @@ class PositionBody(Stateful):
     ) -> None:
         """Second stage, any number of times: project all constraints, in their order or backward.
 
-        `rounds` is the number of iterations in all, for the printed k'. Steps go backward in every other substep: sweeps of one order push
-        nodes a little to one side, and friction would turn that into motion.
+        `rounds` is the number of iterations in all, for the printed k'. Steps do not go backward: where orders alternate,
+        stiff constraints shake, since each order leaves other errors over.
         """
         printed, averaged = method == "printed", method == "averaged"
         total = iterations if rounds is None else rounds

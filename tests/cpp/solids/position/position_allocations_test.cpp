@@ -1,6 +1,7 @@
 // Tests of allocations: repeated substeps of position based bodies, with their contacts, allocate nothing.
 #include "counting_new.hpp"
 
+#include "meniscus/core/parallel.hpp"
 #include "meniscus/solids/position/position_constraints.hpp"
 #include "meniscus/solids/position/position_contacts.hpp"
 #include "meniscus/solids/position/shape_matching.hpp"
