@@ -57,12 +57,13 @@ def seal_with_cloth(cells: int, cfl: float, steps: int) -> None:
     def left() -> np.ndarray:
         return inside_cells(*closed_below(body.positions, t, -0.3), np.zeros(3), 1 / cells, (cells, cells, cells))
 
-    solver.density.array[...] = left()
     for n in range(steps):
+        if n % 10 == 0:
+            solver.density.array[left()] = 1.0
         stir(solver, cfl, 0.03, n)
         sim.step(0.03)
         assert not solver.density.array[~left()].any(), f"smoke has leaked in step {n}"
-    assert solver.density.array.sum() > 1
+        assert solver.density.array.sum() > 0.1
     assert body.positions[:, 0].max() > 0.52
 
 

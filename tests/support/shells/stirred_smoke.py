@@ -37,15 +37,17 @@ def run(shape: tuple[int, ...], mesh: Mesh, motion: Motion | None, cfl: float, s
     body = KinematicShell(mesh, motion)
     sim = ShellCoupling(solver, Shells(solver.grid, [body]))
     h, dt = solver.grid.spacing, 0.05
-    inside = inside_cells(body.positions, body.elements, np.zeros(len(shape)), h, shape)
-    solver.density.array[...] = inside == within
     for n in range(steps):
+        if n % 10 == 0:
+            # What stands in for hidden smoke is none, so that smoke thins out: without new one there would be nothing to leak.
+            inside = inside_cells(body.positions, body.elements, np.zeros(len(shape)), h, shape)
+            solver.density.array[inside == within] = 1.0
         stir(solver, cfl, dt, n)
         sim.step(dt)
         (audit,) = sim.audit()
         beyond = (audit.least_outside, audit.most_outside) if within else (audit.least, audit.most)
         assert beyond == (0.0, 0.0), f"smoke has leaked in step {n}"
-    assert (audit.smoke if within else audit.outside) > 0
+        assert (audit.smoke if within else audit.outside) > 0
 
 
 def orbit(center: tuple[float, ...], way: float, turn: float) -> Motion:

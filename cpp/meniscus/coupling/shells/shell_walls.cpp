@@ -39,7 +39,6 @@ ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vert
     Coord<3> n = cell_grid().shape;
     ++n[static_cast<std::size_t>(d)];
     clear_[static_cast<std::size_t>(d)].resize(static_cast<std::size_t>(product<3>(n)));
-    if (d < D) face_number_[static_cast<std::size_t>(d)].resize(static_cast<std::size_t>(product<3>(n)));
   }
   const std::vector<Point> rest(vertices.size(), Point::Zero());
   place(vertices, rest);
@@ -120,7 +119,7 @@ void ShellWalls<D>::find_faces() {
   const collision::CellGrid cells = cell_grid();
   const auto blocked = collision::visible_faces(surface_, cells, true, {clear_[0], clear_[1], clear_[2]});
   faces_.clear();
-  for (auto& numbers : face_number_) std::fill(numbers.begin(), numbers.end(), -1);
+  for (auto& numbers : face_numbers_) numbers.clear();
   face_hits_.resize(blocked.size());
   std::size_t count = 0;
   for (const collision::BlockedFace& f : blocked) {
@@ -135,7 +134,9 @@ void ShellWalls<D>::find_faces() {
       face.face[d] = f.face[d];
       number = number * (cells.shape[d] + (static_cast<int>(d) == f.axis)) + f.face[d];
     }
-    face_number_[static_cast<std::size_t>(f.axis)][static_cast<std::size_t>(number)] = static_cast<std::int32_t>(faces_.size());
+    auto& numbers = face_numbers_[static_cast<std::size_t>(f.axis)];
+    if (numbers.empty()) first_face_[static_cast<std::size_t>(f.axis)] = faces_.size();
+    numbers.push_back(number);
     faces_.push_back(face);
     face_hits_[count++][0] = f.hit;
   }
@@ -178,9 +179,12 @@ bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) con
   const Coord<D>& shape = this->grid().local_shape();
   Index number = 0;
   for (std::size_t d = 0; d < D; ++d) number = number * (shape[d] + (static_cast<int>(d) == axis)) + face[d];
-  const std::int32_t found = face_number_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(number)];
-  if (found >= 0 && velocity) *velocity = faces_[static_cast<std::size_t>(found)].velocity;
-  return found >= 0;
+  const auto& numbers = face_numbers_[static_cast<std::size_t>(axis)];
+  const auto at = std::lower_bound(numbers.begin(), numbers.end(), number);
+  if (at == numbers.end() || *at != number) return false;
+  if (velocity)
+    *velocity = faces_[first_face_[static_cast<std::size_t>(axis)] + static_cast<std::size_t>(at - numbers.begin())].velocity;
+  return true;
 }
 
 template <int D>
@@ -224,7 +228,7 @@ template <int D>
 Index ShellWalls<D>::bytes() const {
   std::size_t n = marked_.size() + clearance_.size() + faces_.size() * sizeof(ShellFace<D>) +
                   face_hits_.size() * sizeof(face_hits_[0]) + 2 * positions_.size() * sizeof(mesh::Point);
-  for (const auto& f : face_number_) n += 4 * f.size();
+  for (const auto& f : face_numbers_) n += 8 * f.size();
   for (const auto& f : clear_) n += f.size();
   return static_cast<Index>(n);
 }

@@ -81,8 +81,9 @@ class ShellWalls final : public grid::ThinWalls<D> {
   std::vector<ShellFace<D>> faces_;
   /// Hits of both ways across a blocked face.
   std::vector<std::array<collision::WedgeHit, 2>> face_hits_;
-  /// Per axis and face, its number among the blocked ones, or -1.
-  std::array<std::vector<std::int32_t>, D> face_number_;
+  /// Per axis, the C-ordered numbers of blocked faces, ascending; the first of an axis is faces_[first_face_[axis]].
+  std::array<std::vector<Index>, D> face_numbers_;
+  std::array<std::size_t, D> first_face_{};
   std::array<std::vector<std::uint8_t>, 3> clear_;
 };
 
