@@ -331,7 +331,21 @@ def test_iterations_stay_few(density: float, stiffness: float) -> None:
             result = pressure.solve(within_walls(noise(grid), masses), tolerance=1e-8)
             counts.append(result.info.iterations)
             assert result.inner_iterations > 0
+            assert result.inner_residual < 1e-10
     assert max(counts) <= 25
+
+
+def test_iterations_of_light_rigid_shells_stay_few() -> None:
+    """Whatever the grid: a rigid shell has six velocities."""
+    ball = icosphere(3)
+    x = 0.3 * np.asarray(ball.vertices) + np.array([0.51, 0.5, 0.48])
+    for n in (16, 32):
+        for sigma in (0.2, 20.0):
+            body = RigidBody(TriangleMesh(x, np.asarray(ball.triangles)), density=sigma, shell=True)
+            grid = Grid((n, n, n), 1 / n)
+            sides = SheetFaces.of_mesh(grid, x, np.asarray(ball.triangles))
+            pressure, masses = full_box(grid, 1000.0, sides, [SheetSolid.rigid(body, x, 0.01)], open_sides=("z+",))
+            assert pressure.solve(within_walls(noise(grid), masses)).info.iterations <= 18
 
 
 def test_same_bits_on_any_number_of_threads() -> None:

@@ -182,6 +182,7 @@ int NodalShell::respond(std::span<const mesh::Point> f, std::span<mesh::Point> v
   // From zero, so that nothing depends on earlier calls.
   std::fill(x_.begin(), x_.end(), 0.0);
   numerics::conjugate_gradients<NodalShell>(*this, {x_, b_, r_, p_, q_, z_}, options_, true, info_);
+  largest_residual_ = std::max(largest_residual_, info_.residual);
   const auto x = points(x_);
   std::copy(x.begin(), x.end(), v.begin());
   return info_.iterations;

@@ -38,7 +38,11 @@ class NodalShell final : public ShellSolid {
   Index nodes() const override { return static_cast<Index>(masses_.size()); }
   void attach(std::span<const SheetSide> sides, Index first) override;
   int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) override;
-  void set_tolerance(double tolerance) override { options_.tolerance = tolerance; }
+  void set_tolerance(double tolerance) override {
+    options_.tolerance = tolerance;
+    largest_residual_ = 0;
+  }
+  double largest_residual() const override { return largest_residual_; }
 
   /// Impulses f = S0 v, N s.
   void multiply(std::span<const mesh::Point> v, std::span<mesh::Point> f) const;
@@ -77,6 +81,7 @@ class NodalShell final : public ShellSolid {
   Eigen::SparseMatrix<double, Eigen::ColMajor, int> whole_;
   Eigen::SimplicialLLT<Eigen::SparseMatrix<double, Eigen::ColMajor, int>> cholesky_;
   bool coupled_ = false, factored_ = false;
+  double largest_residual_ = 0;
   Block<double> x_, b_, r_, p_, q_, z_;
   numerics::SolveOptions options_{.tolerance = 1e-12, .max_iterations = 2000};
   numerics::SolveInfo info_;

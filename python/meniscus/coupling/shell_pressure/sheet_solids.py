@@ -27,11 +27,14 @@ class SheetSolid:
         velocities: (n, 3) at its start, m/s.
         lumped: (n, 3) the mass that each node has along each axis by itself, kg: with the diagonal of the implicit step.
         masses: (n,) of the nodes at rest, kg.
+        linked: (n, 3) the same as `lumped`, for the preconditioner of the monolithic solve. Rigid bodies are walls there: what is missing
+            are six velocities, and conjugate gradients need one or two iterations for each.
     """
 
-    def __init__(self, core: Any, free: Floats, velocities: Floats, lumped: Floats, masses: Floats) -> None:
+    def __init__(self, core: Any, free: Floats, velocities: Floats, lumped: Floats, masses: Floats, linked: Floats | None = None) -> None:
         self._core = core
         self.free, self.velocities, self.lumped, self.masses = free, velocities, lumped, masses
+        self.linked = lumped if linked is None else linked
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -60,7 +63,7 @@ class SheetSolid:
             body: dynamic, else it follows its path.
             points: (n, 3) corners of the sheet in space, m.
             dt: seconds.
-            masses: (n,) of the corners, for the lumped coupling and as a hint for the solver; default equal parts of that of the body.
+            masses: (n,) of the corners, for the lumped coupling; default equal parts of that of the body.
             plane: a body of a 2-D grid: moves in the plane of the first two axes, and has its mass per metre.
 
         Raises:
@@ -78,7 +81,8 @@ class SheetSolid:
         core = _coupling.RigidShell(arms, float(body.mass), np.ascontiguousarray(inertia), free)
         velocities = np.ascontiguousarray(body.velocities(x))
         share = np.full(len(x), body.mass / len(x)) if masses is None else np.array(masses, dtype=np.float64)
-        return cls(core, velocities + dt * np.array(body.gravity), velocities, np.repeat(share[:, None], 3, axis=1), share)
+        lumped = np.repeat(share[:, None], 3, axis=1)
+        return cls(core, velocities + dt * np.array(body.gravity), velocities, lumped, share, np.full_like(lumped, np.inf))
 
     @classmethod
     def deformable(
