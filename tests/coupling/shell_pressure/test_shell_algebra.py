@@ -13,7 +13,7 @@ from support.same_bits import everywhere
 from meniscus.coupling.shell_pressure import SheetFaces, SheetSolid, ShellPressure, face_masses, side_masses
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh, icosphere
-from meniscus.solids import DeformableBody, EdgeSprings, MassProperties, RigidBody, SpringOptions
+from meniscus.solids import DeformableBody, EdgeSprings, MassProperties, PointLoads, RigidBody, SpringOptions
 
 ALL_SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
 
@@ -397,3 +397,24 @@ def test_hits_are_found_at_shared_corners() -> None:
     assert sorted(sides.face[~sides.upper][:, 1]) == list(range(8))
     np.testing.assert_allclose(sides.distance[::2] + sides.distance[1::2], grid.spacing)
     assert all(a <= b for a, b in pairwise(sides.face[:, 1]))
+
+
+def test_cloth_in_water_steps_with_the_forces_of_the_fluid() -> None:
+    """A body that takes its own steps, with what the fluid gives as loads, goes where the solve says."""
+    body, triangles = cloth(10.0)
+    loads = body.add(PointLoads(np.arange(len(body)), np.zeros((len(body), 3))))
+    body.gravity = (0.0, 0.0, 0.0)
+    grid, dt = Grid((12, 12, 12), 1 / 12), 0.01
+    u = within_walls(noise(grid), face_masses(grid, 1000.0)[1])
+    energies = []
+    for _ in range(5):
+        loads.loads[...] = 0.0
+        sides = SheetFaces.of_mesh(grid, body.positions, triangles)
+        pressure, _ = full_box(grid, 1000.0, sides, [SheetSolid.deformable(body, dt)])
+        result = pressure.solve(u, tolerance=1e-10)
+        loads.loads[...] = result.impulses / dt
+        body.step(dt, "implicit-euler", newton=False, tangent="definite", tolerance=1e-12)
+        np.testing.assert_allclose(body.velocities, result.velocities, atol=1e-7)
+        u = result.faces
+        energies.append(body.energy()["kinetic"])
+    assert energies[-1] < energies[0]

@@ -90,6 +90,8 @@ class SheetSolid:
     ) -> SheetSolid:
         """Return a deformable body, with its implicit Euler step linearised at its present state as its inertia.
 
+        It shares the linearisation of the body's forces: solve before the body steps, or anything else asks it for forces with damping.
+
         Args:
             body: its nodes are those of the sheet. Nodes that are held or follow a path keep their velocities.
             dt: seconds.
@@ -103,6 +105,8 @@ class SheetSolid:
         dt = _checks.positive("dt", dt)
         ahead = dt if elastic_dt is None else _checks.positive("elastic_dt", elastic_dt)
         x, v = body.positions, body.velocities
+        # First, because it linearises forces for itself.
+        acting = body.forces_at_nodes()
         with unchanged(body.force_memory):
             cores = [_force_core(f) for f in body.forces]
             for core in cores:
@@ -115,7 +119,6 @@ class SheetSolid:
             solid = _coupling.NodalShell(np.ascontiguousarray(body.masses), cores, dt * ahead, dt, None, held, projections)
             if body.elements is not None:
                 solid.couple(np.ascontiguousarray(body.elements, dtype=np.int32), body.elements.shape[1])
-            acting = body.forces_at_nodes()
         if forces is not None:
             acting = acting + np.asarray(forces, dtype=np.float64)
         finite = np.isfinite(body.masses)
