@@ -90,7 +90,8 @@ class SheetSolid:
     ) -> SheetSolid:
         """Return a deformable body, with its implicit Euler step linearised at its present state as its inertia.
 
-        It shares the linearisation of the body's forces: solve before the body steps, or anything else asks it for forces with damping.
+        A body without elements, and one whose forces reach further than two elements, shares the linearisation of its forces: solve before
+        it steps, or anything else asks it for forces with damping.
 
         Args:
             body: its nodes are those of the sheet. Nodes that are held or follow a path keep their velocities.
