@@ -175,7 +175,7 @@ void bind_system(py::module_& m, const char* name) {
             numerics::SolveInfo info;
             coupling::ShellSolveReport report;
             interruptible([&] { s.system.solve(b, to, options, info, report); });
-            return py::make_tuple(info, report.inner_iterations, report.incompatible);
+            return py::make_tuple(info, report.inner_iterations, report.inner_residual, report.incompatible);
           },
           py::arg("rhs"), py::arg("x"), py::arg("options"))
       .def(

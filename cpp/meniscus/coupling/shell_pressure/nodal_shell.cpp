@@ -60,9 +60,10 @@ void NodalShell::couple(std::span<const std::int32_t> elements, int corners) {
   require(corners > 0, "an element has at least one corner");
   for (const std::int32_t i : elements)
     require(i >= 0 && i < nodes(), "an element has node ", i, ", but the shell has ", nodes());
-  auto rows = nodes_within_two_elements(elements, corners, nodes());
   own_entries_.clear();
+  assembled_ = false;
   if (matrix_.empty()) {
+    const auto rows = nodes_within_two_elements(elements, corners, nodes());
     probe_entries(rows, [this](std::span<const mesh::Point> v, std::span<mesh::Point> f) { multiply(v, f); }, own_entries_);
   } else {
     // The given matrix is known; forces beside it are probed.
@@ -74,7 +75,22 @@ void NodalShell::couple(std::span<const std::int32_t> elements, int corners) {
       for (int k = 0; k < 3; ++k) own_entries_.emplace_back(3 * static_cast<int>(i) + k, 3 * static_cast<int>(i) + k, masses_[i]);
   }
   coupled_ = true;
+  assemble();
   factor();
+}
+
+void NodalShell::assemble() {
+  const Index n = 3 * nodes();
+  own_.resize(n, n);
+  own_.setFromTriplets(own_entries_.begin(), own_entries_.end());
+  // A vector without any pattern tells whether an entry is missing.
+  double* const v = p_.data();
+  for (Index i = 0; i < n; ++i)
+    v[i] = std::sin(1.0 + 7.3 * static_cast<double>(i) + 0.01 * static_cast<double>(i % 101) * static_cast<double>(i));
+  multiply(std::span<const mesh::Point>(points(p_)), points(q_));
+  const Eigen::Map<const Eigen::VectorXd> from(p_.data(), n), wanted(q_.data(), n);
+  const Eigen::VectorXd found = own_ * from;
+  assembled_ = (found - wanted).norm() <= 1e-12 * wanted.norm();
 }
 
 void NodalShell::factor() {
@@ -139,6 +155,11 @@ void NodalShell::project(std::span<mesh::Point> v) const {
 }
 
 void NodalShell::multiply(std::span<const mesh::Point> v, std::span<mesh::Point> f) const {
+  if (assembled_) {
+    Eigen::Map<Eigen::VectorXd>(f.data()->data(), 3 * nodes()).noalias() =
+        own_ * Eigen::Map<const Eigen::VectorXd>(v.data()->data(), 3 * nodes());
+    return;
+  }
   for (std::size_t i = 0; i < masses_.size(); ++i) f[i] = masses_[i] * v[i];
   for (const auto& force : forces_) force->add_tangent(v, -stiffness_, -damping_, f);
   if (!matrix_.empty()) {
@@ -182,6 +203,7 @@ int NodalShell::respond(std::span<const mesh::Point> f, std::span<mesh::Point> v
   // From zero, so that nothing depends on earlier calls.
   std::fill(x_.begin(), x_.end(), 0.0);
   numerics::conjugate_gradients<NodalShell>(*this, {x_, b_, r_, p_, q_, z_}, options_, true, info_);
+  largest_residual_ = std::max(largest_residual_, info_.residual);
   const auto x = points(x_);
   std::copy(x.begin(), x.end(), v.begin());
   return info_.iterations;

@@ -30,7 +30,8 @@ class NodalShell final : public ShellSolid {
   NodalShell(std::span<const double> masses, std::vector<std::shared_ptr<solids::Force>> forces, double stiffness, double damping,
              NodalMatrix matrix, std::span<const std::int32_t> held, std::span<const solids::Block3> projections);
 
-  /// Lets the matrix be factored: forces couple nodes within two elements of each other, `corners` numbers each.
+  /// Lets the matrix be factored, and keeps it, if these are all that it couples: forces couple nodes within two elements of each
+  /// other, `corners` numbers each.
   void couple(std::span<const std::int32_t> elements, int corners);
   /// Whether the last factor was found.
   bool factored() const { return factored_; }
@@ -38,7 +39,11 @@ class NodalShell final : public ShellSolid {
   Index nodes() const override { return static_cast<Index>(masses_.size()); }
   void attach(std::span<const SheetSide> sides, Index first) override;
   int respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) override;
-  void set_tolerance(double tolerance) override { options_.tolerance = tolerance; }
+  void set_tolerance(double tolerance) override {
+    options_.tolerance = tolerance;
+    largest_residual_ = 0;
+  }
+  double largest_residual() const override { return largest_residual_; }
 
   /// Impulses f = S0 v, N s.
   void multiply(std::span<const mesh::Point> v, std::span<mesh::Point> f) const;
@@ -61,6 +66,7 @@ class NodalShell final : public ShellSolid {
   }
   void project(std::span<mesh::Point> v) const;
   void prepare_blocks();
+  void assemble();
   void factor();
 
   std::vector<double> masses_;
@@ -77,6 +83,10 @@ class NodalShell final : public ShellSolid {
   Eigen::SparseMatrix<double, Eigen::ColMajor, int> whole_;
   Eigen::SimplicialLLT<Eigen::SparseMatrix<double, Eigen::ColMajor, int>> cholesky_;
   bool coupled_ = false, factored_ = false;
+  /// S0, where its entries give the same products as the forces, which are not asked any more then.
+  Eigen::SparseMatrix<double, Eigen::RowMajor, int> own_;
+  bool assembled_ = false;
+  double largest_residual_ = 0;
   Block<double> x_, b_, r_, p_, q_, z_;
   numerics::SolveOptions options_{.tolerance = 1e-12, .max_iterations = 2000};
   numerics::SolveInfo info_;

@@ -22,6 +22,8 @@ class ShellSolid {
 
   /// Relative tolerance of `respond`, where it iterates.
   virtual void set_tolerance(double) {}
+  /// The largest relative residual of all responses since the last `set_tolerance`.
+  virtual double largest_residual() const { return 0; }
 };
 
 /// A solid that follows its path whatever the fluid does.

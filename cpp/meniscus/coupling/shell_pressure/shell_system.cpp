@@ -238,6 +238,8 @@ void ShellSystem<D>::solve(const double* rhs, double* x, const numerics::SolveOp
     for (Index k = 0; k < length; ++k) x[at + k] = active[row + k] ? x_[row + k] : 0.0;
   });
   report.inner_iterations = inner_iterations_;
+  report.inner_residual = 0;
+  for (const auto& solid : solids_) report.inner_residual = std::max(report.inner_residual, solid->largest_residual());
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

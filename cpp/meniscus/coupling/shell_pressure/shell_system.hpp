@@ -36,6 +36,8 @@ struct CutFace {
 struct ShellSolveReport {
   /// Iterations of all responses of solids.
   Index inner_iterations = 0;
+  /// The largest relative residual of these: above the tolerance of the solve, its matrix is not one matrix.
+  double inner_residual = 0;
   /// Of the right-hand side: the largest mean over a region without an outlet, which no velocity can remove; m^3/s per cell
   /// (m^2/s).
   double incompatible = 0;

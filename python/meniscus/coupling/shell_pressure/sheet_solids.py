@@ -27,11 +27,14 @@ class SheetSolid:
         velocities: (n, 3) at its start, m/s.
         lumped: (n, 3) the mass that each node has along each axis by itself, kg: with the diagonal of the implicit step.
         masses: (n,) of the nodes at rest, kg.
+        linked: (n, 3) the same as `lumped`, for the preconditioner of the monolithic solve. Rigid bodies are walls there: what is missing
+            are six velocities, and conjugate gradients need one or two iterations for each.
     """
 
-    def __init__(self, core: Any, free: Floats, velocities: Floats, lumped: Floats, masses: Floats) -> None:
+    def __init__(self, core: Any, free: Floats, velocities: Floats, lumped: Floats, masses: Floats, linked: Floats | None = None) -> None:
         self._core = core
         self.free, self.velocities, self.lumped, self.masses = free, velocities, lumped, masses
+        self.linked = lumped if linked is None else linked
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -60,7 +63,7 @@ class SheetSolid:
             body: dynamic, else it follows its path.
             points: (n, 3) corners of the sheet in space, m.
             dt: seconds.
-            masses: (n,) of the corners, for the lumped coupling and as a hint for the solver; default equal parts of that of the body.
+            masses: (n,) of the corners, for the lumped coupling; default equal parts of that of the body.
             plane: a body of a 2-D grid: moves in the plane of the first two axes, and has its mass per metre.
 
         Raises:
@@ -78,13 +81,17 @@ class SheetSolid:
         core = _coupling.RigidShell(arms, float(body.mass), np.ascontiguousarray(inertia), free)
         velocities = np.ascontiguousarray(body.velocities(x))
         share = np.full(len(x), body.mass / len(x)) if masses is None else np.array(masses, dtype=np.float64)
-        return cls(core, velocities + dt * np.array(body.gravity), velocities, np.repeat(share[:, None], 3, axis=1), share)
+        lumped = np.repeat(share[:, None], 3, axis=1)
+        return cls(core, velocities + dt * np.array(body.gravity), velocities, lumped, share, np.full_like(lumped, np.inf))
 
     @classmethod
     def deformable(
         cls, body: DeformableBody, dt: float, *, elastic_dt: float | None = None, forces: npt.ArrayLike | None = None
     ) -> SheetSolid:
         """Return a deformable body, with its implicit Euler step linearised at its present state as its inertia.
+
+        A body without elements, and one whose forces reach further than two elements, shares the linearisation of its forces: solve before
+        it steps, or anything else asks it for forces with damping.
 
         Args:
             body: its nodes are those of the sheet. Nodes that are held or follow a path keep their velocities.
@@ -99,6 +106,8 @@ class SheetSolid:
         dt = _checks.positive("dt", dt)
         ahead = dt if elastic_dt is None else _checks.positive("elastic_dt", elastic_dt)
         x, v = body.positions, body.velocities
+        # First, because it linearises forces for itself.
+        acting = body.forces_at_nodes()
         with unchanged(body.force_memory):
             cores = [_force_core(f) for f in body.forces]
             for core in cores:
@@ -111,7 +120,6 @@ class SheetSolid:
             solid = _coupling.NodalShell(np.ascontiguousarray(body.masses), cores, dt * ahead, dt, None, held, projections)
             if body.elements is not None:
                 solid.couple(np.ascontiguousarray(body.elements, dtype=np.int32), body.elements.shape[1])
-            acting = body.forces_at_nodes()
         if forces is not None:
             acting = acting + np.asarray(forces, dtype=np.float64)
         finite = np.isfinite(body.masses)

@@ -36,6 +36,7 @@ class ShellPressureResult:
         jumps: (sides,) pressure times dt below minus above the face of each side.
         info: report of the solve.
         inner_iterations: of the solids' answers, all together.
+        inner_residual: the largest of theirs, relative; well below the tolerance of the solve.
         incompatible: the volume flux per cell, m^3/s, that regions without an outlet are given and cannot keep.
     """
 
@@ -47,6 +48,7 @@ class ShellPressureResult:
     jumps: Floats
     info: SolveInfo
     inner_iterations: int
+    inner_residual: float
     incompatible: float
 
 
@@ -226,7 +228,7 @@ class ShellPressure:
         rhs = -self._divergence(u)
         np.subtract.at(rhs.ravel(), self._cells[wet], (sign * area * self._sheet_velocities(began))[wet])
         p = np.zeros(self._grid.shape)
-        raw, inner, incompatible = self._core.solve(rhs, p, options)
+        raw, inner, inaccurate, incompatible = self._core.solve(rhs, p, options)
         push = np.where(wet, sign * area * p.ravel()[self._cells], 0.0)
         v = free + self._answers(self._gathered(late + push))
         on_sides = self._sheet_velocities(v)
@@ -234,7 +236,9 @@ class ShellPressure:
         faces = self._accelerated(u, p)
         self._put(faces, 0.5 * np.repeat(self._of_pairs(on_sides), 2))
         info = SolveInfo(**facts(raw, 0.0))
-        return ShellPressureResult(faces, p, v, self._gathered(impulses), impulses, self._jumps(p), info, int(inner), float(incompatible))
+        return ShellPressureResult(
+            faces, p, v, self._gathered(impulses), impulses, self._jumps(p), info, int(inner), float(inaccurate), float(incompatible)
+        )
 
     def _sheet_velocities(self, v: Floats) -> Floats:
         out: Floats = np.einsum("sk,sk->s", self._known_sides.weights, v[self._known_sides.nodes, self._known_sides.axis[:, None]])
@@ -282,7 +286,7 @@ class ShellPressure:
         q, last = self._walled.solve(rhs, tolerance=tolerance, max_iterations=max_iterations, raise_on_failure=False)
         faces = self._accelerated(u, q)
         self._put(faces, 0.5 * np.repeat(self._of_pairs(moved), 2))
-        return ShellPressureResult(faces, p, v, f, impulses, jumps, last if info.converged else info, 0, 0.0)
+        return ShellPressureResult(faces, p, v, f, impulses, jumps, last if info.converged else info, 0, 0.0, 0.0)
 
     # --- parts ---------------------------------------------------------------------------------------------------------------
 
@@ -306,7 +310,12 @@ class ShellPressure:
         sides = self._known_sides
         if len(sides) == 0:
             return np.zeros(0)
-        values = self._joined([s.lumped if self._mode != "printed" else np.repeat(s.masses[:, None], 3, axis=1) for s in self._solids])
+        parts = {
+            "monolithic": [s.linked for s in self._solids],
+            "lumped": [s.lumped for s in self._solids],
+            "printed": [np.repeat(s.masses[:, None], 3, axis=1) for s in self._solids],
+        }
+        values = self._joined(parts[self._mode])
         covered = np.zeros_like(values)
         # Half of the area of each side: together the faces have all of the mass of the sheet along each axis.
         rows = (sides.nodes, sides.axis[:, None])
