@@ -60,6 +60,7 @@ void bind_position_body(py::module_& m);
 void bind_rigid_body(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_reduced_body(py::module_& m);
+void bind_positions_world(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
@@ -142,6 +143,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_strain_limiting(solids);
   bind_finite_elements(solids);
   bind_reduced_body(solids);
+  bind_positions_world(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
 }

@@ -25,11 +25,12 @@ from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.options import step_options
+from meniscus.solids.positions_world.positions_world import PositionsWorld
 from meniscus.solids.rigid.rigid_options import RigidOptions
 from meniscus.solids.rigid.rigid_world import RIGID_STEP, RigidWorld
 
 Response = Literal["impulses", "barrier"]
-"""How surfaces answer to contact with each other."""
+"""How surfaces answer to contact with each other; "positions" makes a `PositionsWorld`."""
 Rest = Literal["held", "literal"]
 """Friction between surfaces in the velocities that positions go with."""
 OnPinch = Literal["error", "release"]
@@ -100,6 +101,12 @@ class World(RigidWorld, RestingContacts, BarrierStages, CoupledLoop):
     """
 
     stages: tuple[str, ...] = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """Make a world; with response="positions" one in real time, a `PositionsWorld`, which takes the other arguments."""
+        if named.get("response") == "positions":
+            return PositionsWorld(*arguments, **{name: value for name, value in named.items() if name != "response"})
+        return super().__new__(cls, *arguments, **named)
 
     def __init__(
         self,

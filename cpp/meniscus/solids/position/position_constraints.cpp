@@ -5,6 +5,8 @@
 #include "meniscus/solids/position/constraint_lanes.hpp"
 #include "meniscus/solids/position/neo_hookean_lanes.hpp"
 
+#include <Eigen/Geometry>
+
 namespace meniscus::solids {
 namespace {
 

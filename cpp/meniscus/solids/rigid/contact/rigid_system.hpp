@@ -68,7 +68,9 @@ class RigidSystem {
   void bounce(const RigidArrays& a, double h);
   void predict(const RigidArrays& a, double h);
   void solve(const RigidArrays& a, double h);
-  void advance(const RigidArrays& a, double h);
+  void advance(const RigidArrays& a, double h) { advance(a, h, h); }
+  /// The same of a part of the time that `predict` and `solve` were called for, `whole` seconds.
+  void advance(const RigidArrays& a, double h, double whole);
   /// All stages: contacts once, the others `substeps` times.
   void step(const RigidArrays& a, double dt, int substeps, const ContactList& given);
 
