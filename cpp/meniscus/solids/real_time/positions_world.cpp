@@ -234,9 +234,9 @@ void PositionsWorld::set_planes(double h) {
 
 void PositionsWorld::project(double h) {
   StageClock clock(report_.seconds);
-  const bool backward = done_ % 2 == 1;
-  // Constraints always in one order: sweeps of folded cloth end far from where those of the other order do, and taking turns
-  // would make velocities of the difference.
+  // Always in one order: sweeps over folded cloth end far from where those of the other order do, and taking turns would make
+  // velocities of the difference.
+  const bool backward = false;
   const ProjectionRules rules{.dt = h};
   for (int k = 0; k < rules_.iterations; ++k) {
     for (NodeBody& b : nodes) {

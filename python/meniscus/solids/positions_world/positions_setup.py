@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ class PositionsSetup(Stateful):
         rigid: the system of its rigid bodies, with their contacts and joints.
     """
 
-    settings = ("_setup",)
+    settings: ClassVar[tuple[str, ...]] = ("_setup",)
 
     def _make_setup(self, gravity: Sequence[float] | Floats | None, rigid: RigidOptions | None) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
@@ -138,7 +138,8 @@ class PositionsSetup(Stateful):
     @time.setter
     def time(self, value: float) -> None:
         self._time = _checks.number("time", value)
-        for body in (*self.node_bodies, *self.reduced_bodies):
+        moved: list[Any] = [*self.node_bodies, *self.reduced_bodies]
+        for body in moved:
             body.time = self._time
         self.rigid.start_at(self._time)
 

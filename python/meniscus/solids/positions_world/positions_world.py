@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +100,16 @@ class PositionsWorld(PositionsSetup):
     simulation", 2019; Müller, Macklin, Chentanez, Jeschke and Kim 2020.
     """
 
-    settings = ("substeps", "iterations", "rigid_every", "damping", "recovery", "max_speed", "searches", *PositionsSetup.settings)
+    settings: ClassVar[tuple[str, ...]] = (
+        "substeps",
+        "iterations",
+        "rigid_every",
+        "damping",
+        "recovery",
+        "max_speed",
+        "searches",
+        *PositionsSetup.settings,
+    )
 
     def __init__(
         self,
@@ -128,8 +137,12 @@ class PositionsWorld(PositionsSetup):
         self._margin = None if margin is None else _checks.positive("margin", margin)
         self._core: Any = None
         self._contacts: Any = None
+        self._system: Any = None
+        self._no_rigid: Any = None
+        self._shape: list[Any] = []
+        self._targets: list[Any] = []
+        self._slack = self._dt = 0.0
         self._left = 0
-        self._dt = 0.0
         self.report: FrameInfo | None = None
         self._make_setup(gravity, rigid)
         self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
@@ -220,11 +233,11 @@ class PositionsWorld(PositionsSetup):
         self._require_finite()
         self._dt = 0.0
         self._time += h
-        for moved in (*self.node_bodies, *self.reduced_bodies):
+        for moved in self._moved_bodies():
             moved.time = self._time
         found = core.report()
         support, seconds = tuple(found.pop("support")), tuple(found.pop("seconds"))
-        self.report = FrameInfo(dt=h, support=support, seconds=seconds, max_speed=self._max_speed(), rigid=rigid, **found)  # type: ignore[arg-type]
+        self.report = FrameInfo(dt=h, support=support, seconds=seconds, max_speed=self._max_speed(), rigid=rigid, **found)
         return self.report
 
     def _begin_rigid(self, dt: float) -> tuple[Any, Any, Any]:
@@ -245,6 +258,9 @@ class PositionsWorld(PositionsSetup):
             ends.append(x)
         led = np.concatenate(rows)
         return led, np.ascontiguousarray(body.nodes[led, :3]), np.concatenate(ends)
+
+    def _moved_bodies(self) -> list[Any]:
+        return [*self.node_bodies, *self.reduced_bodies]
 
     def _require_finite(self) -> None:
         for kind, bodies, parts in (
@@ -280,17 +296,18 @@ class PositionsWorld(PositionsSetup):
         if self._core is not None and self._system is system and self._shape == shape:
             self._refresh()
             return self._core
-        order = [*self.node_bodies, *(b for b in self.rigid.bodies), *self.reduced_bodies]
+        order: list[Any] = [*self.node_bodies, *(b for b in self.rigid.bodies), *self.reduced_bodies]
         surfaces = [self._surfaces[id(b)] for b in order]
         j = joined(surfaces)
         margin = 0.5 * float(j.thickness.mean()) if self._margin is None and len(j.thickness) else self._margin or 0.0
-        self._contacts = _solids.PositionContacts(
+        cores: Any = _solids
+        self._contacts = cores.PositionContacts(
             j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD
         )
         self._slack = margin + float(j.thickness.max(initial=0.0))
-        core = _solids.PositionsWorld(self._contacts, system)
+        core = cores.PositionsWorld(self._contacts, system)
         numbers = {id(p.body): i for i, p in enumerate(self.rigid.parts) if p.body is not None}
-        self._targets: list[Any] = []
+        self._targets = []
         for body, surface, first in zip(order, surfaces, j.first, strict=False):
             if id(body) in numbers:
                 core.add_rigid(numbers[id(body)], surface.rest, first, surface.closed)
@@ -310,7 +327,7 @@ class PositionsWorld(PositionsSetup):
     def _rigid_core(self) -> Any:
         if self.rigid.bodies:
             return self.rigid._made_core()
-        if not hasattr(self, "_no_rigid"):
+        if self._no_rigid is None:
             self._no_rigid = _solids.RigidSystem()
         return self._no_rigid
 
