@@ -63,7 +63,7 @@ class LivePlayground(ManyBodies):
 
     def make_jelly(self, mesh: Any) -> ReducedBody:
         """Twenty coordinates."""
-        fixed = () if self.flying else np.flatnonzero(mesh.vertices[:, 1] == 0.0)
+        fixed: Any = () if self.flying else np.flatnonzero(mesh.vertices[:, 1] == 0.0)
         named: dict[str, Any] = {"youngs_modulus": self.youngs_modulus, "poissons_ratio": 0.4, "density": self.jelly_density}
         model = ReducedModel(mesh, modes=8, size=20, fixed=fixed, **named)
         return ReducedBody(model, gravity=self.gravity, mass_damping=1.0, stiffness_damping=0.01)
