@@ -62,6 +62,7 @@ void bind_tet_penalty(py::module_& m);
 void bind_rigid_system(py::module_& m);
 void bind_pull_solver(py::module_& m);
 void bind_reduced_body(py::module_& m);
+void bind_positions_world(py::module_& m);
 void bind_strain_limiting(py::module_& m);
 void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
@@ -148,6 +149,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_pull_solver(solids);
   bind_reduced_body(solids);
   bind_tet_penalty(solids);
+  bind_positions_world(solids);
   auto coupling = m.def_submodule("coupling", "Solids and fluids together.");
   bind_tet_owners(coupling);
   bind_shell_walls(coupling);

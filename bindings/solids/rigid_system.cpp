@@ -1,7 +1,5 @@
 // Rigid bodies in contact and with joints.
-#include "solids/force_arrays.hpp"
-
-#include "meniscus/solids/rigid/contact/rigid_system.hpp"
+#include "solids/rigid_arrays.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -12,45 +10,6 @@ using solids::RigidForm;
 using solids::RigidSystem;
 using solids::Vector3;
 
-/// Rows of an array as structures of doubles.
-template <class T>
-std::span<T> rows_of(const py::array& a, const char* name) {
-  constexpr auto columns = static_cast<py::ssize_t>(sizeof(T) / sizeof(double));
-  double* const first = data_of<double>(a, name, -1, !std::is_const_v<T>);
-  require(a.ndim() == 2 && a.shape(1) == columns, name, " must have shape (n, ", columns, ")");
-  return {reinterpret_cast<T*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
-template <class T>
-py::array copy_rows(std::span<const T> rows) {
-  const py::array_t<double> out({static_cast<py::ssize_t>(rows.size()), static_cast<py::ssize_t>(sizeof(T) / sizeof(double))});
-  std::memcpy(const_cast<double*>(out.data()), rows.data(), rows.size_bytes());
-  return out;
-}
-
-solids::RigidArrays arrays_of(const py::tuple& a) {
-  const py::array quiet = a[4];
-  return {.states = rows_of<solids::RigidState>(a[0], "states"),
-          .given = rows_of<const solids::RigidVelocity>(a[1], "velocities"),
-          .forces = positions_of(a[2], "forces"),
-          .torques = positions_of(a[3], "torques"),
-          .quiet = {data_of<double>(quiet, "quiet", -1, true), static_cast<std::size_t>(quiet.size())}};
-}
-
-/// Groups (g, 3): two bodies and the number of points, and the points one after the other.
-void read_contacts(const py::array& groups, const py::array& points, solids::ContactList& out) {
-  const auto* const g = data_of<std::int32_t>(groups, "groups");
-  const auto p = rows_of<const solids::ContactPoint>(points, "points");
-  out.clear();
-  Index first = 0;
-  for (py::ssize_t i = 0; i < groups.size() / 3; ++i) {
-    out.groups.push_back({{g[3 * i], g[3 * i + 1]}, g[3 * i + 2], first});
-    first += g[3 * i + 2];
-  }
-  require(first == static_cast<Index>(p.size()), "groups have ", first, " points, not ", p.size());
-  out.points.assign(p.begin(), p.end());
-}
-
 py::tuple write_contacts(const solids::ContactList& list) {
   const py::array_t<std::int32_t> groups({static_cast<py::ssize_t>(list.groups.size()), py::ssize_t{3}});
   auto* out = const_cast<std::int32_t*>(groups.data());
@@ -59,7 +18,7 @@ py::tuple write_contacts(const solids::ContactList& list) {
     *out++ = g.bodies[1];
     *out++ = g.count;
   }
-  return py::make_tuple(groups, copy_rows(std::span<const solids::ContactPoint>(list.points)));
+  return py::make_tuple(groups, copy_records(std::span<const solids::ContactPoint>(list.points)));
 }
 
 Vector3 vector_of(const std::array<double, 3>& v) { return Vector3(v[0], v[1], v[2]); }
@@ -144,14 +103,14 @@ void bind_memory(py::class_<RigidSystem>& c) {
       .def("set_contacts", [](RigidSystem& self, const py::array& groups,
                               const py::array& points) { read_contacts(groups, points, self.contacts); })
       .def("joint_memory",
-           [](const RigidSystem& self) { return copy_rows(std::span<const solids::JointMemory>(self.joint_memory)); })
+           [](const RigidSystem& self) { return copy_records(std::span<const solids::JointMemory>(self.joint_memory)); })
       .def("set_joint_memory",
            [](RigidSystem& self, const py::array& rows) {
-             const auto r = rows_of<const solids::JointMemory>(rows, "rows");
+             const auto r = records_of<const solids::JointMemory>(rows, "rows");
              require(r.size() == self.joints.size(), "there are ", self.joints.size(), " joints, not ", r.size());
              self.joint_memory.assign(r.begin(), r.end());
            })
-      .def("velocities", [](RigidSystem& self) { return copy_rows(std::span<const solids::RigidVelocity>(self.velocities())); })
+      .def("velocities", [](RigidSystem& self) { return copy_records(std::span<const solids::RigidVelocity>(self.velocities())); })
       .def("report", [](const RigidSystem& self) {
         const solids::RigidReport& r = self.report();
         py::dict out;
@@ -176,8 +135,8 @@ void bind_setup(py::class_<RigidSystem>& c) {
            const py::array& inertia) {
           self.parts.push_back({.form = std::move(form),
                                 .surface = std::move(surface),
-                                .properties = rows_of<const solids::RigidSurface>(properties, "properties")[0],
-                                .inertia = rows_of<const solids::RigidInertia>(inertia, "inertia")[0]});
+                                .properties = records_of<const solids::RigidSurface>(properties, "properties")[0],
+                                .inertia = records_of<const solids::RigidInertia>(inertia, "inertia")[0]});
         })
       .def("add_joint",
            [](RigidSystem& self, JointKind kind, std::array<std::int32_t, 2> bodies, std::array<std::array<double, 3>, 2> points,
@@ -204,7 +163,7 @@ void bind_setup(py::class_<RigidSystem>& c) {
            })
       .def("place",
            [](const RigidSystem& self, std::size_t joint, const py::array& states) {
-             const auto s = rows_of<const solids::RigidState>(states, "states");
+             const auto s = records_of<const solids::RigidState>(states, "states");
              return solids::joint_place(self.joints.at(joint), s);
            })
       .def("set_apart", [](RigidSystem& self, std::vector<std::array<std::int32_t, 2>> pairs) { self.apart = std::move(pairs); })

@@ -53,6 +53,7 @@ from meniscus.solids.position.position_constraints import (
 from meniscus.solids.position.position_contacts import PositionContactReport, PositionContacts
 from meniscus.solids.position.position_step import PositionMethod
 from meniscus.solids.position.shape_matching import QuadraticBasis, ShapeMatching, ShapeMotion, near_clusters
+from meniscus.solids.positions_world.positions_world import FrameInfo, PositionsWorld
 from meniscus.solids.reduced.reduced_body import ReducedBody, ReducedMethod, ReducedStepInfo
 from meniscus.solids.reduced.reduced_model import ReducedForces, ReducedModel
 from meniscus.solids.rigid.complementarity import solve_lcp
@@ -110,6 +111,7 @@ __all__ = [
     "FiniteElements",
     "Force",
     "ForceField",
+    "FrameInfo",
     "FrictionLaw",
     "FunctionField",
     "Grip",
@@ -135,6 +137,7 @@ __all__ = [
     "PositionContactReport",
     "PositionContacts",
     "PositionMethod",
+    "PositionsWorld",
     "Pressure",
     "PullReport",
     "QuadraticBasis",

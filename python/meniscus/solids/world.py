@@ -28,11 +28,12 @@ from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.solids.options import step_options
+from meniscus.solids.positions_world.positions_world import PositionsWorld
 from meniscus.solids.rigid.rigid_options import RigidOptions
 from meniscus.solids.rigid.rigid_world import RIGID_STEP
 
 Response = Literal["impulses", "barrier"]
-"""How surfaces answer to contact with each other."""
+"""How surfaces answer to contact with each other; "positions" makes a `PositionsWorld`."""
 Rest = Literal["held", "literal"]
 """Friction between surfaces in the velocities that positions go with."""
 OnPinch = Literal["error", "release"]
@@ -103,6 +104,12 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Coup
     """
 
     stages: tuple[str, ...] = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """Make a world; with response="positions" one in real time, a `PositionsWorld`, which takes the other arguments."""
+        if named.get("response") == "positions":
+            return PositionsWorld(*arguments, **{name: value for name, value in named.items() if name != "response"})
+        return super().__new__(cls, *arguments, **named)
 
     def __init__(
         self,

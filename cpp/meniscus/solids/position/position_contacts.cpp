@@ -1,20 +1,22 @@
 #include "meniscus/solids/position/position_contacts.hpp"
 
-#include "meniscus/collision/contact/repulsion_lanes.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/core/simd.hpp"
-#include "meniscus/core/threads/phases.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "meniscus/solids/position/contact_packs.hpp"
 
 namespace meniscus::solids {
 namespace {
 
 using collision::RepulsionPairs;
-using collision::detail::PairLanes;
 using collision::detail::SweepRules;
+using detail::each_colour;
+using detail::each_pack;
+using detail::gather;
+using detail::load;
+using detail::PackRows;
+using detail::PairPack;
+using detail::place_of;
+using detail::sweep_rules;
+using detail::width;
 using numerics::any;
 using numerics::Pack;
 using numerics::PackMask;
@@ -22,9 +24,7 @@ using numerics::PackVec3;
 using numerics::select;
 using Node = PositionContacts::Node;
 
-constexpr Index pairs_per_task = 512, pairs_of_colour_per_task = 128;
 constexpr Index vertices_per_task = 4096;
-constexpr Index width = numerics::pack_size;
 /// Pairs that were pressed are pressed yet within this multiple of their thickness.
 constexpr double pressed_within = 1.1;
 /// Projections may bring pairs nearer than they are predicted to come by this multiple of their thickness.
@@ -37,103 +37,8 @@ collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   r.reach = o.reach;
   r.clamp = o.clamp;
   r.margin_at_rest = false;
-  r.most_motion = 64;
+  r.most_motion = o.most_motion;
   return r;
-}
-
-SweepRules sweep_rules(double reach, bool ends) {
-  const collision::RepulsionOptions usual;
-  SweepRules r{};
-  r.reach = reach;
-  r.history = true;
-  r.flip = usual.flip;
-  r.sided = true;
-  r.ends = ends;
-  return r;
-}
-
-/// Eight pairs of a colour; lanes beyond `size` repeat the first and are not active.
-struct PairPack {
-  std::int32_t place[4][width];
-  Index size;
-  Pack thickness;
-  PackVec3 x[4];
-  PairLanes lanes;
-};
-
-/// Numbers of up to eight pairs: consecutive ones, or those of a list.
-struct PackRows {
-  const std::int32_t* list;
-  Index first, size;
-  MENISCUS_INLINE std::size_t operator()(int i) const {
-    const Index k = i < size ? first + i : first;
-    return static_cast<std::size_t>(list == nullptr ? k : static_cast<Index>(list[k]));
-  }
-};
-
-/// Places of the corners as `at` returns them.
-template <class At>
-MENISCUS_INLINE PackVec3 gather(const std::int32_t (&place)[width], At&& at) {
-  PackVec3 r;
-  for (int i = 0; i < width; ++i) {
-    const double* const x = at(static_cast<std::size_t>(place[i]));
-    r.x[i] = x[0];
-    r.y[i] = x[1];
-    r.z[i] = x[2];
-  }
-  return r;
-}
-
-template <class At>
-MENISCUS_INLINE void load(bool edges, const RepulsionPairs& pairs, const PackRows& row, double wider, const SweepRules& rules,
-                          At&& at, PairPack& p) {
-  p.size = row.size;
-  for (int i = 0; i < width; ++i) {
-    for (std::size_t k = 0; k < 4; ++k) p.place[k][i] = pairs.places[row(i)][k];
-    p.thickness[i] = wider * pairs.thickness[row(i)];
-  }
-  for (int k = 0; k < 4; ++k) p.x[k] = gather(p.place[k], at);
-  if (edges) {
-    PackVec3 before;
-    for (int i = 0; i < width; ++i) {
-      const auto& d = pairs.direction[row(i)];
-      before.x[i] = static_cast<double>(d[0]);
-      before.y[i] = static_cast<double>(d[1]);
-      before.z[i] = static_cast<double>(d[2]);
-    }
-    p.lanes = collision::detail::edge_edge_lanes(p.x, before, p.thickness, rules);
-  } else {
-    p.lanes = collision::detail::vertex_face_lanes(p.x, p.thickness, rules);
-  }
-  for (int i = 0; i < width; ++i)
-    if (i >= p.size) p.lanes.active[i] = 0;
-}
-
-const double* place_of(const Node& n) { return &n.x; }
-
-/// Calls f(rows) for packs of listed pairs: colour by colour, in parallel within a colour.
-template <class F>
-void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, bool backward, F&& f) {
-  const auto count = static_cast<Index>(colours.size()) - 1;
-  const auto range = [&](Index k) {
-    const auto c = static_cast<std::size_t>(backward ? count - 1 - k : k);
-    return std::pair(colours[c], colours[c + 1]);
-  };
-  parallel_phases(count, pairs_of_colour_per_task, range, [&](Index, Index a, Index b) {
-    simd_dispatch([&] {
-      for (Index first = a; first < b; first += width) f(PackRows{list.data(), first, std::min<Index>(width, b - first)});
-    });
-  });
-}
-
-/// The same for all pairs, in any order.
-template <class F>
-void each_pack(const RepulsionPairs& pairs, F&& f) {
-  parallel_for(0, pairs.size(), pairs_per_task, [&](Index a, Index b) {
-    simd_dispatch([&] {
-      for (Index first = a; first < b; first += width) f(PackRows{nullptr, first, std::min<Index>(width, b - first)});
-    });
-  });
 }
 
 /// Inverse masses of the corners, and that of a pair; whether it can be moved.
@@ -177,16 +82,19 @@ std::span<const PassedPair> PositionContacts::passed(std::span<const Node> verti
   require_vertices(vertices.size());
   passed_.clear();
   const SweepRules rules = sweep_rules(reach, ends_);
-  for (std::size_t kind = 0; kind < 2; ++kind) {
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     flags_.assign(pairs.elements.size(), 0);
     each_pack(pairs, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
-      for (int i = 0; i < p.size; ++i) flags_[row(i)] = (p.lanes.active[i] & p.lanes.inverted[i]) != 0 ? 1 : 0;
+      load(kind % 2 == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      for (int i = 0; i < p.size; ++i) {
+        const bool sided = kind != 2 || outward_[row(i)] == 0;
+        flags_[row(i)] = sided && (p.lanes.active[i] & p.lanes.inverted[i]) != 0 ? 1 : 0;
+      }
     });
     for (std::size_t i = 0; i < flags_.size(); ++i)
-      if (flags_[i] != 0) passed_.push_back({static_cast<std::int32_t>(kind), pairs.elements[i][0], pairs.elements[i][1]});
+      if (flags_[i] != 0) passed_.push_back({static_cast<std::int32_t>(kind % 2), pairs.elements[i][0], pairs.elements[i][1]});
   }
   std::ranges::sort(passed_);
   return passed_;
@@ -194,13 +102,14 @@ std::span<const PassedPair> PositionContacts::passed(std::span<const Node> verti
 
 void PositionContacts::turn(std::span<const PassedPair> passed) {
   if (passed.empty()) return;
-  for (std::size_t kind = 0; kind < 2; ++kind) {
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
     RepulsionPairs& pairs = pairs_[kind];
     for (std::size_t i = 0; i < pairs.elements.size(); ++i) {
       const auto& e = pairs.elements[i];
-      if (!std::ranges::binary_search(passed, PassedPair{static_cast<std::int32_t>(kind), e[0], e[1]})) continue;
+      if (!std::ranges::binary_search(passed, PassedPair{static_cast<std::int32_t>(kind % 2), e[0], e[1]})) continue;
+      if (kind == 2 && outward_[i] != 0) continue;
       std::swap(pairs.places[i][2], pairs.places[i][3]);
-      if (kind == 1)
+      if (kind % 2 == 1)
         for (float& d : pairs.direction[i]) d = -d;
     }
   }
@@ -223,6 +132,9 @@ void PositionContacts::find(std::span<const Node> vertices, std::span<const mesh
     pairs_[kind] = repulsion_.pairs(kind == 0 ? collision::PairKind::vertex_face : collision::PairKind::edge_edge);
     for (collision::Stencil& s : pairs_[kind].places)
       for (std::int32_t& v : s) v = repulsion_.vertices()[static_cast<std::size_t>(v)];
+    separate(kind);
+  }
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
     effects_[kind].assign(pairs_[kind].elements.size(), Effect{});
     work_[kind].pairs.clear();
     work_[kind].colours.assign(1, 0);
@@ -267,11 +179,11 @@ double PositionContacts::begin(std::span<const Node> vertices, std::span<const N
   reach_ = std::max(options_.reach, (high - low).norm() / thinnest);
   const SweepRules rules = sweep_rules(reach_, ends_);
   const double apart = options_.recovery * dt;
-  for (std::size_t kind = 0; kind < 2; ++kind) {
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
     const RepulsionPairs& pairs = pairs_[kind];
     each_pack(pairs, [&](const PackRows& row) {
       PairPack p;
-      load(kind == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return start_[v].data(); }, p);
+      load(kind % 2 == 1, pairs, row, 1.0, rules, [&](std::size_t v) { return start_[v].data(); }, p);
       // No two points of a pair approach by more than vertices move against the first.
       Pack most = numerics::splat(0.0);
       const PackVec3 own = gather(p.place[0], [&](std::size_t v) { return ways_[v].data(); });
@@ -404,11 +316,11 @@ PositionContactReport PositionContacts::report(std::span<const Node> vertices) c
   PositionContactReport r;
   r.pairs = size();
   r.least = std::numeric_limits<double>::infinity();
-  for (std::size_t kind = 0; kind < 2; ++kind)
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind)
     for (Index first = 0; first < pairs_[kind].size(); first += width) {
       PairPack p;
       const PackRows rows{nullptr, first, std::min<Index>(width, pairs_[kind].size() - first)};
-      load(kind == 1, pairs_[kind], rows, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
+      load(kind % 2 == 1, pairs_[kind], rows, 1.0, rules, [&](std::size_t v) { return place_of(vertices[v]); }, p);
       for (int i = 0; i < p.size; ++i) {
         if (p.lanes.active[i] == 0) continue;
         ++r.active;
@@ -421,9 +333,11 @@ PositionContactReport PositionContacts::report(std::span<const Node> vertices) c
 
 Index PositionContacts::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  return mesh_.nbytes() + repulsion_.nbytes() + nodes_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(effects_[0]) +
-         bytes(effects_[1]) + bytes(passed_) + bytes(inverse_masses_) + bytes(found_) + bytes(motion_) + bytes(start_) +
-         bytes(ways_) + bytes(flags_) + bytes(work_[0].pairs) + bytes(work_[1].pairs);
+  Index sum = mesh_.nbytes() + repulsion_.nbytes() + nodes_.nbytes() + bytes(passed_) + bytes(inverse_masses_) + bytes(found_) +
+              bytes(motion_) + bytes(start_) + bytes(ways_) + bytes(flags_) + bytes(bodies_) + bytes(candidates_);
+  for (std::size_t kind = 0; kind < pairs_.size(); ++kind)
+    sum += pairs_[kind].nbytes() + bytes(effects_[kind]) + bytes(work_[kind].pairs);
+  return sum;
 }
 
 }  // namespace meniscus::solids

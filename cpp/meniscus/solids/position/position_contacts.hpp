@@ -9,6 +9,9 @@
 ///
 /// Friction bounds the correction against sliding by its coefficient times that along the normal, both summed over the step.
 ///
+/// Vertices may belong to bodies that move as a whole, or in few coordinates. Pairs with such a vertex are not projected here but
+/// handed out as rows; those within one body are left out.
+///
 /// Sources: Müller, Stam, James and Thürey 2008, section 5.4.3; Selle 2008, section 6.4 (sides); Macklin, Müller, Chentanez and
 /// Kim, "Unified particle physics for real-time applications", 2014, section 6.1 (friction by positions).
 #pragma once
@@ -31,6 +34,8 @@ struct PositionContactOptions {
   double clamp = 0.9;
   /// Greatest velocity at which pairs that begin a step too close are brought apart, m/s.
   double recovery = 1;
+  /// Pairs are looked for along motion of at most this multiple of the thickness, which bounds their number.
+  double most_motion = 64;
 };
 
 /// A pair on the wrong side of each other: kind (0 or 1) and elements.
@@ -45,6 +50,17 @@ struct PositionContactReport {
   double least = 0;
 };
 
+/// A pair with vertices of bodies where it is now: the gap grows by n . sum a_i dx_i.
+struct SurfaceRow {
+  std::array<std::int32_t, 4> vertices;
+  /// Those of the second element are negative.
+  std::array<double, 4> weights;
+  mesh::Point normal;  ///< from the second element to the first, on the stored side
+  double distance;     ///< m; negative on the other side
+  double gap;          ///< distance beyond the one that is kept, m
+  double friction;
+};
+
 class PositionContacts {
  public:
   using Node = PositionNode<double>;
@@ -54,6 +70,11 @@ class PositionContacts {
   PositionContacts(std::optional<std::span<const collision::CollisionMesh::Edge>> edges,
                    std::span<const mesh::Triangle> triangles, std::span<const mesh::Point> rest,
                    std::span<const double> thickness, std::span<const double> friction, const PositionContactOptions& options);
+
+  /// Says which vertices belong to bodies: their numbers, from 0, and -1 for nodes; and which bodies are closed. The side of the
+  /// face of a closed body is its outside, whatever the history: what slides around an edge would else be on the wrong side of
+  /// the next face. A vertex inside is held by the nearest face alone.
+  void set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed);
 
   /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
   /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side.
@@ -66,6 +87,9 @@ class PositionContacts {
   double begin(std::span<const Node> vertices, std::span<const Node> predicted, double dt);
   /// Projects all pairs once, with the colours in their order or backward; friction is against the ways since `begin`.
   void project(std::span<Node> vertices, bool backward);
+  /// Writes the rows of pairs with bodies that may touch in this substep, vertices and faces first, in an order that does not
+  /// depend on the number of threads.
+  void rows(std::span<const Node> vertices, std::vector<SurfaceRow>& out);
   /// Reflects velocities (m/s) of pairs that were pressed, of which `before` are those at the start of the substep.
   void rebound(std::span<const Node> vertices, std::span<const mesh::Point> before, std::span<mesh::Point> velocities,
                double restitution, double threshold);
@@ -77,7 +101,9 @@ class PositionContacts {
     return pairs_[kind == collision::PairKind::vertex_face ? 0 : 1];
   }
   std::span<const double> thickness() const { return repulsion_.thickness(); }
-  Index size() const { return pairs_[0].size() + pairs_[1].size(); }
+  Index size() const { return pairs_[0].size() + pairs_[1].size() + pairs_[2].size() + pairs_[3].size(); }
+  /// Pairs of nodes alone that can touch in this substep.
+  Index near() const { return static_cast<Index>(work_[0].pairs.size() + work_[1].pairs.size()); }
   Index nbytes() const;
 
  private:
@@ -97,6 +123,8 @@ class PositionContacts {
   };
   void require_vertices(std::size_t n) const;
   void choose(std::size_t kind);
+  void separate(std::size_t kind);
+  void keep_nearest(std::span<const std::int32_t> list);
   void turn(std::span<const PassedPair> passed);
 
   PositionContactOptions options_;
@@ -106,9 +134,17 @@ class PositionContacts {
   bool ends_ = false;
   /// Of this substep: multiple of the thickness.
   double reach_ = 0;
-  std::array<collision::RepulsionPairs, 2> pairs_;
-  std::array<std::vector<Effect>, 2> effects_;
-  std::array<Work, 2> work_;
+  /// Vertices and faces, edges and edges; then those with bodies.
+  std::array<collision::RepulsionPairs, 4> pairs_;
+  std::array<std::vector<Effect>, 4> effects_;
+  std::array<Work, 4> work_;
+  /// Empty without bodies.
+  std::vector<std::int32_t> bodies_;
+  std::vector<std::uint8_t> closed_;
+  /// Of pairs of vertices and faces with bodies: whether the face is that of a closed one. Of vertices: the least depth in such.
+  std::vector<std::uint8_t> outward_;
+  std::vector<double> depths_;
+  std::vector<SurfaceRow> candidates_;
   std::vector<PassedPair> passed_;
   std::vector<std::uint8_t> flags_;
   std::vector<double> inverse_masses_;

@@ -49,6 +49,47 @@ void ReducedMotion::finish() {
   in_step_ = false;
 }
 
+void ReducedMotion::finish_with(const VectorXd& velocities, const VectorXd& momenta) {
+  const Matrix3d r = rotation();
+  v_ += velocities.tail(model_->size());
+  if (!model_->held()) {
+    frame_.momentum += r * momenta.head<3>();
+    frame_.angular_momentum += r * momenta.segment<3>(3);
+  }
+  finish();
+  if (model_->held() || step_.method != ReducedMethod::implicit_euler) return;
+  // The frame has turned with the mean of the momenta at start and end.
+  const Vector3d rest = (0.5 * step_.dt) * velocities.segment<3>(3);
+  if (rest.squaredNorm() == 0) return;
+  const Quaterniond q = turned_in_frame(frame_.orientation(), rest);
+  frame_.quaternion = {q.w(), q.x(), q.y(), q.z()};
+}
+
+void ReducedMotion::bound(const ReducedBounds& bounds) {
+  const double amplitude = q_.norm() * bounds.largest_row, rate = v_.norm() * bounds.largest_row;
+  if (amplitude > bounds.displacement) {
+    q_ *= bounds.displacement / amplitude;
+    v_.setZero();
+  } else if (rate > bounds.speed) {
+    v_ *= bounds.speed / rate;
+  }
+  if (model_->held()) return;
+  const double speed = frame_.momentum.norm() / model_->mass();
+  if (speed > bounds.speed) frame_.momentum *= bounds.speed / speed;
+  const double turning = angular_velocity().norm() * bounds.reach;
+  if (turning > bounds.speed) frame_.angular_momentum *= bounds.speed / turning;
+}
+
+ReducedStepInfo ReducedMotion::taken(ReducedStepInfo info) {
+  if (!(v1_.allFinite() && q1_.allFinite())) {
+    v1_ = start_v_;
+    q1_ = q_ + position_factor_.cwiseProduct(v1_);
+    effective_.setIdentity();
+  }
+  info.converged = true;
+  return info;
+}
+
 void ReducedMotion::positions(std::span<mesh::Point> out) const { model_->positions(q_, rotation(), frame_.position, out); }
 
 void ReducedMotion::next_positions(std::span<const std::int32_t> nodes, std::span<mesh::Point> out) {

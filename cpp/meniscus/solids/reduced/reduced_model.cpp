@@ -121,6 +121,32 @@ void ReducedModel::add_rows(Index node, double weight, ThreeRows& out) const {
   }
 }
 
+void ReducedModel::add_rows_along(Index node, double weight, const Matrix3d& directions, double* out, Index stride) const {
+  const double* const at = packed_.data() + node / 8 * 24 * (1 + size_) + node % 8;
+  const Matrix3d scaled = weight * directions;
+  for (Index a = 0; a < size_; ++a) {
+    const double* const u = at + 24 * (1 + a);
+    for (Index k = 0; k < 3; ++k) out[k * stride + a] += u[0] * scaled(0, k) + u[8] * scaled(1, k) + u[16] * scaled(2, k);
+  }
+}
+
+double ReducedModel::largest_row() const {
+  double most = 0;
+  for (Index i = 0; i < nodes_; ++i) {
+    ThreeRows rows = ThreeRows::Zero(3, size_);
+    add_rows(i, 1, rows);
+    most = std::max(most, rows.norm());
+  }
+  return most;
+}
+
+double ReducedModel::reach() const {
+  const VectorXd q = VectorXd::Zero(size_);
+  double most = 0;
+  for (Index i = 0; i < nodes_; ++i) most = std::max(most, place(i, q).norm());
+  return most;
+}
+
 void ReducedModel::positions(const VectorXd& q, const Matrix3d& rotation, const Vector3d& origin,
                              std::span<mesh::Point> out) const {
   const Matrix3d& r = rotation;

@@ -44,6 +44,12 @@ class ReducedModel {
   Eigen::Vector3d displacement(Index node, const Eigen::VectorXd& q) const;
   /// Adds weight times the rows of the basis at a node.
   void add_rows(Index node, double weight, ThreeRows& out) const;
+  /// Adds weight times the products of the rows of a node with three directions (columns): r numbers of each, `stride` apart.
+  void add_rows_along(Index node, double weight, const Eigen::Matrix3d& directions, double* out, Index stride) const;
+  /// The largest norm of the rows of a node: no node moves farther than that times the norm of the coordinates.
+  double largest_row() const;
+  /// The largest distance of a node at rest from the centre of mass, m.
+  double reach() const;
   /// Places of all nodes in space.
   void positions(const Eigen::VectorXd& q, const Eigen::Matrix3d& rotation, const Eigen::Vector3d& origin,
                  std::span<mesh::Point> out) const;

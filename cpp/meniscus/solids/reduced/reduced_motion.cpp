@@ -136,7 +136,8 @@ ReducedStepInfo ReducedMotion::predict(const ReducedStep& step) {
     start_coupling_.noalias() = coupling_.transpose() * w0;
   }
   turning_.setZero();
-  const ReducedStepInfo info = step.method == ReducedMethod::recurrence ? solve_recurrence() : solve_step();
+  ReducedStepInfo info = step.method == ReducedMethod::recurrence ? solve_recurrence() : solve_step();
+  if (!info.converged && step.bounded) info = taken(info);
   if (!info.converged) return info;
   v_ = v1_;
   predicted_v_ = v1_;

@@ -35,12 +35,22 @@ struct ReducedStep {
   /// Of the residual, in parts of the velocities and of what forces change of them.
   double tolerance = 1e-10;
   int max_iterations = 50;
+  /// Takes what there is after so many iterations, whatever the residual; where it is not finite, the body goes on as it was.
+  bool bounded = false;
 };
 
 struct ReducedStepInfo {
   int iterations = 0;
   double residual = 0;
   bool converged = false;
+};
+
+/// What nodes may do at most, about.
+struct ReducedBounds {
+  double speed = 0;         ///< m/s
+  double displacement = 0;  ///< m
+  double largest_row = 0;   ///< of the model
+  double reach = 0;         ///< of the model, m
 };
 
 /// The orientation after turning about a vector (rad) in axes of the body.
@@ -70,6 +80,12 @@ class ReducedMotion {
   ReducedStepInfo predict(const ReducedStep& step);
   /// Moves the body with the velocities that it has now.
   void finish();
+  /// Changes the velocities (of the centre and turn, in axes of the frame, unless held; rates) and the momenta that belong to
+  /// them (kg m/s and kg m^2/s, in axes of the frame; the rest of `momenta` is not read), and moves the body with them. With
+  /// implicit Euler, it moves by the changes times dt.
+  void finish_with(const Eigen::VectorXd& velocities, const Eigen::VectorXd& momenta);
+  /// Cuts velocities and coordinates, between steps.
+  void bound(const ReducedBounds& bounds);
   /// Impulses from now on act at once; or during `dt` seconds, for a body whose stiffness, as at rest, and damping (1/s and s, as
   /// for a step) resist them meanwhile.
   void prepare_impulses(double dt = 0, double mass_damping = 0, double stiffness_damping = 0);
@@ -100,12 +116,12 @@ class ReducedMotion {
   void generalised_velocity(Eigen::VectorXd& out);
   /// Solves with the generalised mass.
   void solve_mass(Eigen::MatrixXd& columns) const;
-  /// L of the generalised mass L L^T.
-  Eigen::MatrixXd mass_root() const { return mass_factor_.matrixL(); }
   /// Adds velocities of the body, as impulses would; those of the centre and turn in axes of the frame.
   void add_velocity(const Eigen::VectorXd& change);
   /// Moves the body, at the same momenta and rates; the way of the centre and the turn in axes of the frame.
   void displace(const Eigen::VectorXd& way);
+  /// Of the mass with which impulses act.
+  const Eigen::LLT<Eigen::MatrixXd>& mass_factor() const { return mass_factor_; }
   /// Adds an impulse at a point, kg m/s in space.
   void apply_impulse(const ReducedPoint& point, const mesh::Point& impulse);
   Index degrees() const { return model_->size() + (model_->held() ? 0 : 6); }
@@ -117,6 +133,8 @@ class ReducedMotion {
                             const Eigen::Vector3d& momentum, ThreeRows& coupling);
   /// The angular velocity in the middle of a step, whose coordinates and rates are set, in axes of the frame.
   Eigen::Vector3d turn_in_step(const Eigen::Vector3d& momentum_end);
+  /// After iterations that have not converged.
+  ReducedStepInfo taken(ReducedStepInfo info);
   /// Sets `turning_` to the forces of the turning frame in the middle of the step, less the change of w . A divided by dt.
   void set_turning_terms(const Eigen::Vector3d& end_momentum);
   void factor_mass();

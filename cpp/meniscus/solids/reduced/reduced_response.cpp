@@ -13,7 +13,7 @@ constexpr double least_motion = 1e-10;
 void ReducedResponse::set(ReducedMotion& body, std::span<const std::int32_t> nodes) {
   const Index d = body.degrees(), n = static_cast<Index>(nodes.size());
   require(3 * n >= d, "a body with ", d, " velocities is not known from ", n, " nodes");
-  mass_ = body.mass_root();
+  mass_ = body.mass_factor().matrixL();
   response_.resize(3 * n, d);
   row_.resize(3, d), solved_.resize(d, 3);
   const Eigen::Matrix3d rotation = body.rotation();

@@ -309,7 +309,7 @@ void RigidSystem::push(Index sweeps, double h) {
       [](Index) { return false; });
 }
 
-void RigidSystem::advance(const RigidArrays& a, double h) {
+void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
   for_all(parts.size(), [&](std::size_t i) {
     RigidState& s = a.states[i];
     if (asleep_[i]) {
@@ -327,16 +327,17 @@ void RigidSystem::advance(const RigidArrays& a, double h) {
     s.position += h * (inverse * s.momentum) + h * pseudo_[i].linear + shifts_[i].linear;
     // What nothing touches flies as `move_rigid_bodies` does: with the momenta in the middle of the step.
     const bool flies = !touched_[i];
-    if (flies) s.position -= (0.5 * h * h * inverse) * a.forces[i];
+    if (flies) s.position -= (0.5 * h * whole * inverse) * a.forces[i];
     const Vector3 force = Vector3::Zero();
     RigidState turning = s;
     turning.momentum.setZero();
-    if (flies) turning.angular_momentum -= (0.5 * h) * a.torques[i];
+    if (flies) turning.angular_momentum -= (0.5 * whole) * a.torques[i];
     const Vector3 middle = turning.angular_momentum;
     move_rigid_bodies({&turning, 1}, {&parts[i].inertia, 1}, {&force, 1}, {&force, 1}, h, 1, RigidMethod::midpoint);
     turning.angular_momentum = middle;
     Eigen::Quaterniond q = turning.orientation();
     const Vector3 extra = h * pseudo_[i].angular + shifts_[i].angular;
+    shifts_[i] = {};
     if (extra.squaredNorm() > 0) q = turned(q, extra);
     s.quaternion = {q.w(), q.x(), q.y(), q.z()};
     const double speed = inverse * s.momentum.norm();

@@ -73,7 +73,9 @@ class RigidSystem {
   /// Returns whether the tolerance is reached.
   bool sweep(double h);
   void end_solve(const RigidArrays& a);
-  void advance(const RigidArrays& a, double h);
+  void advance(const RigidArrays& a, double h) { advance(a, h, h); }
+  /// The same of a part of the time that `predict` and `solve` were called for, `whole` seconds.
+  void advance(const RigidArrays& a, double h, double whole);
   /// All stages: contacts once, the others `substeps` times.
   void step(const RigidArrays& a, double dt, int substeps, const ContactList& given);
 

@@ -1,0 +1,146 @@
+"""Scene of cloth on rigid bodies on jelly, in real time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import SubdivisionHierarchy, TriangleMesh, cloth_mesh, tet_block
+from meniscus.scenes.bodies.many_bodies import ManyBodies, Obstacle
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.solids import BendingConstraints, DistanceConstraints, FrameInfo, PositionBody, ReducedBody, ReducedModel, RigidBody, World
+from meniscus.surface import HalfSpace, Pose
+
+_FINER = 2  # times that triangles of boxes are cut for pictures
+_CELLS = 8  # elements of the jelly along its sides, for one along its height
+_ROW = 8  # boxes in a row of a layer
+
+
+@dataclass(kw_only=True)
+class LivePlayground(ManyBodies):
+    """Boxes fall on a slab of jelly, and a cloth over all of them, sixty times a second: in a world of positions.
+
+    Source: own; bodies of different types in one step, after Müller, Stam, James and Thürey 2008, sections 1.1 and 1.3.
+    """
+
+    name: ClassVar[str] = "live-playground"
+    summary: ClassVar[str] = "cloth falls over boxes on jelly, in real time"
+    box: ClassVar[Any] = ((-0.95, 0.0, -0.95), (0.95, 0.9, 0.95))
+    eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
+    gravity: ClassVar[tuple[float, float, float]] = (0.0, -9.81, 0.0)
+
+    end: float = parameter(4.0, "length of the run, s")
+    frames: int = parameter(96, "frames to write")
+    squares: int = parameter(109, "of the cloth along a side")
+    bodies: int = parameter(200, "number of boxes")
+    resolution: int = parameter(4, "elements along the height of the jelly")
+    flying: bool = parameter(False, "whether the jelly lies on the ground, or is held by its lower side")
+    substeps: int = parameter(8, "parts of a step of 1/60 s")
+    iterations: int = parameter(1, "projections of all constraints in each")
+    rigid_every: int = parameter(2, "substeps from one solve of contacts between boxes to the next")
+    thickness: float = parameter(0.006, "of the cloth, m")
+    friction: float = parameter(0.5, "of all surfaces")
+    youngs_modulus: float = parameter(6e4, "of the jelly, Pa")
+    jelly_density: float = parameter(500.0, "of the jelly, kg/m^3")
+    body_density: float = parameter(200.0, "of the boxes, kg/m^3")
+    cloth_density: float = parameter(0.3, "of the cloth, kg/m^2")
+    seed: int = parameter(1, "of sizes and turns")
+
+    def make_meshes(self) -> Sequence[Any]:
+        """The jelly and the cloth."""
+        n, m = _checks.integer("resolution", self.resolution, 1), _checks.integer("squares", self.squares, 2)
+        jelly = tet_block(_CELLS * n, n, _CELLS * n, (1.6, 0.2, 1.6), origin=(-0.8, 0.0, -0.8), pattern="five")
+        flat = cloth_mesh(m, m, (1.6, 1.6), origin=(-0.8, -0.8, 0.0))
+        height = 0.42 + 0.15 * -(-_checks.integer("bodies", self.bodies, 1) // _ROW**2)
+        level = np.stack([flat.vertices[:, 0], np.full(len(flat.vertices), height), flat.vertices[:, 1]], axis=1)
+        return [jelly, TriangleMesh(level, np.ascontiguousarray(flat.triangles[:, ::-1]))]
+
+    def make_jelly(self, mesh: Any) -> ReducedBody:
+        """Twenty coordinates."""
+        fixed: Any = () if self.flying else np.flatnonzero(mesh.vertices[:, 1] == 0.0)
+        named: dict[str, Any] = {"youngs_modulus": self.youngs_modulus, "poissons_ratio": 0.4, "density": self.jelly_density}
+        model = ReducedModel(mesh, modes=8, size=20, fixed=fixed, **named)
+        return ReducedBody(model, gravity=self.gravity, mass_damping=1.0, stiffness_damping=0.01)
+
+    def make_cloth(self, mesh: Any) -> PositionBody:
+        """A cloth that hardly stretches."""
+        body = PositionBody(mesh, density=self.cloth_density, gravity=self.gravity)
+        body.add(DistanceConstraints(mesh, compliance=1e-6))
+        body.add(BendingConstraints(mesh, compliance=1e3))
+        return body
+
+    def make_boxes(self) -> list[RigidBody]:
+        """Boxes in layers above the jelly, turned a little."""
+        rng = np.random.default_rng(self.seed)
+        boxes = []
+        for k in range(self.bodies):
+            size = rng.uniform(0.06, 0.12, 3)
+            q = np.linalg.qr(np.eye(3) + 0.3 * rng.normal(size=(3, 3)))[0]
+            turn = (q * np.sign(np.linalg.det(q))).tolist()
+            x, z = 0.17 * (k % _ROW - 0.5 * (_ROW - 1)), 0.17 * (k // _ROW % _ROW - 0.5 * (_ROW - 1))
+            pose = Pose((x, 0.3 + 0.15 * (k // _ROW**2), z), turn)
+            boxes.append(RigidBody.box(size.tolist(), density=self.body_density, pose=pose, gravity=self.gravity))
+        return boxes
+
+    def make_live_world(self) -> Any:
+        """Return the world with all bodies and the ground."""
+        jelly, cloth = self.split_meshes()
+        options = {"substeps": self.substeps, "iterations": self.iterations, "rigid_every": self.rigid_every, "damping": 0.5}
+        world: Any = World(gravity=self.gravity, response="positions", **options)  # type: ignore[arg-type]
+        world.add(self.make_jelly(jelly), friction=self.friction, thickness=0.01)
+        world.add(self.make_cloth(cloth), friction=self.friction, thickness=self.thickness)
+        for box in self.make_boxes():
+            world.add(box, friction=self.friction)
+        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=0.6, thickness=0.5 * self.thickness)
+        return world
+
+    def setup(self) -> TimeStepper:
+        """Create the world."""
+        self.meshes = self.split_meshes()
+        self.mesh = self.meshes[0]
+        self.world = self.declare("world", self.make_live_world())
+        self._last: FrameInfo | None = None
+        return TimeStepper(_checks.positive("end", self.end), self.frames)
+
+    def max_dt(self) -> float:
+        """Return the longest step."""
+        return 1.0 / 60.0
+
+    def advance(self, time: float, dt: float) -> None:
+        """Take one step of all bodies."""
+        with self.stage("step"):
+            self._last = self.world.step(dt)
+
+    def report(self, time: float) -> dict[str, float]:
+        """Energies (J), speed (m/s), contacts, and the weight on the ground, N."""
+        found = dict(self.world.energy())
+        r = self._last
+        if r is None:
+            return {**found, "max speed": 0.0, "pairs": 0.0, "rows": 0.0, "pressing": 0.0, "on the ground": 0.0}
+        counts = {"pairs": float(r.pairs), "rows": float(r.rows), "pressing": float(r.pressing)}
+        return {**found, "max speed": r.max_speed, **counts, "on the ground": r.support[1] / r.dt}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """Jelly and cloth as one mesh, with the velocities of the nodes, and the boxes."""
+        both = (self.world.reduced_bodies[0], self.world.node_bodies[0])
+        positions, velocities = (np.concatenate([getattr(b, name) for b in both]) for name in ("positions", "velocities"))
+        vertices, triangles, first = [], [], 0
+        for body in self.world.rigid.bodies:
+            # Pictures sort triangles by their depth, so they should be small.
+            finer = SubdivisionHierarchy(body.mesh, _FINER)
+            vertices.append(finer.positions(body.positions(), _FINER))
+            triangles.append(finer.mesh(_FINER).triangles + first)
+            first += len(vertices[-1])
+        rigid = FrameMesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.int32), {})
+        return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities}), "rigid": rigid}
+
+    def shown_others(self, frame: FrameData) -> list[Obstacle]:
+        """Boxes, as the frame has them."""
+        mesh = frame.meshes["rigid"]
+        return [Obstacle(mesh.vertices, mesh.elements)]

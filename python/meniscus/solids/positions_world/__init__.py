@@ -1,0 +1,1 @@
+"""Worlds in real time: bodies of position based dynamics, rigid bodies and reduced bodies that touch."""
