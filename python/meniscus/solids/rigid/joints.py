@@ -41,6 +41,7 @@ class HasJoints(Protocol):
 
     joints: list[JointSetup]
     motors: Floats
+    quiet: Floats
 
     def joint_place(self, joint: int) -> float:
         """Return the place of a joint, by its number."""
@@ -72,6 +73,8 @@ class RigidJoint:
     @motor.setter
     def motor(self, value: Sequence[float]) -> None:
         self._system.motors[self.number] = motor_of(value, self.kind)
+        # What a motor held may have to move.
+        self._system.quiet[list(self._system.joints[self.number].bodies)] = 0.0
 
     def __repr__(self) -> str:
         """One line."""

@@ -64,6 +64,7 @@ class RigidSetup(Stateful):
         self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
         # Poses at the end of the last step: who was moved since then is awake.
         self.last_poses = self.declare("last_poses", np.zeros((0, 7)), resizable=True)
+        self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)), resizable=True)
         self.forces = self.torques = np.zeros((0, 3))
 
     def _set_up_changed(self) -> None:
@@ -147,6 +148,7 @@ class RigidSetup(Stateful):
         self.parts.append(part)
         self.quiet = np.append(self.quiet, 0.0)
         self.last_poses = np.vstack([self.last_poses, np.zeros((1, 7))])
+        self.last_gravity = np.vstack([self.last_gravity, np.zeros((1, 3))])
         self.forces, self.torques = (np.vstack([old, np.zeros((1, 3))]) for old in (self.forces, self.torques))
         self._set_up_changed()
 
@@ -229,6 +231,7 @@ class RigidSetup(Stateful):
         self.bodies[:] = [p.body for p in self.parts if p.body is not None]
         self.quiet, self.last_poses = np.zeros(len(self.parts)), np.zeros((len(self.parts), 7))
         self.forces, self.torques = np.zeros((len(self.parts), 3)), np.zeros((len(self.parts), 3))
+        self.last_gravity = np.zeros((len(self.parts), 3))
         self.motors, self.joint_memory = np.zeros((len(self.joints), 2)), np.zeros((len(self.joints), 10))
         self._set_up_changed()
 

@@ -134,7 +134,10 @@ class RigidSystem(RigidSetup):
             raise ValueError(f"the state of part {bad} of the system, or the force on it, is not finite")
         quiet = self.quiet.copy()
         moved = (states[:, :7] != self.last_poses).any(axis=1)
-        quiet[moved | self.forces.any(axis=1) | self.torques.any(axis=1)] = 0.0
+        quiet[moved | (gravity != self.last_gravity).any(axis=1) | self.forces.any(axis=1) | self.torques.any(axis=1)] = 0.0
+        # Who touched what was moved may have lost its hold.
+        lost = moved[self.contact_groups[:, :2]].any(axis=1)
+        quiet[self.contact_groups[lost, :2]] = 0.0
         for joint, (speed, limit) in zip(self.joints, self.motors.tolist(), strict=True):
             if speed and limit:
                 quiet[list(joint.bodies)] = 0.0
@@ -192,6 +195,7 @@ class RigidSystem(RigidSetup):
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
         self.quiet, self.last_poses = self._arrays[4], after[:, :7].copy()
+        self.last_gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
         self.time += dt
         self._certified = after if report.certified else None
         self.report = report

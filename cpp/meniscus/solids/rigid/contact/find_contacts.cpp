@@ -176,19 +176,7 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   report_.groups = static_cast<Index>(contacts.groups.size());
   report_.contacts = static_cast<Index>(contacts.points.size());
   for (const ContactPoint& c : contacts.points) report_.deepest = std::max(report_.deepest, -c.gap);
-  islands_.begin(static_cast<Index>(parts.size()));
-  const auto join = [&](std::array<std::int32_t, 2> b) {
-    if (parts[static_cast<std::size_t>(b[0])].dynamic() && parts[static_cast<std::size_t>(b[1])].dynamic())
-      islands_.join(b[0], b[1]);
-  };
-  for (const ContactGroup& g : contacts.groups) {
-    const auto points = contacts.of(g);
-    if (std::any_of(points.begin(), points.end(), [&](const ContactPoint& c) { return c.gap <= options.slop; })) join(g.bodies);
-  }
-  for (const Joint& j : joints) join(j.bodies);
-  for (std::size_t i = 0; i < parts.size(); ++i) touched_[i] = parts[i].dynamic();
-  report_.islands = islands_.sleep(touched_, a.quiet, sleep.after, asleep_);
-  report_.asleep = std::count(asleep_.begin(), asleep_.end(), 1);
+  find_islands(a);
 }
 
 }  // namespace meniscus::solids

@@ -8,6 +8,7 @@ namespace meniscus::solids {
 void Islands::begin(Index bodies) {
   parent_.resize(static_cast<std::size_t>(bodies));
   std::iota(parent_.begin(), parent_.end(), 0);
+  held_.assign(parent_.size(), 0);
 }
 
 std::int32_t Islands::root(std::int32_t a) {
@@ -22,18 +23,27 @@ void Islands::join(std::int32_t a, std::int32_t b) {
   parent_[static_cast<std::size_t>(std::max(ra, rb))] = std::min(ra, rb);
 }
 
-Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const double> quiet, double after,
+Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const std::uint8_t> free, std::span<double> quiet, double after,
                      std::span<std::uint8_t> asleep) {
+  constexpr std::uint8_t held = 1, restless = 2;
   least_.assign(parent_.size(), std::numeric_limits<double>::infinity());
+  may_.assign(parent_.size(), 0);
   Index islands = 0;
   for (std::size_t i = 0; i < parent_.size(); ++i) {
     if (!moves[i]) continue;
     const auto r = static_cast<std::size_t>(root(static_cast<std::int32_t>(i)));
     least_[r] = std::min(least_[r], quiet[i]);
+    may_[r] = static_cast<std::uint8_t>(may_[r] | (held_[i] ? held : 0) | (free[i] ? 0 : restless));
     islands += r == i;
   }
-  for (std::size_t i = 0; i < parent_.size(); ++i)
-    asleep[i] = moves[i] && least_[static_cast<std::size_t>(root(static_cast<std::int32_t>(i)))] >= after;
+  for (std::size_t i = 0; i < parent_.size(); ++i) {
+    asleep[i] = 0;
+    if (!moves[i]) continue;
+    const auto r = static_cast<std::size_t>(root(static_cast<std::int32_t>(i)));
+    // Who has been touched by something that moves begins to be quiet with it.
+    quiet[i] = least_[r];
+    asleep[i] = least_[r] >= after && ((may_[r] & held) || !(may_[r] & restless));
+  }
   return islands;
 }
 

@@ -22,15 +22,20 @@ class Islands {
   void begin(Index bodies);
   /// Two bodies that move hang together.
   void join(std::int32_t a, std::int32_t b);
-  /// Marks the bodies of islands in which the least time of quiet reaches the limit; returns the number of islands of bodies that
-  /// `moves` marks.
-  Index sleep(std::span<const std::uint8_t> moves, std::span<const double> quiet, double after, std::span<std::uint8_t> asleep);
+  /// The island of a body touches or hangs on something that forces do not move.
+  void hold(std::int32_t body) { held_[static_cast<std::size_t>(body)] = 1; }
+  /// Marks the bodies of islands in which the least time of quiet reaches the limit, and which are held or `free` to sleep without
+  /// (all of their bodies); all bodies of an island have that least time then. Returns the number of islands of bodies that `moves`
+  /// marks.
+  Index sleep(std::span<const std::uint8_t> moves, std::span<const std::uint8_t> free, std::span<double> quiet, double after,
+              std::span<std::uint8_t> asleep);
   std::int32_t root(std::int32_t a);
-  Index nbytes() const { return static_cast<Index>(parent_.capacity() * 4 + least_.capacity() * 8); }
+  Index nbytes() const { return static_cast<Index>(parent_.capacity() * 4 + least_.capacity() * 8 + 2 * held_.capacity()); }
 
  private:
   std::vector<std::int32_t> parent_;
   std::vector<double> least_;
+  std::vector<std::uint8_t> held_, may_;  ///< of bodies; of islands, at their roots
 };
 
 }  // namespace meniscus::solids

@@ -338,10 +338,20 @@ void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
     Eigen::Quaterniond q = turning.orientation();
     const Vector3 extra = h * pseudo_[i].angular + shifts_[i].angular;
     shifts_[i] = {};
-    if (extra.squaredNorm() > 0) q = turned(q, extra);
+    Vector3 omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
+    if (extra.squaredNorm() > 0) {
+      // A turn without momentum gives no energy: where it would, as to thin bodies, their angular momentum turns with them.
+      const double energy = omega.dot(s.angular_momentum);
+      q = turned(q, extra);
+      omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
+      if (omega.dot(s.angular_momentum) > (1 + 1e-9) * energy) {
+        s.angular_momentum = turned(Eigen::Quaterniond::Identity(), extra) * s.angular_momentum;
+        omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
+      }
+    }
     s.quaternion = {q.w(), q.x(), q.y(), q.z()};
     const double speed = inverse * s.momentum.norm();
-    const double turn = angular_velocity(parts[i].inertia, q, s.angular_momentum).norm();
+    const double turn = omega.norm();
     a.quiet[i] = speed <= sleep.speed && turn <= sleep.turn ? a.quiet[i] + h : 0;
   });
 }

@@ -97,6 +97,8 @@ class RigidSystem {
   void find_pairs(const RigidArrays& a, double dt);
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
   void anchor();
+  void find_islands(const RigidArrays& a);
+  void wake_what_is_met(const RigidArrays& a);
   void prepare(double h);
   GroupPoints points_of(const SolverGroup& g);
   /// Sweeps over joints and contacts, colour by colour: joint(k, number, first, second), between(k), which returns whether that
@@ -123,8 +125,9 @@ class RigidSystem {
   std::vector<Vector3> centers_;
   std::vector<WorldInertia> inertias_;
   std::vector<RigidVelocity> velocities_, before_, pseudo_, shifts_;
-  std::vector<std::uint8_t> asleep_, touched_, still_;
-  std::vector<double> way_;  ///< m, that surfaces go in the step
+  std::vector<std::uint8_t> asleep_, touched_, still_, free_;
+  std::vector<double> way_;    ///< m, that surfaces go in the step
+  std::vector<double> reach_;  ///< the largest way of an island, at its root
   // Pairs of bodies.
   std::vector<mesh::Box> boxes_;
   std::vector<std::int32_t> bounded_, unbounded_;

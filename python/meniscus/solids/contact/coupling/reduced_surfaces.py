@@ -73,7 +73,8 @@ class ReducedSurface(CoupledBody):
     @property
     def inverse_masses(self) -> Floats:
         """Inverse masses (n,) of the nodes at rest, the mean of all directions, 1/kg; 0 for those that are fixed."""
-        return self._inverse_masses
+        masses: Floats = self._inverse_masses
+        return masses
 
     def begin(self) -> None:
         """Begin a step; ValueError with the name of the body if its state is not finite."""
@@ -152,7 +153,7 @@ class ReducedSurface(CoupledBody):
         body._core.store(coordinates, rates, frame)
         places = np.empty_like(body._positions)
         body._core.positions(places)
-        at = places[self.nodes]
+        at: Floats = places[self.nodes]
         body._load()
         self._trial = coordinates, frame, at
         return at
