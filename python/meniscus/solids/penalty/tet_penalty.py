@@ -118,7 +118,7 @@ class TetPenalty:
             place, normal, hit = _first_hits(x[mine[:, 0]], x[mine[:, 1]], x[surface])
             inside, place, normal = mine[hit, 0], place[hit], normal[hit]
             step = place - x[inside]
-            w = 1 / np.maximum(np.einsum("kd,kd->k", step, step), 1e-300)
+            w = _weights(step, x[mine[hit, 1]] - x[inside])
             np.add.at(total, inside, w)
             np.add.at(depth, inside, w * np.einsum("kd,kd->k", step, normal))
             np.add.at(direction, inside, w[:, None] * normal)
@@ -132,7 +132,7 @@ class TetPenalty:
                 return depth, direction
             p, q = front.T
             step = x[q] - x[p]
-            w = 1 / np.maximum(np.einsum("kd,kd->k", step, step), 1e-300)
+            w = _weights(step, step)
             np.add.at(total, p, w)
             np.add.at(depth, p, w * (np.einsum("kd,kd->k", step, direction[q]) + depth[q]))
             np.add.at(direction, p, w[:, None] * direction[q])
@@ -140,6 +140,14 @@ class TetPenalty:
             depth[new] /= total[new]
             direction[new] /= np.linalg.norm(direction[new], axis=1)[:, None]
             known[new] = True
+
+
+def _weights(steps: Floats, edges: Floats) -> Floats:
+    """Return one over the squared lengths of steps (k, 3) along edges: of nodes on the surface, which are inside, a great number, but
+    one whose sums can be squared."""
+    least = 1e-12 * np.einsum("kd,kd->k", edges, edges)
+    result: Floats = 1 / np.maximum(np.einsum("kd,kd->k", steps, steps), np.maximum(least, 1e-100))
+    return result
 
 
 def _barycentric(points: Floats, corners: Floats) -> Floats:
