@@ -13,7 +13,13 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import Stateful
 from meniscus.mesh.any_mesh import own_mesh
-from meniscus.solids.position.position_constraints import NeoHookeanConstraints, PositionConstraint, PositionConstraints, Projector
+from meniscus.solids.position.position_constraints import (
+    AttachmentConstraints,
+    NeoHookeanConstraints,
+    PositionConstraint,
+    PositionConstraints,
+    Projector,
+)
 from meniscus.solids.position.position_step import PositionMethod, StepPlan, step_bodies
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -93,7 +99,7 @@ class PositionBody(Stateful):
         self.velocities = self.declare("velocities", np.zeros((len(x), 3), self.dtype))
         self.time = self.declare("time", 0.0)
         self.quiet = self.declare("quiet", 0.0)
-        self._previous = np.empty_like(self.velocities)
+        self._previous, self._entered = np.empty_like(self.velocities), np.empty_like(self.velocities)
         self._slept: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
@@ -246,13 +252,15 @@ class PositionBody(Stateful):
         for p in self._projectors:
             p.begin()
 
-    def project(
-        self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None, backward: bool = False
-    ) -> None:
-        """Second stage, any number of times: project all constraints, in their order or backward.
+    def project(self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None) -> None:
+        """Second stage, any number of times: project all constraints.
 
-        `rounds` is the number of iterations in all, for the printed k'. Steps go backward in every other substep: sweeps of one order push
-        nodes a little to one side, and friction would turn that into motion.
+        An iteration takes all constraints from the last to the first, then from the first to the last. Such a pair of sweeps is a
+        symmetric map in the metric of masses, with eigenvalues p from 0 to 1: steps (x' = P (2 x - x before)) multiply each mode by
+        sqrt(p) at most, so that bodies at rest stay there. Of a body that nothing holds, what all corrections together turn it by is
+        taken out: internal forces have no torque.
+
+        `rounds` is the number of iterations in all, for the printed k'.
         """
         printed, averaged = method == "printed", method == "averaged"
         total = iterations if rounds is None else rounds
@@ -260,24 +268,61 @@ class PositionBody(Stateful):
             raise ValueError("the printed method has no compliance, which neo-Hookean tetrahedra are made of")
         # Without compliance, as printed: an infinite step.
         length = math.inf if printed else dt
-        alone = iterations if len(self._projectors) == 1 else 1
-        for _ in range(iterations // alone):
-            if method == "fast-projection":
-                self._solve_rows(dt, alone)
-            for p in reversed(self._projectors) if backward else self._projectors:
-                if method == "fast-projection" and isinstance(p.constraint, PositionConstraints):
-                    continue
-                part = printed_part(p.constraint.stiffness, total) if printed else 1.0
-                p.project(self.nodes, length, part, alone, averaged, backward)
+        at_once = method == "fast-projection"
+        swept = [p for p in self._projectors if not (at_once and _has_rows(p))]
+        # Where both sweeps meet, what has no order is projected once.
+        once = bool(swept) and (averaged or not swept[0].ordered)
+        orders = [(p, True) for p in swept[:0:-1]] + [(p, True) for p in swept[:1] if not once] + [(p, False) for p in swept]
+        times = dict.fromkeys(swept, 2 * total) | ({swept[0]: total} if once else {})
+        free = self._turns_freely()
+        if free:
+            self._entered[...] = self.positions
+        for _ in range(iterations):
+            if at_once:
+                self._solve_rows(dt, iterations if not swept else 1)
+                if not swept:
+                    break
+            for p, backward in orders:
+                part = printed_part(p.constraint.stiffness, times[p]) if printed else 1.0
+                p.project(self.nodes, length, part, 1, averaged, backward)
+        if free:
+            self._core.remove_turn(self.nodes, self._entered)
 
     def finish(self, dt: float, *, damping: float = 0.0) -> None:
         """Last stage: velocities are the ways over the time, and decay at `damping` (1/s). The time is that of the caller."""
         self._core.update_velocities(self.nodes, self._previous, self.velocities, dt, math.exp(-damping * dt))
 
+    def _velocity_response(self, dt: float, method: PositionMethod) -> Callable[[Floats], Floats]:
+        """Return a function of velocities (n, 3), m/s, of which constraints leave what it returns, over the next dt seconds."""
+        x = self.positions.copy()
+        zero = np.zeros_like(x)
+
+        def ends(velocities: Floats) -> Floats:
+            self.positions[...] = x + dt * velocities * (self.nodes[:, 3:] > 0)
+            for p in self._projectors:
+                p.begin()
+            self.project(dt, method=method)
+            result = self.positions.copy()
+            self.positions[...] = x
+            return result
+
+        rest = ends(zero)
+
+        def respond(velocities: Floats) -> Floats:
+            result: Floats = (ends(velocities) - rest) / dt
+            return result
+
+        return respond
+
+    def _turns_freely(self) -> bool:
+        """Return whether all constraints are internal, so that they exert no torque on the body."""
+        inside = not any(isinstance(c, AttachmentConstraints) for c in self.constraints)
+        return inside and bool(self.constraints) and bool(self.nodes[:, 3].all())
+
     def _solve_rows(self, dt: float, rounds: int) -> None:
         if self._fast is None:
             make: Any = _solids.FastProjectionFloat32 if self.dtype == np.float32 else _solids.FastProjectionFloat64
-            self._fast = make([p.core for p in self._projectors if isinstance(p.constraint, PositionConstraints)])
+            self._fast = make([p.core for p in self._projectors if _has_rows(p)])
         self._fast.project(self.nodes, dt, 1.0, rounds, 0.0)
 
     def _state_replaced(self) -> None:
@@ -336,6 +381,11 @@ def printed_part(stiffness: float, iterations: int) -> float:
     Source: Müller, Stam, James and Thürey 2008, section 5.3.
     """
     return 1.0 - math.pow(1.0 - stiffness, 1.0 / iterations)
+
+
+def _has_rows(projector: Projector) -> bool:
+    """Return whether constraints are rows that fast projection can solve at once; neo-Hookean elements are more than that."""
+    return isinstance(projector.constraint, PositionConstraints) and not isinstance(projector.constraint, NeoHookeanConstraints)
 
 
 class _Part:

@@ -51,7 +51,12 @@ class Projector:
     Args:
         core: compiled constraints with `project` and `clear_multipliers`.
         constraint: what is projected.
+
+    Attributes:
+        ordered: whether constraints are projected one after the other, so that their order matters.
     """
+
+    ordered = True
 
     def __init__(self, core: Any, constraint: PositionConstraint) -> None:
         self.core, self.constraint = core, constraint
@@ -292,6 +297,8 @@ class AttachmentConstraints(PositionConstraint):
 
 
 class _VolumeProjector(Projector):
+    ordered = False
+
     def __init__(self, constraint: ClosedVolumeConstraint, body: Any) -> None:
         require_nodes(constraint.nodes, len(body))
         super().__init__(_solids.PositionConstraintsFloat32 if body.dtype == np.float32 else _solids.PositionConstraintsFloat64, constraint)
@@ -309,6 +316,8 @@ class _VolumeProjector(Projector):
 
 
 class _TargetProjector(Projector):
+    ordered = False
+
     def __init__(self, constraint: AttachmentConstraints, body: Any) -> None:
         require_nodes(constraint.nodes, len(body))
         super().__init__(_solids, constraint)

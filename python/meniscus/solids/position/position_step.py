@@ -55,17 +55,19 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
                 body.predict(h, rigid_damping=plan.rigid_damping, time=time)
             if contacts is None:
                 for body in bodies:
-                    body.project(h, iterations=plan.iterations, method=plan.method, backward=k % 2 == 1)
+                    body.project(h, iterations=plan.iterations, method=plan.method)
             else:
                 contacts.find(h, times[0])
                 for _ in range(plan.iterations):
+                    # Around those of the bodies, so that all is symmetric and contacts have the last word.
+                    contacts.project(backward=True)
                     for body in bodies:
-                        body.project(h, method=plan.method, rounds=plan.iterations, backward=k % 2 == 1)
-                    contacts.project(backward=k % 2 == 1)
+                        body.project(h, method=plan.method, rounds=plan.iterations)
+                    contacts.project()
             for body in bodies:
                 body.finish(h, damping=plan.damping)
             if contacts is not None:
-                contacts.rebound(h)
+                contacts.rebound(h, plan.method)
         for body, start in zip(bodies, starts, strict=True):
             body.time = start + plan.dt
         _fall_asleep(bodies, plan.dt)
