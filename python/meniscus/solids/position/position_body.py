@@ -72,7 +72,10 @@ class PositionBody(Stateful):
             raise ValueError(f"positions must have shape (n, 3), not {x.shape}")
         _checks.require_finite("positions", x)
         if masses is not None:
-            m = np.broadcast_to(np.asarray(masses, np.float64), (len(x),))
+            given = np.asarray(masses, np.float64)
+            if given.shape not in ((), (len(x),)):
+                raise ValueError(f"masses must be one number, or one for each of the {len(x)} nodes, not of shape {given.shape}")
+            m = np.broadcast_to(given, (len(x),))
         elif isinstance(own, (np.ndarray, list)):
             raise ValueError("an array of positions has no density; give masses")
         else:
@@ -84,8 +87,8 @@ class PositionBody(Stateful):
         self.masses = np.array(m)
         self._gravity = np.zeros(3) if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self.sleep = sleep
-        if not max_speed > 0:
-            raise ValueError(f"max_speed must be positive, not {max_speed!r}")
+        if isinstance(max_speed, bool) or not isinstance(max_speed, (int, float, np.number)) or not max_speed > 0:
+            raise ValueError(f"max_speed must be a positive number, not {max_speed!r}")
         self.max_speed = float(max_speed)
         self.mesh: Any = np.array(x) if isinstance(own, (np.ndarray, list)) else own
         self.constraints: list[PositionConstraint] = []
@@ -100,7 +103,7 @@ class PositionBody(Stateful):
         self.time = self.declare("time", 0.0)
         self.quiet = self.declare("quiet", 0.0)
         self._previous, self._entered = np.empty_like(self.velocities), np.empty_like(self.velocities)
-        self._slept: npt.NDArray[Any] | None = None
+        self._slept: list[npt.NDArray[Any]] | None = None
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -131,6 +134,8 @@ class PositionBody(Stateful):
     @sleep.setter
     def sleep(self, value: tuple[float, float] | None) -> None:
         if value is not None:
+            if not isinstance(value, (tuple, list)) or len(value) != 2:
+                raise ValueError(f"sleep must be a speed (m/s) and a time (s), or None, not {value!r}")
             speed, time = value
             value = _checks.positive("the speed of sleep", speed), _checks.positive("the time of sleep", time)
         self._sleep = value
@@ -239,6 +244,8 @@ class PositionBody(Stateful):
         (fast projection).
         """
         plan = StepPlan.checked(dt, substeps, iterations, method, damping, rigid_damping)
+        if contacts is not None and not hasattr(contacts, "note_start"):
+            raise TypeError(f"contacts must be PositionContacts or None, not {type(contacts).__name__}")
         if contacts is not None and tuple(contacts.bodies) != (self,):
             raise ValueError("the contacts must be those of this body alone; several bodies step together by the step of their contacts")
         step_bodies([self], plan, contacts)
@@ -332,8 +339,29 @@ class PositionBody(Stateful):
     def _disturbed(self) -> bool:
         """Return whether something has changed a sleeping body since it fell asleep."""
         if self._slept is None:
-            self._slept = self.nodes.copy()
-        return bool(self._paths) or bool(self.velocities.any()) or not np.array_equal(self._slept, self.nodes)
+            self._note_sleep()
+        assert self._slept is not None
+        nodes, *settings = self._slept
+        changed = len(settings) != len(self.constraints) or any(
+            not np.array_equal(a, c.settings()) for a, c in zip(settings, self.constraints, strict=True)
+        )
+        return changed or bool(self._paths) or bool(self.velocities.any()) or not np.array_equal(nodes, self.nodes)
+
+    def _note_sleep(self) -> None:
+        """Note what a sleeping body is like: what changes of it wakes the body."""
+        self._slept = [self.nodes.copy(), *(c.settings().copy() for c in self.constraints)]
+
+    def _require_numbers(self, when: str = "before the step", why: str = "give numbers") -> None:
+        """Raise ValueError for positions, velocities or targets that are not finite."""
+        for name, rows in (("positions", self.positions), ("velocities", self.velocities)):
+            # A sum is finite where all are, but for overflow, which rows tell.
+            if not np.isfinite(rows.sum()) and not np.isfinite(rows).all():
+                node = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+                raise ValueError(f"{name} must be finite, but node {node} has {rows[node].tolist()} {when}; {why}")
+        for c in self.constraints:
+            if isinstance(c, AttachmentConstraints) and not np.isfinite(c.targets).all():
+                row = int(np.flatnonzero(~np.isfinite(c.targets).all(axis=1))[0])
+                raise ValueError(f"targets must be finite, but that of node {int(c.nodes[row])} is {c.targets[row].tolist()}")
 
     def _fastest(self) -> float:
         return float(np.sqrt(np.einsum("nd,nd->n", self.velocities, self.velocities).max(initial=0.0)))
@@ -364,6 +392,8 @@ class PositionBody(Stateful):
     def _rows(self, nodes: npt.ArrayLike) -> npt.NDArray[np.int32]:
         rows = np.atleast_1d(np.asarray(nodes))
         if rows.dtype == np.bool_:
+            if rows.shape != (len(self),):
+                raise ValueError(f"a mask of nodes must have shape ({len(self)},), not {rows.shape}")
             rows = np.flatnonzero(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < len(self)):
             raise ValueError(f"nodes must be numbers from 0 to {len(self) - 1}")
