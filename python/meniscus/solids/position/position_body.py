@@ -30,7 +30,7 @@ _C = TypeVar("_C", bound=PositionConstraint)
 class PositionBody(Stateful):
     """Nodes whose positions are corrected until constraints hold between them; velocities follow from positions.
 
-    Such bodies never blow up, whatever the step. A step consists of substeps: nodes move freely, constraints are projected one after the
+    Bodies at rest stay there, whatever the step, and corrections are bounded; a step consists of substeps: nodes move freely, constraints are projected one after the
     other (Gauss-Seidel, in parallel over colours, with the bits of a serial order), and velocities are the ways over the time.
 
     The state is positions, velocities, time, and for how long the body has been quiet. Masses, constraints and what holds nodes are the
@@ -227,7 +227,8 @@ class PositionBody(Stateful):
         Args:
             dt: s, positive.
             substeps: parts of the step that are taken one after the other.
-            iterations: projections of all constraints in each. With little compliance, more substeps do better than more iterations.
+            iterations: projections of all constraints in each: a sweep from the last to the first and one back. With little compliance,
+                more substeps do better than more iterations.
             method: "compliant": constraints have a compliance, which does not depend on the step (XPBD); "printed": a part k' of each
                 correction is applied, so that stiffness depends on the step; "averaged": constraints of a set are projected from the same
                 positions, and their corrections are averaged (Jacobi), which needs more iterations; "fast-projection": sets of rows are
@@ -237,7 +238,8 @@ class PositionBody(Stateful):
             contacts: `PositionContacts` of this body alone, or None. Several bodies step together by `PositionContacts.step`.
 
         Raises:
-            TypeError, ValueError: other arguments, paths that return something else. Nothing has changed.
+            TypeError, ValueError: other arguments, paths that return something else; positions, velocities or targets that are not finite,
+                before or after the step. Nothing has changed.
 
         Source: Müller, Stam, James and Thürey 2008, section 5.1; Macklin, Müller and Chentanez 2016; Macklin et al., "Small steps in
         physics simulation", 2019; Müller, Heidelberger, Hennix and Ratcliff 2006, section 3.5 (rigid damping); Goldenthal et al. 2007
@@ -309,7 +311,7 @@ class PositionBody(Stateful):
             for p in self._projectors:
                 p.begin()
             self.project(dt, method=method)
-            result = self.positions.copy()
+            result: Floats = self.positions.copy()
             self.positions[...] = x
             return result
 
