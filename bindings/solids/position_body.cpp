@@ -68,6 +68,14 @@ void bind_for(py::module_& m, const char* name) {
           py::arg("nodes"), py::arg("velocities"), py::arg("previous"), py::arg("acceleration"), py::arg("dt"),
           py::arg("max_speed"))
       .def_static(
+          "remove_turn",
+          [](const py::array& nodes, const py::array& reference) {
+            const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");
+            const auto before = structures_in<Vec<T, 3>, T>(reference, "reference");
+            interruptible([&] { solids::remove_turn<T>(x, before); });
+          },
+          py::arg("nodes"), py::arg("reference"))
+      .def_static(
           "update_velocities",
           [](const py::array& nodes, const py::array& previous, const py::array& velocities, double dt, double kept) {
             const auto x = structures_in<PositionNode<T>, T>(nodes, "nodes");

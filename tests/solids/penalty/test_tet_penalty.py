@@ -84,3 +84,22 @@ def test_friction_has_a_cap_and_forces_never_pull():
         assert push[0] == pytest.approx(-min(5.0 * speed, 0.3 * 5.0), rel=1e-9)
     away = TetPenalty([BASE, TIP], stiffness=100.0, damping=5.0).forces(x, [still, np.tile([0.0, 0, 10], (4, 1))])
     assert not np.concatenate(away.forces).any()
+
+
+def test_equal_lattices_shifted_by_whole_cells_feel_each_other():
+    """Nodes lie exactly on faces of the other body: their way to the surface is zero, and its weight must not overflow."""
+    mesh = tet_block(3, 3, 3, (1.0, 1.0, 1.0))
+    penalty = TetPenalty([mesh, mesh], stiffness=100.0)
+
+    def force(shift):
+        found = penalty.forces([mesh.vertices, np.ascontiguousarray(mesh.vertices + shift)])
+        assert np.isfinite(found.directions).all()
+        np.testing.assert_allclose(found.forces[0].sum(axis=0), -found.forces[1].sum(axis=0), atol=1e-9)
+        return found.forces[1].sum(axis=0)
+
+    for shift in (1 / 3, 2 / 3):
+        near = [force((shift + d, 0, 0))[0] for d in (-0.01, 0.01)]
+        aligned = force((shift, 0, 0))
+        assert aligned[0] > 0.9 * min(near)
+        np.testing.assert_allclose(aligned[1:], 0, atol=1e-6 * aligned[0])
+    assert (force((1 / 3, 1 / 3, 1 / 3)) > 100).all()

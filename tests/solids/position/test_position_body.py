@@ -390,3 +390,60 @@ def test_release_and_errors():
         ClosedVolumeConstraint(ms.mesh.cloth_mesh(2, 2))
     with pytest.raises(ValueError, match=r"masses must be positive, but node 1"):
         PositionBody(np.zeros((2, 3)), masses=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("what", ["velocities", "positions", "targets", "step"])
+def test_numbers_that_are_not_finite_are_refused(what):
+    """The message names what and where; nothing has changed."""
+    mesh = ms.mesh.tet_block(1, 1, 1)
+    body = PositionBody(mesh, gravity=(0, 0, -9.81))
+    body.add(DistanceConstraints(mesh))
+    targets = body.add(AttachmentConstraints([2], [[0.0, 0, 0]]))
+    if what == "targets":
+        targets.targets[0, 1] = np.nan
+    elif what != "step":
+        getattr(body, what)[2, 1] = np.nan
+    before = body.nodes.copy(), body.velocities.copy()
+    with pytest.raises(ValueError, match="too long" if what == "step" else f"{what} must be finite, but .*node 2"):
+        body.step(1e200 if what == "step" else 0.01)
+    np.testing.assert_array_equal(body.nodes, before[0])
+    np.testing.assert_array_equal(body.velocities, before[1])
+    assert body.time == 0
+
+
+def test_messages_of_wrong_arguments():
+    mesh = ms.mesh.tet_block(1, 1, 1)
+    body = PositionBody(mesh)
+    for wrong, message in (
+        (lambda: body.pin(np.ones(3, bool)), "a mask of nodes must have shape"),
+        (lambda: body.step(0.01, contacts=3), "contacts must be PositionContacts"),
+        (lambda: PositionBody(mesh, sleep=3), "sleep must be a speed"),
+        (lambda: PositionBody(mesh, sleep=(1,)), "sleep must be a speed"),
+        (lambda: PositionBody(mesh, max_speed="x"), "max_speed must be a positive number"),
+        (lambda: PositionBody(mesh, masses=[1, 2]), "masses must be one number"),
+        (lambda: DistanceConstraints(mesh, limits=3), "limits must hold 2 numbers"),
+        (lambda: ms.solids.TetPenalty([], stiffness=1.0), "meshes must be at least one"),
+        (lambda: ms.solids.ReducedBody(mesh, modes=1).step(0.01, loads=3), "loads must be a pair"),
+        (lambda: ms.solids.ReducedBody(mesh, modes=1, density=np.inf), "density must be finite"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            wrong()
+
+
+@pytest.mark.parametrize("how", ["assigned", "written"])
+def test_new_targets_wake_a_body(how):
+    mesh = ms.mesh.tet_block(1, 1, 1)
+    body = PositionBody(mesh, sleep=(0.05, 0.3))
+    body.add(ms.solids.ShapeMatching(mesh))
+    held = body.add(AttachmentConstraints([0, 1, 2], body.positions[:3]))
+    for _ in range(30):
+        body.step(1 / 60)
+    assert body.asleep
+    goal = held.targets + 1.0
+    if how == "assigned":
+        held.targets = goal
+    else:
+        held.targets[...] = goal
+    for _ in range(30):
+        body.step(1 / 60)
+    np.testing.assert_allclose(body.positions[:3], goal, atol=1e-3)

@@ -56,3 +56,17 @@ def test_a_floor_that_rises_lifts_the_body():
         body.step(0.01, obstacles=[lift], method="implicit-euler")
     assert body.momentum[2] / body.mass == pytest.approx(0.3, abs=0.01)
     assert body.positions[:, 2].min() == pytest.approx(0.6, abs=0.01)
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.001])
+def test_a_body_that_begins_inside_the_floor_comes_out_slowly(dt):
+    """The speed is that of an edge per second, whatever the step: a part of the depth per step threw the body up at up to 30 m/s."""
+    body = jelly(-0.2)
+    fastest = 0.0
+    for k in range(int(0.7 / dt)):
+        body.step(dt, obstacles=FLOOR, method="implicit-euler")
+        fastest = max(fastest, body.momentum[2] / body.mass)
+        if k == int(0.1 / dt):
+            assert body.positions[:, 2].min() < -0.1
+    assert fastest < 1.2
+    assert body.positions[:, 2].min() > -0.01

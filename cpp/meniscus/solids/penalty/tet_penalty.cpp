@@ -16,8 +16,12 @@ using mesh::Point;
 constexpr Index nodes_of_piece = 16;
 /// Barycentric weights that count as inside of a triangle, where a segment passes through an edge of it.
 constexpr double on_edge = 1e-12;
-/// Least squared distance by which weights are divided, m^2.
-constexpr double least_square = 1e-300;
+/// Weight of a step along an edge: one over its squared length; of nodes on the surface, which are inside, a great number, but one
+/// whose sums can be squared.
+double weight_of(const Point& step, const Point& edge) {
+  constexpr double least_part = 1e-12, least_square = 1e-100;
+  return 1 / std::max({step.squaredNorm(), least_part * edge.squaredNorm(), least_square});
+}
 
 /// Calls f(k) for 0 <= k < n, in parallel.
 template <class F>
@@ -179,7 +183,7 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
       const mesh::Triangle& tri = s.triangles[static_cast<std::size_t>(face)];
       const Point n = (at(x, tri[1]) - at(x, tri[0])).cross(at(x, tri[2]) - at(x, tri[0])).normalized();
       const Point step = first * d;
-      const double w = 1 / std::max(step.squaredNorm(), least_square);
+      const double w = weight_of(step, d);
       total += w;
       depth += w * step.dot(n);
       direction += w * n;
@@ -209,7 +213,7 @@ void TetPenalty::from_neighbours(std::span<const Point> x) {
       for (const std::int32_t j : neighbours(front_[k])) {
         if (!is_known(j)) continue;
         const Point step = at(x, j) - x[i];
-        const double w = 1 / std::max(step.squaredNorm(), least_square);
+        const double w = weight_of(step, step);
         total += w;
         depth += w * (step.dot(direction_[static_cast<std::size_t>(j)]) + depth_[static_cast<std::size_t>(j)]);
         direction += w * direction_[static_cast<std::size_t>(j)];

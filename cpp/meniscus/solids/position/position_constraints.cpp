@@ -14,11 +14,12 @@ namespace {
 constexpr Index blocks_of_a_task = 32;
 constexpr Index nodes_of_a_task = 4096;
 
+/// Rules that correct their corners themselves, without rows of linear constraints.
 template <class Rule>
-constexpr bool is_pair = requires { Rule::stored; };
+constexpr bool is_element = requires { Rule::stored; };
 template <class Rule>
 constexpr int stored_values() {
-  if constexpr (is_pair<Rule>)
+  if constexpr (is_element<Rule>)
     return Rule::stored;
   else
     return Rule::values;
@@ -80,39 +81,36 @@ class RuleConstraints final : public PositionConstraints<T> {
     });
   }
 
-  Index rows() const override { return static_cast<Index>(blocks_.blocks().size()) * constraint_lanes * of_one; }
+  Index rows() const override { return is_element<Rule> ? 0 : static_cast<Index>(blocks_.blocks().size()) * constraint_lanes; }
   void linearise(std::span<const PositionNode<T>> nodes, const ProjectionRules& rules,
                  std::span<LinearConstraint> out) const override {
     require(static_cast<Index>(out.size()) == rows(), "there must be room for ", rows(), " constraints, not ", out.size());
-    const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
-    parallel_for(0, static_cast<Index>(blocks_.blocks().size()), blocks_of_a_task, [&](Index a, Index b) {
-      for (Index i = a; i < b; ++i) {
-        const Block& block = blocks_.blocks()[static_cast<std::size_t>(i)];
-        Corners p;
-        Projection q[2];
-        detail::load_corners(block, nodes.data(), p);
-        if constexpr (is_pair<Rule>)
-          Rule::evaluate(block, p, inverse_dt2, q[0], q[1]);
-        else
-          Rule::evaluate(block, p, inverse_dt2, q[0]);
-        for (int l = 0; l < constraint_lanes; ++l)
-          for (int k = 0; k < of_one; ++k) write_row(block, q[k], i, l, k, out[row_of(i, l, k)]);
-      }
-    });
+    if constexpr (!is_element<Rule>) {
+      const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
+      parallel_for(0, static_cast<Index>(blocks_.blocks().size()), blocks_of_a_task, [&](Index a, Index b) {
+        for (Index i = a; i < b; ++i) {
+          const Block& block = blocks_.blocks()[static_cast<std::size_t>(i)];
+          Corners p;
+          Projection q;
+          detail::load_corners(block, nodes.data(), p);
+          Rule::evaluate(block, p, inverse_dt2, q);
+          for (int l = 0; l < constraint_lanes; ++l) write_row(block, q, i, l, out[row_of(i, l)]);
+        }
+      });
+    }
   }
   void add_multipliers(std::span<const double> changes) override {
     require(static_cast<Index>(changes.size()) == rows(), "there must be ", rows(), " changes of multipliers, not ",
             changes.size());
-    for (Index i = 0; i < static_cast<Index>(blocks_.blocks().size()); ++i)
+    for (Index i = 0; i < rows() / constraint_lanes; ++i)
       for (int l = 0; l < constraint_lanes; ++l)
-        for (int k = 0; k < of_one; ++k)
-          multiplier(blocks_.blocks()[static_cast<std::size_t>(i)], l, k) += static_cast<T>(changes[row_of(i, l, k)]);
+        blocks_.blocks()[static_cast<std::size_t>(i)].multiplier[l] += static_cast<T>(changes[row_of(i, l)]);
   }
 
   void clear_multipliers() override {
     blocks_.clear_multipliers();
-    if constexpr (is_pair<Rule>)
-      for (Block& b : blocks_.blocks()) std::fill_n(b.value[stored - 1], constraint_lanes, T(0));
+    for (Block& b : blocks_.blocks())
+      for (int k = Rule::values; k < stored; ++k) std::fill_n(b.value[k], constraint_lanes, T(0));
   }
   Index colours() const override { return blocks_.size(); }
   Index nbytes() const override {
@@ -121,16 +119,8 @@ class RuleConstraints final : public PositionConstraints<T> {
   }
 
  private:
-  static constexpr int of_one = is_pair<Rule> ? 2 : 1;
-
-  static std::size_t row_of(Index block, int lane, int k) {
-    return static_cast<std::size_t>((block * constraint_lanes + lane) * of_one + k);
-  }
-  template <class B>
-  static auto& multiplier(B& block, int lane, int k) {
-    return k == 0 ? block.multiplier[lane] : block.value[stored - 1][lane];
-  }
-  void write_row(const Block& block, const Projection& q, Index b, int lane, int k, LinearConstraint& row) const {
+  static std::size_t row_of(Index block, int lane) { return static_cast<std::size_t>(block * constraint_lanes + lane); }
+  void write_row(const Block& block, const Projection& q, Index b, int lane, LinearConstraint& row) const {
     row = {};
     if (blocks_.item(b, lane) < 0) {
       for (auto& g : row.gradient) g.setZero();
@@ -140,7 +130,7 @@ class RuleConstraints final : public PositionConstraints<T> {
     if (active) {
       row.c = static_cast<double>(q.c.at[lane]);
       row.soft = static_cast<double>(q.compliance.at[lane]);
-      row.multiplier = static_cast<double>(multiplier(block, lane, k));
+      row.multiplier = static_cast<double>(block.multiplier[lane]);
     }
     for (std::size_t n = 0; n < 4; ++n) {
       row.gradient[n].setZero();
@@ -159,7 +149,7 @@ class RuleConstraints final : public PositionConstraints<T> {
         for (int k = 0; k < Rule::corners; ++k) most = std::max(most, counts_[static_cast<std::size_t>(block.node[k][l])]);
         share.at[l] = T(1) / static_cast<T>(most);
       }
-    if constexpr (is_pair<Rule>) {
+    if constexpr (is_element<Rule>) {
       Rule::template correct<averaged>(block, inverse_dt2, part, share, p);
     } else {
       Projection q;

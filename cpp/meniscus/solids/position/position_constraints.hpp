@@ -96,6 +96,14 @@ template <class T>
 void predict_positions(std::span<PositionNode<T>> nodes, std::span<Vec<T, 3>> velocities, std::span<Vec<T, 3>> previous,
                        const Vec<double, 3>& acceleration, double dt, double max_speed);
 
+/// Takes out of the ways from `reference` to the nodes the part that turns all nodes as one: afterwards sum m r x way = 0 around
+/// the centre of the reference. Internal constraints exert no torque, but corrections one after the other, each along gradients
+/// where the nodes are by then, add up to one of the second order in them: always the same in sweeps of the same order, by which
+/// bodies in tension would spin faster and faster. All nodes must have finite masses. The part is an orthogonal projection in the
+/// metric of masses: ways do not grow. The bits do not depend on the number of threads.
+template <class T>
+void remove_turn(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> reference);
+
 /// Ends a step: velocities are the ways over dt, times `kept`.
 template <class T>
 void update_velocities(std::span<const PositionNode<T>> nodes, std::span<const Vec<T, 3>> previous,

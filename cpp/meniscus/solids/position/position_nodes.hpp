@@ -19,8 +19,7 @@ struct ProjectionRules {
   double dt = 1;
   /// Part k' of each correction that is applied, as printed; 1 otherwise.
   double part = 1;
-  /// Colours from the last to the first: sweeps of one order only push nodes a little to one side, which friction turns into
-  /// motion.
+  /// Colours from the last to the first: a sweep backward and one forward are symmetric together.
   bool backward = false;
 };
 

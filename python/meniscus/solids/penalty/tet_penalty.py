@@ -51,6 +51,8 @@ class TetPenalty:
 
     def __init__(self, meshes: Sequence[TetMesh], *, stiffness: float, damping: float = 0.0, friction: float = 0.0) -> None:
         bodies = _checks.items("meshes", meshes, TetMesh)
+        if not bodies:
+            raise ValueError("meshes must be at least one")
         self.stiffness = _checks.positive("stiffness", stiffness)
         self.damping = _checks.number("damping", damping)
         self.friction = _checks.number("friction", friction)

@@ -13,7 +13,13 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import Stateful
 from meniscus.mesh.any_mesh import own_mesh
-from meniscus.solids.position.position_constraints import NeoHookeanConstraints, PositionConstraint, PositionConstraints, Projector
+from meniscus.solids.position.position_constraints import (
+    AttachmentConstraints,
+    NeoHookeanConstraints,
+    PositionConstraint,
+    PositionConstraints,
+    Projector,
+)
 from meniscus.solids.position.position_step import PositionMethod, StepPlan, step_bodies
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -24,7 +30,7 @@ _C = TypeVar("_C", bound=PositionConstraint)
 class PositionBody(Stateful):
     """Nodes whose positions are corrected until constraints hold between them; velocities follow from positions.
 
-    Such bodies never blow up, whatever the step. A step consists of substeps: nodes move freely, constraints are projected one after the
+    Bodies at rest stay there, whatever the step, and corrections are bounded; a step consists of substeps: nodes move freely, constraints are projected one after the
     other (Gauss-Seidel, in parallel over colours, with the bits of a serial order), and velocities are the ways over the time.
 
     The state is positions, velocities, time, and for how long the body has been quiet. Masses, constraints and what holds nodes are the
@@ -66,7 +72,10 @@ class PositionBody(Stateful):
             raise ValueError(f"positions must have shape (n, 3), not {x.shape}")
         _checks.require_finite("positions", x)
         if masses is not None:
-            m = np.broadcast_to(np.asarray(masses, np.float64), (len(x),))
+            given = np.asarray(masses, np.float64)
+            if given.shape not in ((), (len(x),)):
+                raise ValueError(f"masses must be one number, or one for each of the {len(x)} nodes, not of shape {given.shape}")
+            m = np.broadcast_to(given, (len(x),))
         elif isinstance(own, (np.ndarray, list)):
             raise ValueError("an array of positions has no density; give masses")
         else:
@@ -78,8 +87,8 @@ class PositionBody(Stateful):
         self.masses = np.array(m)
         self._gravity = np.zeros(3) if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         self.sleep = sleep
-        if not max_speed > 0:
-            raise ValueError(f"max_speed must be positive, not {max_speed!r}")
+        if isinstance(max_speed, bool) or not isinstance(max_speed, (int, float, np.number)) or not max_speed > 0:
+            raise ValueError(f"max_speed must be a positive number, not {max_speed!r}")
         self.max_speed = float(max_speed)
         self.mesh: Any = np.array(x) if isinstance(own, (np.ndarray, list)) else own
         self.constraints: list[PositionConstraint] = []
@@ -93,8 +102,8 @@ class PositionBody(Stateful):
         self.velocities = self.declare("velocities", np.zeros((len(x), 3), self.dtype))
         self.time = self.declare("time", 0.0)
         self.quiet = self.declare("quiet", 0.0)
-        self._previous = np.empty_like(self.velocities)
-        self._slept: npt.NDArray[Any] | None = None
+        self._previous, self._entered = np.empty_like(self.velocities), np.empty_like(self.velocities)
+        self._slept: list[npt.NDArray[Any]] | None = None
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -125,6 +134,8 @@ class PositionBody(Stateful):
     @sleep.setter
     def sleep(self, value: tuple[float, float] | None) -> None:
         if value is not None:
+            if not isinstance(value, (tuple, list)) or len(value) != 2:
+                raise ValueError(f"sleep must be a speed (m/s) and a time (s), or None, not {value!r}")
             speed, time = value
             value = _checks.positive("the speed of sleep", speed), _checks.positive("the time of sleep", time)
         self._sleep = value
@@ -216,7 +227,8 @@ class PositionBody(Stateful):
         Args:
             dt: s, positive.
             substeps: parts of the step that are taken one after the other.
-            iterations: projections of all constraints in each. With little compliance, more substeps do better than more iterations.
+            iterations: projections of all constraints in each: a sweep from the last to the first and one back. With little compliance,
+                more substeps do better than more iterations.
             method: "compliant": constraints have a compliance, which does not depend on the step (XPBD); "printed": a part k' of each
                 correction is applied, so that stiffness depends on the step; "averaged": constraints of a set are projected from the same
                 positions, and their corrections are averaged (Jacobi), which needs more iterations; "fast-projection": sets of rows are
@@ -226,13 +238,16 @@ class PositionBody(Stateful):
             contacts: `PositionContacts` of this body alone, or None. Several bodies step together by `PositionContacts.step`.
 
         Raises:
-            TypeError, ValueError: other arguments, paths that return something else. Nothing has changed.
+            TypeError, ValueError: other arguments, paths that return something else; positions, velocities or targets that are not finite,
+                before or after the step. Nothing has changed.
 
         Source: Müller, Stam, James and Thürey 2008, section 5.1; Macklin, Müller and Chentanez 2016; Macklin et al., "Small steps in
         physics simulation", 2019; Müller, Heidelberger, Hennix and Ratcliff 2006, section 3.5 (rigid damping); Goldenthal et al. 2007
         (fast projection).
         """
         plan = StepPlan.checked(dt, substeps, iterations, method, damping, rigid_damping)
+        if contacts is not None and not hasattr(contacts, "note_start"):
+            raise TypeError(f"contacts must be PositionContacts or None, not {type(contacts).__name__}")
         if contacts is not None and tuple(contacts.bodies) != (self,):
             raise ValueError("the contacts must be those of this body alone; several bodies step together by the step of their contacts")
         step_bodies([self], plan, contacts)
@@ -246,13 +261,15 @@ class PositionBody(Stateful):
         for p in self._projectors:
             p.begin()
 
-    def project(
-        self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None, backward: bool = False
-    ) -> None:
-        """Second stage, any number of times: project all constraints, in their order or backward.
+    def project(self, dt: float, *, iterations: int = 1, method: PositionMethod = "compliant", rounds: int | None = None) -> None:
+        """Second stage, any number of times: project all constraints.
 
-        `rounds` is the number of iterations in all, for the printed k'. Steps do not go backward: where orders alternate,
-        stiff constraints shake, since each order leaves other errors over.
+        An iteration takes all constraints from the last to the first, then from the first to the last. Such a pair of sweeps is a
+        symmetric map in the metric of masses, with eigenvalues p from 0 to 1: steps (x' = P (2 x - x before)) multiply each mode by
+        sqrt(p) at most, so that bodies at rest stay there. Of a body that nothing holds, what all corrections together turn it by is
+        taken out: internal forces have no torque.
+
+        `rounds` is the number of iterations in all, for the printed k'.
         """
         printed, averaged = method == "printed", method == "averaged"
         total = iterations if rounds is None else rounds
@@ -260,24 +277,61 @@ class PositionBody(Stateful):
             raise ValueError("the printed method has no compliance, which neo-Hookean tetrahedra are made of")
         # Without compliance, as printed: an infinite step.
         length = math.inf if printed else dt
-        alone = iterations if len(self._projectors) == 1 else 1
-        for _ in range(iterations // alone):
-            if method == "fast-projection":
-                self._solve_rows(dt, alone)
-            for p in reversed(self._projectors) if backward else self._projectors:
-                if method == "fast-projection" and isinstance(p.constraint, PositionConstraints):
-                    continue
-                part = printed_part(p.constraint.stiffness, total) if printed else 1.0
-                p.project(self.nodes, length, part, alone, averaged, backward)
+        at_once = method == "fast-projection"
+        swept = [p for p in self._projectors if not (at_once and _has_rows(p))]
+        # Where both sweeps meet, what has no order is projected once.
+        once = bool(swept) and (averaged or not swept[0].ordered)
+        orders = [(p, True) for p in swept[:0:-1]] + [(p, True) for p in swept[:1] if not once] + [(p, False) for p in swept]
+        times = dict.fromkeys(swept, 2 * total) | ({swept[0]: total} if once else {})
+        free = self._turns_freely()
+        if free:
+            self._entered[...] = self.positions
+        for _ in range(iterations):
+            if at_once:
+                self._solve_rows(dt, iterations if not swept else 1)
+                if not swept:
+                    break
+            for p, backward in orders:
+                part = printed_part(p.constraint.stiffness, times[p]) if printed else 1.0
+                p.project(self.nodes, length, part, 1, averaged, backward)
+        if free:
+            self._core.remove_turn(self.nodes, self._entered)
 
     def finish(self, dt: float, *, damping: float = 0.0) -> None:
         """Last stage: velocities are the ways over the time, and decay at `damping` (1/s). The time is that of the caller."""
         self._core.update_velocities(self.nodes, self._previous, self.velocities, dt, math.exp(-damping * dt))
 
+    def _velocity_response(self, dt: float, method: PositionMethod) -> Callable[[Floats], Floats]:
+        """Return a function of velocities (n, 3), m/s, of which constraints leave what it returns, over the next dt seconds."""
+        x = self.positions.copy()
+        zero = np.zeros_like(x)
+
+        def ends(velocities: Floats) -> Floats:
+            self.positions[...] = x + dt * velocities * (self.nodes[:, 3:] > 0)
+            for p in self._projectors:
+                p.begin()
+            self.project(dt, method=method)
+            result: Floats = self.positions.copy()
+            self.positions[...] = x
+            return result
+
+        rest = ends(zero)
+
+        def respond(velocities: Floats) -> Floats:
+            result: Floats = (ends(velocities) - rest) / dt
+            return result
+
+        return respond
+
+    def _turns_freely(self) -> bool:
+        """Return whether all constraints are internal, so that they exert no torque on the body."""
+        inside = not any(isinstance(c, AttachmentConstraints) for c in self.constraints)
+        return inside and bool(self.constraints) and bool(self.nodes[:, 3].all())
+
     def _solve_rows(self, dt: float, rounds: int) -> None:
         if self._fast is None:
             make: Any = _solids.FastProjectionFloat32 if self.dtype == np.float32 else _solids.FastProjectionFloat64
-            self._fast = make([p.core for p in self._projectors if isinstance(p.constraint, PositionConstraints)])
+            self._fast = make([p.core for p in self._projectors if _has_rows(p)])
         self._fast.project(self.nodes, dt, 1.0, rounds, 0.0)
 
     def _state_replaced(self) -> None:
@@ -287,8 +341,29 @@ class PositionBody(Stateful):
     def _disturbed(self) -> bool:
         """Return whether something has changed a sleeping body since it fell asleep."""
         if self._slept is None:
-            self._slept = self.nodes.copy()
-        return bool(self._paths) or bool(self.velocities.any()) or not np.array_equal(self._slept, self.nodes)
+            self._note_sleep()
+        assert self._slept is not None
+        nodes, *settings = self._slept
+        changed = len(settings) != len(self.constraints) or any(
+            not np.array_equal(a, c.settings()) for a, c in zip(settings, self.constraints, strict=True)
+        )
+        return changed or bool(self._paths) or bool(self.velocities.any()) or not np.array_equal(nodes, self.nodes)
+
+    def _note_sleep(self) -> None:
+        """Note what a sleeping body is like: what changes of it wakes the body."""
+        self._slept = [self.nodes.copy(), *(c.settings().copy() for c in self.constraints)]
+
+    def _require_numbers(self, when: str = "before the step", why: str = "give numbers") -> None:
+        """Raise ValueError for positions, velocities or targets that are not finite."""
+        for name, rows in (("positions", self.positions), ("velocities", self.velocities)):
+            # A sum is finite where all are, but for overflow, which rows tell.
+            if not np.isfinite(rows.sum()) and not np.isfinite(rows).all():
+                node = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+                raise ValueError(f"{name} must be finite, but node {node} has {rows[node].tolist()} {when}; {why}")
+        for c in self.constraints:
+            if isinstance(c, AttachmentConstraints) and not np.isfinite(c.targets).all():
+                row = int(np.flatnonzero(~np.isfinite(c.targets).all(axis=1))[0])
+                raise ValueError(f"targets must be finite, but that of node {int(c.nodes[row])} is {c.targets[row].tolist()}")
 
     def _fastest(self) -> float:
         return float(np.sqrt(np.einsum("nd,nd->n", self.velocities, self.velocities).max(initial=0.0)))
@@ -319,6 +394,8 @@ class PositionBody(Stateful):
     def _rows(self, nodes: npt.ArrayLike) -> npt.NDArray[np.int32]:
         rows = np.atleast_1d(np.asarray(nodes))
         if rows.dtype == np.bool_:
+            if rows.shape != (len(self),):
+                raise ValueError(f"a mask of nodes must have shape ({len(self)},), not {rows.shape}")
             rows = np.flatnonzero(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < len(self)):
             raise ValueError(f"nodes must be numbers from 0 to {len(self) - 1}")
@@ -336,6 +413,11 @@ def printed_part(stiffness: float, iterations: int) -> float:
     Source: Müller, Stam, James and Thürey 2008, section 5.3.
     """
     return 1.0 - math.pow(1.0 - stiffness, 1.0 / iterations)
+
+
+def _has_rows(projector: Projector) -> bool:
+    """Return whether constraints are rows that fast projection can solve at once; neo-Hookean elements are more than that."""
+    return isinstance(projector.constraint, PositionConstraints) and not isinstance(projector.constraint, NeoHookeanConstraints)
 
 
 class _Part:

@@ -40,6 +40,10 @@ class PositionConstraint(ABC):
     def projector(self, body: Any) -> Projector:
         """Return what projects the constraints of a body of so many nodes, type and masses."""
 
+    def settings(self) -> Floats:
+        """Return numbers that may change between steps, and by that wake a body."""
+        return np.array([float(getattr(self, "compliance", 0.0)), float(getattr(self, "pressure", 0.0)), self.stiffness])
+
     def __len__(self) -> int:
         """Return the number of constraints."""
         return 1
@@ -51,7 +55,12 @@ class Projector:
     Args:
         core: compiled constraints with `project` and `clear_multipliers`.
         constraint: what is projected.
+
+    Attributes:
+        ordered: whether constraints are projected one after the other, so that their order matters.
     """
+
+    ordered = True
 
     def __init__(self, core: Any, constraint: PositionConstraint) -> None:
         self.core, self.constraint = core, constraint
@@ -127,7 +136,7 @@ class DistanceConstraints(PositionConstraints):
     ) -> None:
         x, rows = _edges_of(mesh, edges)
         lengths = np.linalg.norm(x[rows[:, 0]] - x[rows[:, 1]], axis=1)
-        low, high = (_checks.number("limits", a) for a in limits)
+        low, high = _checks.vector("limits", limits, 2)
         if not 0 <= low <= high:
             raise ValueError(f"limits must be ascending and not negative, not {limits!r}")
         soft = _compliances("compliance", compliance, len(rows))
@@ -266,21 +275,37 @@ class AttachmentConstraints(PositionConstraint):
 
     Args:
         nodes: (k,), each once.
-        targets: (k, 3), m; assignable.
+        targets: (k, 3), m; writable and assignable, which wakes the body.
         compliance: m/N; 0: they are at their places at the end of each step.
         stiffness: of the printed method, from 0 to 1.
     """
 
     def __init__(self, nodes: npt.ArrayLike, targets: npt.ArrayLike, *, compliance: float = 0.0, stiffness: float = 1.0) -> None:
         self.nodes = integers("nodes", nodes, 1)
-        self.targets = np.array(_checks.numbers("targets", targets))
-        if self.nodes.ndim != 1 or self.targets.shape != (len(self.nodes), 3) or len(np.unique(self.nodes)) != len(self.nodes):
-            raise ValueError(f"targets must have shape (k, 3) for k different nodes, not {self.targets.shape}")
-        _checks.require_finite("targets", self.targets)
+        if self.nodes.ndim != 1 or len(np.unique(self.nodes)) != len(self.nodes):
+            raise ValueError("nodes must be a list of different nodes")
+        self.targets = targets
         self.compliance = _checks.number("compliance", compliance)
         self.stiffness = checked_stiffness(stiffness)
         if self.compliance < 0:
             raise ValueError("compliance must not be negative")
+
+    @property
+    def targets(self) -> Floats:
+        """Places (k, 3), m."""
+        return self._targets
+
+    @targets.setter
+    def targets(self, value: npt.ArrayLike) -> None:
+        given = np.array(_checks.numbers("targets", value))
+        if given.shape != (len(self.nodes), 3):
+            raise ValueError(f"targets must have shape (k, 3) for k different nodes, not {given.shape}")
+        _checks.require_finite("targets", given)
+        self._targets = given
+
+    def settings(self) -> Floats:
+        """Return what may change: the places."""
+        return self._targets
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -292,6 +317,8 @@ class AttachmentConstraints(PositionConstraint):
 
 
 class _VolumeProjector(Projector):
+    ordered = False
+
     def __init__(self, constraint: ClosedVolumeConstraint, body: Any) -> None:
         require_nodes(constraint.nodes, len(body))
         super().__init__(_solids.PositionConstraintsFloat32 if body.dtype == np.float32 else _solids.PositionConstraintsFloat64, constraint)
@@ -309,6 +336,8 @@ class _VolumeProjector(Projector):
 
 
 class _TargetProjector(Projector):
+    ordered = False
+
     def __init__(self, constraint: AttachmentConstraints, body: Any) -> None:
         require_nodes(constraint.nodes, len(body))
         super().__init__(_solids, constraint)

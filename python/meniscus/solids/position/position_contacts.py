@@ -24,6 +24,9 @@ _THICKNESS = 0.25
 # Motion that pairs are looked for ahead, over the thickness, and substeps.
 _AHEAD = 3.0
 _MOST_AHEAD = 64
+# Turns of collisions and constraints, and the part of the first change of velocities below which they end.
+_REBOUNDS = 100
+_REBOUND_TOLERANCE = 1e-3
 # Columns of planes: normal, offset, way, friction, pressed, rubbed.
 _PLANE = 12
 
@@ -140,6 +143,7 @@ class PositionContacts(Stateful):
         self._x, self._start = np.zeros((n, 4)), np.zeros((n, 4))
         self._v, self._before = np.zeros((n, 3)), np.zeros((n, 3))
         self._planes: list[_Planes] = []
+        self._came_with = 0.0
 
     def add_obstacle(self, solid: Any, *, thickness: float = 0.0, friction: float = 0.4) -> None:
         """Add a solid that nodes stay out of: a `surface.Solid`, a shape, or a closed mesh.
@@ -212,6 +216,7 @@ class PositionContacts(Stateful):
         self._planes = [] if not self.obstacles else self._meet_solids(dt, time)
         if self.restitution:
             self._gather_velocities(self._before)
+            self._came_with = _kinetic_energy([body.velocities for body in self.bodies], self.bodies)
 
     def project(self, *, backward: bool = False) -> None:
         """Project contacts once, in their order or backward."""
@@ -220,24 +225,89 @@ class PositionContacts(Stateful):
             self._core.project(self._x, backward)
             for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
                 body.nodes[surface.nodes, :3] = self._x[own, :3]
-        for p in self._planes:
+        for p in reversed(self._planes) if backward else self._planes:
             _solids.project_planes(p.body.nodes, p.body._previous, p.rows, p.values)
 
-    def rebound(self, dt: float) -> None:
-        """Reflect velocities of what has collided."""
+    def rebound(self, dt: float, method: PositionMethod = "compliant") -> None:
+        """Reflect velocities of what has collided.
+
+        What constraints pass on to the other nodes of a body slows those that have collided again, so that both take turns until the
+        collisions part as they are to.
+        """
         if not self.restitution:
             return
-        self._gather_velocities(self._v)
-        self._gather(self._x)
         fastest = 2 * dt * max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
+        self._gather(self._x)
+        before = [body.velocities.copy() for body in self.bodies]
+        first = self._reflect(dt, fastest)
+        # What only rests gets less than this.
+        if first <= fastest:
+            return
+        linked = [body._velocity_response(dt, method) for body in self.bodies]
+        for body, v, respond in zip(self.bodies, before, linked, strict=True):
+            # The stop has left velocities that are not those of the constraints either.
+            push = body.velocities - v
+            v[...] = respond(v) if push.any() else v
+            body.velocities[...] = v + respond(push) if push.any() else v
+        stopped = before
+        given = [p.values[:, 8] / dt for p in self._planes]
+        for _ in range(_REBOUNDS):
+            before = [body.velocities.copy() for body in self.bodies]
+            if max(self._reflect(dt, fastest), self._part(given, dt, fastest)) <= _REBOUND_TOLERANCE * first:
+                break
+            for body, v, respond in zip(self.bodies, before, linked, strict=True):
+                push = body.velocities - v
+                if push.any():
+                    body.velocities[...] = v + respond(push)
+        if not self.moved() and not any(body._paths for body in self.bodies):
+            self._bound_energy(stopped)
+
+    def _part(self, given: list[Floats], dt: float, fastest: float) -> float:
+        """Let nodes that solids have pushed by `given` (k,), m/s, part as fast as they are to, no faster; return the greatest change."""
+        most = 0.0
+        for p, push in zip(self._planes, given, strict=True):
+            own = self._slices[self.bodies.index(p.body)]
+            incoming = np.zeros_like(p.body.velocities, np.float64)
+            incoming[self._surfaces[self.bodies.index(p.body)].nodes] = self._before[own]
+            n, speed = p.values[:, :3], np.einsum("kd,kd->k", p.values[:, :3], p.values[:, 4:7]) / dt
+            came, goes = (np.einsum("kd,kd->k", n, v[p.rows]) - speed for v in (incoming, p.body.velocities))
+            met = (came < -fastest) & (push > 0) & (p.body.nodes[p.rows, 3] > 0)
+            change = np.where(met, np.maximum(-self.restitution * came - goes, -push), 0.0)
+            push += change
+            p.body.velocities[p.rows] += (change[:, None] * n).astype(p.body.velocities.dtype)
+            most = max(most, float(np.abs(change).max(initial=0.0)))
+        return most
+
+    def _bound_energy(self, stopped: list[Floats]) -> None:
+        """Take back so much of what bodies have rebounded from the velocities of a stop that they have not gained energy.
+
+        Where nodes of a body come to part faster than they must, none pulls them back.
+        """
+        pushes = [body.velocities - v for body, v in zip(self.bodies, stopped, strict=True)]
+        low, gained = _kinetic_energy(stopped, self.bodies), _kinetic_energy(pushes, self.bodies)
+        allowed = self.restitution**2 * max(self._came_with - low, 0.0)
+        mixed = _kinetic_energy([body.velocities for body in self.bodies], self.bodies) - low - gained
+        if gained > 0 and mixed + gained > allowed:
+            # The root of gained s^2 + mixed s = allowed.
+            part = (np.sqrt(mixed * mixed + 4 * gained * allowed) - mixed) / (2 * gained)
+            for body, v, push in zip(self.bodies, stopped, pushes, strict=True):
+                body.velocities[...] = v + min(part, 1.0) * push
+
+    def _reflect(self, dt: float, fastest: float) -> float:
+        """Reflect velocities that came faster than `fastest`; return the greatest change of a velocity, m/s."""
+        self._gather_velocities(self._v)
+        old = self._v.copy()
         self._core.rebound(self._x, self._before, self._v, self.restitution, fastest)
+        most = 0.0
         for body, surface, own in zip(self.bodies, self._surfaces, self._slices, strict=True):
+            body.velocities[surface.nodes] = self._v[own]
             incoming = np.zeros_like(body.velocities)
             incoming[surface.nodes] = self._before[own]
-            body.velocities[surface.nodes] = self._v[own]
             for p in self._planes:
                 if p.body is body:
                     _solids.rebound_from_planes(body.nodes, incoming, body.velocities, p.rows, p.values, self.restitution, fastest, dt)
+            most = max(most, float(np.abs(body.velocities[surface.nodes] - old[own]).max(initial=0.0)))
+        return most
 
     def moved(self) -> bool:
         """Return whether a solid moves, so that nothing may sleep on it."""
@@ -327,6 +397,15 @@ class PositionContacts(Stateful):
     def __repr__(self) -> str:
         """One line: bodies, solids, pairs."""
         return f"<PositionContacts of {len(self.bodies)} bodies and {len(self.obstacles)} solids>"
+
+
+def _kinetic_energy(velocities: Sequence[Any], bodies: Sequence[PositionBody]) -> float:
+    """Return the kinetic energy of nodes of finite mass, J."""
+    total = 0.0
+    for v, body in zip(velocities, bodies, strict=True):
+        moves = body.nodes[:, 3] > 0
+        total += 0.5 * float(body.masses[moves] @ np.square(v[moves], dtype=np.float64).sum(axis=1))
+    return total
 
 
 def _each(name: str, value: Any, n: int) -> Floats:

@@ -38,6 +38,8 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
 
     Bodies that share contacts sleep and wake together.
     """
+    for body in bodies:
+        body._require_numbers()
     starts = [body.time for body in bodies]
     if _sleeping(bodies, contacts):
         for body, start in zip(bodies, starts, strict=True):
@@ -61,14 +63,17 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
             else:
                 contacts.find(h, times[0])
                 for _ in range(plan.iterations):
+                    # Around those of the bodies, so that all is symmetric and contacts have the last word.
+                    contacts.project(backward=True)
                     for body in bodies:
                         body.project(h, method=plan.method, rounds=plan.iterations)
-                    contacts.project(backward=k % 2 == 1)
+                    contacts.project()
             for body in bodies:
                 body.finish(h, damping=plan.damping)
             if contacts is not None:
-                contacts.rebound(h)
+                contacts.rebound(h, plan.method)
         for body, start in zip(bodies, starts, strict=True):
+            body._require_numbers("after the step", f"a step of {plan.dt:g} s is too long for this body")
             body.time = start + plan.dt
         _fall_asleep(bodies, plan.dt)
 
@@ -91,4 +96,4 @@ def _fall_asleep(bodies: Sequence[Any], dt: float) -> None:
     if all(body.asleep for body in bodies):
         for body in bodies:
             body.velocities[...] = 0
-            body._slept = body.nodes.copy()
+            body._note_sleep()

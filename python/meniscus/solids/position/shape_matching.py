@@ -116,6 +116,8 @@ class ShapeMatching(PositionConstraint):
 
 
 class _ShapeProjector(Projector):
+    ordered = False
+
     def project(self, nodes: Any, dt: float, part: float, times: int, averaged: bool, backward: bool) -> None:
         self.core.project(nodes, dt, part, times)
 

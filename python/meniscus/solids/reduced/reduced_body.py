@@ -228,13 +228,15 @@ class ReducedBody(Stateful):
         """
         h = _checks.positive("dt", dt)
         kind = REDUCED_METHOD("method", method)
-        most = _checks.integer("max_iterations", max_iterations, at_least=1)
+        most = _checks.integer("max_iterations", max_iterations, at_least=1, below=2**31)
         if method == "recurrence" and self.model.material != "linear":
             raise ValueError(f'"recurrence" needs the material "linear", not "{self.model.material}"')
         self._dt = None
         self._load()
         self._core.clear_loads()
         if loads is not None:
+            if not isinstance(loads, (tuple, list)) or len(loads) != 2:
+                raise TypeError(f"loads must be a pair of nodes (k,) and forces (k, 3), not {loads!r}")
             nodes, forces = self._nodes(loads[0]), np.ascontiguousarray(_checks.numbers("loads", loads[1]))
             _checks.require_finite("loads", forces)
             self._core.add_loads(nodes, forces)
@@ -317,7 +319,7 @@ class ReducedBody(Stateful):
         coefficient = _checks.number("friction", friction)
         if coefficient < 0:
             raise ValueError(f"friction must not be negative, but is {coefficient:g}")
-        most = _checks.integer("contact_iterations", contact_iterations, at_least=1)
+        most = _checks.integer("contact_iterations", contact_iterations, at_least=1, below=2**31)
         info = self.predict(dt, **options)
         touching = 0
         if solids:

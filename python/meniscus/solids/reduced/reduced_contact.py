@@ -19,6 +19,8 @@ _MARGIN = 0.25
 others push."""
 _PUSH_OUT = 0.2
 """The part of a penetration that a step takes back: all of it would throw nodes out of obstacles that have moved into them."""
+_RECOVERY_TIME = 1.0
+"""s: nodes come out of obstacles at most so fast that they would need this for the mean edge of the surface, whatever the step."""
 
 
 @dataclass
@@ -61,7 +63,8 @@ class TouchingNodes(MemoryOwner):
         nodes = np.unique(surface.triangles)
         self.nodes: Ints = nodes[free[nodes]].astype(np.int32)
         p = surface.vertices[surface.triangles]
-        self.margin = _MARGIN * float(np.linalg.norm(p - p[:, [1, 2, 0]], axis=2).mean())
+        edge = float(np.linalg.norm(p - p[:, [1, 2, 0]], axis=2).mean())
+        self.margin, self.recovery = _MARGIN * edge, edge / _RECOVERY_TIME
         self._ends = np.empty((len(self.nodes), 3))
 
     def find(
@@ -78,7 +81,7 @@ class TouchingNodes(MemoryOwner):
                 continue
             ends = self._ends[near]
             gap = solid.signed_distance(starts[near], time) - kept
-            speed = np.where(gap > 0, -gap / dt, -_PUSH_OUT * gap / dt)
+            speed = np.where(gap > 0, -gap / dt, np.minimum(-_PUSH_OUT * gap / dt, self.recovery))
             which = np.full(len(near), number)
             parts.append((self.nodes[near], solid.normals(ends, time + dt), solid.velocity(ends, time + dt, dt), speed, which))
         if not parts:

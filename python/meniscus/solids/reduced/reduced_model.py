@@ -218,7 +218,9 @@ def _per_element(name: str, value: npt.ArrayLike, count: int) -> Floats:
     array = np.ascontiguousarray(_checks.numbers(name, value)).reshape(-1)
     if array.size not in (1, count):
         raise ValueError(f"{name} must be a number or have shape ({count},), not {np.shape(value)}")
-    if name == "density" and not (array > 0).all():
+    if name == "density" and not ((array > 0) & np.isfinite(array)).all():
+        if not np.isfinite(array).all():
+            raise ValueError("density must be finite")
         raise ValueError(f"density must be positive, but is {array.min():g}")
     return array
 
