@@ -110,7 +110,8 @@ void bind_memory(py::class_<RigidSystem>& c) {
              require(r.size() == self.joints.size(), "there are ", self.joints.size(), " joints, not ", r.size());
              self.joint_memory.assign(r.begin(), r.end());
            })
-      .def("velocities", [](RigidSystem& self) { return copy_records(std::span<const solids::RigidVelocity>(self.velocities())); })
+      .def("velocities",
+           [](RigidSystem& self) { return copy_records(std::span<const solids::RigidVelocity>(self.velocities())); })
       .def("report", [](const RigidSystem& self) {
         const solids::RigidReport& r = self.report();
         py::dict out;

@@ -46,8 +46,6 @@ def step_bodies(bodies: Sequence[Any], plan: StepPlan, contacts: Any) -> None:
             body.time = start + plan.dt
         return
     h = plan.dt / plan.substeps
-    # Constraints keep their order. What a sweep leaves over depends on it; if it changed, velocities would be the difference of what two
-    # orders leave over, and stiff cloth would throw itself about at 100 m/s.
     with ExitStack() as stack:
         for owner in (*bodies, *(() if contacts is None else (contacts,))):
             stack.enter_context(owner.transaction())
