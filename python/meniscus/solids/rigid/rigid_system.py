@@ -195,7 +195,7 @@ class RigidSystem(RigidSetup):
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
         self.quiet, self.last_poses = self._arrays[4], after[:, :7].copy()
-        self.last_gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        self.last_gravity = self._gravities().copy()
         self.time += dt
         self._certified = after if report.certified else None
         self.report = report
