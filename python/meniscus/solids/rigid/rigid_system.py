@@ -61,6 +61,7 @@ class RigidSystem(RigidSetup):
         self._thin_guard = False
         self._certified: Floats | None = None
         self._pinched: set[tuple[int, int]] = set()
+        self._gravity_now = np.zeros((0, 3))
         self._masses = np.zeros(0)
         self._thickest = self._own_slop = 0.0
         self._moving: list[tuple[int, RigidPart]] = []
@@ -118,7 +119,7 @@ class RigidSystem(RigidSetup):
         for name, given_forces in (("forces", self.forces), ("torques", self.torques)):
             if np.shape(given_forces) != (n, 3):
                 raise ValueError(f"{name} must have shape ({n}, 3), a row for each part, not {np.shape(given_forces)}")
-        gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        gravity = self._gravity_now = np.array([_NO_FORCE if p.body is None else p.body._gravity for p in self.parts])
         core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
         states, given, forces = self._states(), np.zeros((n, 6)), self.forces.copy()
         forces += self._masses[:, None] * gravity
@@ -217,7 +218,7 @@ class RigidSystem(RigidSetup):
         self.joint_memory = self._core.joint_memory()
         self.last_step = dt / self.options.substeps
         self.quiet, self.last_poses = self._arrays[4], self._states()[:, :7]
-        self.last_gravity = np.array([_NO_FORCE if p.body is None else p.body.gravity for p in self.parts])
+        self.last_gravity = self._gravity_now
         self.time += dt
         self._certified = self._states() if report.certified else None
         self.report = report

@@ -12,9 +12,9 @@ namespace {
 constexpr double small = 1e-11;
 /// Of what the sums consist of: errors of a solution.
 constexpr double solved = 1e-9;
-/// What is added to the diagonal, relative to its largest entry, where the matrix leaves Lemke's method without digits; and how
-/// often this is taken back.
-constexpr double added = 1e-4;
+/// What is added to the diagonal, relative to its largest entry, where the matrix leaves Lemke's method without digits, less
+/// where that does not end; and how often it is taken back.
+constexpr double added[] = {1e-4, 1e-7};
 constexpr int most_corrections = 100;
 
 /// The method itself.
@@ -128,17 +128,19 @@ bool solve_lcp(std::span<const double> matrix, std::span<const double> u, std::s
   // Of problems with more than one solution: p + d, where d solves that of A + s at u - s p, until s d is nothing.
   double most = 0;
   for (std::size_t i = 0; i < n; ++i) most = std::max(most, matrix[i * n + i]);
-  const double s = added * most;
-  scratch.matrix.assign(matrix.begin(), matrix.end());
-  for (std::size_t i = 0; i < n; ++i) scratch.matrix[i * n + i] += s;
   scratch.u.resize(n);
-  scratch.p.assign(n, 0.0);
-  for (int k = 0; k < most_corrections; ++k) {
-    for (std::size_t i = 0; i < n; ++i) scratch.u[i] = u[i] - s * scratch.p[i];
-    if (!pivot_lcp(scratch.matrix, scratch.u, scratch.p, most_pivots, scratch)) return false;
-    if (!is_solution(matrix, u, scratch.p)) continue;
-    std::copy(scratch.p.begin(), scratch.p.end(), p.begin());
-    return true;
+  for (const double part : added) {
+    const double s = part * most;
+    scratch.matrix.assign(matrix.begin(), matrix.end());
+    for (std::size_t i = 0; i < n; ++i) scratch.matrix[i * n + i] += s;
+    scratch.p.assign(n, 0.0);
+    for (int k = 0; k < most_corrections; ++k) {
+      for (std::size_t i = 0; i < n; ++i) scratch.u[i] = u[i] - s * scratch.p[i];
+      if (!pivot_lcp(scratch.matrix, scratch.u, scratch.p, most_pivots, scratch)) break;
+      if (!is_solution(matrix, u, scratch.p)) continue;
+      std::copy(scratch.p.begin(), scratch.p.end(), p.begin());
+      return true;
+    }
   }
   return false;
 }

@@ -114,7 +114,9 @@ void RigidSystem::prepare(double h) {
     }
     static const WorldInertia still;
     const std::array<double, 2> r = rounding(group.bodies);
-    const bool balls = parts[a].form->ball() && parts[b].form->ball() && (moves(group.bodies[0]) || moves(group.bodies[1]));
+    const bool round_a = parts[a].form->radius > 0, round_b = parts[b].form->radius > 0;
+    const bool balls = round_a && round_b && parts[a].form->ball() && parts[b].form->ball() &&
+                       (moves(group.bodies[0]) || moves(group.bodies[1]));
     const WorldInertia &ma = moves(group.bodies[0]) ? inertias_[a] : still, &mb = moves(group.bodies[1]) ? inertias_[b] : still;
     for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
       ContactPoint& c = contacts.points[i];
@@ -123,13 +125,17 @@ void RigidSystem::prepare(double h) {
       const Vector3 on_a = rotations_[a] * anchors_[i].first + centers_[a] - r[0] * c.normal;
       const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b] + r[1] * c.normal;
       c.gap = c.normal.dot(on_a - on_b);
-      // What is round is touched below its core, wherever the other one has gone.
-      const Vector3 half = 0.5 * c.gap * c.normal, middle = 0.5 * (on_a + on_b);
-      const bool round_a = parts[a].form->radius > 0, round_b = parts[b].form->radius > 0;
-      const Vector3 at_a = balls ? on_a : round_a ? Vector3(on_a - half) : round_b ? Vector3(on_b + half) : middle;
-      const Vector3 at_b = balls ? on_b : at_a;
-      c.point = 0.5 * (at_a + at_b);
-      prepare_point(c, direction, ma, at_a - centers_[a], mb, at_b - centers_[b], h, options, points_[i]);
+      if (!round_a && !round_b) {
+        c.point = 0.5 * (on_a + on_b);
+        prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      } else {
+        // What is round is touched below its core, wherever the other one has gone.
+        const Vector3 half = 0.5 * c.gap * c.normal;
+        const Vector3 at_a = balls ? on_a : round_a ? Vector3(on_a - half) : Vector3(on_b + half);
+        const Vector3 at_b = balls ? on_b : at_a;
+        c.point = 0.5 * (at_a + at_b);
+        prepare_point(c, direction, ma, at_a - centers_[a], mb, at_b - centers_[b], h, options, points_[i]);
+      }
       if (out.turns()) prepare_turns(c, points_[i], ma, mb, options, turns_[i]);
     }
   });
