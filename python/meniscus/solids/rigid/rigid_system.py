@@ -144,8 +144,9 @@ class RigidSystem(RigidSetup):
         moved = (states[:, :7] != self.last_poses).any(axis=1)
         quiet[moved | (gravity != self.last_gravity).any(axis=1) | self.forces.any(axis=1) | self.torques.any(axis=1)] = 0.0
         # Who touched what was moved may have lost its hold.
-        lost = moved[self.contact_groups[:, :2]].any(axis=1)
-        quiet[self.contact_groups[lost, :2]] = 0.0
+        if moved.any():
+            lost = moved[self.contact_groups[:, :2]].any(axis=1)
+            quiet[self.contact_groups[lost, :2]] = 0.0
         for joint, (speed, limit) in zip(self.joints, self.motors.tolist(), strict=True):
             if speed and limit:
                 quiet[list(joint.bodies)] = 0.0
