@@ -63,6 +63,7 @@ void bind_forms(py::module_& m) {
                     return solids::is_convex(positions_of(vertices, "vertices"), t, tolerance);
                   })
       .def_readonly("reach", &RigidForm::reach)
+      .def_readonly("thin", &RigidForm::thin)
       .def_property_readonly("faces", [](const RigidForm& f) { return f.faces.size(); })
       .def_property_readonly("nbytes", &RigidForm::nbytes);
 }

@@ -10,7 +10,7 @@ import pytest
 from support.motion import random_rotation
 
 from meniscus.solids import RigidBody, RigidOptions, RigidSystem, solve_lcp
-from meniscus.surface import HalfSpace, Pose, Twist
+from meniscus.surface import HalfSpace, Pose, Sphere, Twist
 
 
 def random_stack(seed, options):
@@ -41,14 +41,18 @@ def stages(system, dt=0.01):
     system.bounce(dt)
     system.predict(dt)
     before = system.velocities
-    contacts = system.contacts_now
     system.solve(dt)
+    # Normals of balls are those of when they meet, with the velocities that they have now.
+    contacts = system.contacts_now
     rows = np.zeros((len(contacts), *before.shape))
     centers = np.array([np.zeros(3) if p.body is None else p.body.center for p in system.parts])
+    balls = [p.body is not None and isinstance(p.body.shape, Sphere) for p in system.parts]
     for k in range(len(contacts)):
+        # Each ball is touched where the normal through its centre leaves it.
+        turns = not all(balls[b] for b in contacts.bodies[k])
         for b, sign in zip(contacts.bodies[k], (1, -1), strict=True):
             rows[k, b, :3] = sign * contacts.normals[k]
-            rows[k, b, 3:] = sign * np.cross(contacts.points[k] - centers[b], contacts.normals[k])
+            rows[k, b, 3:] = sign * turns * np.cross(contacts.points[k] - centers[b], contacts.normals[k])
     return before, system.velocities, rows, -np.maximum(contacts.gaps, 0) / dt
 
 
@@ -142,3 +146,18 @@ def test_random_lcps_and_errors():
         solve_lcp(np.zeros((1, 1)), np.array([-1.0]))
     with pytest.raises(ValueError, match="square"):
         solve_lcp(np.zeros((2, 3)), np.zeros(2))
+
+
+def test_lcps_without_full_rank_are_solved():
+    """A = B B^T with u in its range: a solution exists, whatever the rank."""
+    rng = np.random.default_rng(3)
+    for _ in range(600):
+        n = int(rng.integers(2, 13))
+        b = rng.normal(size=(n, int(rng.integers(1, n + 1))))
+        a, u = b @ b.T, b @ rng.normal(size=b.shape[1])
+        p = solve_lcp(a, u)
+        w = a @ p + u
+        size = np.abs(a) @ p + np.abs(u)
+        assert p.min() >= 0
+        assert (w >= -1e-8 * size.max()).all()
+        assert np.abs(np.minimum(w, a.diagonal().max() * p)).max() < 1e-8 * size.max()

@@ -41,8 +41,9 @@ Eigen::Matrix3d cross_matrix(const Vector3& v) {
   return m;
 }
 
-/// The angular velocity W in axes of the body with J W = exp(-h W) l, for the angular momentum l at the start: the equation of the
-/// middle of the step, by Newton's method, whose matrix is that of J and a skew one. Halves ways on which the error does not fall.
+/// The angular velocity W in axes of the body with J W = exp(-h W) l, for the angular momentum l at the start: the equation of
+/// the middle of the step, by Newton's method, whose matrix is that of J and a skew one. Halves ways on which the error does not
+/// fall.
 bool newton_middle(const Eigen::Matrix3d& inertia, const Vector3& l, double h, Vector3& w) {
   const auto carried = [&](const Vector3& x) -> Vector3 { return turned(Eigen::Quaterniond::Identity(), -h * x) * l; };
   const double scale = l.norm();

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.contact.body_surface import BodySurface
 from meniscus.solids.contact.self_stepping import NO_RIGID, RigidRows, SelfStepping
-from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of, turned
+from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_system import RigidSystem
+from meniscus.solids.rigid.rotations import rotations_of, turned
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

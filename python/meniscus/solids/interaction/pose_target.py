@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus.solids.interaction.grip import Floats, Grip
 from meniscus.solids.interaction.pull import End, Pull, PullPart, limited, spring_terms
 from meniscus.solids.interaction.rigid_grips import RigidGrip, TurnGrip
-from meniscus.solids.rigid.rigid_body import quaternion_of, turned
+from meniscus.solids.rigid.rotations import quaternion_of, turned
 from meniscus.surface import Pose
 
 # rad: a moved body turns in a step by less than half a turn, so that the direction is known.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from meniscus.collision import CollisionMesh
 from meniscus.core.memory import MemoryOwner
-from meniscus.solids.rigid.rigid_body import rotation_of
+from meniscus.solids.rigid.rotations import rotation_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

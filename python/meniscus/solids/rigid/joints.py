@@ -114,11 +114,13 @@ def joint_of(
         raise ValueError(f"a {kind} joint needs a point")
     x = np.array(_checks.vector("point", pair[0].center if point is None else point, 3))
     a = np.array(_checks.vector("axis", (0.0, 0.0, 1.0) if axis is None else axis, 3))
-    if not np.linalg.norm(a) > 0:
+    if not a.any():
         raise ValueError("axis must not be zero")
+    # Without overflow and underflow of squares.
+    a = a / np.abs(a).max()
     a = a / np.linalg.norm(a)
-    low, high = (-math.inf, math.inf) if limits is None else map(float, limits)
-    if not low <= high:
+    low, high = (-math.inf, math.inf) if limits is None else _limits_of(limits)
+    if not (low <= high and low < math.inf and high > -math.inf):
         raise ValueError(f"limits must be a lower and an upper one, not {low:g} and {high:g}")
     if kind == "hinge" and limits is not None and not (-math.pi < low and high < math.pi):
         raise ValueError(f"limits of a hinge must be between -pi and pi, but are {low:g} and {high:g}")
@@ -132,6 +134,14 @@ def joint_of(
     q = [np.array([1.0, 0, 0, 0]) if b is None else b.state_row[3:7] for b in pair]
     relative = _product(q[0] * [1, -1, -1, -1], q[1])
     return JointSetup(kind, bodies, points, axes, tuple(relative.tolist()), (low, high), (k, c, rest))
+
+
+def _limits_of(value: Any) -> tuple[float, float]:
+    """Return a lower and an upper limit, which may be infinite."""
+    given = _checks.numbers("limits", value)
+    if given.shape != (2,):
+        raise ValueError(f"limits must be a lower and an upper one, not of shape {given.shape}")
+    return float(given[0]), float(given[1])
 
 
 def _in_axes(turn: Floats, vector: Floats) -> Vector:

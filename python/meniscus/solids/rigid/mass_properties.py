@@ -41,7 +41,7 @@ class MassProperties:
         """Check the values."""
         object.__setattr__(self, "mass", _checks.positive("mass", self.mass))
         object.__setattr__(self, "center", np.array(_checks.vector("center", self.center, 3)))
-        j = np.array(self.inertia, np.float64)
+        j = np.array(_checks.numbers("inertia", self.inertia), np.float64)
         if j.shape != (3, 3):
             raise ValueError(f"inertia must have shape (3, 3), not {j.shape}")
         _checks.require_finite("inertia", j)
@@ -88,7 +88,8 @@ class MassProperties:
         else:
             elements, sizes = _elements(mesh)
             corners = x[elements]
-            masses = sizes * np.asarray(density, np.float64)
+            each = _checks.numbers("density", density)
+            masses = sizes * each if each.shape in ((), sizes.shape) else each
             if masses.shape != sizes.shape or not (np.isfinite(masses).all() and (masses >= 0).all()):
                 raise ValueError(f"density must be one positive number, or one for each of the {len(sizes)} elements")
         return _of_simplices(corners, masses).moved(Pose(tuple(middle.tolist())))
@@ -97,7 +98,10 @@ class MassProperties:
     def of_points(points: Floats, masses: npt.ArrayLike) -> MassProperties:
         """Return those of point masses (n,), kg, at points (n, 3), m."""
         x = _checks.points("points", points, np.dtype(np.float64), 3)
-        m = np.broadcast_to(_checks.numbers("masses", masses), (len(x),))
+        m = _checks.numbers("masses", masses)
+        if m.shape not in ((), (len(x),)):
+            raise ValueError(f"masses must be one number, or one for each of the {len(x)} points, not of shape {m.shape}")
+        m = np.broadcast_to(m, (len(x),))
         _checks.require_finite("points", x)
         if not len(x) or not (m >= 0).all() or not np.isfinite(m).all():
             raise ValueError("masses must not be negative, and of at least one point")

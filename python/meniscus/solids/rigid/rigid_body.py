@@ -16,6 +16,7 @@ from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh, delaunay, icosphere
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.rigid.mass_properties import MassProperties
+from meniscus.solids.rigid.rotations import quaternion_of, require_turns, rotation_of, skew_of, turn_of
 from meniscus.surface import Box, KinematicSolid, Pose, Shape, Sphere, Twist
 from meniscus.surface.shapes.pose import twist_between
 
@@ -28,6 +29,8 @@ Motion = Literal["dynamic", "fixed"]
 
 _QUADS = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (2, 3, 7, 6), (1, 2, 6, 5), (0, 4, 7, 3))
 _SPHERE_LEVELS = 3
+# How far from a rotation, or from length 1, counts as none.
+_NO_ROTATION = 1e-6
 
 
 class RigidBody(Stateful):
@@ -84,7 +87,7 @@ class RigidBody(Stateful):
         self._row = np.zeros((1, 10))
         if self._dynamic:
             self._row[0] = [1 / self.properties.mass, *self._inverse_inertia.ravel()]
-        self.gravity = np.zeros(3) if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
+        self.gravity = np.zeros(3) if gravity is None else gravity
         self.time = self.declare("time", 0.0)
         self.state_row = self.declare("state_row", np.zeros(13))
         self.matrix = self.declare("matrix", np.eye(3))
@@ -127,6 +130,15 @@ class RigidBody(Stateful):
     # --- state ---------------------------------------------------------------------------------------------------------------
 
     @property
+    def gravity(self) -> Floats:
+        """Gravity (3,), m/s^2, of this body alone; writable, assignable."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Sequence[float] | Floats) -> None:
+        self._gravity = np.array(_checks.vector("gravity", value, 3))
+
+    @property
     def mass(self) -> float:
         """Mass, kg."""
         return self.properties.mass
@@ -143,8 +155,8 @@ class RigidBody(Stateful):
         return self.state_row[7:10]
 
     @momentum.setter
-    def momentum(self, value: Floats) -> None:
-        self.state_row[7:10] = value
+    def momentum(self, value: Sequence[float] | Floats) -> None:
+        self.state_row[7:10] = _checks.vector("momentum", value, 3)
 
     @property
     def angular_momentum(self) -> Floats:
@@ -152,8 +164,8 @@ class RigidBody(Stateful):
         return self.state_row[10:]
 
     @angular_momentum.setter
-    def angular_momentum(self, value: Floats) -> None:
-        self.state_row[10:] = value
+    def angular_momentum(self, value: Sequence[float] | Floats) -> None:
+        self.state_row[10:] = _checks.vector("angular_momentum", value, 3)
 
     @property
     def rotation(self) -> Floats:
@@ -217,8 +229,18 @@ class RigidBody(Stateful):
         return float(0.5 * (self.momentum @ self.velocity + self.angular_momentum @ self.angular_velocity))
 
     def set_rotation(self, rotation: Floats) -> None:
-        """Turn the body so that this is its rotation (3, 3) from the rest pose; both momenta stay."""
-        self.state_row[3:7] = quaternion_of(rotation)
+        """Turn the body so that this is its rotation (3, 3) from the rest pose; both momenta stay.
+
+        Raises:
+            TypeError, ValueError: not an array of that shape, or no rotation to within 1e-6: it stretches or mirrors.
+        """
+        r = _checks.numbers("rotation", rotation)
+        if r.shape != (3, 3):
+            raise ValueError(f"rotation must have shape (3, 3), not {r.shape}")
+        _checks.require_finite("rotation", r)
+        if np.abs(r @ r.T - np.eye(3)).max() > _NO_ROTATION or np.linalg.det(r) < 0:
+            raise ValueError("rotation must be a rotation matrix: its columns of length 1, at right angles, and not mirrored")
+        self.state_row[3:7] = quaternion_of(r)
         self.matrix[...] = self.rotation
 
     def positions(self, points: Floats | None = None) -> Floats:
@@ -227,6 +249,8 @@ class RigidBody(Stateful):
             if self.mesh is None:
                 raise ValueError("the body has no mesh")
             points = self.mesh.vertices
+        elif np.ndim(points) != 2 or np.shape(points)[1] != 3:
+            raise ValueError(f"points must have shape (n, 3), not {np.shape(points)}")
         result: Floats = (points - self.properties.center) @ self.rotation.T + self.state_row[:3]
         return result
 
@@ -244,9 +268,10 @@ class RigidBody(Stateful):
         Source: Müller, Stam, James and Thürey 2008, section 6.3 (w_A along a normal).
         """
         x = _checks.points("points", points, np.dtype(np.float64), 3)
+        _checks.require_finite("points", x)
         if not self._dynamic:
             return np.zeros((len(x), 3, 3))
-        skew = _skew(x - self.state_row[:3])
+        skew = skew_of(x - self.state_row[:3])
         r = self.rotation
         inverse = r @ self._inverse_inertia @ r.T
         result: Floats = np.eye(3) / self.mass - skew @ inverse @ skew
@@ -259,6 +284,7 @@ class RigidBody(Stateful):
         p = _checks.points("impulses", impulses, np.dtype(np.float64), 3)
         if x.shape != p.shape:
             raise ValueError(f"points and impulses must be as many, not {len(x)} and {len(p)}")
+        _checks.require_finite("points", x)
         _checks.require_finite("impulses", p)
         if self._dynamic:
             self.momentum[...] += p.sum(axis=0)
@@ -299,6 +325,7 @@ class RigidBody(Stateful):
         if self._path is not None:
             self._follow(dt, count)
         elif self._dynamic:
+            require_turns(self.state_row[None], lambda _: "the body")
             row, matrix = self.state_row[None].copy(), self.matrix.reshape(1, 9).copy()
             forces = (f + self.mass * self.gravity)[None]
             _solids.move_rigid_bodies(row, self._row, forces, t[None], dt, count, kind, matrix)
@@ -344,7 +371,7 @@ class RigidBody(Stateful):
             return self._path(time)
         h = time - self.time
         omega = self.angular_velocity * h
-        r = rotation_of(_turn(omega)) @ self.rotation
+        r = rotation_of(turn_of(omega)) @ self.rotation
         center = self.state_row[:3] + h * self.velocity
         return Pose(tuple((center - r @ self.properties.center).tolist()), r.tolist())
 
@@ -381,54 +408,3 @@ class RigidBody(Stateful):
 def hull_of(points: Any) -> TriangleMesh:
     """Return the convex hull of points (n, 3), with exact signs: the boundary of their Delaunay tetrahedra."""
     return delaunay(np.unique(np.asarray(points, np.float64), axis=0)).boundary
-
-
-def _skew(v: Floats) -> Floats:
-    """Return matrices (n, 3, 3) of the cross products with vectors (n, 3)."""
-    result = np.zeros((len(v), 3, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        result[:, k, j], result[:, j, k] = v[:, i], -v[:, i]
-    return result
-
-
-def rotation_of(q: Floats) -> Floats:
-    """Return the rotation (3, 3) of a unit quaternion (w, x, y, z)."""
-    w, v = q[0], q[1:]
-    result: Floats = (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * _skew(v[None])[0]
-    return result
-
-
-def rotations_of(q: Floats) -> Floats:
-    """Return the rotations (n, 3, 3) of unit quaternions (n, 4), bit by bit those of `rotation_of`."""
-    w, v = q[:, 0], q[:, 1:]
-    outer = v[:, :, None] * v[:, None, :]
-    length = (v[:, None, :] @ v[:, :, None])[:, 0, 0]
-    result: Floats = (w * w - length)[:, None, None] * np.eye(3) + 2 * outer + (2 * w)[:, None, None] * _skew(v)
-    return result
-
-
-def _turn(omega: Floats) -> Floats:
-    """Return the unit quaternion of a turn about a vector, rad."""
-    angle = float(np.linalg.norm(omega))
-    return np.array([math.cos(angle / 2), *(0.5 * np.sinc(angle / (2 * math.pi)) * omega)])
-
-
-def turned(place: Floats, way: Floats, turn: Floats) -> Floats:
-    """Return centre and orientation (7,) after a way (3,), m, and a turn about a vector (3,), rad, in axes of the world."""
-    a, b = _turn(turn), place[3:7]
-    q = np.array([a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])
-    return np.concatenate([place[:3] + way, q / np.linalg.norm(q)])
-
-
-def quaternion_of(r: Floats) -> Floats:
-    """Return the unit quaternion (w, x, y, z), w >= 0, of a rotation (3, 3)."""
-    # Four times the outer product of the quaternion with itself; its row with the largest diagonal keeps the digits.
-    d = r.diagonal()
-    k = np.empty((4, 4))
-    k[0, 0] = 1 + d.sum()
-    k[0, 1:] = k[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
-    k[1:, 1:] = r + r.T + (1 - d.sum()) * np.eye(3)
-    row = k[k.diagonal().argmax()]
-    row = row / np.linalg.norm(row)
-    result: Floats = row if row[0] >= 0 else -row
-    return result

@@ -95,7 +95,8 @@ class RigidOptions:
         holding_impulse: kg m/s.
         restitution_speed: m/s; slower impacts do not bounce. None: twice what gravity gives in a substep.
         push: part of the overlap beyond `slop` that pseudo-velocities remove in a substep.
-        slop: m; overlap that stays. None: 1/500 of the mean reach of the bodies that move.
+        slop: m; overlap that stays. None: of the bodies that move the mean of 1/500 of their reach, or of 1/100 of their least extent
+            where that is less.
         warm_start: whether sweeps begin with the impulses of the step before.
         sleep_after: s; islands of bodies that have been slow (0.01 m/s, 0.05 rad/s) for as long do not move until something that moves
             touches them. None: never.
@@ -120,8 +121,8 @@ class RigidOptions:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _checks.integer("iterations", self.iterations, 1)
-        _checks.integer("substeps", self.substeps, 1)
+        _checks.integer("iterations", self.iterations, 1, 2**31)
+        _checks.integer("substeps", self.substeps, 1, 2**31)
         _checks.choice("solver", self.solver, RigidSolver)
         FRICTION_LAW("friction", self.friction)
         _checks.flag("warm_start", self.warm_start)
@@ -170,7 +171,7 @@ class RigidInfo:
         asleep: bodies that do not move because all of their island has been slow.
         iterations: sweeps of the last substep.
         colours: of contacts and joints.
-        residual: m/s; the largest speed at which surfaces approach after the sweeps beyond what is allowed.
+        residual: m/s; the largest speed after the sweeps at which surfaces approach beyond what is allowed, or joined points part.
         deepest: m; the largest overlap at the start.
         exact: whether the exact solver, if asked for, found a solution.
         certified: whether by the exact test nothing intersects at the end. Only with `guarantee`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ from meniscus.surface import KinematicSolid, Shape, Solid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+
+
+# Which system has moved a body last.
+_OWNERS: weakref.WeakKeyDictionary[RigidBody, weakref.ref[RigidSetup]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class RigidSetup(Stateful):
         self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
         # Poses at the end of the last step: who was moved since then is awake.
         self.last_poses = self.declare("last_poses", np.zeros((0, 7)), resizable=True)
+        # s, of the last substep.
+        self.last_step = self.declare("last_step", 0.0)
         self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)), resizable=True)
         self.forces = self.torques = np.zeros((0, 3))
 
@@ -97,18 +104,23 @@ class RigidSetup(Stateful):
             restitution: from 0 to 1; of two surfaces the larger one counts.
 
         Raises:
-            TypeError, ValueError: no rigid body, or one that the system has; neither a shape nor a surface; values out of range.
+            TypeError, ValueError: no rigid body, or one that this or another system has; neither a shape nor a surface; values out
+                of range.
         """
         _checks.one_of_type("body", body, RigidBody)
         if any(b is body for b in self.bodies):
             raise ValueError("the system has this body already")
-        row = _surface_row(friction, restitution, thickness)
+        owner = _OWNERS.get(body, lambda: None)()
+        if owner is not None and owner is not self and any(b is body for b in owner.bodies):
+            raise ValueError("another system has this body, and two cannot move it: add a copy")
+        row = surface_row(friction, restitution, thickness)
         _checks.choice("form", form, RigidFormKind)
         own = form_of_body(body, form, thickness)
         row[0, 6] = own.thickness
         if self.gravity is not None:
             body.gravity = self.gravity
         body.time = self.time
+        _OWNERS[body] = weakref.ref(self)
         self.bodies.append(body)
         self._add_part(RigidPart(body, None, own, row))
         return body
@@ -127,7 +139,7 @@ class RigidSetup(Stateful):
         Raises:
             TypeError, ValueError: no such obstacle; values out of range.
         """
-        row = _surface_row(friction, restitution, thickness)
+        row = surface_row(friction, restitution, thickness)
         zero = np.zeros(3)
         form: ContactForm | None = None
         solid: Solid | None = None
@@ -236,7 +248,8 @@ class RigidSetup(Stateful):
         self._set_up_changed()
 
 
-def _surface_row(friction: Any, restitution: float, thickness: float | None) -> Floats:
+def surface_row(friction: Any, restitution: float, thickness: float | None) -> Floats:
+    """Return what surfaces do as the core takes it, with a thickness of 0; check the values."""
     e = _checks.number("restitution", restitution)
     if not 0 <= e <= 1:
         raise ValueError(f"restitution must be from 0 to 1, but is {e:g}")

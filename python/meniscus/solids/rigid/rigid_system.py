@@ -14,15 +14,18 @@ from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import exclusively
 from meniscus.solids.interaction.budget import StepMeter
 from meniscus.solids.rigid.guard import RigidGuard
-from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of
+from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
+from meniscus.solids.rigid.rotations import require_turns, rotations_of
 from meniscus.solids.rigid.solid_points import points_in_solid
 from meniscus.surface import KinematicSolid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+# How much longer than the last one a step may be whose impulses are scaled with its length.
+_MOST_GROWTH = 4.0
 _NO_MOTION = np.zeros((1, 10))
 _AT_ORIGIN = np.array([0.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
@@ -56,6 +59,8 @@ class RigidSystem(RigidSetup):
         self._guard: RigidGuard | None = None
         self._thin_guard = False
         self._certified: Floats | None = None
+        self._pinched: set[tuple[int, int]] = set()
+        self._gravity_now = np.zeros((0, 3))
         self._masses = np.zeros(0)
         # Numbers of the parts that are bodies, and which of these bodies a step moves.
         self._numbers, self._moved = np.zeros(0, np.int32), np.zeros(0, np.bool_)
@@ -112,7 +117,10 @@ class RigidSystem(RigidSetup):
         if self.meter is not None:
             self.meter.plan("rigid", self.options.substeps)
         n = len(self.parts)
-        gravity = self._gravities()
+        for name, given_forces in (("forces", self.forces), ("torques", self.torques)):
+            if np.shape(given_forces) != (n, 3):
+                raise ValueError(f"{name} must have shape ({n}, 3), a row for each part, not {np.shape(given_forces)}")
+        gravity = self._gravity_now = self._gravities()
         core = self._built(dt, float(np.sqrt((gravity**2).sum(axis=1).max())))
         states, given, forces = self._states(), np.zeros((n, 6)), self.forces.copy()
         forces += self._masses[:, None] * gravity
@@ -132,20 +140,32 @@ class RigidSystem(RigidSetup):
         if not (np.isfinite(states).all() and np.isfinite(forces).all()):
             bad = int(np.flatnonzero(~np.isfinite(np.hstack([states, forces])).all(axis=1))[0])
             raise ValueError(f"the state of part {bad} of the system, or the force on it, is not finite")
+        require_turns(states, lambda i: f"part {i} of the system")
         quiet = self.quiet.copy()
         moved = (states[:, :7] != self.last_poses).any(axis=1)
         quiet[moved | (gravity != self.last_gravity).any(axis=1) | self.forces.any(axis=1) | self.torques.any(axis=1)] = 0.0
         # Who touched what was moved may have lost its hold.
-        lost = moved[self.contact_groups[:, :2]].any(axis=1)
-        quiet[self.contact_groups[lost, :2]] = 0.0
+        if moved.any():
+            lost = moved[self.contact_groups[:, :2]].any(axis=1)
+            quiet[self.contact_groups[lost, :2]] = 0.0
         for joint, (speed, limit) in zip(self.joints, self.motors.tolist(), strict=True):
             if speed and limit:
                 quiet[list(joint.bodies)] = 0.0
         if (moved & (self._masses == 0.0)).any():
             quiet[:] = 0.0
         self._arrays = (states, given, forces, self.torques.copy(), quiet)
-        core.set_contacts(self.contact_groups, self.contact_points)
-        core.set_joint_memory(self.joint_memory)
+        # Forces last from step to step, impulses change with its length.
+        h = dt / self.options.substeps
+        # What ended a motion would grow without bound.
+        scale = h / self.last_step if self.last_step > 0 else 1.0
+        if scale > _MOST_GROWTH:
+            scale = 1.0
+        points, memory = self.contact_points, self.joint_memory
+        if scale != 1.0:
+            points, memory = points.copy(), scale * memory
+            points[:, 7:13] *= scale
+        core.set_contacts(self.contact_groups, points)
+        core.set_joint_memory(memory)
         for j, motor in enumerate(self.motors.tolist()):
             core.set_motor(j, *motor)
 
@@ -194,8 +214,9 @@ class RigidSystem(RigidSetup):
         self._write(after, dt)
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
+        self.last_step = dt / self.options.substeps
         self.quiet, self.last_poses = self._arrays[4], after[:, :7].copy()
-        self.last_gravity = self._gravities().copy()
+        self.last_gravity = self._gravity_now
         self.time += dt
         self._certified = after if report.certified else None
         self.report = report
@@ -228,9 +249,14 @@ class RigidSystem(RigidSetup):
     def _require_apart(self) -> None:
         guard = self._made_guard()
         states = self._states()
+        self._pinched = set()
         if self._certified is not None and np.array_equal(states[:, :7], self._certified[:, :7]):
             return
-        found = guard.intersecting(states)
+        # What was pinched may stay so until it is free again.
+        known = set() if self.report is None else set(self.report.unresolved)
+        meeting = guard.intersecting(states)
+        self._pinched = {p for p in meeting if p in known}
+        found = [p for p in meeting if p not in known]
         if found:
             raise ValueError(
                 f"meshes must not intersect at the start, but {len(found)} pairs do, the first of parts {found[0][0]} and {found[0][1]}"
@@ -255,8 +281,11 @@ class RigidSystem(RigidSetup):
         # What does not move has no velocity either, or it would gather more of it from step to step.
         states[found.parts == 0, 7:] = 0.0
         report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
-        report.unresolved = found.unresolved
-        report.certified = not found.unresolved
+        unresolved = set(found.unresolved)
+        if self._pinched:
+            unresolved |= self._pinched & set(self._made_guard().intersecting(states))
+        report.unresolved = tuple(sorted(unresolved))
+        report.certified = not unresolved
 
     def _made_guard(self, thin: bool = False) -> RigidGuard:
         """Return the guard of the parts; `thin`: their thickness does not matter."""
@@ -276,7 +305,7 @@ class RigidSystem(RigidSetup):
         """Return the accelerations (n, 3) of all parts; 0 of obstacles."""
         self._made_core()
         result = np.zeros((len(self.parts), 3))
-        of_bodies = [b.gravity for b in self.bodies]
+        of_bodies = [b._gravity for b in self.bodies]
         if len(set(map(id, of_bodies))) == 1:
             result[self._numbers] = of_bodies[0]
         else:
@@ -305,8 +334,8 @@ class RigidSystem(RigidSetup):
             self._numbers = np.array([i for i, p in enumerate(self.parts) if p.body is not None], np.int32)
             self._moved = np.array([p.body is not None and (p.body._dynamic or p.body._path is not None) for p in self.parts])
             self._thickest = max(p.thickness for p in self.parts)
-            reach = [p.form.core.reach for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
-            self._own_slop = float(np.mean(reach)) / 500 if reach else 1e-3
+            own = [_slop_of(p) for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
+            self._own_slop = float(np.mean(own)) if own else 1e-3
             # Bodies and solids on paths.
             self._moving = [
                 (i, p) for i, p in enumerate(self.parts) if isinstance(p.solid, KinematicSolid) or (p.body is not None and p.body._path)
@@ -381,6 +410,13 @@ class RigidSystem(RigidSetup):
         """One line: bodies, joints, contacts, time."""
         parts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.contact_points)} points of contact"
         return f"<RigidSystem of {parts}, t = {self.time:g} s>"
+
+
+def _slop_of(part: RigidPart) -> float:
+    """Return how deep a body may be in others, m: small against what it reaches, and against what it is thick."""
+    form = part.form
+    assert form is not None
+    return float(min(form.core.reach / 500, max(form.core.thin, 0.5 * part.thickness) / 50))
 
 
 def _contacts_of(groups: Ints, points: Floats) -> RigidContacts:

@@ -15,8 +15,10 @@ from meniscus.solids.contact.world_setup import WorldSetup
 from meniscus.solids.rigid.joints import RigidJoint
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import JointKind, RigidOptions, friction_of
+from meniscus.solids.rigid.rigid_setup import surface_row
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
+_ON_A_PATH = "a mesh on a path that rigid bodies touch is a RigidBody with `motion`"
 RIGID_STEP = 0.01
 """s: steps of rigid bodies that `advance` takes are at most that long."""
 
@@ -54,7 +56,7 @@ class RigidWorld(WorldSetup):
 
         Raises:
             TypeError, ValueError: no body, or one that the world has; no such surface; negative values; in the middle of a loop; bodies
-                of both kinds with a barrier or with loops that rewind.
+                of both kinds with a barrier or with loops that rewind; a first rigid body where an obstacle is a mesh on a path.
         """
         if not isinstance(body, RigidBody):
             if rigid:
@@ -66,10 +68,18 @@ class RigidWorld(WorldSetup):
         if surface is not None:
             raise ValueError("contact of a rigid body sees its own shape or mesh: `surface` is for deformable bodies")
         first = not self.rigid.parts
+        if first and any(given["motion"] is not None for given in self._plain_obstacles):
+            raise ValueError(_ON_A_PATH)
+        before = body.time, body.gravity
         added = self.rigid.add(body, thickness=thickness, friction=friction, **rigid)
         if first:
-            for given in self._plain_obstacles:
-                self.rigid.add_obstacle(**given)
+            try:
+                for given in self._plain_obstacles:
+                    self._add_rigid_obstacle(given)
+            except BaseException:
+                body.time, body.gravity = before
+                self.rigid._setup = {"parts": [], "joints": []}
+                raise
         self._joined = None
         return added
 
@@ -98,17 +108,19 @@ class RigidWorld(WorldSetup):
             TypeError, ValueError: no such obstacle, negative values; in the middle of a loop.
         """
         options = dict(zip(("thickness", "friction", "sides", "motion"), arguments, strict=False)) | named
+        plain = _plain(obstacle, options, restitution)
+        surface_row(plain["friction"], restitution, plain["thickness"])
         if self.rigid.bodies:
-            if options.get("motion") is not None:
-                raise ValueError("a mesh on a path that rigid bodies touch is a RigidBody with `motion`")
-            self._add_rigid_obstacle(obstacle, options, restitution)
+            if plain["motion"] is not None:
+                raise ValueError(_ON_A_PATH)
+            self._add_rigid_obstacle(plain)
         law = friction_of(options.get("friction", 0.4))
         sliding = law.static if law.dynamic is None else law.dynamic
         super().add_obstacle(obstacle, **{**options, "friction": sliding})
-        self._plain_obstacles.append(_plain(obstacle, options, restitution))
+        self._plain_obstacles.append(plain)
 
-    def _add_rigid_obstacle(self, obstacle: Any, options: dict[str, Any], restitution: float) -> None:
-        self.rigid.add_obstacle(**_plain(obstacle, options, restitution))
+    def _add_rigid_obstacle(self, plain: dict[str, Any]) -> None:
+        self.rigid.add_obstacle(**{name: value for name, value in plain.items() if name != "motion"})
 
     def join(self, first: RigidBody, second: RigidBody | None, kind: JointKind, **options: Any) -> RigidJoint:
         """Join two rigid bodies; arguments and errors are those of `RigidSystem.join`."""
@@ -142,4 +154,5 @@ class RigidWorld(WorldSetup):
 
 def _plain(obstacle: Any, options: dict[str, Any], restitution: float) -> dict[str, Any]:
     friction: float | Sequence[float] = options.get("friction", 0.4)
-    return {"obstacle": obstacle, "thickness": options.get("thickness"), "friction": friction, "restitution": restitution}
+    named = {"thickness": options.get("thickness"), "friction": friction, "restitution": restitution}
+    return {"obstacle": obstacle, **named, "motion": options.get("motion")}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.solids.rigid.rigid_body import rotation_of
+from meniscus.solids.rigid.rotations import rotation_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

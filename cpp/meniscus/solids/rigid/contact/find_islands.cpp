@@ -18,9 +18,11 @@ void RigidSystem::find_islands(const RigidArrays& a) {
   const auto index = [](std::int32_t b) { return static_cast<std::size_t>(b); };
   islands_.begin(static_cast<Index>(parts.size()));
   free_.resize(parts.size());
+  const bool sleeps = sleep.after < std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const RigidVelocity& v = velocities_[i];
     touched_[i] = parts[i].dynamic();
+    if (!sleeps) continue;
+    const RigidVelocity& v = velocities_[i];
     // What nothing holds may sleep only where it would not move either.
     free_[i] = v.linear.isZero(0) && v.angular.isZero(0) && a.forces[i].isZero(0) && a.torques[i].isZero(0);
   }
@@ -33,8 +35,10 @@ void RigidSystem::find_islands(const RigidArrays& a) {
     }
   };
   for (const ContactGroup& g : contacts.groups) {
-    const double gap = least_gap(contacts.of(g));
-    if (gap <= options.slop) join(g.bodies);
+    const auto points = contacts.of(g);
+    if (std::any_of(points.begin(), points.end(), [&](const ContactPoint& c) { return c.gap <= options.slop; })) join(g.bodies);
+    if (!sleeps) continue;
+    const double gap = least_gap(points);
     // On what is moved along a path nothing comes to rest.
     for (std::size_t k = 0; k < 2; ++k) {
       const auto mover = index(g.bodies[k]), other = index(g.bodies[1 - k]);

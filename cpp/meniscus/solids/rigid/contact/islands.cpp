@@ -23,8 +23,8 @@ void Islands::join(std::int32_t a, std::int32_t b) {
   parent_[static_cast<std::size_t>(std::max(ra, rb))] = std::min(ra, rb);
 }
 
-Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const std::uint8_t> free, std::span<double> quiet, double after,
-                     std::span<std::uint8_t> asleep) {
+Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const std::uint8_t> free, std::span<double> quiet,
+                     double after, std::span<std::uint8_t> asleep) {
   constexpr std::uint8_t held = 1, restless = 2;
   least_.assign(parent_.size(), std::numeric_limits<double>::infinity());
   may_.assign(parent_.size(), 0);

@@ -97,32 +97,34 @@ void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity&
   if (rows.moves) rows.free.apply(memory.low + memory.high + memory.motor + memory.spring, first, second);
 }
 
-void sweep_joint(const Joint& joint, const JointRows& rows, double h, JointMemory& memory, RigidVelocity& first,
-                 RigidVelocity& second) {
-  if (rows.moves) {
-    const auto change = [&](double& impulse, double value) {
-      rows.free.apply(value - impulse, first, second);
-      impulse = value;
-    };
-    const double mass = inverse_of(rows.free.response);
-    if (rows.softness > 0) {
-      const double u = rows.free.velocity(first, second);
-      const double p = memory.spring;
-      change(memory.spring, p + (rows.spring_target - u - rows.softness * p) / (rows.free.response + rows.softness));
-    }
-    if (joint.motor_limit > 0) {
-      const double u = rows.free.velocity(first, second), most = h * joint.motor_limit;
-      change(memory.motor, std::clamp(memory.motor + mass * (joint.motor_speed - u), -most, most));
-    }
-    if (joint.lowest > -std::numeric_limits<double>::infinity()) {
-      const double u = rows.free.velocity(first, second);
-      change(memory.low, std::max(0.0, memory.low + mass * (rows.low_target - u)));
-    }
-    if (joint.highest < std::numeric_limits<double>::infinity()) {
-      const double u = rows.free.velocity(first, second);
-      change(memory.high, std::min(0.0, memory.high + mass * (rows.high_target - u)));
-    }
+void sweep_free(const Joint& joint, const JointRows& rows, double h, JointMemory& memory, RigidVelocity& first,
+                RigidVelocity& second) {
+  if (!rows.moves) return;
+  const auto change = [&](double& impulse, double value) {
+    rows.free.apply(value - impulse, first, second);
+    impulse = value;
+  };
+  const double mass = inverse_of(rows.free.response);
+  if (rows.softness > 0) {
+    const double u = rows.free.velocity(first, second);
+    const double p = memory.spring;
+    change(memory.spring, p + (rows.spring_target - u - rows.softness * p) / (rows.free.response + rows.softness));
   }
+  if (joint.motor_limit > 0) {
+    const double u = rows.free.velocity(first, second), most = h * joint.motor_limit;
+    change(memory.motor, std::clamp(memory.motor + mass * (joint.motor_speed - u), -most, most));
+  }
+  if (joint.lowest > -std::numeric_limits<double>::infinity()) {
+    const double u = rows.free.velocity(first, second);
+    change(memory.low, std::max(0.0, memory.low + mass * (rows.low_target - u)));
+  }
+  if (joint.highest < std::numeric_limits<double>::infinity()) {
+    const double u = rows.free.velocity(first, second);
+    change(memory.high, std::min(0.0, memory.high + mass * (rows.high_target - u)));
+  }
+}
+
+void sweep_joint(const JointRows& rows, JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {
   Eigen::Matrix<double, 6, 1> u = Eigen::Matrix<double, 6, 1>::Zero();
   for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[static_cast<std::size_t>(i)].velocity(first, second);
   const Eigen::Matrix<double, 6, 1> p = rows.inverse * u;

@@ -42,6 +42,11 @@ struct JointMemory {
   std::array<double, 6> equations{};    ///< N s, N m s
   double low = 0, high = 0, motor = 0;  ///< impulses
   double spring = 0;
+
+  void scale(double s) {
+    for (double& p : equations) p *= s;
+    low *= s, high *= s, motor *= s, spring *= s;
+  }
 };
 static_assert(sizeof(JointMemory) == 10 * sizeof(double));
 
@@ -66,8 +71,11 @@ double joint_place(const Joint& joint, std::span<const RigidState> states);
 void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& first_inertia, const FormPose& second,
                    const WorldInertia& second_inertia, double h, JointRows& out);
 void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity& first, RigidVelocity& second);
-void sweep_joint(const Joint& joint, const JointRows& rows, double h, JointMemory& memory, RigidVelocity& first,
-                 RigidVelocity& second);
+/// Of the motion that is left: spring, motor, limits.
+void sweep_free(const Joint& joint, const JointRows& rows, double h, JointMemory& memory, RigidVelocity& first,
+                RigidVelocity& second);
+/// Of the equations.
+void sweep_joint(const JointRows& rows, JointMemory& memory, RigidVelocity& first, RigidVelocity& second);
 /// Pseudo-velocities that remove the part `push` of the errors in a step.
 void push_joint(JointRows& rows, double push, double h, RigidVelocity& first, RigidVelocity& second);
 

@@ -10,13 +10,17 @@ namespace {
 
 /// Below this, relative to the largest entry of a column, an entry is taken for rounding errors.
 constexpr double small = 1e-11;
+/// Of what the sums consist of: errors of a solution.
+constexpr double solved = 1e-9;
+/// What is added to the diagonal, relative to its largest entry, where the matrix leaves Lemke's method without digits, less
+/// where that does not end; and how often it is taken back.
+constexpr double added[] = {1e-4, 1e-7};
+constexpr int most_corrections = 100;
 
-}  // namespace
-
-bool solve_lcp(std::span<const double> matrix, std::span<const double> u, std::span<double> p, int most_pivots,
+/// The method itself.
+bool pivot_lcp(std::span<const double> matrix, std::span<const double> u, std::span<double> p, int most_pivots,
                LcpScratch& scratch) {
   const std::size_t n = u.size();
-  require(matrix.size() == n * n && p.size() == n, "the matrix must have ", n * n, " entries, and p ", n);
   if (std::all_of(u.begin(), u.end(), [](double v) { return v >= 0; })) {
     std::fill(p.begin(), p.end(), 0.0);
     return true;
@@ -88,6 +92,55 @@ bool solve_lcp(std::span<const double> matrix, std::span<const double> u, std::s
       return true;
     }
     entering = left < n ? n + left : left - n;
+  }
+  return false;
+}
+
+/// Whether p is a solution to within rounding errors.
+bool is_solution(std::span<const double> matrix, std::span<const double> u, std::span<const double> p) {
+  const std::size_t n = u.size();
+  double scale = 0, most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double size = std::abs(u[i]);
+    for (std::size_t j = 0; j < n; ++j) size += std::abs(matrix[i * n + j]) * p[j];
+    scale = std::max(scale, size);
+    most = std::max(most, matrix[i * n + i]);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    double w = u[i];
+    for (std::size_t j = 0; j < n; ++j) w += matrix[i * n + j] * p[j];
+    if (!(std::abs(std::min(w, most * p[i])) <= solved * scale)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool solve_lcp(std::span<const double> matrix, std::span<const double> u, std::span<double> p, int most_pivots,
+               LcpScratch& scratch) {
+  const std::size_t n = u.size();
+  require(matrix.size() == n * n && p.size() == n, "the matrix must have ", n * n, " entries, and p ", n);
+  scratch.p.assign(n, 0.0);
+  if (pivot_lcp(matrix, u, scratch.p, most_pivots, scratch) && is_solution(matrix, u, scratch.p)) {
+    std::copy(scratch.p.begin(), scratch.p.end(), p.begin());
+    return true;
+  }
+  // Of problems with more than one solution: p + d, where d solves that of A + s at u - s p, until s d is nothing.
+  double most = 0;
+  for (std::size_t i = 0; i < n; ++i) most = std::max(most, matrix[i * n + i]);
+  scratch.u.resize(n);
+  for (const double part : added) {
+    const double s = part * most;
+    scratch.matrix.assign(matrix.begin(), matrix.end());
+    for (std::size_t i = 0; i < n; ++i) scratch.matrix[i * n + i] += s;
+    scratch.p.assign(n, 0.0);
+    for (int k = 0; k < most_corrections; ++k) {
+      for (std::size_t i = 0; i < n; ++i) scratch.u[i] = u[i] - s * scratch.p[i];
+      if (!pivot_lcp(scratch.matrix, scratch.u, scratch.p, most_pivots, scratch)) break;
+      if (!is_solution(matrix, u, scratch.p)) continue;
+      std::copy(scratch.p.begin(), scratch.p.end(), p.begin());
+      return true;
+    }
   }
   return false;
 }

@@ -29,17 +29,24 @@ void Manifold::keep_four(std::size_t first) {
   const Vector3 n = p[first].normal;
   const auto bring = [&](std::size_t to, std::size_t from) { std::swap(p[to], p[from]); };
   bring(first, most_of(first, p.size(), [&](std::size_t i) { return -p[i].gap; }));
-  bring(first + 1, most_of(first + 1, p.size(), [&](std::size_t i) { return (p[i].point - p[first].point).squaredNorm(); }));
-  const Vector3 along = p[first + 1].point - p[first].point;
-  const auto area = [&](std::size_t i) { return n.dot(along.cross(p[i].point - p[first].point)); };
-  bring(first + 2, most_of(first + 2, p.size(), [&](std::size_t i) { return std::abs(area(i)); }));
+  // Along the surface; what is above it counts less by as much, so that upper corners never stand for those below them.
+  const auto higher = [&](std::size_t i) { return p[i].gap - p[first].gap; };
+  const auto away = [&](std::size_t i) -> Vector3 {
+    const Vector3 d = p[i].point - p[first].point;
+    return d - n.dot(d) * n;
+  };
+  bring(first + 1, most_of(first + 1, p.size(), [&](std::size_t i) { return away(i).norm() - higher(i); }));
+  const Vector3 along = away(first + 1);
+  const double length = along.norm();
+  const auto area = [&](std::size_t i) { return n.dot(along.cross(away(i))); };
+  bring(first + 2, most_of(first + 2, p.size(), [&](std::size_t i) { return std::abs(area(i)) - length * higher(i); }));
   const double side = area(first + 2) < 0 ? -1 : 1;
   // What it adds to the triangle: the largest of the areas beyond its sides.
   const Vector3 a = p[first].point, b = p[first + 1].point, c = p[first + 2].point;
   const auto beyond = [&](std::size_t i) {
     const Vector3& x = p[i].point;
     const auto outside = [&](const Vector3& from, const Vector3& to) { return -side * n.dot((to - from).cross(x - from)); };
-    return std::max({outside(a, b), outside(b, c), outside(c, a)});
+    return std::max({outside(a, b), outside(b, c), outside(c, a)}) - length * higher(i);
   };
   bring(first + 3, most_of(first + 3, p.size(), beyond));
   p.resize(first + 4);

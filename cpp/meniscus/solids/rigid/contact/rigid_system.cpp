@@ -58,16 +58,39 @@ void RigidSystem::read(const RigidArrays& a) {
   });
 }
 
+std::array<double, 2> RigidSystem::rounding(std::array<std::int32_t, 2> b) const {
+  const RigidPart &p = parts[static_cast<std::size_t>(b[0])], &q = parts[static_cast<std::size_t>(b[1])];
+  const double half = 0.25 * (p.properties.thickness + q.properties.thickness);
+  return {p.form->radius + half, q.form->radius + half};
+}
+
+Vector3 RigidSystem::normal_of_balls(std::size_t a, std::size_t b, double distance, double h, const Vector3& otherwise) const {
+  const Vector3 ra = rotations_[a] * parts[a].form->vertices[0], rb = rotations_[b] * parts[b].form->vertices[0];
+  const Vector3 d = centers_[a] + ra - centers_[b] - rb;
+  const Vector3 u =
+      velocities_[a].linear + velocities_[a].angular.cross(ra) - velocities_[b].linear - velocities_[b].angular.cross(rb);
+  // Where they meet, pass each other, or are at the end of the step: what happens first.
+  const double along = d.dot(u), square = u.squaredNorm(), beyond = d.squaredNorm() - distance * distance;
+  double t = 0;
+  if (beyond > 0 && along < 0) {
+    const double root = along * along - square * beyond;
+    t = std::min(h, root >= 0 ? beyond / (-along + std::sqrt(root)) : -along / square);
+  }
+  const Vector3 then = d + t * u;
+  const double length = then.norm();
+  return length > 0 ? Vector3(then / length) : otherwise;
+}
+
 void RigidSystem::anchor() {
   anchors_.resize(contacts.points.size());
   for_all(contacts.groups.size(), [&](std::size_t g) {
     const ContactGroup& group = contacts.groups[g];
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
+    const std::array<double, 2> r = rounding(group.bodies);
     for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
       const ContactPoint& c = contacts.points[i];
-      const Vector3 half = 0.5 * c.gap * c.normal;
-      anchors_[i] = {rotations_[a].transpose() * (c.point + half - centers_[a]),
-                     rotations_[b].transpose() * (c.point - half - centers_[b])};
+      anchors_[i] = {rotations_[a].transpose() * (c.point + (0.5 * c.gap + r[0]) * c.normal - centers_[a]),
+                     rotations_[b].transpose() * (c.point - (0.5 * c.gap + r[1]) * c.normal - centers_[b])};
     }
   });
 }
@@ -92,14 +115,29 @@ void RigidSystem::prepare(double h) {
       out.surface.across = sb.across;
     }
     static const WorldInertia still;
+    const std::array<double, 2> r = rounding(group.bodies);
+    const bool round_a = parts[a].form->radius > 0, round_b = parts[b].form->radius > 0;
+    const bool balls = round_a && round_b && parts[a].form->ball() && parts[b].form->ball() &&
+                       (moves(group.bodies[0]) || moves(group.bodies[1]));
     const WorldInertia &ma = moves(group.bodies[0]) ? inertias_[a] : still, &mb = moves(group.bodies[1]) ? inertias_[b] : still;
     for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
       ContactPoint& c = contacts.points[i];
-      const Vector3 on_a = rotations_[a] * anchors_[i].first + centers_[a];
-      const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b];
+      // What has bounced keeps the normal of its impact.
+      if (balls && !(points_[i].impact_impulse > 0)) c.normal = normal_of_balls(a, b, r[0] + r[1], h, c.normal);
+      const Vector3 on_a = rotations_[a] * anchors_[i].first + centers_[a] - r[0] * c.normal;
+      const Vector3 on_b = rotations_[b] * anchors_[i].second + centers_[b] + r[1] * c.normal;
       c.gap = c.normal.dot(on_a - on_b);
-      c.point = 0.5 * (on_a + on_b);
-      prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      if (!round_a && !round_b) {
+        c.point = 0.5 * (on_a + on_b);
+        prepare_point(c, direction, ma, c.point - centers_[a], mb, c.point - centers_[b], h, options, points_[i]);
+      } else {
+        // What is round is touched below its core, wherever the other one has gone.
+        const Vector3 half = 0.5 * c.gap * c.normal;
+        const Vector3 at_a = balls ? on_a : round_a ? Vector3(on_a - half) : Vector3(on_b + half);
+        const Vector3 at_b = balls ? on_b : at_a;
+        c.point = 0.5 * (at_a + at_b);
+        prepare_point(c, direction, ma, at_a - centers_[a], mb, at_b - centers_[b], h, options, points_[i]);
+      }
       out.overlaps = out.overlaps || points_[i].push_target > 0;
       if (out.turns()) prepare_turns(c, points_[i], ma, mb, options, turns_[i]);
     }
@@ -192,6 +230,12 @@ void RigidSystem::begin_solve(double h) {
       prepare_joint(joints[j], pose(static_cast<std::size_t>(b[0])), inertia(b[0]), pose(static_cast<std::size_t>(b[1])),
                     inertia(b[1]), h, rows_[j]);
   });
+  if (!joints.empty()) {
+    moving_.resize(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) moving_[i] = moves(static_cast<std::int32_t>(i));
+    trees_.build(joints, moving_);
+    trees_.factor(rows_, inertias_);
+  }
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
   joint_colours_.build(
@@ -200,6 +244,11 @@ void RigidSystem::begin_solve(double h) {
       static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   pseudo_.assign(parts.size(), {});
+  if (options.warm != 1)
+    for (JointMemory& m : joint_memory) m.scale(options.warm);
+  // A motor that was switched off gives nothing any more.
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (!(joints[j].motor_limit > 0)) joint_memory[j].motor = 0;
   report_.iterations = 0;
 }
 
@@ -211,6 +260,16 @@ void RigidSystem::end_solve(const RigidArrays& a) {
       for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i)
         report_.residual = std::max(report_.residual, points_[i].target - points_[i].normal.velocity(first, second));
     });
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const auto b = joints[j].bodies;
+    if (!moves(b[0]) && !moves(b[1])) continue;
+    const RigidVelocity &first = velocities_[static_cast<std::size_t>(b[0])],
+                        &second = velocities_[static_cast<std::size_t>(b[1])];
+    for (std::int32_t k = 0; k < rows_[j].count; ++k) {
+      const ImpulseRow& row = rows_[j].rows[static_cast<std::size_t>(k)];
+      if (!row.direction.isZero(0)) report_.residual = std::max(report_.residual, std::abs(row.velocity(first, second)));
+    }
+  }
   for (const SolverGroup& g : groups_)
     for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i) {
       const SolverPoint& p = points_[i];
@@ -268,7 +327,7 @@ void RigidSystem::iterate(Index first, Index last, double h) {
         if (first + k == 0)
           warm_joint(rows_[j], joint_memory[j], a, b);
         else
-          sweep_joint(joints[j], rows_[j], h, joint_memory[j], a, b);
+          sweep_one_joint(j, h, a, b);
       },
       [&](Index k, const SolverGroup& g, RigidVelocity& a, RigidVelocity& b) {
         if (first + k == 0)
@@ -281,9 +340,15 @@ void RigidSystem::iterate(Index first, Index last, double h) {
         // Before the contacts of this sweep: what those of the last one have changed.
         if (report_.iterations > 0 && converged()) return true;
         ++report_.iterations;
+        if (!joints.empty()) trees_.solve(joints, rows_, 0, velocities_, joint_memory);
         if (options.exact) solve_exactly();
         return false;
       });
+}
+
+void RigidSystem::sweep_one_joint(std::size_t j, double h, RigidVelocity& first, RigidVelocity& second) {
+  sweep_free(joints[j], rows_[j], h, joint_memory[j], first, second);
+  if (!trees_.contains(j)) sweep_joint(rows_[j], joint_memory[j], first, second);
 }
 
 bool RigidSystem::converged() const {
@@ -299,14 +364,17 @@ void RigidSystem::push(Index sweeps, double h) {
   sweep_phases(
       sweeps, pseudo_,
       [&](Index, std::size_t j, RigidVelocity& first, RigidVelocity& second) {
-        push_joint(rows_[j], options.push, h, first, second);
+        if (!trees_.contains(j)) push_joint(rows_[j], options.push, h, first, second);
       },
       [&](Index, const SolverGroup& g, RigidVelocity& first, RigidVelocity& second) {
         // What neither overlaps nor is pushed by others stays as it is.
         const auto still = [](const RigidVelocity& v) { return v.linear.isZero(0) && v.angular.isZero(0); };
         if (g.overlaps || !still(first) || !still(second)) push_contacts(points_of(g).points, first, second);
       },
-      [](Index) { return false; });
+      [&](Index) {
+        if (!joints.empty()) trees_.solve(joints, rows_, options.push / h, pseudo_, {});
+        return false;
+      });
 }
 
 void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
@@ -369,7 +437,7 @@ void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const Cont
 
 Index RigidSystem::nbytes() const {
   return contacts.nbytes() + found_.nbytes() + islands_.nbytes() + joint_colours_.nbytes() + contact_colours_.nbytes() +
-         pair_scratch_.nbytes() + workspace_.bytes() +
+         trees_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() +
          static_cast<Index>(points_.capacity() * sizeof(SolverPoint) + groups_.capacity() * sizeof(SolverGroup) +
                             anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
                             parts.capacity() * sizeof(RigidPart) + joints.capacity() * sizeof(Joint) +

@@ -8,7 +8,7 @@
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 #include "meniscus/solids/rigid/contact/islands.hpp"
-#include "meniscus/solids/rigid/contact/joint.hpp"
+#include "meniscus/solids/rigid/contact/joint_trees.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
 #include "meniscus/solids/rigid/contact/velocity_solver.hpp"
 #include "meniscus/solids/rigid/forms/convex_pair.hpp"
@@ -97,6 +97,10 @@ class RigidSystem {
   void find_pairs(const RigidArrays& a, double dt);
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
   void anchor();
+  /// m: how far surfaces are from the cores of two bodies, along the normal: of rounded forms, and a part of the thickness.
+  std::array<double, 2> rounding(std::array<std::int32_t, 2> bodies) const;
+  /// The normal of two balls when they meet within h seconds, with the velocities that they have.
+  Vector3 normal_of_balls(std::size_t a, std::size_t b, double distance, double h, const Vector3& otherwise) const;
   void find_islands(const RigidArrays& a);
   void wake_what_is_met(const RigidArrays& a);
   void prepare(double h);
@@ -108,6 +112,7 @@ class RigidSystem {
   /// Sweeps first, ..., last - 1; the one of number 0 adds the impulses of the step before.
   void iterate(Index first, Index last, double h);
   bool converged() const;
+  void sweep_one_joint(std::size_t j, double h, RigidVelocity& first, RigidVelocity& second);
   void solve_exactly();
   void push(Index sweeps, double h);
   void store(const RigidArrays& a);
@@ -148,7 +153,7 @@ class RigidSystem {
   Islands islands_;
   // The solve.
   struct Anchor {
-    Vector3 first, second;  ///< on the surfaces, in axes of the bodies
+    Vector3 first, second;  ///< on the cores below the surfaces, in axes of the bodies
   };
   std::vector<Anchor> anchors_;
   std::vector<SolverGroup> groups_;
@@ -156,6 +161,8 @@ class RigidSystem {
   /// As many as points where any has them, else empty.
   std::vector<SolverTurns> turns_;
   std::vector<JointRows> rows_;
+  JointTrees trees_;
+  std::vector<std::uint8_t> moving_;
   PairColours joint_colours_, contact_colours_;
   LcpScratch lcp_;
   std::vector<double> matrix_, u_, p_;

@@ -90,7 +90,8 @@ struct ImpactShifts {
   std::array<RigidVelocity, 2>* shifts{};  ///< m and rad
 };
 
-/// Bounces the approaching points of a group that touch within the step; returns how many.
+/// Bounces the approaching points of a group that touch first within the step, those that touch at the same time together;
+/// returns how many.
 int bounce_contacts(const SolverGroup& group, std::span<SolverPoint> points, const ContactOptions& options,
                     const ImpactShifts& impact, RigidVelocity& first, RigidVelocity& second);
 

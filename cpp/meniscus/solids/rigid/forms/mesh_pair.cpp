@@ -65,6 +65,29 @@ Vector3 normal_at(const Seen& f, std::int32_t face, TriangleFeature feature) {
   return sum;
 }
 
+/// Whether the way from a corner or an edge of a face leans over the surface around it, so that something else there is nearer.
+bool leans_over(const Seen& f, std::int32_t face, TriangleFeature feature, const Vector3& at, const Vector3& way) {
+  constexpr double tolerance = 1e-6;
+  const auto k = static_cast<std::size_t>(feature);
+  const auto t = static_cast<std::size_t>(face);
+  const auto towards = [&](std::int32_t v) {
+    const Vector3 d = f.at(v) - at;
+    return way.dot(d) > tolerance * way.norm() * d.norm();
+  };
+  if (feature == TriangleFeature::face) return false;
+  if (k < 3) {
+    const auto v = static_cast<std::size_t>(f.form.triangles[t][k]);
+    const auto begin = f.form.around.begin() + f.form.first_around[v], end = f.form.around.begin() + f.form.first_around[v + 1];
+    return std::any_of(begin, end, towards);
+  }
+  const FormEdge& e = f.form.edges[static_cast<std::size_t>(f.form.triangle_edges[t][k - 3])];
+  const std::int32_t other = e.faces[0] == face ? e.faces[1] : e.faces[0];
+  if (other < 0) return false;
+  for (const std::int32_t v : f.form.triangles[static_cast<std::size_t>(other)])
+    if (v != e.vertices[0] && v != e.vertices[1] && towards(v)) return true;
+  return false;
+}
+
 /// A vertex against a face of the other body: in front of it, or behind it where the body is closed.
 void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_t face, double reach, double deep,
                std::vector<MeshScratch::Near>& out) {
@@ -76,7 +99,7 @@ void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_
   const Vector3 d = p - q.position;
   const double side = normal_at(f, face, q.feature).dot(d);
   const bool behind = f.form.closed && side < 0;
-  if (distance > (behind ? deep : reach)) return;
+  if (distance > (behind ? deep : reach) || leans_over(f, face, q.feature, q.position, d)) return;
   // Where they touch, and in the face, its normal has more digits than the way between the points.
   Vector3 n = m.dot(d) < 0 && !f.form.closed ? Vector3(-m) : m;
   if (q.feature != TriangleFeature::face && distance > 1e-9 * f.form.reach) n = (behind ? -1 : 1) / distance * d;
@@ -164,7 +187,7 @@ bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
 
 void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j, double margin, double reach, Manifold& out) {
   const FormEdge &e = a.edges[static_cast<std::size_t>(i)], &g = b.form.edges[static_cast<std::size_t>(j)];
-  if (!e.convex || !g.convex) return;
+  if (!e.convex || !g.convex || e.flat || g.flat) return;
   const Vector3 &p = a.vertices[static_cast<std::size_t>(e.vertices[0])],
                 &q = a.vertices[static_cast<std::size_t>(e.vertices[1])];
   const Vector3 r = b.at(g.vertices[0]), s = b.at(g.vertices[1]);
@@ -184,7 +207,7 @@ void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j
   if (n.dot(two_sided ? Vector3(x - y) : outward) < 0) n = -n;
   const double gap = n.dot(x - y);
   if (gap > margin) return;
-  if (!two_sided && !(leaves(a, e, -n) && leaves(b.form, g, b.rotation.transpose() * n))) return;
+  if (!(leaves(a, e, -n) && leaves(b.form, g, b.rotation.transpose() * n))) return;
   out.add(0.5 * (x + y), n, gap, key_of(3, i, j));
 }
 
@@ -268,10 +291,10 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
             const FormEdge& e = f.edges[static_cast<std::size_t>(f.triangle_edges[static_cast<std::size_t>(t)][c])];
             const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
             const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
-            if (!(s.first > 0 && s.first < 1) || !e.convex) continue;
+            if (!(s.first > 0 && s.first < 1) || !e.convex || e.flat) continue;
             const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
             const double d = (x - y).norm();
-            if (d <= reach && d > 0)
+            if (d <= reach && d > 0 && leaves(f, e, (x - y) / d))
               scratch.vertices.push_back({2 + f.triangle_edges[static_cast<std::size_t>(t)][c], t, y, (x - y) / d, d, false});
           }
         }

@@ -10,6 +10,9 @@
 namespace meniscus::solids {
 namespace {
 
+/// rad: faces that are bent less against each other count as one at the edge between them.
+constexpr double flat_edge = 1e-5;
+
 Vector3 normal_of(std::span<const Vector3> x, const mesh::Triangle& t) {
   const auto p = [&](std::size_t k) { return x[static_cast<std::size_t>(t[k])]; };
   return mesh::area_vector(p(0), p(1), p(2));
@@ -167,10 +170,23 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
       const Vector3 d = corner(1) - corner(0), e = corner(2) - corner(0);
       f.vertex_normals[static_cast<std::size_t>(triangles[t][k])] += std::atan2(d.cross(e).norm(), d.dot(e)) * f.faces.normals[t];
     }
-  // The first triangle with a vertex or an edge stands for it.
+  f.first_around.assign(x.size() + 1, 0);
+  for (const FormEdge& e : f.edges)
+    for (const std::int32_t v : e.vertices) ++f.first_around[static_cast<std::size_t>(v) + 1];
+  for (std::size_t v = 0; v < x.size(); ++v) f.first_around[v + 1] += f.first_around[v];
+  f.around.resize(2 * f.edges.size());
+  std::vector<std::int32_t> place(f.first_around.begin(), f.first_around.end() - 1);
+  for (const FormEdge& e : f.edges)
+    for (std::size_t k = 0; k < 2; ++k)
+      f.around[static_cast<std::size_t>(place[static_cast<std::size_t>(e.vertices[k])]++)] = e.vertices[1 - k];
+  // The first triangle with a vertex or an edge stands for it; nobody for those inside of a flat part, which touch nothing that
+  // faces, or corners and edges of the other body, do not.
   f.owned.assign(triangles.size(), 0);
   f.triangle_edges.resize(triangles.size());
-  std::vector<std::uint8_t> seen(x.size(), 0);
+  std::vector<std::uint8_t> seen(x.size(), 1);
+  for (const FormEdge& e : f.edges)
+    if (!e.flat)
+      for (const std::int32_t v : e.vertices) seen[static_cast<std::size_t>(v)] = 0;
   std::map<std::array<std::int32_t, 2>, std::int32_t> number;
   for (std::size_t e = 0; e < f.edges.size(); ++e) number[f.edges[e].vertices] = static_cast<std::int32_t>(e);
   std::vector<std::uint8_t> met(f.edges.size(), 0);
@@ -182,7 +198,8 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
       const std::int32_t a = triangles[t][k], b = triangles[t][(k + 1) % 3];
       const std::int32_t e = number.at({std::min(a, b), std::max(a, b)});
       f.triangle_edges[t][k] = e;
-      if (!met[static_cast<std::size_t>(e)]) f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (8U << k));
+      if (!met[static_cast<std::size_t>(e)] && !f.edges[static_cast<std::size_t>(e)].flat)
+        f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (8U << k));
       met[static_cast<std::size_t>(e)] = 1;
     }
   return f;
@@ -210,6 +227,8 @@ void RigidForm::find_edges() {
           above = std::max(above, faces.normals[first].dot(vertices[static_cast<std::size_t>(v)]) - faces.offsets[first]);
       const Vector3 along = vertices[static_cast<std::size_t>(pair[1])] - vertices[static_cast<std::size_t>(pair[0])];
       e.convex = above <= 1e-9 * along.norm();
+      const Vector3 &n = faces.normals[first], &m = faces.normals[static_cast<std::size_t>(e.faces[1])];
+      e.flat = n.dot(m) > 0 && n.cross(m).norm() < flat_edge;
     }
     edges.push_back(e);
   }
@@ -226,7 +245,7 @@ Index RigidForm::nbytes() const {
   return static_cast<Index>(vertices.capacity() * sizeof(Vector3) + edges.capacity() * sizeof(FormEdge) +
                             faces.first.capacity() * 4 + faces.corners.capacity() * 4 + faces.normals.capacity() * 24 +
                             faces.offsets.capacity() * 8 + triangles.capacity() * sizeof(mesh::Triangle) + owned.capacity() +
-                            triangle_edges.capacity() * 12 + tree_bytes);
+                            triangle_edges.capacity() * 12 + (first_around.capacity() + around.capacity()) * 4 + tree_bytes);
 }
 
 }  // namespace meniscus::solids

@@ -22,6 +22,7 @@ struct FormEdge {
   std::array<std::int32_t, 2> faces{-1, -1};
   /// A mesh's: whether the surface bends away from both faces there, or is flat.
   bool convex = true;
+  bool flat = false;  ///< whether its faces are in one plane, so that the edge is none
 };
 
 /// Loops of vertices, counter-clockwise as seen from outside.
@@ -70,7 +71,12 @@ class RigidForm {
   std::vector<std::array<std::int32_t, 3>> triangle_edges;
   /// Of a mesh: sums of the normals around each vertex, weighted by angles.
   std::vector<Vector3> vertex_normals;
+  /// Of a mesh: the vertices at the other ends of the edges of vertex v are those from `first_around[v]` on.
+  std::vector<std::int32_t> first_around, around;
   std::optional<mesh::BoundingVolumeTree> tree;
+
+  /// All points within a radius of one.
+  bool ball() const { return kind == FormKind::convex && vertices.size() == 1; }
 
   Index nbytes() const;
 

@@ -1,0 +1,48 @@
+/// Joints that close no loop, solved at once along their trees: as many operations as there are joints.
+///
+/// Sources: Featherstone, "Rigid body dynamics algorithms", 2008, chapter 7 (inertias of what hangs on a joint); Baraff,
+/// "Linear-time dynamics using Lagrange multipliers", 1996 (elimination from the leaves to the root); Cline and Pai 2003 (errors
+/// of places removed whole after the step).
+#pragma once
+
+#include "meniscus/solids/rigid/contact/islands.hpp"
+#include "meniscus/solids/rigid/contact/joint.hpp"
+
+namespace meniscus::solids {
+
+class JointTrees {
+ public:
+  /// Finds the trees: what forces do not move is one body, their root. `moves` marks the bodies that forces move.
+  void build(std::span<const Joint> joints, std::span<const std::uint8_t> moves);
+  /// Prepares solves with the rows of a step.
+  void factor(std::span<const JointRows> rows, std::span<const WorldInertia> inertias);
+  bool contains(std::size_t joint) const { return in_tree_[joint] != 0; }
+  /// Applies the impulses after which all rows of all trees have the relative velocity -`pull` times their errors (1/s), and adds
+  /// them to `memory`, if that is not empty.
+  void solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull, std::span<RigidVelocity> velocities,
+             std::span<JointMemory> memory);
+  Index nbytes() const;
+
+ private:
+  using Vector6 = Vec<double, 6>;
+  using Matrix6 = Eigen::Matrix<double, 6, 6>;
+  /// A body, and the joint towards the root.
+  struct Link {
+    std::int32_t body = 0, joint = -1, parent = -1;  ///< -1: the root is free; the root does not move
+    std::size_t side = 0;                            ///< of the joint on which the body is
+    Matrix6 mass, inverse;                           ///< of the body and what hangs on it
+    Matrix6 own, other, response;                    ///< rows of the joint on both sides; inverse of S, see the source
+    Vector6 force, change, missing;
+  };
+  void solve_tree(std::size_t first, std::size_t end, std::span<const Joint> joints, std::span<const JointRows> rows, double pull,
+                  std::span<RigidVelocity> velocities, std::span<JointMemory> memory);
+
+  std::vector<std::uint8_t> in_tree_;
+  Islands groups_;
+  std::vector<std::int32_t> first_of_, joints_of_, place_;  ///< joints of trees at each body
+  std::vector<std::uint8_t> met_;
+  std::vector<Link> links_;  ///< from the root on, tree by tree
+  std::vector<std::size_t> trees_;
+};
+
+}  // namespace meniscus::solids
