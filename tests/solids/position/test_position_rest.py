@@ -133,3 +133,22 @@ def test_a_free_balloon_does_not_begin_to_spin():
         body.step(1 / 60)
     momentum = (body.masses[:, None] * np.cross(body.positions, body.velocities)).sum(axis=0)
     assert np.abs(momentum).max() < 0.01 * body.masses.sum() * 0.3**2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_free_body_has_the_same_bits_on_any_threads(dtype):
+    """Enough nodes for several pieces of the sums that take out its turn."""
+    mesh = ms.mesh.cloth_mesh(100, 100)
+    found, before = [], ms.num_threads()
+    try:
+        for threads in (1, 2, 5):
+            ms.set_num_threads(threads)
+            body = PositionBody(mesh, density=0.2, dtype=dtype)
+            body.add(DistanceConstraints(mesh))
+            body.positions[...] += (0.002 * np.random.default_rng(0).normal(size=body.positions.shape)).astype(dtype)
+            body.step(1 / 60)
+            found.append(body.nodes.copy())
+    finally:
+        ms.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
