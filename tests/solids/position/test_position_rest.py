@@ -133,3 +133,35 @@ def test_a_free_balloon_does_not_begin_to_spin():
         body.step(1 / 60)
     momentum = (body.masses[:, None] * np.cross(body.positions, body.velocities)).sum(axis=0)
     assert np.abs(momentum).max() < 0.01 * body.masses.sum() * 0.3**2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_free_body_has_the_same_bits_on_any_threads(dtype):
+    """Enough nodes for several pieces of the sums that take out its turn."""
+    mesh = ms.mesh.cloth_mesh(100, 100)
+    found, before = [], ms.num_threads()
+    try:
+        for threads in (1, 2, 5):
+            ms.set_num_threads(threads)
+            body = PositionBody(mesh, density=0.2, dtype=dtype)
+            body.add(DistanceConstraints(mesh))
+            body.positions[...] += (0.002 * np.random.default_rng(0).normal(size=body.positions.shape)).astype(dtype)
+            body.step(1 / 60)
+            found.append(body.nodes.copy())
+    finally:
+        ms.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+@pytest.mark.parametrize("young", [1e7, 1e9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stiff_neo_hookean_blocks_keep_their_place(young, dtype):
+    """From round-off alone, blocks of 1e7 Pa exploded; in float32, solutions of stiff elements must not move the centre."""
+    mesh = ms.mesh.tet_block(4, 4, 4, (0.5, 0.5, 0.5))
+    body = PositionBody(mesh, density=1000.0, dtype=dtype)
+    body.add(NeoHookeanConstraints(mesh, youngs_modulus=young))
+    for _ in range(100):
+        body.step(1 / 60)
+    assert np.abs(body.velocities).max() < (1e-10 if dtype == np.float64 else 1e-3)
+    assert np.abs(body.momentum).max() < (1e-10 if dtype == np.float64 else 1e-4) * body.masses.sum()

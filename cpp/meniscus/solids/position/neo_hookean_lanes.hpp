@@ -86,13 +86,27 @@ struct NeoHookeanRule {
       const T change = along * bulk / (T(1) + bulk * size);
       // Elements so large that their numbers overflow stay as they are.
       const bool works = (change - change == T(0)) & (inverse_dt2 > 0);
-      for (int k = 0; k < 4; ++k)
-        for (int d = 0; d < 3; ++d) {
-          T move = works ? s[k][d] - change * z[k][d] : T(0);
-          if constexpr (averaged) move *= share.at[l];
-          p.x[k][d].at[l] += part * root[k] * move;
-          block.value[values + 3 * k + d][l] += root[k] > 0 ? inverse_dt2 * move / root[k] : T(0);
+      // The moves of free corners keep their centre but for the round-off of the solution, which grows with the stiffness.
+      const bool free = (root[0] > 0) & (root[1] > 0) & (root[2] > 0) & (root[3] > 0);
+      T over_root[4], mass = 0;
+      for (int k = 0; k < 4; ++k) {
+        over_root[k] = root[k] > 0 ? T(1) / root[k] : T(0);
+        mass += over_root[k] * over_root[k];
+      }
+      for (int d = 0; d < 3; ++d) {
+        T moves[4], shift = 0;
+        for (int k = 0; k < 4; ++k) {
+          moves[k] = works ? root[k] * (s[k][d] - change * z[k][d]) : T(0);
+          if constexpr (averaged) moves[k] *= share.at[l];
+          shift += over_root[k] * over_root[k] * moves[k];
         }
+        shift = free ? shift / mass : T(0);
+        for (int k = 0; k < 4; ++k) {
+          const T move = moves[k] - shift;
+          p.x[k][d].at[l] += part * move;
+          block.value[values + 3 * k + d][l] += inverse_dt2 * (over_root[k] * over_root[k]) * move;
+        }
+      }
     }
   }
 

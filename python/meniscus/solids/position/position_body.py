@@ -30,8 +30,9 @@ _C = TypeVar("_C", bound=PositionConstraint)
 class PositionBody(Stateful):
     """Nodes whose positions are corrected until constraints hold between them; velocities follow from positions.
 
-    Bodies at rest stay there, whatever the step, and corrections are bounded; a step consists of substeps: nodes move freely, constraints are projected one after the
-    other (Gauss-Seidel, in parallel over colours, with the bits of a serial order), and velocities are the ways over the time.
+    Bodies at rest stay there, whatever the step, and corrections are bounded. A step consists of substeps: nodes move freely, constraints
+    are projected one after the other (Gauss-Seidel, in parallel over colours, with the bits of a serial order), and velocities are the ways
+    over the time.
 
     The state is positions, velocities, time, and for how long the body has been quiet. Masses, constraints and what holds nodes are the
     set-up. `step` consists of the stages `predict`, `project` and `finish`, which may be called one by one.

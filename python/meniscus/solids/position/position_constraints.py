@@ -199,8 +199,8 @@ class VolumeConstraints(PositionConstraints):
 class NeoHookeanConstraints(PositionConstraints):
     """Tetrahedra of the stable neo-Hookean material, which turn back where they are flat or inverted.
 
-    Each is two constraints, one against changes of shape and one against changes of volume, projected together. The energy is that of
-    `TetElements(material="neo-hookean")`, to whose equilibria bodies settle.
+    Each keeps the forces it exerts and solves for its own end of a step of implicit Euler, so that stiff ones are stable. The energy is
+    that of `TetElements(material="neo-hookean")`, to whose equilibria bodies settle.
 
     Args:
         mesh: tetrahedra at rest.
