@@ -16,8 +16,8 @@ using mesh::Point;
 constexpr Index nodes_of_piece = 16;
 /// Barycentric weights that count as inside of a triangle, where a segment passes through an edge of it.
 constexpr double on_edge = 1e-12;
-/// Weight of a step along an edge: one over its squared length; of nodes on the surface, which are inside, a great number, but one
-/// whose sums can be squared.
+/// Weight of a step along an edge: one over its squared length; of nodes on the surface, which are inside, a great number, but
+/// one whose sums can be squared.
 double weight_of(const Point& step, const Point& edge) {
   constexpr double least_part = 1e-12, least_square = 1e-100;
   return 1 / std::max({step.squaredNorm(), least_part * edge.squaredNorm(), least_square});

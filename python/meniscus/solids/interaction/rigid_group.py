@@ -8,7 +8,8 @@ import numpy as np
 
 from meniscus.solids.interaction.grip import Floats
 from meniscus.solids.interaction.rigid_grips import RigidGrip
-from meniscus.solids.rigid.rigid_body import RigidBody, rotations_of
+from meniscus.solids.rigid.rigid_body import RigidBody
+from meniscus.solids.rigid.rotations import rotations_of
 
 # Corners of a tetrahedron whose second moments are those of a unit cube of points.
 _CORNERS = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])

@@ -153,10 +153,10 @@ class ReducedSurface(CoupledBody):
         body._core.store(coordinates, rates, frame)
         places = np.empty_like(body._positions)
         body._core.positions(places)
-        at: Floats = places[self.nodes]
+        there: Floats = places[self.nodes]
         body._load()
-        self._trial = coordinates, frame, at
-        return at
+        self._trial = coordinates, frame, there
+        return there
 
     def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
         """Go from `here` to `ends`; see `SelfStepping`."""
