@@ -30,7 +30,10 @@ void Manifold::keep_four(std::size_t first) {
   const auto bring = [&](std::size_t to, std::size_t from) { std::swap(p[to], p[from]); };
   bring(first, most_of(first, p.size(), [&](std::size_t i) { return -p[i].gap; }));
   // Along the surface; what is above it counts less by as much, so that upper corners never stand for those below them.
-  const auto higher = [&](std::size_t i) { return p[i].gap - p[first].gap; };
+  double widest = 0;
+  for (std::size_t i = first; i < p.size(); ++i) widest = std::max(widest, (p[i].point - p[first].point).norm());
+  // Small differences do not count, so that points last.
+  const auto higher = [&](std::size_t i) { return std::max(0.0, p[i].gap - p[first].gap - 5e-4 * widest); };
   const auto away = [&](std::size_t i) -> Vector3 {
     const Vector3 d = p[i].point - p[first].point;
     return d - n.dot(d) * n;
