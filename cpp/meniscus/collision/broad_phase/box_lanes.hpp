@@ -201,11 +201,11 @@ void with_box_lanes(F&& f) {
   switch (simd_level()) {
     case SimdLevel::avx512: {
       const auto run = [&] { f(Avx512Lanes{}); };
-      return detail::run_avx512(run);
+      return core::detail::run_avx512(run);
     }
     case SimdLevel::avx2: {
       const auto run = [&] { f(Avx2Lanes{}); };
-      return detail::run_avx2(run);
+      return core::detail::run_avx2(run);
     }
     case SimdLevel::baseline:
       break;
