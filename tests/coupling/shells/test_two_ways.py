@@ -102,12 +102,17 @@ def test_momentum_of_air_and_shells_stays_in_each_step(mode: ShellMode) -> None:
         assert np.abs(result.impulses.sum(axis=0)).max() > 1e-6
         if mode == "monolithic":
             assert gained == pytest.approx(-result.impulses.sum(axis=0), abs=1e-12)
+        # Each impulse acts on the line through the centres of cells: the torques are opposite as well.
+        center = (sides.face + 0.5) / n
+        push = np.zeros((len(sides), 3))
+        push[np.arange(len(sides)), sides.axis] = result.side_impulses
+        torque = np.cross(body.positions(), result.impulses).sum(axis=0)
+        assert torque == pytest.approx(np.cross(center, push).sum(axis=0), abs=1e-12)
         assert sim.report is not None
         assert sim.report.impulse == pytest.approx(result.impulses.sum(axis=0))
 
 
-@pytest.mark.parametrize("mode", ["monolithic", "lumped"])
-def test_a_plate_on_a_spring_in_a_duct_swings_with_all_its_air(mode: ShellMode) -> None:
+def test_a_plate_on_a_spring_in_a_duct_swings_with_all_its_air() -> None:
     """omega^2 = k / (sigma + rho L) for a duct with open ends."""
     n, k, sigma, rho, dt = 16, 40.0, 0.3, 1.2, 0.01
     ends = {"x-": Open(), "x+": Open(), "y-": Wall(), "y+": Wall(), "z-": Wall(), "z+": Wall()}
@@ -119,7 +124,7 @@ def test_a_plate_on_a_spring_in_a_duct_swings_with_all_its_air(mode: ShellMode) 
     properties = ms.solids.MassProperties(sigma * area, np.zeros(3), np.eye(3))
     rest = 0.53
     body = ms.solids.RigidBody(ms.mesh.TriangleMesh(x, t), properties=properties, pose=ms.surface.Pose((rest + 0.02, 0.125, 0.125)))
-    sim = ShellCoupling(solver, Shells(grid, [body]), mode)
+    sim = ShellCoupling(solver, Shells(grid, [body]), "monolithic")
 
     def spring(name: str, _: Any) -> None:
         if name == "move_shells":
@@ -146,8 +151,22 @@ def test_a_light_cloth_in_a_jet_moves_and_nothing_leaks() -> None:
         most = max(most, float(np.abs(body.positions - start).max()))
         beyond = int(np.ceil(body.positions[:, 0].max() * 8)) + 1
         assert not sim.solver.density.array[beyond:].any()
-    assert most > 0.02
-    assert np.abs(body.positions - start).max() < 0.5
+    assert 0.02 < most < 0.3
+
+
+def test_bodies_do_in_their_step_what_the_solve_has_foreseen() -> None:
+    sim = jet(dtype=np.float64)
+    (body,) = sim.shells.bodies
+    sim.step(0.04)
+    before = body.positions.copy()
+    joined = sim._joined
+    assert joined is not None
+    assert joined.result is not None
+    foreseen = joined.result.velocities
+    sim.step(0.04)
+    free = np.isfinite(body.masses)
+    assert np.abs(foreseen).max() > 0.1
+    assert ((body.positions - before) / 0.04)[free] == pytest.approx(foreseen[free], abs=1e-10)
 
 
 def state_bytes(sim: ShellCoupling) -> bytes:
@@ -201,5 +220,5 @@ def test_bodies_without_inertia_and_worlds_are_refused_in_one_sentence() -> None
     world = ms.solids.World(steps_per_loop=1)
     body = cloth()
     world.add(body)
-    with pytest.raises(ValueError, match="bodies of a world are one-way"):
+    with pytest.raises(ValueError, match="bodies of a world need mode"):
         ShellCoupling(solver, Shells(solver.grid, [body], world=world), "lumped")

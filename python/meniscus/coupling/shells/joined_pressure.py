@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,20 +26,17 @@ class JoinedPressure:
 
     Args:
         solver: the smoke; the density is `air_density`.
-        shells: bodies that are rigid, deformable or kinematic, and not in a world.
+        shells: as `require_two_ways` allows.
         mode: of `ShellPressure.prepare`.
 
     Attributes:
         sides: of the last solve.
         result: of the last solve.
-
-    Raises:
-        ValueError: other bodies.
     """
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: PressureMode) -> None:
-        require_two_ways(solver, shells, mode)
-        self._solver, self._shells, self._mode = solver, shells, mode
+    def __init__(self, solver: SmokeSolver, shells: Shells, mode: str) -> None:
+        self._solver, self._shells = solver, shells
+        self._mode = cast(PressureMode, mode)
         self._pressure = ShellPressure(solver.grid)
         self._active = np.ones(solver.grid.shape, bool)
         self.sides: SheetFaces | None = None
@@ -85,7 +84,8 @@ class JoinedPressure:
         for i, body in enumerate(shells.bodies):
             rows = shells.rows(i)
             if isinstance(body, RigidBody) and body._dynamic:
-                solids.append(SheetSolid.rigid(body, x[rows], dt))
+                share = _corner_areas(x[rows], shells._parts[i].elements)
+                solids.append(SheetSolid.rigid(body, x[rows], dt, masses=body.mass * share / share.sum()))
             elif isinstance(body, DeformableBody):
                 solids.append(SheetSolid.deformable(body, dt))
             else:
@@ -96,10 +96,18 @@ class JoinedPressure:
         return solids
 
 
+def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
+    """Return, per vertex, the area of its triangles, m^2."""
+    a, b = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
+    area = 0.5 * np.linalg.norm(np.cross(a, b), axis=1)
+    shares: Floats = np.bincount(triangles.ravel(), np.repeat(area, 3), len(x)).astype(np.float64)
+    return shares
+
+
 def require_two_ways(solver: SmokeSolver, shells: Shells, mode: str) -> None:
     """Raise ValueError for what a joined pressure does not go with."""
     if shells._world is not None:
-        raise ValueError(f'bodies of a world are one-way: mode "{mode}" needs bodies that step by themselves')
+        raise ValueError(f'bodies of a world need mode "one-way": mode "{mode}" needs bodies that step by themselves')
     for body, part in zip(shells.bodies, shells._parts, strict=True):
         if not isinstance(body, (RigidBody, DeformableBody)) and not isinstance(part, KinematicShell):
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
-from meniscus.coupling.shells.joined_pressure import JoinedPressure
+from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -19,6 +19,7 @@ from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
+from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
@@ -54,7 +55,8 @@ class ShellCoupling(Stateful):
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
-            of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world.
+            of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
+            last alone all modes are the same.
 
     Attributes:
         solver, shells: as given.
@@ -70,7 +72,7 @@ class ShellCoupling(Stateful):
 
     stages = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "one-way") -> None:
+    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
         _checks.one_of_type("solver", solver, SmokeSolver)
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
@@ -80,7 +82,12 @@ class ShellCoupling(Stateful):
         self.solver = self.declare("solver", solver)
         self.shells = self.declare("shells", shells)
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
-        self._joined = JoinedPressure(solver, shells, self.mode) if self.mode != "one-way" else None
+        self._joined: JoinedPressure | None = None
+        if self.mode != "one-way":
+            require_two_ways(solver, shells, self.mode)
+            # What nothing pushes takes the plain way in all modes.
+            if any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
+                self._joined = JoinedPressure(solver, shells, self.mode)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()

@@ -10,8 +10,8 @@ from meniscus.coupling.shells.shell_walls import ShellWalls
 
 Floats = npt.NDArray[np.float64]
 
-_ON_EDGE = 1e-10
-"""A line this far beyond an edge, in parts of the triangle, still meets it: as in `SheetFaces`."""
+_BEYOND = 0.05
+"""A line that meets the thickness of an edge passes the triangle by less than this, in parts of it: weights are then extrapolated."""
 
 
 def wall_sides(walls: ShellWalls, positions: Floats, closed: tuple[npt.NDArray[np.bool_], ...]) -> SheetFaces:
@@ -19,8 +19,9 @@ def wall_sides(walls: ShellWalls, positions: Floats, closed: tuple[npt.NDArray[n
 
     These are exactly the faces of `walls.blocked_faces`, without those of `closed` and without second copies on axes that close.
 
-    Where the line between the two centres meets the triangle itself, hit and distance are of that point, so that forces on face and sheet
-    lie on one line; where it meets the thickness of an edge alone, they are those of the nearest point of the triangle.
+    Hit and distance are of the point where the line between the two centres meets the plane of the triangle, so that forces on face and
+    sheet lie on one line; where this is far beyond an edge, as triangles that are seen edge-on, they are those of the nearest point of
+    the triangle, at most the thickness of the walls off that line.
 
     Args:
         walls: as they are placed.
@@ -99,7 +100,7 @@ def _exact_2d(x: Floats, axis: npt.NDArray[np.int32], center: Floats, nearest: F
 def _chosen(
     x: Floats, axis: npt.NDArray[np.int32], exact: Floats, nearest: Floats, size: Floats, normal: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    inside = (size != 0.0) & (exact >= -_ON_EDGE).all(axis=1)
+    inside = (size != 0.0) & (exact >= -_BEYOND).all(axis=1)
     weights = np.where(inside[:, None], exact, nearest)
     weights = weights / weights.sum(axis=1, keepdims=True)
     along = np.einsum("sk,sk->s", weights, x[np.arange(len(axis)), :, axis])
