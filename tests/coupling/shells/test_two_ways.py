@@ -138,7 +138,7 @@ def test_a_plate_on_a_spring_in_a_duct_swings_with_all_its_air() -> None:
     # The least-squares frequency of x'' = - omega^2 x in steps of symplectic Euler.
     second = (w[2:] - 2 * w[1:-1] + w[:-2])[2:] / dt**2
     squared = -(second * w[3:-1]).sum() / (w[3:-1] ** 2).sum()
-    assert squared == pytest.approx(k / (sigma + rho), rel=0.01)
+    assert squared == pytest.approx(k / (sigma + rho), rel=1e-9)
     assert w.min() < -0.015
 
 
