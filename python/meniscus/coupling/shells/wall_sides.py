@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.grid.face_arrays import first_copies, shifts_to_images
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,9 +32,7 @@ def wall_sides(walls: ShellWalls, positions: Floats, closed: tuple[npt.NDArray[n
     grid, d = walls.grid, walls.grid.dimension
     axes, faces, _, _ = walls._core.faces()
     corners, weights, hits = walls._core.face_hits()
-    shape = np.array(grid.shape)
-    rows = np.arange(len(axes))
-    keep = ~(np.array(grid.periodic)[axes] & (faces[rows, axes] == shape[axes]))
+    keep = first_copies(grid, axes, faces)
     for k in range(d):
         on = axes == k
         keep[on] &= ~closed[k][tuple(faces[on].T)]
@@ -48,9 +47,7 @@ def wall_sides(walls: ShellWalls, positions: Floats, closed: tuple[npt.NDArray[n
     center = (face + 0.5) * grid.spacing + np.array(grid.origin)
     center[every, axis] -= np.where(upper, 0.0, grid.spacing)
     x = positions[nodes]
-    extent = shape * grid.spacing
-    shift = np.where(np.array(grid.periodic), np.round((hits - x.mean(axis=1)) / extent) * extent, 0.0)
-    x = x + shift[:, None, :]
+    x = x + shifts_to_images(grid, x.mean(axis=1), hits)[:, None, :]
     if d == 3:
         weights, along, normal = _exact_3d(x, axis, center, weights)
     else:
