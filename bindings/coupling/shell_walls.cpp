@@ -43,6 +43,26 @@ py::tuple shell_faces(std::span<const coupling::ShellFace<D>> faces) {
   return py::make_tuple(axes, places, velocities, elements);
 }
 
+/// What both cells of each blocked face see first, lower and upper one after the other: corners (2k, 3), weights (2k, 3),
+/// positions (2k, D). Corners are -1 where the way is free.
+template <int D>
+py::tuple shell_hits(const coupling::ShellWalls<D>& walls) {
+  const auto hits = walls.face_hits();
+  const auto k = static_cast<py::ssize_t>(2 * hits.size());
+  py::array_t<std::int32_t> corners({k, py::ssize_t{3}});
+  py::array_t<double> weights({k, py::ssize_t{3}}), positions({k, py::ssize_t{D}});
+  for (py::ssize_t i = 0; i < k; ++i) {
+    const auto& hit = hits[static_cast<std::size_t>(i / 2)][static_cast<std::size_t>(i % 2)];
+    const auto nodes = hit.triangle < 0 ? std::array<std::int32_t, 3>{-1, -1, -1} : walls.corners_of(hit);
+    for (int d = 0; d < 3; ++d) {
+      corners.mutable_at(i, d) = nodes[static_cast<std::size_t>(d)];
+      weights.mutable_at(i, d) = hit.barycentric[d];
+    }
+    for (int d = 0; d < D; ++d) positions.mutable_at(i, d) = hit.position[d];
+  }
+  return py::make_tuple(corners, weights, positions);
+}
+
 template <class T, int D>
 void bind_revalidation(py::module_& m) {
   m.def(
@@ -103,6 +123,7 @@ void bind_walls(py::module_& m, const char* name) {
           },
           py::arg("velocities"))
       .def("faces", [](const Walls& self) { return shell_faces<D>(self.faces()); })
+      .def("face_hits", [](const Walls& self) { return shell_hits<D>(self); })
       .def(
           "swept_samples",
           [](const Walls& self, const Walls& end, const std::array<int, D>& on_side) {

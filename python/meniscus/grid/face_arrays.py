@@ -58,3 +58,16 @@ def faces_within(grid: Grid, axis: int, face: npt.NDArray[np.int64]) -> tuple[np
     most[axis] += 1
     folded = np.where(around, face % shape, face)
     return folded, np.all((folded >= 0) & (folded <= most), axis=1)
+
+
+def first_copies(grid: Grid, axis: npt.NDArray[np.integer[Any]], face: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+    """Return which faces (n, dimension) across axes (n,) are not the last one of an axis that closes, which is the first one again."""
+    last = face[np.arange(len(axis)), axis] == np.array(grid.shape)[axis]
+    return ~(np.array(grid.periodic)[axis] & last)
+
+
+def shifts_to_images(grid: Grid, points: Floats, near: Floats) -> Floats:
+    """Return by how much (n, dimension), m, the image of each point nearest to another point is away; 0 along axes that do not close."""
+    extent = np.array(grid.shape) * grid.spacing
+    shift: Floats = np.where(np.array(grid.periodic), np.round((near - points) / extent) * extent, 0.0)
+    return shift

@@ -55,7 +55,7 @@ def main() -> None:
     ms.set_num_threads(o.threads)
     plain = solver(tuple(o.shape))
     other = solver(tuple(o.shape))
-    sim = ShellCoupling(other, Shells(other.grid, [waving(o.quads)]))
+    sim = ShellCoupling(other, Shells(other.grid, [waving(o.quads)]), "one-way")
     alone, together, stages = [], [], {name: 0.0 for name in sim.stages}
     for step in range(o.steps + 1):
         start = time.perf_counter()

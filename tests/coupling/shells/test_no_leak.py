@@ -37,7 +37,7 @@ def test_a_sheet_across_a_duct_keeps_smoke_on_its_side(points: list[tuple[float,
     loop = np.concatenate([closing[1], [[len(closing[0]) - 1, 0]]])
     left = inside_cells(closing[0], loop.astype(np.int32), np.zeros(2), 1 / 24, (24, 24))
     walls = Shells(solver.grid, [KinematicShell((x, e))])
-    sim = ShellCoupling(solver, walls)
+    sim = ShellCoupling(solver, walls, "one-way")
     solver.density.array[...] = left
     for n in range(12):
         stir(solver, cfl, 0.05, n)

@@ -52,7 +52,7 @@ def seal_with_cloth(cells: int, cfl: float, steps: int) -> None:
     body.add(ms.solids.EdgeSprings(mesh, ms.solids.SpringOptions(stiffness=2.0, damping_fraction=0.02, masses=body.masses)))
     body.pin(np.flatnonzero((x[:, 1:] == 0).any(axis=1) | (x[:, 1:] == 1).any(axis=1)))
     solver = smoke_solver((cells, cells, cells))
-    sim = ShellCoupling(solver, Shells(solver.grid, [body]))
+    sim = ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
 
     def left() -> np.ndarray:
         return inside_cells(*closed_below(body.positions, t, -0.3), np.zeros(3), 1 / cells, (cells, cells, cells))

@@ -24,7 +24,7 @@ def test_what_is_beyond_a_shell_makes_no_difference_to_the_bit(dimension: int) -
     for outside in (0, 1):
         solver = smoke_solver(shape, np.float64)
         body = KinematicShell(mesh, motion)
-        sim = ShellCoupling(solver, Shells(solver.grid, [body]))
+        sim = ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
         rng = np.random.default_rng(5)
         other = np.random.default_rng(17)
         h = solver.grid.spacing

@@ -15,7 +15,7 @@ from meniscus.surface import Pose
 
 def coupling(shape: tuple[int, ...], body: Any, dtype: Any = np.float64, **options: Any) -> ShellCoupling:
     solver = ms.fluids.SmokeSolver(ms.Grid(shape, 1 / shape[0]), ms.fluids.SmokeOptions(**{"tolerance": 1e-10, **options}), dtype=dtype)
-    return ShellCoupling(solver, Shells(solver.grid, [body]))
+    return ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
 
 
 def divergence(solver: ms.fluids.SmokeSolver) -> np.ndarray:
@@ -240,7 +240,7 @@ def test_bodies_of_a_world_are_advanced_by_it_once() -> None:
             owner = ms.solids.World(steps_per_loop=1)
             owner.add(body)
         solver = ms.fluids.SmokeSolver(ms.Grid((12, 12, 12), 1 / 12), dtype=np.float64)
-        return ShellCoupling(solver, Shells(solver.grid, [body], world=owner))
+        return ShellCoupling(solver, Shells(solver.grid, [body], world=owner), "one-way")
 
     sims = make(True), make(False)
     for _ in range(3):

@@ -35,7 +35,7 @@ def run(shape: tuple[int, ...], mesh: Mesh, motion: Motion | None, cfl: float, s
     """Stir smoke on one side of a closed shell, and look at the other."""
     solver = smoke_solver(shape, dtype)
     body = KinematicShell(mesh, motion)
-    sim = ShellCoupling(solver, Shells(solver.grid, [body]))
+    sim = ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
     h, dt = solver.grid.spacing, 0.05
     for n in range(steps):
         if n % 10 == 0:

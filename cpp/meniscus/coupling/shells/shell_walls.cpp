@@ -159,6 +159,13 @@ void ShellWalls<D>::find_face_velocities() {
 }
 
 template <int D>
+std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit& hit) const {
+  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
+  const auto n = static_cast<std::int32_t>(count_);
+  return {t[0] % n, t[1] % n, t[2] % n};
+}
+
+template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
   std::array<collision::WedgeHit, most_targets> hits;

@@ -47,6 +47,10 @@ class ShellWalls final : public grid::ThinWalls<D> {
 
   /// Faces that are blocked, axis by axis in C order; on periodic axes both copies of a face.
   std::span<const ShellFace<D>> faces() const { return faces_; }
+  /// Per blocked face, what its lower and its upper cell see first.
+  std::span<const std::array<collision::WedgeHit, 2>> face_hits() const { return face_hits_; }
+  /// Vertices of what a hit has met, without images.
+  std::array<std::int32_t, 3> corners_of(const collision::WedgeHit& hit) const;
   /// Cells within reach of a shell that moves from here to the positions of `end`: marks of all samples that may be swept over.
   void mark_swept_cells(const ShellWalls& end, std::span<std::uint8_t> out) const;
   /// Sets out[i] for samples that a shell passes on its straight way from here to `end`, or covers here or there. Exact.

@@ -19,6 +19,9 @@ from meniscus.surface import Pose
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+_EXACT = 1e-12
+"""Tolerance of the step of a body that a fluid has foreseen."""
+
 
 @runtime_checkable
 class ShellBody(Protocol):
@@ -144,6 +147,15 @@ class _Deformable:
         for _ in range(steps):
             self._body.step(dt / steps)
 
+    def advance_with(self, dt: float, impulses: Floats) -> None:
+        """Take one linearised step of implicit Euler with impulses (n, 3), N s: the one that the pressure has solved for."""
+        held = ~np.isfinite(self._body.masses)
+        push = impulses / np.where(held, 1.0, self._body.masses)[:, None]
+        push[held] = 0.0
+        # A load over the step is a change of momentum before it.
+        self._body.velocities = self._body.velocities + push
+        self._body.step(dt, "implicit-euler", newton=False, tangent="definite", tolerance=_EXACT)
+
     def snapshot(self) -> Any:
         return self._body.snapshot()
 
@@ -165,6 +177,16 @@ class _Rigid:
 
     def advance(self, dt: float) -> None:
         self._body.step(dt)
+
+    def advance_with(self, dt: float, impulses: Floats) -> None:
+        """Take one step with impulses (n, 3), N s, on the vertices, at the velocity that it ends with."""
+        body = self._body
+        if not body._dynamic:
+            return body.step(dt)
+        body.apply_impulses(body.positions(), impulses)
+        weight = body.mass * np.asarray(body.gravity)
+        body.apply_impulses(body.center[None].copy(), dt * weight[None])
+        body.step(dt, force=-weight)
 
     def snapshot(self) -> Any:
         return self._body.snapshot()

@@ -21,7 +21,10 @@ class ShellReport:
         stood_in: of which no visible neighbour knew a value, by name.
         revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
             disappears with the cells.
-        closed_regions: that shells or walls close all around.
+        closed_regions: that shells or walls close all around; in "monolithic" mode those that have no outlet but the give of shells, in
+            "lumped" and "printed" mode not counted.
+        impulse: (3,) from the fluid on all shells in their next step, N s; 0 in one-way mode.
+        inner_iterations: of the shells' answers in the solve of the pressure.
     """
 
     dt: float = 0.0
@@ -33,6 +36,8 @@ class ShellReport:
     stood_in: dict[str, int] = field(default_factory=dict)
     revalidated: float = 0.0
     closed_regions: int = 0
+    impulse: tuple[float, ...] = (0.0, 0.0, 0.0)
+    inner_iterations: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

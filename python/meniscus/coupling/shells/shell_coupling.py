@@ -11,15 +11,18 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
+from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
+from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
-ShellMode = Literal["one-way"]
+ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
 
 _LOOK = 1e-3
@@ -27,7 +30,7 @@ _LOOK = 1e-3
 
 
 class ShellCoupling(Stateful):
-    """Smoke around surfaces thinner than a cell, which nothing crosses: they push the air, it does not push them.
+    """Smoke around surfaces thinner than a cell, which nothing crosses: they push the air, and in two-way modes it pushes them.
 
     A step advances fluid and shells together, in these stages, of which each is a public method:
 
@@ -49,10 +52,15 @@ class ShellCoupling(Stateful):
     Args:
         solver: the fluid; without a solid, viscosity and vortex particles, and with a semi-Lagrangian transport.
         shells: on the grid of the solver.
-        mode: "one-way".
+        mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
+            "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
+            `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
+            of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
+            last alone all modes are the same.
 
     Attributes:
         solver, shells: as given.
+        impulses: (nodes, 3) from the fluid on the nodes in the next step of the shells, N s; state.
         report: of the last step; None before the first.
 
     Raises:
@@ -64,7 +72,7 @@ class ShellCoupling(Stateful):
 
     stages = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "one-way") -> None:
+    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
         _checks.one_of_type("solver", solver, SmokeSolver)
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
@@ -73,6 +81,13 @@ class ShellCoupling(Stateful):
         _require_fitting(solver)
         self.solver = self.declare("solver", solver)
         self.shells = self.declare("shells", shells)
+        self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
+        self._joined: JoinedPressure | None = None
+        if self.mode != "one-way":
+            require_two_ways(solver, shells, self.mode)
+            # What nothing pushes takes the plain way in all modes.
+            if any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
+                self._joined = JoinedPressure(solver, shells, self.mode)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
@@ -96,7 +111,15 @@ class ShellCoupling(Stateful):
     def max_dt(self) -> float:
         """Return the step (s) in which neither air nor shells pass more than `cfl` cells."""
         if self._speed is None:
-            self._speed = float(np.abs(self.shells.look_ahead(_LOOK) - self.shells.positions).max()) / _LOOK
+            self._speed = (
+                float(
+                    np.abs(
+                        self.shells.look_ahead(_LOOK, None if self._joined is None else np.zeros_like(self.impulses))
+                        - self.shells.positions
+                    ).max()
+                )
+                / _LOOK
+            )
         longest = self.solver.max_dt()
         if self._speed > 0:
             longest = min(longest, self.solver.options.cfl * self.solver.grid.spacing / self._speed)
@@ -139,7 +162,7 @@ class ShellCoupling(Stateful):
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
         x0 = self.shells.positions
-        self.shells.advance(dt)
+        self.shells.advance(dt, self._loads)
         x1 = self.shells.positions
         velocities = (x1 - x0) / dt
         if self._placed is not None and np.array_equal(x0, self._placed):
@@ -182,7 +205,17 @@ class ShellCoupling(Stateful):
     @checked_stage
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
-        self.solver.add_forces(dt)
+        solver = self.solver
+        if self._joined is None or solver.options.confinement:
+            solver.add_forces(dt)
+            return
+        # The fluid beside a sheet moves with it, and forces act on it as well.
+        self._end.hold_faces(solver.velocity)
+        solver._walls = None
+        try:
+            solver.add_forces(dt)
+        finally:
+            solver._walls = self._end
 
     @checked_stage
     def diffuse(self, dt: float) -> None:
@@ -192,16 +225,34 @@ class ShellCoupling(Stateful):
     @checked_stage
     def look_ahead(self, dt: float) -> None:
         """Stage 6: find the velocity of the shells in the next step."""
-        following = self.running_report.next_dt or dt
+        if self._joined is None:
+            self._foresee(self.running_report.next_dt or dt)
+
+    def _foresee(self, following: float) -> None:
         x1 = self.shells.positions
-        velocities = (self.shells.look_ahead(following) - x1) / following
+        velocities = (self.shells.look_ahead(following, self._loads) - x1) / following
         self._end.set_velocities(velocities)
         self._speed = float(np.abs(velocities).max())
 
     @checked_stage
     def project(self, dt: float) -> None:
         """Stage 7: make the velocity divergence-free on each side of the shells."""
-        self.solver.project(dt)
+        if self._joined is None:
+            self.solver.project(dt)
+            return
+        told = self.running_report
+        following = told.next_dt or dt
+        result = self._joined.act(self._end, following)
+        self.solver.pressure.array[...] = result.pressure / dt
+        self.solver.running_report.projection = ProjectionInfo(**vars(result.info))
+        self.impulses[...] = result.impulses
+        told.impulse, told.inner_iterations = tuple(map(float, result.impulses.sum(axis=0))), result.inner_iterations
+        told.closed_regions = len(self._joined.closed_regions)
+        self._foresee(following)
+
+    @property
+    def _loads(self) -> Floats | None:
+        return None if self._joined is None else self.impulses
 
     # --- afterwards ------------------------------------------------------------------------------------------------------------------
 
@@ -244,7 +295,8 @@ class ShellCoupling(Stateful):
         told.fluid = self.solver.end()
         told.marked_cells = self._end.marked_cells
         told.blocked_faces = sum(int(mask.sum()) for mask in self._end.blocked_faces)
-        told.closed_regions = sum(region.closed for region in told.fluid.projection.regions)
+        if self._joined is None:
+            told.closed_regions = sum(region.closed for region in told.fluid.projection.regions)
         self.report = told
         return told
 

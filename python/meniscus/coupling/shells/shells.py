@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,14 @@ from meniscus.coupling.shells.bodies import Floats, Ints, ShellBody, shell_body
 from meniscus.coupling.shells.crossing_segments import crossing_segments
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid.uniform import Grid
+
+
+@runtime_checkable
+class _Loaded(Protocol):
+    """A body on which a fluid can push."""
+
+    def advance_with(self, dt: float, impulses: Floats) -> None: ...
+
 
 _THICKNESS = 1e-3
 """Thickness of walls in cells, and the most that is allowed."""
@@ -83,16 +91,23 @@ class Shells:
         """Return the rows of the nodes of a body, by its place in `bodies`."""
         return self._rows[body]
 
-    def advance(self, dt: float) -> None:
-        """Advance all bodies by dt seconds."""
+    def advance(self, dt: float, impulses: Floats | None = None) -> None:
+        """Advance all bodies by dt seconds; with impulses (n, 3) of the fluid on all nodes, N s, in one implicit step of each."""
         dt = _checks.positive("dt", dt)
+        if impulses is not None:
+            for i, part in enumerate(self._parts):
+                if isinstance(part, _Loaded):
+                    part.advance_with(dt, impulses[self._rows[i]])
+                else:
+                    part.advance(dt)
+            return
         if self._world is not None:
             self._world.advance(dt)
         for part in self._moving():
             part.advance(dt)
 
-    def look_ahead(self, dt: float) -> Floats:
-        """Return the positions (n, dim) after dt seconds, m; the bodies stay as they are.
+    def look_ahead(self, dt: float, impulses: Floats | None = None) -> Floats:
+        """Return the positions (n, dim) after dt seconds, m, as by `advance`; the bodies stay as they are.
 
         Raises RuntimeError for a body that does not return to where it was to the bit.
 
@@ -100,7 +115,7 @@ class Shells:
         """
         before, saved = self.positions, self.snapshot()
         try:
-            self.advance(dt)
+            self.advance(dt, impulses)
             ahead = self.positions
         finally:
             self.restore(saved)

@@ -67,7 +67,7 @@ class SmokeCurtain(GasScene):
         options = SmokeOptions(confinement=self.confinement, density_weight=0.1, cfl=self.cfl)
         self.use(SmokeSolver(grid, options, boundary=sides, emitters=[jet]))
         self.curtain = self.declare("curtain", self.make_curtain())
-        self.coupling = ShellCoupling(self.solver, Shells(grid, [self.curtain]))
+        self.coupling = ShellCoupling(self.solver, Shells(grid, [self.curtain]), "one-way")
         return TimeStepper(self.end, self.frames)
 
     def make_curtain(self) -> DeformableBody:

@@ -1,0 +1,119 @@
+"""The pressure of air and the velocities of shells in it, in one step of a `ShellCoupling`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.coupling.shell_pressure import SheetSolid, ShellPressure, ShellPressureResult, face_masses, side_masses
+from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
+from meniscus.coupling.shell_pressure.shell_pressure import ShellMode as PressureMode
+from meniscus.coupling.shells.bodies import KinematicShell
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.wall_sides import wall_sides
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.grid.boundary import Open, ZeroGradient
+from meniscus.solids import DeformableBody, RigidBody
+
+Floats = npt.NDArray[np.float64]
+
+
+class JoinedPressure:
+    """Makes smoke incompressible together with the shells in it.
+
+    Args:
+        solver: the smoke; the density is `air_density`.
+        shells: as `require_two_ways` allows.
+        mode: of `ShellPressure.prepare`.
+
+    Attributes:
+        sides: of the last solve.
+        result: of the last solve.
+    """
+
+    def __init__(self, solver: SmokeSolver, shells: Shells, mode: str) -> None:
+        self._solver, self._shells = solver, shells
+        self._mode = cast(PressureMode, mode)
+        self._pressure = ShellPressure(solver.grid)
+        self._active = np.ones(solver.grid.shape, bool)
+        self.sides: SheetFaces | None = None
+        self.result: ShellPressureResult | None = None
+
+    @property
+    def closed_regions(self) -> tuple[int, ...]:
+        """As of `ShellPressure`; empty in the modes that do not look for them."""
+        return self._pressure.closed_regions if self._mode == "monolithic" else ()
+
+    def act(self, walls: ShellWalls, dt: float) -> ShellPressureResult:
+        """Make the velocity of the solver divergence-free, in place.
+
+        Args:
+            walls: of the shells where they are now.
+            dt: s, of the next step of the shells, in which the impulses of the result act.
+
+        Raises:
+            ConvergenceError: the tolerance was not met.
+        """
+        solver, grid = self._solver, self._solver.grid
+        density = solver.options.air_density
+        boundary = solver.velocity.boundary
+        free = [side for side in grid.sides if isinstance(boundary[side], (Open, ZeroGradient))]
+        areas, masses = face_masses(grid, density, open_sides=free)
+        x = self._shells.positions
+        sides = wall_sides(walls, x, tuple(~np.isfinite(m) for m in masses))
+        solids = self._solids(dt)
+        self._pressure.prepare(areas, masses, self._active, sides, solids, side_masses(grid, density, sides), self._mode)
+        solver.velocity.fill_ghosts(solver.time)
+        u = tuple(np.asarray(solver.velocity.component(k), np.float64) for k in range(grid.dimension))
+        result = self._pressure.solve(u, tolerance=solver.options.tolerance)
+        for k, values in enumerate(result.faces):
+            solver.velocity.component(k)[...] = values
+        self.sides, self.result = sides, result
+        return result
+
+    def _solids(self, dt: float) -> list[SheetSolid]:
+        shells = self._shells
+        x = shells.positions
+        # First, because a body that steps linearises its forces anew.
+        told = any(not (isinstance(b, DeformableBody) or (isinstance(b, RigidBody) and b._dynamic)) for b in shells.bodies)
+        ahead = (shells.look_ahead(dt) - x) / dt if told else None
+        solids = []
+        for i, body in enumerate(shells.bodies):
+            rows = shells.rows(i)
+            if isinstance(body, RigidBody) and body._dynamic:
+                share = _corner_areas(x[rows], shells._parts[i].elements)
+                solids.append(SheetSolid.rigid(body, x[rows], dt, masses=body.mass * share / share.sum()))
+            elif isinstance(body, DeformableBody):
+                solids.append(SheetSolid.deformable(body, dt))
+            else:
+                assert ahead is not None
+                v = np.zeros((rows.stop - rows.start, 3))
+                v[:, : x.shape[1]] = ahead[rows]
+                solids.append(SheetSolid.kinematic(v))
+        return solids
+
+
+def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
+    """Return, per vertex, the area of its triangles, m^2."""
+    a, b = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
+    area = 0.5 * np.linalg.norm(np.cross(a, b), axis=1)
+    shares: Floats = np.bincount(triangles.ravel(), np.repeat(area, 3), len(x)).astype(np.float64)
+    return shares
+
+
+def require_two_ways(solver: SmokeSolver, shells: Shells, mode: str) -> None:
+    """Raise ValueError for what a joined pressure does not go with."""
+    if shells._world is not None:
+        raise ValueError(f'bodies of a world need mode "one-way": mode "{mode}" needs bodies that step by themselves')
+    for body, part in zip(shells.bodies, shells._parts, strict=True):
+        if not isinstance(body, (RigidBody, DeformableBody)) and not isinstance(part, KinematicShell):
+            raise ValueError(
+                f'mode "{mode}" needs the inertia of a RigidBody or a DeformableBody, which {type(body).__name__} does not tell'
+            )
+    if any(isinstance(side, Open) and side.pressure != 0.0 for side in solver.velocity.boundary.values()):
+        raise ValueError(f'mode "{mode}" needs a pressure of 0 at open sides')
+    if solver._divergence is not None:
+        raise ValueError(f'mode "{mode}" does not go with emitters that have a divergence')
