@@ -110,6 +110,31 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
   }
 }
 
+void Repulsion::set_bodies(std::span<const std::int32_t> body_of_vertex) {
+  const std::lock_guard lock(mutex_);
+  clear();
+  const std::size_t n = surface_.thickness.size();
+  require(body_of_vertex.size() == n, "the surface has ", n, " vertices, not ", body_of_vertex.size());
+  surface_.body.assign(body_of_vertex.begin(), body_of_vertex.end());
+  std::vector<Index> count;
+  for (const std::int32_t b : body_of_vertex) {
+    if (b < 0) continue;
+    if (count.size() <= static_cast<std::size_t>(b)) count.resize(static_cast<std::size_t>(b) + 1, 0);
+    ++count[static_cast<std::size_t>(b)];
+  }
+  greatest_ = count.empty() ? -1 : static_cast<std::int32_t>(std::ranges::max_element(count) - count.begin());
+}
+
+void Repulsion::look_for_others() {
+  // Pairs with the greatest body are found by what they have of others, so that its own triangles do not meet each other.
+  surface_.yields = yielding_;
+  looking_.resize(yielding_.size());
+  for (std::size_t v = 0; v < looking_.size(); ++v) {
+    const std::int32_t body = surface_.body[v];
+    looking_[v] = body < 0 ? yielding_[v] : static_cast<std::uint8_t>(body != greatest_);
+  }
+}
+
 void Repulsion::forget() {
   const std::lock_guard lock(mutex_);
   clear();
@@ -171,7 +196,10 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
       growth_[v] = 0.5 * (options_.generous * surface_.thickness[v] + options_.margin);
     }
   });
-  const bool all = std::ranges::find(yielding_, 0) == yielding_.end();
+  const bool bodies = !surface_.body.empty();
+  if (bodies) look_for_others();
+  const std::vector<std::uint8_t>& looking = bodies ? looking_ : yielding_;
+  const bool all = std::ranges::find(looking, 0) == looking.end();
   if (!motion.empty()) {
     mesh::require_finite(positions, "positions");
     follow(positions, motion);
@@ -179,7 +207,7 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   const std::span<const mesh::Point> along = motion.empty() ? std::span<const mesh::Point>() : motion_;
   mesh.for_each_near(
       motion.empty() ? positions : middle_, growth_,
-      all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
+      all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(looking),
       [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
       [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
@@ -225,8 +253,8 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() + bytes(moved_) +
-         bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
+         bytes(yielding_) + bytes(looking_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() +
+         bytes(moved_) + bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision

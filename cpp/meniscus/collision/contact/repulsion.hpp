@@ -121,6 +121,10 @@ class Repulsion {
   Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> rest, std::span<const double> thickness,
             std::span<const double> friction, const RepulsionOptions& options);
 
+  /// Says which vertices belong to bodies that move in few coordinates: their numbers, from 0, and -1 for others.
+  /// `find` leaves out pairs within a body, and does not look for those within the greatest one at all.
+  void set_bodies(std::span<const std::int32_t> body_of_vertex);
+
   const RepulsionOptions& options() const { return options_; }
 
   /// Thickness of the vertices after the clamp, m.
@@ -168,6 +172,8 @@ class Repulsion {
 
  private:
   void clear();
+  /// Fills `looking_`.
+  void look_for_others();
   /// Fills `motion_`, and `middle_` with positions in the middle of it; lets `growth_` reach its ends.
   void follow(std::span<const mesh::Point> positions, std::span<const mesh::Point> motion);
   RepulsionReport sweep(const ContactNodes& nodes, std::span<const mesh::Point> positions, std::span<mesh::Point> velocities,
@@ -189,6 +195,9 @@ class Repulsion {
   /// Flags of nodes and of vertices that yielded in `find`.
   std::vector<std::uint8_t> yielding_nodes_;
   std::vector<std::uint8_t> yielding_;
+  /// With bodies: vertices of elements that look for others; and the greatest body.
+  std::vector<std::uint8_t> looking_;
+  std::int32_t greatest_ = -1;
   std::vector<double> growth_;
   /// Displacements that `find` allows for, and places in the middle of them.
   std::vector<mesh::Point> motion_, middle_;

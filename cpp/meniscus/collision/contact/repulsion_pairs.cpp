@@ -63,7 +63,7 @@ constexpr double least_facing = 0.5;
 constexpr int most_advances = 8;
 
 /// Whether balls around two elements come within `reach`: the first `first` points are those of one of them.
-bool balls_come_within(std::size_t first, const Points& x, const Points& u, double distance, double reach) {
+bool balls_come_within(std::size_t first, const Points& x, const Points& u, double reach) {
   mesh::Point place = mesh::Point::Zero(), way = mesh::Point::Zero();
   const double own = 1.0 / static_cast<double>(first), other = 1.0 / static_cast<double>(4 - first);
   for (std::size_t k = 0; k < 4; ++k) {
@@ -87,18 +87,24 @@ bool balls_come_within(std::size_t first, const Points& x, const Points& u, doub
     }
   }
   const double slack = std::sqrt(stir[0]) + std::sqrt(stir[1]);
-  if (way.norm() + slack < distance - reach) return false;
   const double length = way.squaredNorm();
   const double time = length > 0 ? std::clamp(-place.dot(way) / length, 0.0, 1.0) : 0.0;
   return (place + time * way).norm() <= (1 + 1e-9) * (reach + slack + std::sqrt(size[0]) + std::sqrt(size[1]));
 }
 
 /// Whether elements at a distance come within `reach` along straight displacements, facing each other with the side of now.
-bool come_within(PairKind kind, const Stencil& s, const Points& x, std::span<const mesh::Point> motion, double distance,
-                 double reach) {
+bool come_within(PairKind kind, const Stencil& s, std::span<const mesh::Point> positions, std::span<const mesh::Point> motion,
+                 double distance, double reach) {
   const std::size_t first = kind == PairKind::vertex_face ? 1 : 2;
   const Points u = points_of(s, motion);
-  if (!balls_come_within(first, x, u, distance, reach)) return false;
+  // No two points of a pair approach by more than its vertices do: most pairs end here.
+  double most = 0;
+  for (std::size_t i = 0; i < first; ++i)
+    for (std::size_t j = first; j < 4; ++j) most = std::max(most, (u[j] - u[i]).squaredNorm());
+  const double gap = distance - reach;
+  if (most * (1 + 1e-12) < gap * gap) return false;
+  const Points x = points_of(s, positions);
+  if (!balls_come_within(first, x, u, reach)) return false;
   Points at = x;
   double time = 0;
   for (int k = 0;; ++k) {
@@ -117,6 +123,14 @@ bool come_within(PairKind kind, const Stencil& s, const Points& x, std::span<con
     if (time > 1) return false;
     for (std::size_t i = 0; i < 4; ++i) at[i] = x[i] + time * u[i];
   }
+}
+
+/// Whether a pair is within one body, or has no vertex that yields.
+bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
+  const auto at = [](const auto& values, std::int32_t v) { return values[static_cast<std::size_t>(v)]; };
+  const std::int32_t body = at(surface.body, s[0]);
+  if (body >= 0 && body == at(surface.body, s[kind == PairKind::vertex_face ? 1 : 2])) return true;
+  return (at(surface.yields, s[0]) | at(surface.yields, s[1]) | at(surface.yields, s[2]) | at(surface.yields, s[3])) == 0;
 }
 
 /// What is known of a candidate.
@@ -189,7 +203,9 @@ void RepulsionPairs::resize(Index n, bool with_direction) {
   direction.resize(with_direction ? size : 0);
 }
 
-Index RepulsionSurface::nbytes() const { return bytes(rest) + bytes(thickness) + bytes(friction) + bytes(component); }
+Index RepulsionSurface::nbytes() const {
+  return bytes(rest) + bytes(thickness) + bytes(friction) + bytes(component) + bytes(body) + bytes(yields);
+}
 
 void PairFinder::begin(PairKind kind, Index chunks) {
   OfKind& own = kinds_[kind == PairKind::vertex_face ? 0 : 1];
@@ -212,11 +228,12 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
     Nearness& now = near[i];
     double h = now.thickness, margin = options.margin;
     Stencil s = block.stencils[i];
+    if (!surface.body.empty() && idle(kind, s, surface)) continue;
     bool approaching = false;
     const auto wanted = [&] {
       const double reach = options.generous * h + margin;
       if (now.distance <= reach) return true;
-      approaching = !motion.empty() && come_within(kind, s, points_of(s, positions), motion, now.distance, reach);
+      approaching = !motion.empty() && come_within(kind, s, positions, motion, now.distance, reach);
       return approaching;
     };
     if (now.sound && !wanted()) continue;

@@ -42,6 +42,10 @@ struct RepulsionSurface {
   std::vector<double> friction;
   /// Number of the connected surface.
   std::vector<std::int32_t> component;
+  /// Numbers of bodies that move in few coordinates, -1 for others; and whether the vertex yields. Empty without such bodies, or
+  /// pairs within one of them are left out, and those without a vertex that yields.
+  std::vector<std::int32_t> body;
+  std::vector<std::uint8_t> yields;
 
   Index nbytes() const;
 };

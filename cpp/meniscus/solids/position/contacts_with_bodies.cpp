@@ -26,6 +26,7 @@ void PositionContacts::set_bodies(std::span<const std::int32_t> body_of_vertex, 
   bodies_.assign(body_of_vertex.begin(), body_of_vertex.end());
   closed_.assign(closed.begin(), closed.end());
   depths_.assign(bodies_.size(), 0.0);
+  repulsion_.set_bodies(bodies_);
   for (const std::int32_t b : bodies_)
     require(b < static_cast<std::int32_t>(closed_.size()), "there are ", closed_.size(), " bodies, not one of number ", b);
 }

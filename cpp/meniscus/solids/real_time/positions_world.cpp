@@ -180,7 +180,10 @@ void PositionsWorld::predict(double h) {
 
 void PositionsWorld::search(double h) {
   const bool first = done_ == 0;
-  if (!first && (searched_ > rules_.searches || !contacts_->outdated(x_, (gone_ + 1.0) / ahead_))) {
+  // Searches share the frame: each looks ahead by its part of it, and lasts longer where all vertices stay near its end.
+  const int interval = (rules_.substeps + rules_.searches) / (rules_.searches + 1);
+  const auto outdated = [&] { return contacts_->outdated(x_, std::min(1.0, (gone_ + 1.0) / ahead_)); };
+  if (!first && (done_ < searched_ * interval || !outdated())) {
     ++gone_;
     return;
   }
@@ -188,7 +191,7 @@ void PositionsWorld::search(double h) {
     const auto found = contacts_->passed(start_, depth_);
     passed_.assign(found.begin(), found.end());
   }
-  ahead_ = rules_.substeps - done_;
+  ahead_ = std::min(interval, rules_.substeps - done_);
   gone_ = 1;
   parallel_for(0, static_cast<Index>(x_.size()), vertices_per_piece, [&](Index from, Index to) {
     for (auto v = static_cast<std::size_t>(from); v < static_cast<std::size_t>(to); ++v)

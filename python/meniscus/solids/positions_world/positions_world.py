@@ -88,8 +88,8 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         damping: 1/s; velocities of nodes decay with it.
         recovery: m/s: what is too close at the start of a substep comes apart at most so fast.
         max_speed: m/s: nothing moves freely faster than that.
-        searches: most searches for pairs of surfaces in a frame after the first.
-        margin: m: pairs within their thickness and this are found; None: half the mean thickness.
+        searches: most searches for pairs of surfaces in a frame after the first; each looks ahead by its part of the frame.
+        margin: m: pairs within their thickness and this are found; None: a quarter of the mean thickness.
 
     Attributes:
         substeps, iterations, rigid_every, damping, recovery, max_speed, searches: as above; assignable.
@@ -311,7 +311,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         order: list[Any] = [*self.node_bodies, *(b for b in self.rigid.bodies), *self.reduced_bodies]
         surfaces = [self._surfaces[id(b)] for b in order]
         j = joined(surfaces)
-        margin = 0.5 * float(j.thickness.mean()) if self._margin is None and len(j.thickness) else self._margin or 0.0
+        margin = 0.25 * float(j.thickness.mean()) if self._margin is None and len(j.thickness) else self._margin or 0.0
         cores: Any = _solids
         self._contacts = cores.PositionContacts(
             j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD
