@@ -63,7 +63,8 @@ def faces_within(grid: Grid, axis: int, face: npt.NDArray[np.int64]) -> tuple[np
 def first_copies(grid: Grid, axis: npt.NDArray[np.integer[Any]], face: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
     """Return which faces (n, dimension) across axes (n,) are not the last one of an axis that closes, which is the first one again."""
     last = face[np.arange(len(axis)), axis] == np.array(grid.shape)[axis]
-    return ~(np.array(grid.periodic)[axis] & last)
+    result: npt.NDArray[np.bool_] = ~(np.array(grid.periodic)[axis] & last)
+    return result
 
 
 def shifts_to_images(grid: Grid, points: Floats, near: Floats) -> Floats:
