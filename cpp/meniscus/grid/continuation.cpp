@@ -6,11 +6,6 @@
 namespace meniscus::grid {
 namespace {
 
-/// An index this many domain lengths outside is first brought nearer, which bounds the reflections that follow.
-constexpr Index far_lengths = 8;
-
-Index bring_near(Index i, Index n) { return std::clamp(i, -far_lengths * n, far_lengths * n + n - 1); }
-
 /// The given value of a side at sample c.
 template <int D>
 double given_at(const FieldLayout<D>& layout, int axis, int upper, const Coord<D>& c, double time, const FarValues<D>* far) {

@@ -7,6 +7,8 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/boundary_values.hpp"
 
+#include <algorithm>
+
 namespace meniscus::grid {
 
 /// A trace has left the ghosts beyond a side that is shared with another block.
@@ -39,6 +41,12 @@ template <int D>
 Vec<double, D> project_to_side(const Grid<D>& grid, Vec<double, D> x, int axis, int upper) {
   x[axis] = grid.origin()[axis] + (upper ? grid.spacing() * static_cast<double>(grid.shape()[axis]) : 0.0);
   return x;
+}
+
+/// `index`, or beyond some lengths of the axis, where reflections would take long, the last place that is reflected.
+constexpr Index bring_near(Index index, Index n) {
+  constexpr Index far_lengths = 8;
+  return std::clamp(index, -far_lengths * n, far_lengths * n + n - 1);
 }
 
 /// The mirror image of sample `index` in a side, for `n` samples on the axis.

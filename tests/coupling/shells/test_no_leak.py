@@ -7,8 +7,10 @@ import pytest
 from support.shells import line, ring
 from support.shells.stirred_smoke import orbit, run, smoke_solver, stir
 
+from meniscus import Grid
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells
+from meniscus.fluids import SmokeSolver
 
 
 @pytest.mark.parametrize("within", [True, False])
@@ -51,3 +53,24 @@ def test_a_sheet_across_a_duct_keeps_smoke_on_its_side(points: list[tuple[float,
 @pytest.mark.parametrize("cfl", [0.5, 3.0, 10.0])
 def test_a_thousand_steps_of_rigid_shells_leak_nothing(cfl: float, within: bool) -> None:
     run((32, 30), ring((0.0, 0.0), 0.2), orbit((0.5, 0.46), 0.12, 4.0), cfl, 1000, within)
+
+
+def test_far_reflections_in_a_closed_duct_are_seen_where_values_come_from() -> None:
+    """Ways that end lengths of a narrow duct beyond its sides: a sheet across it, at rest, holds back all smoke."""
+    h, dt = 1 / 8, 0.02
+    x, y = (np.arange(16) + 0.5) * h, (np.arange(4) + 0.5) * h
+    left = x[:, None] < 0.5 + (y[None] + 0.5) / 1.5
+    sheet = (np.array([[0.5, -0.5], [1.5, 1.0]]), np.array([[0, 1]], np.int32))
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        grid = Grid((16, 4), h)
+        smoke = SmokeSolver(grid)
+        sim = ShellCoupling(smoke, Shells(grid, [KinematicShell(sheet)]))
+        smoke.density.array[...] = left
+        for _ in range(2):
+            for axis in range(2):
+                u = smoke.velocity.component(axis)
+                u[...] = np.clip(0.5 * rng.normal(size=u.shape), -1, 1) * 10 * h / dt
+                np.moveaxis(u, axis, 0)[[0, -1]] = 0
+            sim.step(dt)
+        assert smoke.density.array[~left].max() == 0.0

@@ -27,8 +27,8 @@ Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) 
     const auto axis = static_cast<std::size_t>(d);
     if (grid.periodic()[axis]) continue;
     const Index n = extents[axis];
-    // Reflections of a place several lengths away: the nearest sample is as good, as nothing is visible that far.
-    c[axis] = std::clamp(c[axis], -n, 2 * n - 1);
+    // The same reflections as those of the value: from far beyond a side these end at another sample than from near it.
+    c[axis] = bring_near(c[axis], n);
     while (c[axis] < 0 || c[axis] >= n) {
       const int upper = c[axis] >= n;
       const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(d, upper))];
