@@ -237,7 +237,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(ValueError, match="must be float64"):
         world.add(PositionBody(sheet(3, 1.0, 0.0), dtype=np.float32))
     with pytest.raises(ValueError, match="needs a mesh"):
-        world.add(PositionBody(np.zeros((4, 3)), masses=[1.0]))
+        world.add(PositionBody(np.zeros((4, 3)), masses=1.0))
     with pytest.raises(ValueError, match="sees its own mesh"):
         world.add(cloth(), surface=sheet(3, 1.0, 0.0))
     body = world.add(cloth())
