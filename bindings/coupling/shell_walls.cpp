@@ -1,4 +1,6 @@
 // Thin shells on a grid.
+#include <algorithm>
+
 #include "collision/point_rows.hpp"
 #include "masks.hpp"
 
@@ -35,10 +37,8 @@ py::tuple shell_faces(std::span<const coupling::ShellFace<D>> faces) {
     const auto& f = faces[static_cast<std::size_t>(i)];
     axes.mutable_at(i) = f.axis;
     elements.mutable_at(i) = f.element;
-    for (py::ssize_t d = 0; d < D; ++d) {
-      places.mutable_at(i, d) = f.face[static_cast<std::size_t>(d)];
-      velocities.mutable_at(i, d) = f.velocity[d];
-    }
+    std::ranges::copy(f.face, places.mutable_data(i, 0));
+    std::copy_n(f.velocity.data(), D, velocities.mutable_data(i, 0));
   }
   return py::make_tuple(axes, places, velocities, elements);
 }
@@ -54,11 +54,9 @@ py::tuple shell_hits(const coupling::ShellWalls<D>& walls) {
   for (py::ssize_t i = 0; i < k; ++i) {
     const auto& hit = hits[static_cast<std::size_t>(i / 2)][static_cast<std::size_t>(i % 2)];
     const auto nodes = hit.triangle < 0 ? std::array<std::int32_t, 3>{-1, -1, -1} : walls.corners_of(hit);
-    for (int d = 0; d < 3; ++d) {
-      corners.mutable_at(i, d) = nodes[static_cast<std::size_t>(d)];
-      weights.mutable_at(i, d) = hit.barycentric[d];
-    }
-    for (int d = 0; d < D; ++d) positions.mutable_at(i, d) = hit.position[d];
+    std::ranges::copy(nodes, corners.mutable_data(i, 0));
+    std::copy_n(hit.barycentric.data(), 3, weights.mutable_data(i, 0));
+    std::copy_n(hit.position.data(), D, positions.mutable_data(i, 0));
   }
   return py::make_tuple(corners, weights, positions);
 }

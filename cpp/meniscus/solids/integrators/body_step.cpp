@@ -53,7 +53,7 @@ BodyStep::BodyStep(std::span<BodyInStep> bodies, const Own& own, double dt, Work
     if (bad == b.size()) continue;
     const auto i = static_cast<std::size_t>(bad);
     // Where there are several bodies, callers know them by their numbers.
-    const std::string of = bodies.empty() ? "" : " of body " + std::to_string(&b - bodies_.data());
+    const std::string of = bodies.size() < 2 ? "" : " of body " + std::to_string(&b - bodies_.data());
     require(m[i] > 0, "masses must be positive, but that of node ", bad, of, " is ", m[i]);
     require(x[i].allFinite(), "positions must be finite, but that of node ", bad, of, " is not");
     require(false, "velocities must be finite, but that of node ", bad, of, " is not");

@@ -26,14 +26,14 @@ class Attachment(Pull):
     kind = "attachment"
     _numbers = ("compliance", "damping", "max_force", "max_speed")
     _arrays = ("_target",)
-    _names = ("first", "second")
+    _names = ("first_name", "second_name")
 
     compliance: float
     damping: float
     max_force: float
     max_speed: float
-    first: str
-    second: str
+    first_name: str
+    second_name: str
     _target: Floats
 
     @classmethod
@@ -52,8 +52,8 @@ class Attachment(Pull):
         self = cls()
         self.owner = owner
         self.compliance, self.damping, self.max_force, self.max_speed = compliance, damping, max_force, max_speed
-        self.first, self.grip = first
-        self.second, self.other = ("", None) if second is None else second
+        self.first_name, self.grip = first
+        self.second_name, self.other = ("", None) if second is None else second
         here = self.grip.positions
         # Of two bodies, how far their points are from each other.
         self._target = here if self.other is None else here - self.other.positions
@@ -106,23 +106,23 @@ class Attachment(Pull):
     def parts(self, dt: float) -> list[PullPart]:
         """Return the rows of a step of dt seconds."""
         softness, rate = spring_terms(1.0 / self.compliance if self.compliance > 0 else math.inf, self.damping, dt)
-        ends = [End(self.first, self.grip, 1.0)]
+        ends = [End(self.first_name, self.grip, 1.0)]
         if self.other is not None:
-            ends.append(End(self.second, self.other, -1.0))
+            ends.append(End(self.second_name, self.other, -1.0))
         bias = -limited(rate * self._stretch(), self.max_speed)
         return [PullPart(tuple(ends), bias, softness, self.max_force * dt, self.begin_impulses(dt), self.other is None)]
 
     @property
     def grips(self) -> Mapping[str, tuple[str, Grip]]:
         """The grips with the names of their bodies."""
-        own = {"first": (self.first, self.grip)}
-        return own if self.other is None else own | {"second": (self.second, self.other)}
+        own = {"first": (self.first_name, self.grip)}
+        return own if self.other is None else own | {"second": (self.second_name, self.other)}
 
     def set_data(self, data: Mapping[str, Any]) -> None:
         """Take over what `data` has returned."""
         super().set_data(data)
-        self.grip = self._grip("first", self.owner.body(self.first), data)
-        self.other = self._grip("second", self.owner.body(self.second), data) if self.second else None
+        self.grip = self._grip("first", self.owner.body(self.first_name), data)
+        self.other = self._grip("second", self.owner.body(self.second_name), data) if self.second_name else None
 
     def __repr__(self) -> str:
         """One line: number of points and the largest gap."""

@@ -129,7 +129,7 @@ class LivePlayground(ManyBodies):
     def frame_data(self) -> Mapping[str, FrameItem]:
         """Jelly and cloth as one mesh, with the velocities of the nodes, and the boxes."""
         both = (self.world.reduced_bodies[0], self.world.node_bodies[0])
-        positions, velocities = (np.concatenate([getattr(b, name) for b in both]) for name in ("positions", "velocities"))
+        positions, velocities = np.concatenate([b.positions for b in both]), np.concatenate([b.velocities for b in both])
         vertices, triangles, first = [], [], 0
         for body in self.world.rigid.bodies:
             # Pictures sort triangles by their depth, so they should be small.

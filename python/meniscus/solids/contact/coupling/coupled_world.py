@@ -102,8 +102,8 @@ class CoupledWorld(RigidWorld):
         if not self.bodies and not self.others:
             raise ValueError("a world needs a body: call add")
         for number, own in enumerate(self.bodies):
-            for name in ("positions", "velocities"):
-                if not (finite := np.isfinite(getattr(own, name)).all(axis=1)).all():
+            for name, values in {"positions": own.positions, "velocities": own.velocities}.items():
+                if not (finite := np.isfinite(values).all(axis=1)).all():
                     raise ValueError(f"{name} must be finite, but that of node {int(np.argmin(finite))} of body {number} is not")
         for other, _ in self.surface.others:
             other.begin()
