@@ -8,6 +8,7 @@ import io
 import json
 import re
 import socket
+import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+# These run for a quarter of a minute and more; that what they call exists is checked in all of them, by types.
+LONG = {
+    "accuracy_of_transport",
+    "dam_break",
+    "fixed_loops_and_rewinding",
+    "friction_of_cloth",
+    "interface_tracking",
+    "mesh_of_air_around_a_creature",
+    "water_around_a_moving_creature",
+    "water_on_a_moving_mesh",
+}
 # Folders of people and of machines, and addresses of objects.
 TRACES = re.compile(r"/(?:home|root|tmp|Users|mnt|opt|usr|var)/[\w.]|[A-Z]:\\\\|site-packages|\.venv| at 0x[0-9a-f]{6,}")
 
@@ -53,11 +65,31 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [pytest.param(p, marks=pytest.mark.slow if p.stem in LONG else (), id=p.stem) for p in NOTEBOOKS])
 def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     notebook = publisher().executed(path, tmp_path, timeout=600)
     pictures = [o for c in notebook.cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})]
     assert pictures, "a notebook shows pictures"
+
+
+def test_notebooks_call_what_exists(tmp_path: Path) -> None:
+    """No name, method or argument of the package in a notebook is missing, by mypy: also in those that the fast tests do not run."""
+    api = pytest.importorskip("mypy.api")
+    assert {path.stem for path in NOTEBOOKS} > LONG
+    scripts = [tmp_path / f"notebook_{path.stem}.py" for path in NOTEBOOKS] + [tmp_path / "notebook_wrong.py"]
+    for script, path in zip(scripts, NOTEBOOKS, strict=False):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        script.write_text("\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code"), encoding="utf-8")
+    scripts[-1].write_text(
+        "import meniscus as ms\nms.grid.Gird\nms.fluids.SmokeOptions(methd=1)\nms.Grid((3, 3), 1.0).shap\n", encoding="utf-8"
+    )
+    places = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}", f"--python-executable={sys.executable}"]
+    out, errors, _ = api.run(["--check-untyped-defs", *places, *map(str, scripts)])
+    assert not errors, errors
+    missing = re.findall(r"notebook_(\w+)\.py:(\d+): error: (.*)  \[(?:attr-defined|call-arg)\]", out)
+    # Of other libraries, and a list that is made a dict.
+    others = re.compile(r"matplotlib|FigureCanvasBase|\"list\[")
+    assert [(name, line) for name, line, text in missing if not others.search(text)] == [("wrong", "2"), ("wrong", "3"), ("wrong", "4")]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
+# Ranks that wait leave the processor to those that work: there are more ranks than cores.
+PATIENT = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 LIBRARIES = {"mpich": ("libmpi.so.12", []), "openmpi": ("libmpi.so.40", ["--allow-run-as-root", "--oversubscribe"])}
 
 
@@ -45,5 +47,5 @@ def on_ranks(library: str, count: int, command: list[str], **variables: str) -> 
         pytest.skip(reason)
     name, options = LIBRARIES[library]
     whole = [str(prefix(library) / "bin" / "mpirun"), *options, "-n", str(count), *command]
-    given = {"MPI4PY_LIBMPI": str(prefix(library) / "lib" / name), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1", **variables}
+    given = {"MPI4PY_LIBMPI": str(prefix(library) / "lib" / name), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1", **PATIENT, **variables}
     return whole, {**os.environ, **given}

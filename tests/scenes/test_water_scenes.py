@@ -50,9 +50,9 @@ def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pictures = {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")}
     assert len(pictures) == 2
     assert len(set(pictures.values())) == 2
-    for p in pictures:
-        p.unlink()
-    scenes.render(tmp_path)
+    last = max(pictures)
+    last.unlink()
+    scenes.render(tmp_path, frames=[1])
     assert {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")} == pictures
 
 

@@ -19,8 +19,9 @@ from meniscus.surface import Box, KinematicSolid, LevelSet, Pose, Sphere
 G = 9.81
 
 
-@pytest.mark.parametrize("exchange", ["owned", "literal"])
-@pytest.mark.parametrize("level", [1.0, 1.6], ids=["half", "submerged"])
+@pytest.mark.parametrize(
+    ("level", "exchange"), [(1.0, "owned"), (1.6, "owned"), (1.0, "literal"), pytest.param(1.6, "literal", marks=pytest.mark.slow)]
+)
 def test_a_ball_at_rest_in_a_pool_at_rest_moves_no_water(exchange: str, level: float) -> None:
     sim = ball(12, level=level, exchange=exchange, middle=(0.47, 0.53, 0.51))
     before = sim.ledger()
