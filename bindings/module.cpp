@@ -68,6 +68,7 @@ void bind_finite_elements(py::module_& m);
 void bind_tet_owners(py::module_& m);
 void bind_shell_walls(py::module_& m);
 void bind_shell_pressure(py::module_& m);
+void bind_shell_water(py::module_& m);
 
 }  // namespace meniscus::bindings
 
@@ -154,4 +155,5 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_tet_owners(coupling);
   bind_shell_walls(coupling);
   bind_shell_pressure(coupling);
+  bind_shell_water(coupling);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::coupling {
 namespace {
@@ -229,6 +230,41 @@ void ShellWalls<D>::mark_swept_samples(const ShellWalls& end, const grid::Stagge
   std::vector<std::uint8_t> swept(points.size());
   collision::swept_points(surface_, end.surface_, points, {}, {reinterpret_cast<bool*>(swept.data()), swept.size()});
   for (std::size_t k = 0; k < which.size(); ++k) out[which[k]] = swept[k];
+}
+
+template <int D>
+void ShellWalls<D>::mark_crossing_points(const ShellWalls& end, std::span<const Point> from, std::span<const Point> to,
+                                         std::span<std::uint8_t> out) const {
+  require(end.grid() == this->grid() && end.count_ == count_, "shells at the start and the end must be the same");
+  require(from.size() == to.size() && from.size() == out.size(), "ways must have as many ends as beginnings");
+  std::vector<mesh::Point> begins(from.size()), ends(to.size());
+  std::ranges::transform(from, begins.begin(), lifted);
+  std::ranges::transform(to, ends.begin(), lifted);
+  static_assert(sizeof(bool) == 1);
+  collision::swept_points(surface_, end.surface_, begins, ends, {reinterpret_cast<bool*>(out.data()), out.size()});
+}
+
+template <int D>
+NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towards) const {
+  const double reach = std::max((towards - from).norm(), 4 * this->grid().spacing());
+  NearestWall<D> result;
+  double nearest = std::numeric_limits<double>::infinity();
+  const auto look = [&](const Point& target) {
+    const collision::WedgeHit hit = surface_.cast(lifted(from), lifted(target));
+    const double distance = (hit.position - lifted(from)).norm();
+    if (hit.triangle < 0 || !(distance < nearest)) return;
+    nearest = distance;
+    result.velocity = velocity_of(hit);
+    const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
+    const auto corner = [&](std::size_t k) { return surface_.vertices()[static_cast<std::size_t>(t[k])]; };
+    mesh::Point n = (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
+    if (n.dot(lifted(from) - corner(0)) < 0) n = -n;
+    result.normal = lowered(n);
+  };
+  look(towards);
+  for (int d = 0; d < D; ++d)
+    for (const double sign : {-1.0, 1.0}) look(from + sign * reach * Point::Unit(d));
+  return result;
 }
 
 template <int D>

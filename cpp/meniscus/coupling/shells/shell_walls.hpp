@@ -25,6 +25,13 @@ struct ShellFace {
   std::int32_t element;
 };
 
+/// What a point sees of the shell around it: the velocity at the nearest of some hits, and the unit normal there, towards the
+/// point. Both are zero where nothing is hit.
+template <int D>
+struct NearestWall {
+  Vec<double, D> velocity = Vec<double, D>::Zero(), normal = Vec<double, D>::Zero();
+};
+
 template <int D>
 class ShellWalls final : public grid::ThinWalls<D> {
  public:
@@ -55,6 +62,13 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void mark_swept_cells(const ShellWalls& end, std::span<std::uint8_t> out) const;
   /// Sets out[i] for samples that a shell passes on its straight way from here to `end`, or covers here or there. Exact.
   void mark_swept_samples(const ShellWalls& end, const grid::Stagger<D>& stagger, std::span<std::uint8_t> out) const;
+
+  /// Sets out[i] for points that meet a shell on their straight way while it moves from here to `end`, or that it covers here or
+  /// there. Exact.
+  void mark_crossing_points(const ShellWalls& end, std::span<const Point> from, std::span<const Point> to,
+                            std::span<std::uint8_t> out) const;
+  /// Looks towards another point, and along the axes as far as that, or four cells.
+  NearestWall<D> nearest_wall(const Point& from, const Point& towards) const;
 
   double thickness() const { return 2 * surface_.radius(); }
   Index vertex_count() const { return count_; }

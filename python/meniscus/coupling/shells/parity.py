@@ -52,6 +52,26 @@ def inside_cells(vertices: Floats, elements: Ints, low: Floats, spacing: float, 
     return odd
 
 
+def inside_points(vertices: Floats, elements: Ints, points: Floats) -> Bools:
+    """Return which points (n, dim), m, a closed surface holds: those with an odd number of crossings below them along the last axis.
+
+    Args:
+        vertices: (n, dim), m.
+        elements: triangles (m, 3) or segments (m, 2).
+        points: m; of one whose line meets an edge the answer may be wrong.
+    """
+    odd = np.zeros(len(points), bool)
+    for corners in vertices[elements]:
+        base = corners[:, :-1]
+        near = np.flatnonzero(((points[:, :-1] >= base.min(axis=0)) & (points[:, :-1] <= base.max(axis=0))).all(axis=1))
+        if len(near) == 0:
+            continue
+        weights = _weights(points[near, :-1], base)
+        met = (weights > 0).all(axis=1)
+        odd[near[met]] ^= weights[met] @ corners[:, -1] < points[near[met], -1]
+    return odd
+
+
 def _weights(points: Floats, base: Floats) -> Floats:
     """Return the barycentric weights of points in the projection of an element; negative ones where it has no area."""
     if base.shape[1] == 1:

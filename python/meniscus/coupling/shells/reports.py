@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from meniscus.fluids.gas.options import SmokeReport
+from meniscus.fluids.liquid.options import LiquidReport
 
 
 @dataclass(kw_only=True)
@@ -19,6 +20,7 @@ class ShellReport:
         blocked_faces: between cells that the shells keep apart, at the end.
         swept: samples of each quantity that shells have passed or cover, by name.
         stood_in: of which no visible neighbour knew a value, by name.
+        deleted_markers, deleted_drops: of water, that found no way past the shells.
         revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
             disappears with the cells.
         closed_regions: that shells or walls close all around; in "monolithic" mode those that have no outlet but the give of shells, in
@@ -29,11 +31,13 @@ class ShellReport:
 
     dt: float = 0.0
     next_dt: float = 0.0
-    fluid: SmokeReport | None = None
+    fluid: SmokeReport | LiquidReport | None = None
     marked_cells: int = 0
     blocked_faces: int = 0
     swept: dict[str, int] = field(default_factory=dict)
     stood_in: dict[str, int] = field(default_factory=dict)
+    deleted_markers: int = 0
+    deleted_drops: int = 0
     revalidated: float = 0.0
     closed_regions: int = 0
     impulse: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -61,3 +65,25 @@ class ClosedShellAudit:
     outside: float
     least_outside: float
     most_outside: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedWaterAudit:
+    """Water inside of and around one closed shell, by crossing parity with its mesh.
+
+    Attributes:
+        body: its place among the bodies.
+        cells: whose centre is inside.
+        wet, wet_outside: cells with water at their centre, inside and elsewhere.
+        markers, markers_outside: of water.
+        drops, drops_outside: in flight.
+    """
+
+    body: int
+    cells: int
+    wet: int
+    wet_outside: int
+    markers: int
+    markers_outside: int
+    drops: int
+    drops_outside: int

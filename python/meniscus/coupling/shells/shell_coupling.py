@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,26 +11,44 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
+from meniscus.coupling.shell_water.audit import audit_water
+from meniscus.coupling.shell_water.filling import fill_side
+from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
-from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
+from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.options import LiquidOptions
+from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.solids import DeformableBody, RigidBody
+from meniscus.surface import LevelSet, Shape
 
 Floats = npt.NDArray[np.float64]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
 
+_WATER_STAGES = (
+    "move_shells",
+    "emit",
+    "transport",
+    "spray",
+    "correct_volume",
+    "add_forces",
+    "diffuse",
+    "look_ahead",
+    "project",
+    "extend",
+)
 _LOOK = 1e-3
 """s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
 
 
 class ShellCoupling(Stateful):
-    """Smoke around surfaces thinner than a cell, which nothing crosses: they push the air, and in two-way modes it pushes them.
+    """Smoke or water around surfaces thinner than a cell, which nothing crosses: they push it, and in two-way modes it pushes them.
 
     A step advances fluid and shells together, in these stages, of which each is a public method:
 
@@ -43,6 +61,9 @@ class ShellCoupling(Stateful):
     7. `project`: that of the solver; faces between cells that a shell keeps apart are walls that move with it, and regions that these
        close are solved for by themselves.
 
+    Water has the stages `spray` and `correct_volume` after the transport, in which drops meet the shells on their ways, and ends with
+    `extend`. It is that of a `LiquidSolver` with open air; shells need mode "one-way" for it, or be kinematic.
+
     `step` is transactional: an error or Ctrl-C leaves fluid and shells unchanged. Between steps both are at the same time. The state is
     that of the solver and of the bodies.
 
@@ -50,7 +71,8 @@ class ShellCoupling(Stateful):
     There is no friction on shells, and smoke does not stick to them.
 
     Args:
-        solver: the fluid; without a solid, viscosity and vortex particles, and with a semi-Lagrangian transport.
+        solver: the fluid, a `SmokeSolver` or a `LiquidSolver`; without a solid, viscosity and vortex particles, and with a semi-Lagrangian
+            transport. Water that is there is from now on what is on the side of the shells where its cells are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
@@ -70,10 +92,10 @@ class ShellCoupling(Stateful):
     Selle 2008, sections 4.3 and 4.4.
     """
 
-    stages = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
+    stages: tuple[str, ...] = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
-        _checks.one_of_type("solver", solver, SmokeSolver)
+    def __init__(self, solver: SmokeSolver | LiquidSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
+        _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
         if solver.grid != shells.grid:
@@ -83,16 +105,25 @@ class ShellCoupling(Stateful):
         self.shells = self.declare("shells", shells)
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
         self._joined: JoinedPressure | None = None
-        if self.mode != "one-way":
+        pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
+        self._water: WaterPastShells | None = None
+        if isinstance(solver, LiquidSolver):
+            if pushed and self.mode != "one-way":
+                raise ValueError(f'water does not push shells yet: mode "{self.mode}" needs smoke, or shells that follow their paths')
+            self._water = WaterPastShells(solver.surface, solver.velocity)
+            self.stages = _WATER_STAGES
+        elif self.mode != "one-way":
             require_two_ways(solver, shells, self.mode)
             # What nothing pushes takes the plain way in all modes.
-            if any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
+            if pushed:
                 self._joined = JoinedPressure(solver, shells, self.mode)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
         self._speed: float | None = None
         self._placed: Floats | None = None
+        if isinstance(solver, LiquidSolver):
+            self._with_water(solver.set_surface)
 
     def copy(self) -> ShellCoupling:
         """Return an independent copy, with copies of the solver and of the bodies."""
@@ -153,6 +184,8 @@ class ShellCoupling(Stateful):
                 return self._finish()
             finally:
                 self.solver._walls = None
+                if isinstance(self.solver, LiquidSolver):
+                    self.solver.surface.shells = None
                 self.running_report = ShellReport()
                 self.solver.running_report = self.solver._report_type()
 
@@ -174,6 +207,9 @@ class ShellCoupling(Stateful):
         self._end.place(x1, velocities)
         self._placed = x1
         self.solver._walls = self._start
+        if isinstance(self.solver, LiquidSolver) and self._water is not None:
+            self._water.between(self._start, self._end)
+            self.solver.surface.shells = self._water
 
     @checked_stage
     def emit(self, dt: float) -> None:
@@ -185,28 +221,53 @@ class ShellCoupling(Stateful):
         """Stage 3: advect on each side of the shells, and give samples that these have swept values of their new side."""
         solver = self.solver
         solver.transport(dt)
-        before = solver.running_report.smoke
         dimension = solver.grid.dimension
-        cells = self._start.swept(self._end, (0,) * dimension)
         told = self.running_report
-        stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
-        for name, stand_in in stand_ins.items():
-            counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
-            told.swept[name], told.stood_in[name] = counts[:2]
+        if isinstance(solver, SmokeSolver):
+            before = solver.running_report.smoke
+            cells = self._start.swept(self._end, (0,) * dimension)
+            stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
+            for name, stand_in in stand_ins.items():
+                counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
+                told.swept[name], told.stood_in[name] = counts[:2]
+            told.revalidated = solver._smoke() - before
+        elif self._water is not None:
+            told.swept["levelset"], told.stood_in["levelset"] = self._water.swept, self._water.stood_in
+            told.deleted_markers = self._water.deleted
         told.swept["velocity"] = told.stood_in["velocity"] = 0
         for d in range(dimension):
             faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
             counts = self._end.revalidate_faces(solver.velocity, d, faces)
             told.swept["velocity"] += counts[0]
             told.stood_in["velocity"] += counts[1]
-        told.revalidated = solver._smoke() - before
         solver._walls = self._end
+
+    @checked_stage
+    def spray(self, dt: float) -> None:
+        """After the transport of water: that of the solver; drops end their ways on the side of the shells where they began."""
+        assert isinstance(self.solver, LiquidSolver)
+        assert self._water is not None
+        self._water.deleted_drops = 0
+        self.solver.spray(dt)
+        self.running_report.deleted_drops = self._water.deleted_drops
+
+    @checked_stage
+    def correct_volume(self, dt: float) -> None:
+        """After that: that of the solver of water."""
+        assert isinstance(self.solver, LiquidSolver)
+        self.solver.correct_volume(dt)
+
+    @checked_stage
+    def extend(self, dt: float) -> None:
+        """Last stage of water: continue the velocity into the air, from faces that are visible."""
+        assert isinstance(self.solver, LiquidSolver)
+        self.solver.extend(dt)
 
     @checked_stage
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
         solver = self.solver
-        if self._joined is None or solver.options.confinement:
+        if self._joined is None or isinstance(solver, LiquidSolver) or solver.options.confinement:
             solver.add_forces(dt)
             return
         # The fluid beside a sheet moves with it, and forces act on it as well.
@@ -256,12 +317,44 @@ class ShellCoupling(Stateful):
 
     # --- afterwards ------------------------------------------------------------------------------------------------------------------
 
-    def audit(self) -> list[ClosedShellAudit]:
-        """Return the smoke inside of and around every closed shell, by counting crossings of its mesh below each cell centre.
+    def fill(self, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
+        """Add water on one side of the shells, and restart with the resulting surface.
+
+        Args:
+            region: a Shape, or a LevelSet on the cells of the grid.
+            side_of: a point, m, in the cells to fill: the others are those that this one is connected to, through faces that no shell
+                blocks.
+
+        Raises:
+            TypeError, ValueError: wrong types; the solver is none of water; a point outside of the region or of the domain.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"fill needs a solver of water, not {type(self.solver).__name__}")
+        solver = self.solver
+        self._with_water(lambda: fill_side(solver, self._start, region, side_of))
+
+    def _with_water(self, change: Callable[[], None]) -> None:
+        """Change the surface of the water with the walls where the shells are now."""
+        assert isinstance(self.solver, LiquidSolver)
+        assert self._water is not None
+        x = self.shells.positions
+        self._start.place(x, np.zeros_like(x))
+        self._water.between(self._start, self._start)
+        self.solver._walls, self.solver.surface.shells = self._start, self._water
+        self._placed = None
+        try:
+            change()
+        finally:
+            self.solver._walls = self.solver.surface.shells = None
+
+    def audit(self) -> list[ClosedShellAudit] | list[ClosedWaterAudit]:
+        """Return the smoke or water inside of and around every closed shell, by counting crossings of its mesh below points.
 
         This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
         no smoke.
         """
+        if isinstance(self.solver, LiquidSolver):
+            return audit_water(self.solver, self.shells)
         grid, density = self.solver.grid, self.solver.density.array
         volume = grid.spacing**grid.dimension
         low = np.array(grid.origin, np.float64)
@@ -304,9 +397,13 @@ class ShellCoupling(Stateful):
         self._speed = None
 
 
-def _require_fitting(solver: SmokeSolver) -> None:
+def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:
     o = solver.options
     for there, what in (
+        (isinstance(o, LiquidOptions) and o.air != "open", "air that is not open"),
+        (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
+        (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
+        (isinstance(o, LiquidOptions) and o.drift_correction, "drift_correction=True"),
         (solver.solid is not None, "a solid"),
         (solver.vortices is not None, "vortex particles"),
         (o.viscosity > 0, "viscosity"),

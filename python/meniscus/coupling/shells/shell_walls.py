@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,12 @@ class ShellWalls(ThinWalls):
         """Give blocked faces of a velocity the normal velocity of the shell there, in place."""
         for d, (places, values) in enumerate(self._held):
             velocity.component(d)[places] = values
+
+    def extend_faces(self, velocity: MacField, levelset: CellField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
+        """Find the values of an extended velocity anew where the extension may have looked through a wall; see `ThinWalls`."""
+        module: Any = _coupling
+        for d, (source, mask) in enumerate(zip(sources, known, strict=True)):
+            module.extend_past_walls(velocity._core, d, levelset._core, self._core, source, mask, band + 1)
 
     def swept(self, end: ShellWalls, on_side: tuple[int, ...]) -> Bools:
         """Return which samples shells pass on the way from here to `end`, or cover here or there; exact.

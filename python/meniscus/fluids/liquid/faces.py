@@ -14,6 +14,7 @@ from meniscus.core.stateful import Stateful
 from meniscus.fluids.pressure.projection import PressureSolver, project
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import CellField, MacField, component_shapes
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
 
 Bools = npt.NDArray[np.bool_]
@@ -62,6 +63,7 @@ class LiquidFaces(Stateful):
         band: int,
         workspace: Workspace,
         time: float = 0.0,
+        walls: ThinWalls | None = None,
     ) -> None:
         """Extend the velocity from the liquid faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
@@ -74,11 +76,14 @@ class LiquidFaces(Stateful):
             # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
             core.select_mask(liquid, None if solid is None else solid.inside_faces[d], False, self.known[d])
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
+        if walls is not None:
+            walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
+            walls.hold_faces(velocity)
         extend_into_solid(velocity, self.known, solid, workspace)
         if solid is not None:
             solid.set_solid_velocity(velocity)
         if self._solver is not None:
-            self._balance(velocity, levelset, solid, time)
+            self._balance(velocity, levelset, solid, time, walls)
 
     def _slow_light_faces(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> None:
         """Limit the velocity on faces of the liquid that are mostly in the air, in gaps to that of faces that are not.
@@ -97,7 +102,7 @@ class LiquidFaces(Stateful):
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         core.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
 
-    def _balance(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None, time: float) -> None:
+    def _balance(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None, time: float, walls: ThinWalls | None) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
 
         Constant extension creates volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
@@ -111,6 +116,9 @@ class LiquidFaces(Stateful):
         if solid is not None:
             for mask, inside in zip(given, solid.inside_faces, strict=True):
                 _grid.unite_masks(mask, inside, mask)
+        if walls is not None:
+            for mask, blocked in zip(given, walls.blocked_faces, strict=True):
+                _grid.unite_masks(mask, blocked, mask)
         project(
             velocity,
             _NO_PRESSURE_TIME,

@@ -30,6 +30,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
@@ -116,6 +117,7 @@ class LiquidSolver(OpenLiquid):
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
+        self._walls: ThinWalls | None = None
 
     @exclusively
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
@@ -227,6 +229,7 @@ class LiquidSolver(OpenLiquid):
             **transport_schemes(o),
             active=self.faces.known,
             first_order=None if near is None else self.faces.near_surface(self.levelset, near),
+            walls=self._walls,
             time=self.time,
             workspace=self._workspace,
         )
@@ -302,6 +305,7 @@ class LiquidSolver(OpenLiquid):
             solved_air=self._solved_air(solid),
             air_density=o.air_density,
             surface_pressure=tension,
+            walls=self._walls,
         )
 
     def extend(self, dt: float) -> None:
@@ -311,7 +315,7 @@ class LiquidSolver(OpenLiquid):
         solid = self._solid.at(time, dt or None, needs_velocity=True)
         if self.air is not None:
             self.air.separate_from(self.velocity, solid, self._workspace)
-        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
+        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time, self._walls)
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""

@@ -19,7 +19,7 @@ from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.transport.advection import advect
+from meniscus.grid.transport.advection import Trace, advect
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary, SprayFlight
 
@@ -42,6 +42,7 @@ class LiquidSurface(Stateful):
 
     Attributes:
         open_sides: those sides, by name.
+        shells: what moves the surface and drops beside thin shells, within a step of a `ShellCoupling`; else None.
     """
 
     def __init__(self, grid: Grid, options: LiquidOptions, velocity: MacField) -> None:
@@ -65,6 +66,7 @@ class LiquidSurface(Stateful):
         self._near = np.zeros(grid.local_shape, bool) if self.particles is None else None
         self._trap = CellField(grid, velocity.dtype) if self.particles is not None and grid.dimension == 2 else None
         self._scratch: CellField | None = None
+        self.shells: Any = None
         self._first_new: int | None = None
         sides = velocity.boundary
         self.open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
@@ -73,6 +75,11 @@ class LiquidSurface(Stateful):
     def band(self) -> float:
         """Distance from the surface within which the level set is a distance, m."""
         return (self._options.band + 1) * self.levelset.grid.spacing
+
+    @property
+    def trace(self) -> Trace:
+        """How ways along the velocity are followed."""
+        return self._options.trace
 
     @property
     def drops(self) -> int:
@@ -89,7 +96,9 @@ class LiquidSurface(Stateful):
         self._redistance(solid)
         if self.particles is not None:
             self.particles.spray.remove(np.ones(len(self.particles.spray), bool))
-            self.particles.seed(solid=solid, time=time)
+            seeded = self.particles.seed(solid=solid, time=time)
+            if self.shells is not None:
+                self.shells.remove_hidden_seeds(seeded.added)
         self._first_new = None
 
     def redistance(self, solid: SolidBoundary | None) -> None:
@@ -107,8 +116,17 @@ class LiquidSurface(Stateful):
         if self.particles is not None:
             self._first_new = len(self.particles.spray)
             self._remove_trapped_air(velocity, solid)
+        if self.shells is not None:
+            self.shells.advance(velocity, dt, time)
+            return
+        if self.particles is not None:
             self.particles.advance(velocity, dt, solid=solid, outside=_outside(solid), time=time)
             return
+        self.advect_band(velocity, dt, time)
+        self._redistance(solid)
+
+    def advect_band(self, velocity: MacField, dt: float, time: float) -> None:
+        """Advect a level set without markers near the surface."""
         assert self._near is not None
         samples: Any = _grid  # overloaded over dimension and scalar
         samples.mark_band(self.levelset.field._core, self.band, self._near)
@@ -122,7 +140,6 @@ class LiquidSurface(Stateful):
             time=time,
             workspace=self._workspace,
         )
-        self._redistance(solid)
 
     def _remove_trapped_air(self, velocity: MacField, solid: SolidBoundary | None) -> None:
         """Remove markers of the air between the liquid and a wall that it meets: they could not get out of its way, and would hold it up.
@@ -188,9 +205,14 @@ class LiquidSurface(Stateful):
         if self.particles is None or not self.drops:
             return SprayFlight()
         o = self._options
+        near = None if self.shells is None else self.shells.take_drops(self.particles.spray, dt, gravity)
         flight = self.particles.advance_spray(
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self.open_sides, time=time
         )
+        if near is not None:
+            near, gone = self.shells.fly(near, dt, gravity, o.drag)
+            near.put_back(self.particles.spray)
+            volume.totals["outflow"] += float(_surface.total_volume(self.levelset.grid._core, gone.astype(self.levelset.dtype)))
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
         return flight
 
@@ -198,8 +220,11 @@ class LiquidSurface(Stateful):
         """Turn drops that touch the liquid into markers; `volume` accounts for them."""
         assert self.particles is not None
         nodes = None if solid is None else solid.levelset
+        near = None if self.shells is None else self.shells.drops_beside_shells(self.particles.spray)
         volume.add_joining_drops(self.particles.spray, self.levelset, time, nodes)
         joined = self.particles.reincorporate(velocity, deposit="liquid", time=time)
+        if near is not None:
+            self.shells.rejoin(near)
         return Exchange(joined.spray.count, joined.spray.volume, joined.momentum)
 
     def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> Exchange:
@@ -254,6 +279,12 @@ class LiquidSurface(Stateful):
         core.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
 
     def _redistance(self, solid: SolidBoundary | None) -> None:
+        if self.shells is None:
+            self._redistance_all(solid)
+        else:
+            self.shells.redistance(self.levelset, self.band, lambda: self._redistance_all(solid))
+
+    def _redistance_all(self, solid: SolidBoundary | None) -> None:
         self.levelset.redistance(band=self.band, at_sides="goes-on", outside=_outside(solid), workspace=self._workspace)
 
     def _state_replaced(self) -> None:

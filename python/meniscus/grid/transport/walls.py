@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.grid.fields import MacField
+from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.uniform import Grid
 
 Bools = npt.NDArray[np.bool_]
@@ -28,6 +29,18 @@ class ThinWalls(ABC):
     @abstractmethod
     def blocked_faces(self) -> tuple[Bools, ...]:
         """Per axis, the faces with a wall between the centres of the two cells beside them."""
+
+    @abstractmethod
+    def extend_faces(self, velocity: MacField, levelset: CellField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
+        """Find the values of a velocity that was extended off a surface anew where that may have looked through a wall, in place.
+
+        Args:
+            velocity: m/s.
+            levelset: m, on cells.
+            sources: per axis, the faces from which the velocity was extended.
+            known: per axis, the faces that have a value; blocked ones have none afterwards.
+            band: cells over which it was extended.
+        """
 
     @abstractmethod
     def hold_faces(self, velocity: MacField) -> None:

@@ -188,7 +188,7 @@ class ParticleLevelSet(Stateful):
         seeding = None
         if every is not None and self.steps % every == 0:
             if self._options.reset_radii_on_reseed:
-                self._read_radii(_surface.RadiusOf.inside, end)
+                self.reset_radii(time=end)
             seeding = self.reseed(solid=solid, time=end)
         return ParticleReport(advected, markers, corrections, removal, seeding)
 
@@ -280,6 +280,14 @@ class ParticleLevelSet(Stateful):
         """
         which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
         self._read_radii(which, time)
+
+    def reset_radii(self, *, time: float = 0.0) -> None:
+        """Set the radii of markers on their own side to s phi, between the bounds; who has escaped keeps his.
+
+        Args:
+            time: s, passed to boundary functions.
+        """
+        self._read_radii(_surface.RadiusOf.inside, time)
 
     def accept_levelset(self, moved: float = math.inf, *, time: float = 0.0) -> int:
         """Accept a changed level set: remove markers on its wrong side, set all radii from it; return the number of markers removed.

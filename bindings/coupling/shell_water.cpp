@@ -1,0 +1,142 @@
+// Water beside thin shells.
+#include "collision/point_rows.hpp"
+#include "masks.hpp"
+
+#include "meniscus/coupling/shell_water/level_samples.hpp"
+#include "meniscus/coupling/shell_water/marker_correction.hpp"
+#include "meniscus/coupling/shell_water/marker_motion.hpp"
+#include "meniscus/coupling/shell_water/wall_distances.hpp"
+#include "meniscus/coupling/shell_water/wall_extension.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+template <int D>
+std::span<const Vec<double, D>> water_rows(const py::array& a, const char* name) {
+  static_assert(sizeof(Vec<double, D>) == D * sizeof(double));
+  const double* first = data_of<double>(a, name);
+  require(a.ndim() == 2 && a.shape(1) == D, name, " must have shape (n, ", D, ")");
+  require_finite_values(a, name);
+  return {reinterpret_cast<const Vec<double, D>*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+template <int D>
+py::array_t<double> new_water_rows(std::size_t n) {
+  return py::array_t<double>({static_cast<py::ssize_t>(n), py::ssize_t{D}});
+}
+
+template <int D>
+std::span<Vec<double, D>> water_rows(py::array_t<double>& a) {
+  return {reinterpret_cast<Vec<double, D>*>(a.mutable_data()), static_cast<std::size_t>(a.shape(0))};
+}
+
+template <class T, int D>
+void bind_levels(py::module_& m) {
+  m.def(
+      "sample_level_past_walls",
+      [](grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls, const py::array& points, double time) {
+        const auto x = water_rows<D>(points, "points");
+        py::array_t<double> out(static_cast<py::ssize_t>(x.size()));
+        const std::span<double> to(out.mutable_data(), x.size());
+        interruptible([&] { coupling::sample_level_past_walls<T, D>(phi, walls, x, time, to); });
+        return out;
+      },
+      py::arg("phi"), py::arg("walls"), py::arg("points"), py::arg("time"));
+  m.def(
+      "advect_level_past_walls",
+      [](grid::Field<T, D>& phi, grid::Field<T, D>& before, grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& walls,
+         double dt, double width, Index reach, grid::Trace trace, double time) {
+        return interruptible(
+            [&] { return coupling::advect_level_past_walls<T, D>(phi, before, velocity, walls, dt, width, reach, trace, time); });
+      },
+      py::arg("phi"), py::arg("before"), py::arg("velocity"), py::arg("walls"), py::arg("dt"), py::arg("width"), py::arg("reach"),
+      py::arg("trace"), py::arg("time"));
+  m.def(
+      "redistance_past_walls",
+      [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band) {
+        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band); });
+      },
+      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"));
+  m.def(
+      "extend_past_walls",
+      [](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls,
+         const py::array& source, const py::array& known, Index reach) {
+        grid::Field<T, D>& f = velocity.component(axis);
+        const Index n = product<D>(f.extents());
+        const auto* from = mask_of(source, "source", n);
+        auto* mask = mask_of(known, "known", n, true);
+        return interruptible([&] { return coupling::extend_past_walls<T, D>(f, axis, phi, walls, from, mask, reach); });
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("phi"), py::arg("walls"), py::arg("source"), py::arg("known"),
+      py::arg("reach"));
+}
+
+template <class T, int D>
+void bind_markers(py::module_& m) {
+  m.def(
+      "trace_past_walls",
+      [](grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& walls, const py::array& points, double dt, double time) {
+        const auto x = water_rows<D>(points, "points");
+        py::array_t<double> out = new_water_rows<D>(x.size());
+        const auto to = water_rows<D>(out);
+        interruptible([&] { coupling::trace_past_walls<T, D>(velocity, walls, x, dt, time, to); });
+        return out;
+      },
+      py::arg("velocity"), py::arg("walls"), py::arg("points"), py::arg("dt"), py::arg("time"));
+  m.def(
+      "correct_past_walls",
+      [](grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls, const py::array& points, const py::array& levels,
+         const py::array& signs, const py::array& radii, double escape_distance) {
+        const auto x = water_rows<D>(points, "points");
+        const auto n = static_cast<Index>(x.size());
+        const std::span<const double> level(data_of<double>(levels, "levels", n), x.size());
+        const std::span<const std::int8_t> sign(data_of<std::int8_t>(signs, "signs", n), x.size());
+        const std::span<const double> radius(data_of<double>(radii, "radii", n), x.size());
+        return interruptible(
+            [&] { return coupling::correct_past_walls<T, D>(phi, walls, x, level, sign, radius, escape_distance); });
+      },
+      py::arg("phi"), py::arg("walls"), py::arg("points"), py::arg("levels"), py::arg("signs"), py::arg("radii"),
+      py::arg("escape_distance"));
+}
+
+template <int D>
+void bind_water(py::module_& m) {
+  bind_levels<float, D>(m);
+  bind_levels<double, D>(m);
+  bind_markers<float, D>(m);
+  bind_markers<double, D>(m);
+  m.def(
+      "stop_at_shells",
+      [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& from, const py::array& to,
+         double dt) {
+        const auto x = water_rows<D>(from, "from"), target = water_rows<D>(to, "to");
+        require(x.size() == target.size(), "to must have ", x.size(), " rows, not ", target.size());
+        py::array_t<double> stops = new_water_rows<D>(x.size()), velocities = new_water_rows<D>(x.size());
+        py::array_t<std::uint8_t> ends(static_cast<py::ssize_t>(x.size()));
+        const auto stop = water_rows<D>(stops), velocity = water_rows<D>(velocities);
+        std::ranges::copy(target, stop.begin());
+        const std::span<std::uint8_t> end_of(ends.mutable_data(), x.size());
+        interruptible([&] { coupling::stop_at_shells<D>(start, end, x, dt, stop, velocity, end_of); });
+        return py::make_tuple(stops, velocities, ends);
+      },
+      py::arg("start"), py::arg("end"), py::arg("from"), py::arg("to"), py::arg("dt"));
+}
+
+}  // namespace
+
+void bind_shell_water(py::module_& m) {
+  bind_water<2>(m);
+  bind_water<3>(m);
+  m.def(
+      "fill_hidden_corners",
+      [](std::uint32_t hidden, const std::vector<double>& values) {
+        std::vector<double> filled = values;
+        require(filled.size() == 4 || filled.size() == 8, "values must be those of 4 or 8 corners, not ", filled.size());
+        const bool found = filled.size() == 4 ? coupling::fill_hidden_corners<2>(hidden, filled)
+                                              : coupling::fill_hidden_corners<3>(hidden, filled);
+        return py::make_tuple(found, filled);
+      },
+      py::arg("hidden"), py::arg("values"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,145 @@
+#include "meniscus/coupling/shell_water/level_samples.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace meniscus::coupling {
+
+template <int D>
+bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values) {
+  constexpr std::uint32_t corners = 1u << D;
+  std::array<double, corners> filled{};
+  for (std::uint32_t q = 0; q < corners; ++q) {
+    filled[q] = values[q];
+    if (!((hidden >> q) & 1u)) continue;
+    bool found = false;
+    for (int ring = 1; ring <= D && !found; ++ring) {
+      double sum = 0;
+      int count = 0;
+      for (std::uint32_t p = 0; p < corners; ++p) {
+        if (std::popcount(p ^ q) != ring || ((hidden >> p) & 1u)) continue;
+        sum += values[p];
+        ++count;
+      }
+      found = count > 0;
+      if (found) filled[q] = sum / count;
+    }
+    if (!found) return false;
+  }
+  std::copy(filled.begin(), filled.end(), values.begin());
+  return true;
+}
+
+template <class T, int D>
+double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at) {
+  constexpr std::uint32_t corners = 1u << D;
+  const grid::Grid<D>& grid = walls.grid();
+  Coord<D> cell;
+  std::array<double, D> part;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    double x = (at.place[d] - grid.origin()[d]) / grid.spacing() - 0.5;
+    x = std::clamp(x, -1e15, 1e15);
+    // A sample is at its own place whatever the rounding of positions.
+    const double nearest = std::round(x);
+    if (std::abs(x - nearest) < 1e-12 * std::max(1.0, std::abs(x))) x = nearest;
+    cell[axis] = static_cast<Index>(std::floor(x));
+    part[axis] = x - std::floor(x);
+  }
+  std::array<double, corners> value, weight;
+  std::array<Vec<double, D>, 8> place, velocity;
+  for (std::uint32_t q = 0; q < corners; ++q) {
+    Coord<D> c = cell, seen;
+    weight[q] = 1;
+    for (std::size_t d = 0; d < D; ++d) {
+      const bool upper = (q >> d) & 1u;
+      c[d] += upper;
+      weight[q] *= upper ? part[d] : 1 - part[d];
+      // What continues the field beyond a side is seen where the last sample is.
+      seen[d] = grid.periodic()[d] ? c[d] : std::clamp<Index>(c[d], 0, grid.shape()[d] - 1);
+    }
+    value[q] = static_cast<double>(grid::detail::stored_or_continued<T, D>(phi, c));
+    place[q] = grid::sample_position<D>(grid, phi.layout->stagger, seen);
+  }
+  // Corners are within two cells of the one that the eye is in.
+  const bool clear = at.eye == at.place && walls.clearance(at.eye) > 2;
+  const std::uint32_t hidden = clear ? 0u : walls.hidden(at.eye, place.data(), static_cast<int>(corners), velocity.data());
+  bool matters = false;
+  for (std::uint32_t q = 0; q < corners; ++q) matters |= ((hidden >> q) & 1u) && weight[q] > 0;
+  if (matters && !fill_hidden_corners<D>(hidden, value)) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::uint32_t q = 0; q < corners; ++q)
+    if (weight[q] > 0) sum += weight[q] * value[q];
+  return sum;
+}
+
+template <class T, int D>
+void sample_level_past_walls(grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>> points,
+                             double time, std::span<double> out) {
+  require(phi.grid() == walls.grid(), "the walls must have the grid of the level set");
+  phi.fill_ghosts(time);
+  const grid::SampleSource<T, D> source{&phi.layout(), std::as_const(phi).view(), time};
+  parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      out[i] = level_past_walls<T, D>(source, walls, {points[i], points[i]});
+  });
+}
+
+template <class T, int D>
+Index advect_level_past_walls(grid::Field<T, D>& phi, grid::Field<T, D>& before, grid::MacField<T, D>& velocity,
+                              const grid::ThinWalls<D>& walls, double dt, double width, Index reach, grid::Trace trace,
+                              double time) {
+  require(phi.grid() == walls.grid() && before.grid() == walls.grid() && velocity.grid() == walls.grid(),
+          "level sets, velocity and walls must have the same grid");
+  before.fill_ghosts(time);
+  velocity.fill_ghosts(time);
+  const grid::SampleSource<T, D> source{&before.layout(), std::as_const(before).view(), time};
+  const grid::VelocitySource<T, D> flow(velocity, time);
+  const Coord<D> shape = phi.extents(), strides = c_strides<D>(shape);
+  const grid::FieldView<T, D> to = phi.view();
+  return parallel_reduce(
+      0, product<D>(shape), 4096, Index{0},
+      [&](Index begin, Index end) {
+        Index count = 0;
+        for (Index i = begin; i < end; ++i) {
+          if (static_cast<Index>(walls.clearance()[i]) > reach) continue;
+          const Coord<D> c = surface::index_of<D>(i, strides);
+          const T own = *source.view.at(c);
+          if (!(std::abs(static_cast<double>(own)) < width)) continue;
+          ++count;
+          const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), c);
+          *to.at(c) = own;
+          if (walls.clearance()[i] == 0 && walls.covers(x)) continue;
+          Vec<double, D> u = velocity_past_walls<T, D>(flow, walls, {x, x});
+          if (trace != grid::Trace::euler)
+            u = velocity_past_walls<T, D>(flow, walls, grid::follow<D>(walls, x, x - 0.5 * dt * u));
+          const double value = level_past_walls<T, D>(source, walls, grid::follow<D>(walls, x, x - dt * u));
+          if (value == value) *to.at(c) = static_cast<T>(value);
+        }
+        return count;
+      },
+      [](Index a, Index b) { return a + b; });
+}
+
+template bool fill_hidden_corners<2>(std::uint32_t, std::span<double>);
+template bool fill_hidden_corners<3>(std::uint32_t, std::span<double>);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
+  template double level_past_walls<T, D>(const grid::SampleSource<T, D>&, const grid::ThinWalls<D>&,                          \
+                                         const grid::OneSidedPlace<D>&);                                                      \
+  template void sample_level_past_walls<T, D>(grid::Field<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \
+                                              double, std::span<double>);                                                     \
+  template Index advect_level_past_walls<T, D>(grid::Field<T, D>&, grid::Field<T, D>&, grid::MacField<T, D>&,                 \
+                                               const grid::ThinWalls<D>&, double, double, Index, grid::Trace, double);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::coupling

@@ -1,0 +1,38 @@
+/// A level set past thin walls: values at points, and transport, from samples that are visible alone.
+///
+/// A wall is no surface of water, and a hidden sample says nothing of this side: in its place counts the mean of the visible
+/// corners of the cell that are nearest to it along its edges (of one edge, else of two, else the opposite one).
+///
+/// Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 4.4.1; Selle 2008, section 4.4.3.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/walls/one_sided.hpp"
+
+#include <span>
+
+namespace meniscus::coupling {
+
+/// Values of the corners of a square or cube, bit d of a number being the upper end of axis d: those in `hidden` become means of
+/// visible ones. False, and nothing is changed, where none is visible.
+template <int D>
+bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values);
+
+/// phi, m, as an eye sees it around a place by linear interpolation; NaN where it sees no sample.
+template <class T, int D>
+double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at);
+
+/// The same at points (n, D), m, each its own eye.
+template <class T, int D>
+void sample_level_past_walls(grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>> points,
+                             double time, std::span<double> out);
+
+/// Gives samples of `phi` no more than `reach` cells from a wall, where |before| < width (m), the semi-Lagrangian values of
+/// `before` past the walls. Samples that see nothing where they come from, or that a wall covers, keep their value before.
+/// Returns their number.
+template <class T, int D>
+Index advect_level_past_walls(grid::Field<T, D>& phi, grid::Field<T, D>& before, grid::MacField<T, D>& velocity,
+                              const grid::ThinWalls<D>& walls, double dt, double width, Index reach, grid::Trace trace,
+                              double time);
+
+}  // namespace meniscus::coupling

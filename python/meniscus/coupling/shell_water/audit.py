@@ -1,0 +1,40 @@
+"""Where the water is: counted by crossings of meshes, without code of the step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meniscus.coupling.shells.parity import inside_cells, inside_points, is_closed
+from meniscus.coupling.shells.reports import ClosedWaterAudit
+from meniscus.coupling.shells.shells import Shells
+from meniscus.fluids.liquid.solver import LiquidSolver
+
+
+def audit_water(solver: LiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
+    """Return the water inside of and around every closed shell."""
+    grid, wet = solver.grid, solver.levelset.array <= 0
+    particles = solver.surface.particles
+    none = np.zeros((0, grid.dimension))
+    markers = none if particles is None else np.array(particles.particles.positions[particles.particles["sign"] < 0], np.float64)
+    drops = none if particles is None else np.array(particles.spray.positions, np.float64)
+    x = shells.positions
+    found = []
+    for i, part in enumerate(shells._parts):
+        if not is_closed(part.elements):
+            continue
+        vertices = x[shells.rows(i)][:, : grid.dimension]
+        inside = inside_cells(vertices, part.elements, np.array(grid.origin, np.float64), grid.spacing, tuple(grid.shape))
+        marker_in, drop_in = (inside_points(vertices, part.elements, points) for points in (markers, drops))
+        found.append(
+            ClosedWaterAudit(
+                body=i,
+                cells=int(inside.sum()),
+                wet=int((wet & inside).sum()),
+                wet_outside=int((wet & ~inside).sum()),
+                markers=int(marker_in.sum()),
+                markers_outside=int((~marker_in).sum()),
+                drops=int(drop_in.sum()),
+                drops_outside=int((~drop_in).sum()),
+            )
+        )
+    return found

@@ -1,0 +1,57 @@
+"""Water poured on one side of thin shells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.surface import LevelSet, Shape
+
+Bools = npt.NDArray[np.bool_]
+
+
+def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
+    """Add the part of a region that cells are connected to, and restart with the resulting surface; see `ShellCoupling.fill`."""
+    grid = solver.grid
+    x = _checks.vector("side_of", side_of, grid.dimension)
+    start = tuple(int(i) for i in np.floor((np.array(x) - np.array(grid.origin)) / grid.spacing))
+    if not all(0 <= i < n for i, n in zip(start, grid.shape, strict=True)):
+        raise ValueError(f"side_of must be a point of the domain, not {tuple(map(float, x))}")
+    wanted = LevelSet(grid, "cells", solver.levelset.dtype)
+    wanted.array[...] = (solver.options.band + 1) * grid.spacing
+    wanted.unite(region)
+    if wanted.array[start] > 0:
+        raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
+    here = connected_cells(wanted.array <= 0, walls, start)
+    # Beyond the shells there is nothing of it; around it there is what the region says.
+    phi = np.where((wanted.array <= 0) & ~here, grid.spacing, wanted.array)
+    solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
+    solver.set_surface()
+
+
+def connected_cells(cells: Bools, walls: ShellWalls, start: tuple[int, ...]) -> Bools:
+    """Return those of some cells that are connected to one of them through faces that no wall blocks."""
+    found = np.zeros_like(cells)
+    found[start] = True
+    while True:
+        reached = found.copy()
+        for d, blocked in enumerate(walls.blocked_faces):
+            n = cells.shape[d]
+            free = ~blocked.take(range(1, n), axis=d)
+            low, high = (slice(None),) * d + (slice(0, n - 1),), (slice(None),) * d + (slice(1, n),)
+            reached[high] |= found[low] & free
+            reached[low] |= found[high] & free
+            if walls.grid.periodic[d]:
+                first, last = (slice(None),) * d + (0,), (slice(None),) * d + (n - 1,)
+                open_side = ~blocked.take(0, axis=d)
+                reached[first] |= found[last] & open_side
+                reached[last] |= found[first] & open_side
+        reached &= cells
+        if (reached == found).all():
+            return found
+        found = reached

@@ -1,0 +1,89 @@
+"""Particles near thin walls, taken out of their set for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.core import Workspace
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.grid import Grid, Particles
+from meniscus.grid.boundary import Wall
+from meniscus.grid.fields import MacField
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+def cells_holding(grid: Grid, positions: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return the indices of the cells that hold points (n, dim), m, per axis; the nearest ones for points outside of the domain."""
+    at = np.floor((positions.astype(np.float64) - np.array(grid.origin)) / grid.spacing).astype(np.int64)
+    return tuple(np.clip(at[:, d], 0, n - 1) for d, n in enumerate(grid.shape))
+
+
+def near_walls(walls: ShellWalls, positions: npt.NDArray[Any], reach: int) -> Bools:
+    """Return which points lie in cells no more than `reach` cells from a wall."""
+    if len(positions) == 0:
+        return np.zeros(0, bool)
+    near: Bools = walls.clearance()[cells_holding(walls.grid, positions)] <= reach
+    return near
+
+
+@dataclass
+class NearParticles:
+    """Particles that were taken out of a set.
+
+    Attributes:
+        positions: (n, dim), m, float64.
+        columns: the others of the set, by name.
+    """
+
+    positions: Floats
+    columns: dict[str, npt.NDArray[Any]]
+
+    @classmethod
+    def taken(cls, particles: Particles, mask: Bools, workspace: Workspace) -> NearParticles:
+        """Take the particles of a mask out of their set."""
+        result = cls(np.array(particles.positions[mask], np.float64), {name: np.array(particles[name][mask]) for name in particles.columns})
+        if mask.any():
+            particles.remove(mask, workspace=workspace)
+        return result
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self.positions)
+
+    def kept(self, mask: Bools) -> NearParticles:
+        """Return those of a mask."""
+        return NearParticles(self.positions[mask], {name: values[mask] for name, values in self.columns.items()})
+
+    def put_back(self, particles: Particles) -> None:
+        """Append them to a set; they get new numbers."""
+        if len(self):
+            particles.append(self.positions.astype(particles.positions.dtype), **self.columns)
+
+
+def brought_within(velocity: MacField, positions: Floats) -> Bools:
+    """Put points that are beyond walls of the domain onto these, and those beyond closing sides to the other end, in place.
+
+    Returns:
+        Which points have left through other sides.
+    """
+    grid = velocity.grid
+    left = np.zeros(len(positions), bool)
+    for d, name in enumerate("xyz"[: grid.dimension]):
+        low = grid.origin[d]
+        size = grid.spacing * grid.shape[d]
+        x = positions[:, d]
+        if grid.periodic[d]:
+            x[...] = low + np.mod(x - low, size)
+            continue
+        for beyond, side, place in ((x < low, f"{name}-", low), (x > low + size, f"{name}+", low + size)):
+            if isinstance(velocity.boundary[side], Wall):
+                x[beyond] = place
+            else:
+                left |= beyond
+    return left

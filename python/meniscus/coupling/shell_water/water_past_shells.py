@@ -1,0 +1,267 @@
+"""The surface of water beside thin shells, and the drops there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import coupling as _coupling
+from meniscus.core import Workspace
+from meniscus.coupling.shell_water.near_particles import NearParticles, brought_within, near_walls
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.fluids.liquid.surface import LiquidSurface
+from meniscus.grid import Particles
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.transport.advection import TRACE, max_speed
+from meniscus.surface import LevelSet, ParticleLevelSet
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_core: Any = _coupling  # overloaded over dimension and scalar
+_MOST = 15  # cells: clearances above are not told apart
+_EVERYWHERE = 255
+_SIGHT = 2  # cells from a wall within which a point may not see all corners of its cell
+_STOPPED, _LOST = 1, 2
+_RADII_MARGIN = 3.0  # cells beyond the band of markers within which the level set is kept a distance
+
+
+class WaterPastShells:
+    """What a `LiquidSurface` does near walls, in place of its own ways: all that it reads is seen from its own side.
+
+    Away from walls the level set, markers and drops take the ordinary ways, with the same bits.
+
+    Args:
+        surface: of the liquid.
+        velocity: of the liquid; gives the sides through which particles leave.
+
+    Attributes:
+        walls: as they are now, within a step: those at its start, or at its end.
+        swept: samples of the level set that shells have passed or cover in the last step.
+        stood_in: of which no visible neighbour knew a value.
+        deleted: markers of the last step that found no way past the shells.
+        deleted_drops: drops likewise.
+    """
+
+    def __init__(self, surface: LiquidSurface, velocity: MacField) -> None:
+        self._surface, self._velocity = surface, velocity
+        levelset = surface.levelset
+        self._before = CellField(levelset.grid, levelset.dtype)
+        self._workspace = Workspace()
+        self._start: ShellWalls | None = None
+        self._end: ShellWalls | None = None
+        self.walls: ShellWalls
+        self.swept = self.stood_in = self.deleted = self.deleted_drops = 0
+
+    def between(self, start: ShellWalls, end: ShellWalls) -> None:
+        """Set the walls at the start and at the end of a step; stages before the transport see those at the start."""
+        self._start, self._end = start, end
+        self.walls = start
+
+    def moved(self) -> None:
+        """Let stages from now on see the walls at the end."""
+        assert self._end is not None
+        self.walls = self._end
+
+    # --- the level set -----------------------------------------------------------------------------------------------------------
+
+    def redistance(self, levelset: LevelSet, band: float, ordinary: Any) -> None:
+        """Redistance by an ordinary method, and anew where that may have looked through a wall."""
+        self._before.array[...] = levelset.array
+        ordinary()
+        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band)
+
+    def levels(self, positions: Floats) -> Floats:
+        """Return the level set at points (n, dim), m, as each sees it; NaN where it sees none."""
+        values: Floats = _core.sample_level_past_walls(self._surface.levelset.field._core, self.walls._core, positions, 0.0)
+        return values
+
+    def _advect_level(self, velocity: MacField, dt: float, width: float, trace: str, time: float, reach: int) -> None:
+        field = self._surface.levelset.field._core
+        args = self._before._core, velocity._core, self.walls._core, dt, width, reach, TRACE("trace", trace), time
+        _core.advect_level_past_walls(field, *args)
+
+    def _uncover(self) -> None:
+        """See the walls where they are now, and give samples that they have passed, or cover, values of their new side."""
+        assert self._start is not None
+        assert self._end is not None
+        levelset = self._surface.levelset
+        cells = self._start.swept(self._end, (0,) * levelset.grid.dimension)
+        self.moved()
+        self.swept, self.stood_in, _ = self._end.revalidate_cells(levelset.field, cells, levelset.grid.spacing)
+
+    # --- a step ------------------------------------------------------------------------------------------------------------------
+
+    def advance(self, velocity: MacField, dt: float, time: float) -> None:
+        """Advect the surface for dt while the shells move, correct it by markers, and redistance it."""
+        particles = self._surface.particles
+        if particles is None:
+            self._advance_level_set(velocity, dt, time)
+        else:
+            self._advance_with_markers(particles, velocity, dt, time)
+
+    def _advance_level_set(self, velocity: MacField, dt: float, time: float) -> None:
+        surface = self._surface
+        self._before.array[...] = surface.levelset.array
+        reach = self._reach(velocity, dt)
+        surface.advect_band(velocity, dt, time)
+        self._advect_level(velocity, dt, surface.band, surface.trace, time, reach)
+        self._uncover()
+        surface.redistance(None)
+
+    def _advance_with_markers(self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float) -> None:
+        o, h, end = p.options, p.grid.spacing, time + dt
+        speed = max_speed(velocity)
+        reach = self._reach(velocity, dt)
+        self._before.array[...] = p.levelset.array
+        near = self._taken(p.particles, reach)
+        p.advect(velocity, dt, time=time)
+        self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.trace, time, reach)
+        self._move_markers(near, velocity, dt, time).put_back(p.particles)
+        self._uncover()
+
+        near = self._taken(p.particles, _SIGHT)
+        self._correct(p, near, end)
+        band = (max(o.radii[1], 1.0) + _RADII_MARGIN - 1.0 + o.band) * h + dt * speed
+        self.redistance(p.levelset, band, lambda: p.redistance(dt * speed))
+        self._correct(p, near, end)
+        fused = o.radii_from == "flow"
+        p._remove_escaped(velocity, end, adjust_far=fused)
+        if not fused:
+            p.adjust_radii(time=end)
+        self._sorted_out(p, near, velocity, end).put_back(p.particles)
+        p.steps += 1
+        if o.reseed_every is not None and p.steps % o.reseed_every == 0:
+            if o.reset_radii_on_reseed:
+                p.reset_radii(time=end)
+            added = p.reseed(time=end).added
+            self.remove_hidden_seeds(added)
+
+    def _correct(self, p: ParticleLevelSet, near: NearParticles, time: float) -> None:
+        p.correct(time=time)
+        if len(near):
+            c = near.columns
+            args = near.positions, self.levels(near.positions), c["sign"], c["radius"].astype(np.float64), 0.0
+            _core.correct_past_walls(p.levelset.field._core, self.walls._core, *args)
+
+    def _sorted_out(self, p: ParticleLevelSet, near: NearParticles, velocity: MacField, time: float) -> NearParticles:
+        """Set radii from the level set, and remove markers that have escaped too far; those of water become drops."""
+        o, h = p.options, p.grid.spacing
+        signs, radii = near.columns["sign"].astype(np.float64), near.columns["radius"]
+        depth = signs * self.levels(near.positions)
+        own = depth >= 0
+        radii[own] = np.clip(depth[own], o.radii[0] * h, o.radii[1] * h)
+        escaped = -depth > o.removal_distance * radii
+        outside = (signs > 0) & escaped
+        if o.max_outside_depth is not None:
+            outside |= (signs > 0) & (-depth > o.max_outside_depth * h)
+        gone = outside if o.escaped_outside == "delete" else np.zeros(len(near), bool)
+        drops = (signs < 0) & escaped
+        if o.spray and drops.any():
+            x = near.positions[drops]
+            radius = o.removed_radius(p.grid.dimension) * h or near.columns["radius"][drops]
+            v = (_core.trace_past_walls(velocity._core, self.walls._core, x, 1e-6 * h, time) - x) / (1e-6 * h)
+            dtype = p.dtype
+            p.spray.append(x.astype(dtype), velocity=v.astype(dtype), radius=np.broadcast_to(radius, len(x)).astype(dtype))
+            gone = gone | drops
+        return near.kept(~gone)
+
+    def _move_markers(self, near: NearParticles, velocity: MacField, dt: float, time: float) -> NearParticles:
+        if len(near) == 0:
+            self.deleted = 0
+            return near
+        targets = _core.trace_past_walls(velocity._core, self.walls._core, near.positions, dt, time)
+        stops, _, lost, left = self._stopped(near.positions, targets, dt, self._surface.levelset.dtype)
+        self.deleted = int(lost.sum())
+        near.positions = stops
+        return near.kept(~(lost | left))
+
+    def _stopped(self, x: Floats, targets: Floats, dt: float, dtype: Any) -> tuple[Floats, Floats, Bools, Bools]:
+        """Return where ways end, as numbers of a dtype, with what velocities, which points are lost, and which have left the domain."""
+        assert self._start is not None
+        assert self._end is not None
+        left = brought_within(self._velocity, targets)
+        walls = self._start._core, self._end._core
+        stops, velocities, ends = _core.stop_at_shells(*walls, x, targets.astype(dtype).astype(np.float64), dt)
+        lost: Bools = ends == _LOST
+        changed = np.flatnonzero(ends == _STOPPED)
+        if len(changed):
+            left[changed] |= brought_within(self._velocity, within := stops[changed])
+            stops[changed] = within.astype(dtype)
+            # Rounding may have brought it across.
+            lost[changed] = _core.stop_at_shells(*walls, x[changed], stops[changed], dt)[2] != 0
+        return stops, velocities, lost, left & ~lost
+
+    def remove_hidden_seeds(self, count: int) -> None:
+        """Remove those of the last `count` markers that are not on the side of the surface that they see."""
+        p = self._surface.particles
+        if p is None or count == 0:
+            return
+        markers = p.particles
+        new = np.zeros(len(markers), bool)
+        new[len(markers) - count :] = True
+        rows = np.flatnonzero(new & near_walls(self.walls, markers.positions, _SIGHT))
+        depth = markers["sign"][rows] * self.levels(np.array(markers.positions[rows], np.float64))
+        wrong = np.zeros(len(markers), bool)
+        wrong[rows] = ~((depth > 0) & (depth < p.band))
+        if wrong.any():
+            markers.remove(wrong, workspace=self._workspace)
+
+    # --- drops -------------------------------------------------------------------------------------------------------------------
+
+    def take_drops(self, spray: Particles, dt: float, gravity: Floats) -> NearParticles:
+        """Take the drops that may meet a shell within dt out of their set."""
+        fastest = float(np.abs(spray["velocity"]).max(initial=0.0)) + dt * float(np.abs(gravity).max())
+        assert self._start is not None
+        mask = near_walls(self._start, spray.positions, self._cells(fastest * dt))
+        return NearParticles.taken(spray, mask, self._workspace)
+
+    def fly(self, near: NearParticles, dt: float, gravity: Floats, drag: float) -> tuple[NearParticles, Floats]:
+        """Let drops fly for dt while the shells move; return those that are left, and the radii of those that have left the domain."""
+        v = near.columns["velocity"].astype(np.float64)
+        if drag > 0:
+            slower = -math.expm1(-drag * dt) / drag
+            after, way = v + (gravity - drag * v) * slower, v * slower + gravity * (dt - slower) / drag
+        else:
+            after, way = v + dt * gravity, dt * v + 0.5 * dt**2 * gravity
+        targets = near.positions + way
+        dtype = self._surface.levelset.dtype
+        aimed = targets.copy()
+        stops, velocities, lost, left = self._stopped(near.positions, targets, dt, dtype)
+        self.deleted_drops = int(lost.sum())
+        met = ~np.isclose(stops, aimed, rtol=0.0, atol=1e-6 * self.walls.grid.spacing).all(axis=1)
+        after[met] = velocities[met]
+        near.positions = stops
+        near.columns["velocity"] = after.astype(dtype)
+        return near.kept(~(lost | left)), near.columns["radius"][lost | left].astype(np.float64)
+
+    def drops_beside_shells(self, spray: Particles) -> NearParticles:
+        """Take the drops that may not see all around them out of their set."""
+        return self._taken(spray, _SIGHT)
+
+    def rejoin(self, near: NearParticles) -> None:
+        """Make markers of the drops that touch the water that they see, and put the others back."""
+        p = self._surface.particles
+        assert p is not None
+        touches = self.levels(near.positions) <= near.columns["radius"]
+        joining, h = near.kept(touches), p.grid.spacing
+        near.kept(~touches).put_back(p.spray)
+        if len(joining):
+            radius = np.clip(joining.columns["radius"], *(r * h for r in p.options.radii)).astype(p.dtype)
+            p.particles.append(joining.positions.astype(p.dtype), sign=np.full(len(joining), -1, np.int8), radius=radius)
+
+    # --- parts -------------------------------------------------------------------------------------------------------------------
+
+    def _taken(self, particles: Particles, reach: int) -> NearParticles:
+        return NearParticles.taken(particles, near_walls(self.walls, particles.positions, reach), self._workspace)
+
+    def _reach(self, velocity: MacField, dt: float) -> int:
+        return self._cells(max_speed(velocity) * dt)
+
+    def _cells(self, way: float) -> int:
+        """Return how many cells from a wall a way of this length, m, is free of it, and of those whose samples may be hidden."""
+        cells = way / self.walls.grid.spacing + _SIGHT + 1
+        return math.ceil(cells) if cells < _MOST else _EVERYWHERE
