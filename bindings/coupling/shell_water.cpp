@@ -52,6 +52,16 @@ void bind_levels(py::module_& m) {
       py::arg("phi"), py::arg("before"), py::arg("velocity"), py::arg("walls"), py::arg("dt"), py::arg("width"), py::arg("reach"),
       py::arg("trace"), py::arg("time"));
   m.def(
+      "advect_faces_past_walls",
+      [](grid::MacField<T, D>& velocity, int axis, grid::MacField<T, D>& before, const grid::ThinWalls<D>& walls,
+         const py::array& active, double dt, Index reach, grid::Trace trace, double time) {
+        const auto* mask = mask_of(active, "active", product<D>(velocity.component(axis).extents()));
+        return interruptible(
+            [&] { return coupling::advect_faces_past_walls<T, D>(velocity, axis, before, walls, mask, dt, reach, trace, time); });
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("before"), py::arg("walls"), py::arg("active"), py::arg("dt"),
+      py::arg("reach"), py::arg("trace"), py::arg("time"));
+  m.def(
       "redistance_past_walls",
       [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band) {
         return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band); });

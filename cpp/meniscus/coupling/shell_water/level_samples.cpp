@@ -11,6 +11,19 @@
 
 namespace meniscus::coupling {
 
+namespace {
+
+/// What a velocity carries to a point in dt, NaN where the way back ends where nothing is visible.
+template <class T, int D>
+double carried_past_walls(const grid::VelocitySource<T, D>& flow, const grid::SampleSource<T, D>& source,
+                          const grid::ThinWalls<D>& walls, const Vec<double, D>& x, double dt, grid::Trace trace) {
+  Vec<double, D> u = velocity_past_walls<T, D>(flow, walls, {x, x});
+  if (trace != grid::Trace::euler) u = velocity_past_walls<T, D>(flow, walls, grid::follow<D>(walls, x, x - 0.5 * dt * u));
+  return level_past_walls<T, D>(source, walls, grid::follow<D>(walls, x, x - dt * u));
+}
+
+}  // namespace
+
 template <int D>
 bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values) {
   constexpr std::uint32_t corners = 1u << D;
@@ -44,7 +57,7 @@ double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWal
   std::array<double, D> part;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    double x = (at.place[d] - grid.origin()[d]) / grid.spacing() - 0.5;
+    double x = (at.place[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - phi.layout->stagger.on_side[axis]);
     x = std::clamp(x, -1e15, 1e15);
     // A sample is at its own place whatever the rounding of positions.
     const double nearest = std::round(x);
@@ -52,6 +65,7 @@ double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWal
     cell[axis] = static_cast<Index>(std::floor(x));
     part[axis] = x - std::floor(x);
   }
+  const Coord<D> extents = phi.layout->extents();
   std::array<double, corners> value, weight;
   std::array<Vec<double, D>, 8> place, velocity;
   for (std::uint32_t q = 0; q < corners; ++q) {
@@ -62,7 +76,7 @@ double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWal
       c[d] += upper;
       weight[q] *= upper ? part[d] : 1 - part[d];
       // What continues the field beyond a side is seen where the last sample is.
-      seen[d] = grid.periodic()[d] ? c[d] : std::clamp<Index>(c[d], 0, grid.shape()[d] - 1);
+      seen[d] = grid.periodic()[d] ? c[d] : std::clamp<Index>(c[d], 0, extents[d] - 1);
     }
     value[q] = static_cast<double>(grid::detail::stored_or_continued<T, D>(phi, c));
     place[q] = grid::sample_position<D>(grid, phi.layout->stagger, seen);
@@ -116,11 +130,37 @@ Index advect_level_past_walls(grid::Field<T, D>& phi, grid::Field<T, D>& before,
           const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), c);
           *to.at(c) = own;
           if (walls.clearance()[i] == 0 && walls.covers(x)) continue;
-          Vec<double, D> u = velocity_past_walls<T, D>(flow, walls, {x, x});
-          if (trace != grid::Trace::euler)
-            u = velocity_past_walls<T, D>(flow, walls, grid::follow<D>(walls, x, x - 0.5 * dt * u));
-          const double value = level_past_walls<T, D>(source, walls, grid::follow<D>(walls, x, x - dt * u));
+          const double value = carried_past_walls<T, D>(flow, source, walls, x, dt, trace);
           if (value == value) *to.at(c) = static_cast<T>(value);
+        }
+        return count;
+      },
+      [](Index a, Index b) { return a + b; });
+}
+
+template <class T, int D>
+Index advect_faces_past_walls(grid::MacField<T, D>& velocity, int axis, grid::MacField<T, D>& before,
+                              const grid::ThinWalls<D>& walls, const std::uint8_t* active, double dt, Index reach,
+                              grid::Trace trace, double time) {
+  require(velocity.grid() == walls.grid() && before.grid() == walls.grid(), "velocities and walls must have the same grid");
+  before.fill_ghosts(time);
+  const grid::VelocitySource<T, D> flow(before, time);
+  const grid::SampleSource<T, D>& source = flow.component[static_cast<std::size_t>(axis)];
+  grid::Field<T, D>& out = velocity.component(axis);
+  const Coord<D> extents = out.extents(), strides = c_strides<D>(extents);
+  const grid::FieldView<T, D> to = out.view();
+  return parallel_reduce(
+      0, product<D>(extents), 4096, Index{0},
+      [&](Index begin, Index end) {
+        Index count = 0;
+        for (Index i = begin; i < end; ++i) {
+          if (!active[i]) continue;
+          const Coord<D> c = surface::index_of<D>(i, strides);
+          if (static_cast<Index>(walls.clearance(out.stagger(), c)) > reach || walls.blocked(axis, c, nullptr)) continue;
+          ++count;
+          const Vec<double, D> x = grid::sample_position<D>(out.grid(), out.stagger(), c);
+          const double value = carried_past_walls<T, D>(flow, source, walls, x, dt, trace);
+          *to.at(c) = value == value ? static_cast<T>(value) : *source.view.at(c);
         }
         return count;
       },
@@ -135,7 +175,9 @@ template bool fill_hidden_corners<3>(std::uint32_t, std::span<double>);
   template void sample_level_past_walls<T, D>(grid::Field<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \
                                               double, std::span<double>);                                                     \
   template Index advect_level_past_walls<T, D>(grid::Field<T, D>&, grid::Field<T, D>&, grid::MacField<T, D>&,                 \
-                                               const grid::ThinWalls<D>&, double, double, Index, grid::Trace, double);
+                                               const grid::ThinWalls<D>&, double, double, Index, grid::Trace, double);        \
+  template Index advect_faces_past_walls<T, D>(grid::MacField<T, D>&, int, grid::MacField<T, D>&, const grid::ThinWalls<D>&,  \
+                                               const std::uint8_t*, double, Index, grid::Trace, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -18,7 +18,7 @@ namespace meniscus::coupling {
 template <int D>
 bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values);
 
-/// phi, m, as an eye sees it around a place by linear interpolation; NaN where it sees no sample.
+/// A field as an eye sees it around a place by linear interpolation; NaN where it sees no sample.
 template <class T, int D>
 double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at);
 
@@ -34,5 +34,12 @@ template <class T, int D>
 Index advect_level_past_walls(grid::Field<T, D>& phi, grid::Field<T, D>& before, grid::MacField<T, D>& velocity,
                               const grid::ThinWalls<D>& walls, double dt, double width, Index reach, grid::Trace trace,
                               double time);
+
+/// The same for the faces of a component that are `active` (owned extents, C order), of a velocity that carries itself; faces
+/// that walls block are left alone.
+template <class T, int D>
+Index advect_faces_past_walls(grid::MacField<T, D>& velocity, int axis, grid::MacField<T, D>& before,
+                              const grid::ThinWalls<D>& walls, const std::uint8_t* active, double dt, Index reach,
+                              grid::Trace trace, double time);
 
 }  // namespace meniscus::coupling

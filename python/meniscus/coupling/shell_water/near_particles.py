@@ -60,6 +60,11 @@ class NearParticles:
         """Return those of a mask."""
         return NearParticles(self.positions[mask], {name: values[mask] for name, values in self.columns.items()})
 
+    def joined(self, others: NearParticles) -> NearParticles:
+        """Return these and others of the same set."""
+        columns = {name: np.concatenate([values, others.columns[name]]) for name, values in self.columns.items()}
+        return NearParticles(np.concatenate([self.positions, others.positions]), columns)
+
     def put_back(self, particles: Particles) -> None:
         """Append them to a set; they get new numbers."""
         if len(self):

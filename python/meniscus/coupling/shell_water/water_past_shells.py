@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,15 +51,19 @@ class WaterPastShells:
         self._surface, self._velocity = surface, velocity
         levelset = surface.levelset
         self._before = CellField(levelset.grid, levelset.dtype)
+        self._old_velocity = MacField(levelset.grid, levelset.dtype, velocity.boundary)
         self._workspace = Workspace()
         self._start: ShellWalls | None = None
         self._end: ShellWalls | None = None
         self.walls: ShellWalls
+        self._way = 0.0
+        self._older_drops = 0
+        self._resting: Bools = np.zeros(0, bool)
         self.swept = self.stood_in = self.deleted = self.deleted_drops = 0
 
-    def between(self, start: ShellWalls, end: ShellWalls) -> None:
-        """Set the walls at the start and at the end of a step; stages before the transport see those at the start."""
-        self._start, self._end = start, end
+    def between(self, start: ShellWalls, end: ShellWalls, way: float = 0.0) -> None:
+        """Set the walls at the start and at the end of a step, and how far they go at most, m; the transport begins with the first."""
+        self._start, self._end, self._way = start, end, way
         self.walls = start
 
     def moved(self) -> None:
@@ -101,7 +106,20 @@ class WaterPastShells:
         if particles is None:
             self._advance_level_set(velocity, dt, time)
         else:
+            self._older_drops = len(particles.spray)
             self._advance_with_markers(particles, velocity, dt, time)
+
+    def carry_velocity(self, velocity: MacField, ordinary: Callable[[], None], known: Sequence[Bools], dt: float, time: float) -> None:
+        """Let a velocity carry itself by an ordinary method, and past the walls where they were at the start near these."""
+        assert self._start is not None
+        for d in range(velocity.grid.dimension):
+            self._old_velocity.component(d)[...] = velocity.component(d)
+        reach = self._reach(velocity, dt)
+        ordinary()
+        trace = TRACE("trace", self._surface.trace)
+        for d, mask in enumerate(known):
+            args = velocity._core, d, self._old_velocity._core, self._start._core, mask, dt, reach, trace, time
+            _core.advect_faces_past_walls(*args)
 
     def _advance_level_set(self, velocity: MacField, dt: float, time: float) -> None:
         surface = self._surface
@@ -217,10 +235,13 @@ class WaterPastShells:
         fastest = float(np.abs(spray["velocity"]).max(initial=0.0)) + dt * float(np.abs(gravity).max())
         assert self._start is not None
         mask = near_walls(self._start, spray.positions, self._cells(fastest * dt))
+        # Those that are new have gone all their way in this step as markers.
+        self._resting = np.flatnonzero(mask) >= self._older_drops
         return NearParticles.taken(spray, mask, self._workspace)
 
     def fly(self, near: NearParticles, dt: float, gravity: Floats, drag: float) -> tuple[NearParticles, Floats]:
         """Let drops fly for dt while the shells move; return those that are left, and the radii of those that have left the domain."""
+        resting, near = near.kept(self._resting), near.kept(~self._resting)
         v = near.columns["velocity"].astype(np.float64)
         if drag > 0:
             slower = -math.expm1(-drag * dt) / drag
@@ -236,7 +257,8 @@ class WaterPastShells:
         after[met] = velocities[met]
         near.positions = stops
         near.columns["velocity"] = after.astype(dtype)
-        return near.kept(~(lost | left)), near.columns["radius"][lost | left].astype(np.float64)
+        gone = lost | left
+        return near.kept(~gone).joined(resting), near.columns["radius"][gone].astype(np.float64)
 
     def drops_beside_shells(self, spray: Particles) -> NearParticles:
         """Take the drops that may not see all around them out of their set."""
@@ -262,6 +284,6 @@ class WaterPastShells:
         return self._cells(max_speed(velocity) * dt)
 
     def _cells(self, way: float) -> int:
-        """Return how many cells from a wall a way of this length, m, is free of it, and of those whose samples may be hidden."""
-        cells = way / self.walls.grid.spacing + _SIGHT + 1
+        """Return how many cells from a wall a way of this length, m, does not meet it, whatever it does, nor samples that it hides."""
+        cells = (way + self._way) / self.walls.grid.spacing + _SIGHT + 1
         return math.ceil(cells) if cells < _MOST else _EVERYWHERE

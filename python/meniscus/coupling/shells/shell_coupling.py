@@ -123,6 +123,7 @@ class ShellCoupling(Stateful):
         self._speed: float | None = None
         self._placed: Floats | None = None
         if isinstance(solver, LiquidSolver):
+            self._start.slides = self._end.slides = True
             self._with_water(solver.set_surface)
 
     def copy(self) -> ShellCoupling:
@@ -208,7 +209,7 @@ class ShellCoupling(Stateful):
         self._placed = x1
         self.solver._walls = self._start
         if isinstance(self.solver, LiquidSolver) and self._water is not None:
-            self._water.between(self._start, self._end)
+            self._water.between(self._start, self._end, float(np.linalg.norm(x1 - x0, axis=1).max()))
             self.solver.surface.shells = self._water
 
     @checked_stage
@@ -292,7 +293,7 @@ class ShellCoupling(Stateful):
     def _foresee(self, following: float) -> None:
         x1 = self.shells.positions
         velocities = (self.shells.look_ahead(following, self._loads) - x1) / following
-        self._end.set_velocities(velocities)
+        self._end.set_velocities(velocities, following)
         self._speed = float(np.abs(velocities).max())
 
     @checked_stage

@@ -28,6 +28,11 @@ class ShellWalls(ThinWalls):
         elements: (m, dim) int32, triangles or segments.
         thickness: m.
 
+    Attributes:
+        slides: whether faces take the part of the velocity of a shell that is normal to it. The volume that a shell sweeps is the same;
+            but a shell that moves within itself, such as a wheel that turns, then leaves a fluid at rest, where the stairs of faces would
+            stir it.
+
     Raises:
         TypeError, ValueError: wrong types or shapes, positions that are not finite, a grid of several blocks.
 
@@ -38,16 +43,23 @@ class ShellWalls(ThinWalls):
         self.grid = _checks.one_of_type("grid", grid, Grid)
         kind: Any = _coupling.ShellWalls2 if grid.dimension == 2 else _coupling.ShellWalls3
         self._core = kind(grid._core, vertices, elements, _checks.positive("thickness", thickness))
+        self._vertices, self._way, self._elements = vertices, np.zeros_like(vertices), elements
+        self.slides = False
         self._read_faces()
 
     def place(self, vertices: Floats, velocities: Floats) -> None:
         """Move to positions (n, dim), m, with velocities (n, dim), m/s, of the vertices."""
         self._core.place(vertices, velocities)
+        self._vertices, self._way = vertices, np.zeros_like(vertices)
         self._read_faces()
 
-    def set_velocities(self, velocities: Floats) -> None:
-        """Set the velocities (n, dim) of the vertices, m/s."""
+    def set_velocities(self, velocities: Floats, dt: float = 0.0) -> None:
+        """Set the velocities (n, dim) of the vertices, m/s, at which they go on for dt seconds.
+
+        Normals are those in the middle of this way: what a shell sweeps with them is right when it turns, too.
+        """
         self._core.set_velocities(velocities)
+        self._way = 0.5 * dt * velocities
         self._read_faces()
 
     @property
@@ -132,7 +144,10 @@ class ShellWalls(ThinWalls):
         return module.revalidate_component(velocity._core, axis, invalid, self._core)  # type: ignore[no-any-return]
 
     def _read_faces(self) -> None:
-        axes, faces, velocities, _ = self._core.faces()
+        axes, faces, velocities, hit = self._core.faces()
+        if self.slides and len(hit):
+            normals = _normals((self._vertices + self._way)[self._elements[hit]])
+            velocities = np.einsum("kd,kd->k", velocities, normals)[:, None] * normals
         masks, held = [], []
         for d in range(self.grid.dimension):
             shape = tuple(n + (a == d) for a, n in enumerate(self.grid.shape))
@@ -144,3 +159,15 @@ class ShellWalls(ThinWalls):
             masks.append(mask)
             held.append((places, velocities[rows, d]))
         self._masks, self._held = tuple(masks), held
+
+
+def _normals(corners: Floats) -> Floats:
+    """Return unit normals of elements (k, dim, dim); zero for those without extent."""
+    if corners.shape[1] == 2:
+        along = corners[:, 1] - corners[:, 0]
+        normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    else:
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit: Floats = normals / np.where(length > 0, length, 1.0)
+    return unit

@@ -78,8 +78,9 @@ class LiquidFaces(Stateful):
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
         if walls is not None:
             walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
-            walls.hold_faces(velocity)
         extend_into_solid(velocity, self.known, solid, workspace)
+        if walls is not None:
+            walls.hold_faces(velocity)
         if solid is not None:
             solid.set_solid_velocity(velocity)
         if self._solver is not None:

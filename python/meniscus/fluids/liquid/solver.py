@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -222,17 +223,21 @@ class LiquidSolver(OpenLiquid):
         end = self._solid.at(self.time + dt, dt)
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
         self.surface.account_new_drops(end, self.volume)
-        advect(
+        carry = partial(
+            advect,
             self.velocity,
             self.velocity,
             dt,
             **transport_schemes(o),
             active=self.faces.known,
             first_order=None if near is None else self.faces.near_surface(self.levelset, near),
-            walls=self._walls,
             time=self.time,
             workspace=self._workspace,
         )
+        if self.surface.shells is None:
+            carry()
+        else:
+            self.surface.shells.carry_velocity(self.velocity, carry, self.faces.known, dt, self.time)
         if self.air is not None:
             self.air.advect(dt, self.time, self._workspace)
 
