@@ -115,19 +115,50 @@ void ShellWalls<D>::set_velocities(std::span<const Point> velocities) {
 }
 
 template <int D>
+mesh::Point ShellWalls<D>::uncovered(const Coord<3>& cell, const collision::WedgeHit& hit) const {
+  const mesh::Point center = cell_grid().center(cell);
+  // Far from the wall that is met no wall holds the centre.
+  if (hit.triangle < 0 || (hit.position - center).norm() > thickness() || !surface_.inside(center)) return center;
+  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
+  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[static_cast<std::size_t>(t[k])]; };
+  const mesh::Point normal = (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
+  for (const double side : {2.0, -2.0}) {
+    const mesh::Point beside = center + side * thickness() * normal;
+    if (beside.allFinite() && !surface_.inside(beside)) return beside;
+  }
+  return center;
+}
+
+template <int D>
 void ShellWalls<D>::find_faces() {
   const collision::CellGrid cells = cell_grid();
-  const auto blocked = collision::visible_faces(surface_, cells, true, {clear_[0], clear_[1], clear_[2]});
+  auto blocked = collision::visible_faces(surface_, cells, true, {clear_[0], clear_[1], clear_[2]});
+  std::erase_if(blocked, [](const collision::BlockedFace& f) { return f.axis >= D; });
+  std::vector<std::array<collision::WedgeHit, 2>> hits(blocked.size());
+  parallel_for(0, static_cast<Index>(blocked.size()), 64, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      const Coord<3>& after = blocked[i].face;
+      Coord<3> before = after;
+      --before[static_cast<std::size_t>(blocked[i].axis)];
+      hits[i] = {blocked[i].hit, surface_.cast(cells.center(after), cells.center(before))};
+      // A cell whose centre a wall covers is on the side to which the centre is moved: shut off, its pressure would be arbitrary.
+      const mesh::Point lower = uncovered(before, hits[i][0]), upper = uncovered(after, hits[i][1]);
+      if (lower == cells.center(before) && upper == cells.center(after)) continue;
+      hits[i] = {surface_.cast(lower, upper), surface_.cast(upper, lower)};
+      if (hits[i][0].triangle < 0) hits[i][0] = hits[i][1];
+    }
+  });
   faces_.clear();
+  face_hits_.clear();
   for (auto& numbers : face_numbers_) numbers.clear();
-  face_hits_.resize(blocked.size());
-  std::size_t count = 0;
-  for (const collision::BlockedFace& f : blocked) {
-    if (f.axis >= D) continue;
+  for (std::size_t i = 0; i < blocked.size(); ++i) {
+    const collision::BlockedFace& f = blocked[i];
+    const std::int32_t triangle = hits[i][0].triangle;
+    if (triangle < 0) continue;
     ShellFace<D> face{f.axis,
                       {},
                       Point::Zero(),
-                      static_cast<std::int32_t>(f.hit.triangle % static_cast<std::int32_t>((D == 2 ? 2 : 1) * element_count_))};
+                      static_cast<std::int32_t>(triangle % static_cast<std::int32_t>((D == 2 ? 2 : 1) * element_count_))};
     if constexpr (D == 2) face.element /= 2;
     Index number = 0;
     for (std::size_t d = 0; d < D; ++d) {
@@ -138,18 +169,8 @@ void ShellWalls<D>::find_faces() {
     if (numbers.empty()) first_face_[static_cast<std::size_t>(f.axis)] = faces_.size();
     numbers.push_back(number);
     faces_.push_back(face);
-    face_hits_[count++][0] = f.hit;
+    face_hits_.push_back(hits[i]);
   }
-  face_hits_.resize(count);
-  parallel_for(0, static_cast<Index>(count), 64, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      Coord<3> after{}, before{};
-      std::copy_n(faces_[i].face.begin(), D, after.begin());
-      before = after;
-      --before[static_cast<std::size_t>(faces_[i].axis)];
-      face_hits_[i][1] = surface_.cast(cells.center(after), cells.center(before));
-    }
-  });
 }
 
 template <int D>

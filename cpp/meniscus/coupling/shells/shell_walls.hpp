@@ -14,7 +14,8 @@
 
 namespace meniscus::coupling {
 
-/// A face of the grid between two cell centres that a shell keeps apart.
+/// A face of the grid between two cell centres that a shell keeps apart. A centre that a wall covers counts as beside it, on one
+/// side.
 template <int D>
 struct ShellFace {
   int axis;
@@ -70,6 +71,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const;
   std::vector<mesh::Triangle> lifted_elements(std::span<const Element> elements, Index vertices) const;
   collision::CellGrid cell_grid() const;
+  /// The centre of a cell, or, if a wall holds it, a place beside that wall. `hit`: what is met first from there.
+  mesh::Point uncovered(const Coord<3>& cell, const collision::WedgeHit& hit) const;
   void find_faces();
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }
