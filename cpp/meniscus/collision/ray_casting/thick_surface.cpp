@@ -200,6 +200,16 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
                  });
   std::uint32_t hidden = 0;
   if (count == 0 && !overflow) return hidden;
+  if (!out) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const Query q(*this, origin, targets[i]);
+      bool met = overflow && meets_any(q);
+      for (std::size_t k = 0; k < count && !overflow && !met; ++k)
+        met = segment_meets_wedge(wedges_[static_cast<std::size_t>(near[k])], q.a, q.b, q.reach);
+      if (met) hidden |= 1u << i;
+    }
+    return hidden;
+  }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (overflow) {
       out[i] = cast(origin, targets[i]);

@@ -11,8 +11,8 @@
 namespace meniscus::coupling {
 namespace {
 
-/// Of a fan of rays: the corners of a cell, or the neighbours of a sample.
-constexpr std::size_t most_targets = 8;
+/// Of a fan of rays: the corners of the cells of all components, or the neighbours of a sample.
+constexpr std::size_t most_targets = 32;
 
 }  // namespace
 
@@ -189,8 +189,9 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
-  std::array<collision::WedgeHit, most_targets> hits;
   for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
+  if (!velocity) return surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, nullptr);
+  std::array<collision::WedgeHit, most_targets> hits;
   const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
   for (int i = 0; i < count; ++i)
     if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);

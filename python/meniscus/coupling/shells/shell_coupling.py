@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,8 @@ from meniscus.solids import DeformableBody, RigidBody
 Floats = npt.NDArray[np.float64]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
+StandIn = Literal["mean", "printed"]
+"""What counts in place of smoke and heat behind a shell."""
 
 _LOOK = 1e-3
 """s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
@@ -57,9 +60,11 @@ class ShellCoupling(Stateful):
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
             of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
             last alone all modes are the same.
+        stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
+            the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
 
     Attributes:
-        solver, shells: as given.
+        solver, shells, stand_in: as given; the last one by name.
         impulses: (nodes, 3) from the fluid on the nodes in the next step of the shells, N s; state.
         report: of the last step; None before the first.
 
@@ -72,7 +77,9 @@ class ShellCoupling(Stateful):
 
     stages = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
+    def __init__(
+        self, solver: SmokeSolver, shells: Shells, mode: ShellMode = "monolithic", *, stand_in: StandIn | Mapping[str, StandIn] = "mean"
+    ) -> None:
         _checks.one_of_type("solver", solver, SmokeSolver)
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
@@ -91,6 +98,10 @@ class ShellCoupling(Stateful):
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
+        printed = {"density": 0.0, "temperature": solver.options.ambient}
+        self.stand_in = _stand_ins(stand_in, tuple(printed))
+        for walls in (self._start, self._end):
+            walls.stand_ins = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
         self._speed: float | None = None
         self._placed: Floats | None = None
 
@@ -105,7 +116,13 @@ class ShellCoupling(Stateful):
 
     @property
     def walls(self) -> ShellWalls:
-        """The walls where the shells were at the end of the last step, with the velocities of the next one."""
+        """The walls where the shells are, with the velocities of the next step, of the length of the last one."""
+        raw = self.shells.positions
+        x = raw + self.shells.shifts(raw)
+        if self._placed is None or not np.array_equal(x, self._placed):
+            following = _LOOK if self.report is None else self.report.next_dt or _LOOK
+            self._end.place(x, (self.shells.look_ahead(following, self._loads) - raw) / following)
+            self._placed = x
         return self._end
 
     def max_dt(self) -> float:
@@ -151,6 +168,9 @@ class ShellCoupling(Stateful):
                     if on_stage is not None:
                         on_stage(name, self)
                 return self._finish()
+            except BaseException:
+                self._placed = None
+                raise
             finally:
                 self.solver._walls = None
                 self.running_report = ShellReport()
@@ -161,9 +181,12 @@ class ShellCoupling(Stateful):
     @checked_stage
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
-        x0 = self.shells.positions
+        raw = self.shells.positions
+        # Images of a body cover the domain while it is about in it.
+        shifts = self.shells.shifts(raw)
         self.shells.advance(dt, self._loads)
-        x1 = self.shells.positions
+        self.shells.require_apart()
+        x0, x1 = raw + shifts, self.shells.positions + shifts
         velocities = (x1 - x0) / dt
         if self._placed is not None and np.array_equal(x0, self._placed):
             self._start, self._end = self._end, self._start
@@ -266,11 +289,14 @@ class ShellCoupling(Stateful):
         volume = grid.spacing**grid.dimension
         low = np.array(grid.origin, np.float64)
         x = self.shells.positions
+        x = x + self.shells.shifts(x)
         found = []
         for i, part in enumerate(self.shells._parts):
             if not is_closed(part.elements):
                 continue
-            inside = inside_cells(x[self.shells.rows(i)], part.elements, low, grid.spacing, tuple(grid.shape))
+            inside = np.zeros(grid.shape, bool)
+            for shift in _images(grid.periodic, np.array(grid.shape) * grid.spacing):
+                inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
             within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
             found.append(
                 ClosedShellAudit(
@@ -301,7 +327,22 @@ class ShellCoupling(Stateful):
         return told
 
     def _state_replaced(self) -> None:
-        self._speed = None
+        self._speed = self._placed = None
+
+
+def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -> dict[str, str]:
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
+        return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
+    return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
+
+
+def _images(periodic: tuple[bool, ...], extent: Floats) -> Iterator[Floats]:
+    """Yield the shifts of a body to its images around axes that close."""
+    for number in product(*((-1, 0, 1) if around else (0,) for around in periodic)):
+        yield np.array(number) * extent
 
 
 def _require_fitting(solver: SmokeSolver) -> None:
