@@ -81,10 +81,22 @@ void find_corners(const FieldLayout<D>& layout, const Position<D>& place, SeenCo
   }
 }
 
-/// Whether the eye sees all corners without a question: they are within two cells of the one that it is in.
+/// Whether the eye sees all corners without a question: they are in its own cell or the next ones, or on their sides.
 template <int D>
 bool all_clear(const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
-  return at.eye == at.place && walls.clearance(at.eye) > 2;
+  return at.eye == at.place && walls.clearance(at.eye) > 1;
+}
+
+/// Cells, along the axis where it is most, from the cell that holds one point to that of another, which may be outside of the
+/// domain.
+template <int D>
+Index cells_apart(const Grid<D>& grid, const Position<D>& a, const Position<D>& b) {
+  double most = 0;
+  for (int d = 0; d < D; ++d) {
+    const auto cell = [&](const Position<D>& x) { return std::floor((x[d] - grid.origin()[d]) / grid.spacing()); };
+    most = std::max(most, std::abs(cell(b) - cell(a)));
+  }
+  return static_cast<Index>(most);
 }
 
 /// The interpolation of corners. Hidden ones count as the walls' velocity where `velocity` is given, else as `stand_in` says.
@@ -171,8 +183,11 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
         eye[d] = std::clamp(eye[d], grid.origin()[d],
                             grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]));
   }
-  const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
-  if (static_cast<double>(walls.clearance(from)) > longest + 1) return {eye, to};
+  if (const Index clear = walls.clearance(from); clear > 0) {
+    const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
+    if (static_cast<double>(clear) > longest + 1) return {eye, to};
+    if (static_cast<double>(clear) > longest && clear > cells_apart<D>(grid, from, eye)) return {eye, to};
+  }
   const double part = walls.free_part(from, eye);
   if (part >= 1.0) return {eye, to};
   if (part <= 0.0) return {from, from};
