@@ -27,17 +27,17 @@ void bind_transport_functions(py::module_& m) {
   m.def(
       "advect",
       [](F& field, M& velocity, double dt, const grid::AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace,
-         const grid::ThinWalls<D>* walls, double stand_in) {
-        const grid::WallRule<D> rule{walls, {-1, stand_in}};
+         const grid::ThinWalls<D>* walls, std::optional<double> stand_in) {
+        const grid::WallRule<D> rule{walls, {-1, stand_in.value_or(0.0), !stand_in}};
         const grid::AdvectMasks p = masks.pointers(product<D>(field.extents()));
         return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
-      py::arg("walls") = nullptr, py::arg("stand_in") = 0.0);
+      py::arg("walls") = nullptr, py::arg("stand_in") = py::none());
   m.def(
       "advect",
       [](M& field, M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
-         Workspace& workspace, const grid::ThinWalls<D>* walls, double /*stand_in*/) {
+         Workspace& workspace, const grid::ThinWalls<D>* walls, std::optional<double> /*stand_in*/) {
         const grid::WallRule<D> rule{walls, {}};
         std::array<grid::AdvectMasks, D> p;
         for (int d = 0; d < D; ++d) {
@@ -47,7 +47,7 @@ void bind_transport_functions(py::module_& m) {
         return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
-      py::arg("walls") = nullptr, py::arg("stand_in") = 0.0);
+      py::arg("walls") = nullptr, py::arg("stand_in") = py::none());
   m.def(
       "first_order_pass",
       [](F& field, M& velocity, double dt, const grid::PassOptions& options, double time, F& out, std::optional<F*> low,

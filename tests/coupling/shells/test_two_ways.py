@@ -222,3 +222,36 @@ def test_bodies_without_inertia_and_worlds_are_refused_in_one_sentence() -> None
     world.add(body)
     with pytest.raises(ValueError, match="bodies of a world need mode"):
         ShellCoupling(solver, Shells(solver.grid, [body], world=world), "lumped")
+
+
+@pytest.mark.parametrize("stiffness", [20.0, 1e5])
+def test_a_light_cloth_passes_the_centres_of_cells_in_a_box_without_outlet(stiffness: float) -> None:
+    """Hits of both sides of a face are one, and a pressure without outlet acts on no sheet: else there are megapascals."""
+    grid = ms.Grid((10, 8, 8), 1 / 8, periodic=(True, False, False))
+    boundary = {side: Wall() for side in ("y-", "y+", "z-", "z+")}
+    solver = ms.fluids.SmokeSolver(grid, ms.fluids.SmokeOptions(), boundary=boundary)
+    solver.velocity.u[...] = 1.0
+    x, t = sheet((0.55, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), 9)
+    mesh = ms.mesh.TriangleMesh(x, t)
+    body = ms.solids.DeformableBody(mesh, density=0.2)
+    body.add(ms.solids.EdgeSprings(mesh, ms.solids.SpringOptions(stiffness=stiffness, damping_fraction=0.1, masses=body.masses)))
+    sim = ShellCoupling(solver, Shells(grid, [body]))
+    for _ in range(12):
+        sim.step(0.02)
+        assert np.abs(solver.pressure.array).max() < 50
+        assert np.abs(body.velocities).max() < 1.5
+    assert body.positions[:, 0].min() > 0.62
+    assert body.positions[:, 0].max() > 0.6875
+    assert sim._joined is not None
+    assert sim._joined._pressure.null_vectors == 1
+
+
+def test_a_sheet_through_the_centres_of_cells_shuts_none_off() -> None:
+    """Covered centres are on one side of the sheet, for the pressure."""
+    sim = jet()
+    body = cloth(place=0.4375)
+    sim = ShellCoupling(sim.solver, Shells(sim.solver.grid, [body]))
+    sim.step(0.01)
+    assert sim.report is not None
+    assert sim.report.closed_regions == 0
+    assert np.abs(body.velocities).max() < 2

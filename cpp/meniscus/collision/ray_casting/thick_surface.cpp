@@ -200,19 +200,37 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
                  });
   std::uint32_t hidden = 0;
   if (count == 0 && !overflow) return hidden;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (overflow) {
+  if (overflow) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (!out && !visible(origin, targets[i])) hidden |= 1u << i;
+      if (!out) continue;
       out[i] = cast(origin, targets[i]);
       if (out[i].triangle >= 0) hidden |= 1u << i;
-      continue;
     }
+    return hidden;
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     const Query q(*this, origin, targets[i]);
+    const mesh::Point low = q.a.cwiseMin(q.b), high = q.a.cwiseMax(q.b);
     const BoxRay ray(q.a, q.b, q.reach.box);
+    const double r = q.reach.segment;
     First first;
-    for (std::size_t k = 0; k < count; ++k) meet(q, ray, near[k], first);
-    if (first.slot < 0) continue;
+    bool met = false;
+    for (std::size_t k = 0; k < count && !met; ++k) {
+      const WedgeTriangle& w = wedges_[static_cast<std::size_t>(near[k])];
+      // Most ends are on one side of a triangle, or beside it: the first of the tests of `segment_meets_wedge`, as it does them.
+      const double from = w.normal.dot(q.a - w.corner[0]), to = w.normal.dot(q.b - w.corner[0]);
+      if (std::min(from, to) - w.high > r || w.low - std::max(from, to) > r) continue;
+      const mesh::Box& box = boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(near[k])])];
+      if (((low - box.high).array() > r).any() || ((box.low - high).array() > r).any()) continue;
+      if (out)
+        meet(q, ray, near[k], first);
+      else
+        met = segment_meets_wedge(w, q.a, q.b, q.reach);
+    }
+    if (!met && first.slot < 0) continue;
     hidden |= 1u << i;
-    out[i] = hit_of(first, origin, targets[i]);
+    if (out) out[i] = hit_of(first, origin, targets[i]);
   }
   return hidden;
 }

@@ -54,7 +54,8 @@ class ThickSurface {
   WedgeHit cast(const mesh::Point& origin, const mesh::Point& target) const;
 
   /// The ways from one origin to at most 32 targets: bit i of the result is set where target i is not visible, and out[i] then
-  /// is what `cast` finds, but for the class, which is `occluded`. One search serves all targets, which should be near.
+  /// is what `cast` finds, but for the class, which is `occluded`
+  /// (`out` may be nullptr). One search serves all targets, which should be near.
   std::uint32_t cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const;
   /// The fraction of the way to a target at which it enters the first wedge, where wedges have another radius, m; 1 if it meets
   /// none.

@@ -40,6 +40,7 @@ bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std:
   for (const auto& solid : solids) nodes += solid->nodes();
   const Index cells = poisson_.layout().count();
   require_valid(sides, D, cells, nodes);
+  require(sides.size() == 2 * cuts.size(), "each cut face must have two sides, one after the other");
   for (const CutFace& cut : cuts)
     require(cut.lower >= -1 && cut.lower < cells && cut.upper >= -1 && cut.upper < cells && cut.link >= 0,
             "cut faces must lie between cells of the grid and have links that are not negative");
@@ -92,6 +93,13 @@ void ShellSystem<D>::gather_impulses(std::span<const double> values, std::span<m
 
 template <int D>
 void ShellSystem<D>::multiply(Vector& p, Vector& q) {
+  apply(p, q);
+  // Two layers between the same two centres may let a pressure without outlet act on them.
+  project(q);
+}
+
+template <int D>
+void ShellSystem<D>::apply(Vector& p, Vector& q) {
   poisson_.solver().multiply(p, q);
   // The matrix of the preconditioner has links in place of solids.
   for (std::size_t k = 0; k < cuts_.size(); ++k) {
@@ -137,55 +145,80 @@ void ShellSystem<D>::add_to_regions(const Eigen::VectorXd& values, Vector& v) co
 }
 
 template <int D>
+double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
+  const Index n = regions_.count();
+  gram.setZero(n, n);
+  double scale = 0;
+  const auto label = [&](const SheetSide& side) {
+    return side.cell < 0 ? std::int32_t{-1} : regions_.label[static_cast<std::size_t>(side.cell)];
+  };
+  // The part of a side's pressure that its own layer gets; the rest is for the layer that the other cell of the face sees.
+  const auto own = [&](std::size_t s) { return layers_together && sides_[s ^ 1].cell >= 0 ? 0.5 : 1.0; };
+  for (Index region = 0; region < n; ++region) {
+    // With cancellation between sides, and without: what rounding errors are relative to.
+    for (const bool cancelling : {true, false}) {
+      for (mesh::Point& u : forces_) u.setZero();
+      for (std::size_t s = 0; s < sides_.size(); ++s) {
+        if (label(sides_[s]) != region) continue;
+        const double push = (cancelling ? sides_[s].sign : 1.0) * sides_[s].area;
+        sides_[s].add_impulse(own(s) * push, forces());
+        if (own(s) < 1) sides_[s ^ 1].add_impulse((1 - own(s)) * push, forces());
+      }
+      respond(forces(), velocities());
+      double sum = 0;
+      for (std::size_t s = 0; s < sides_.size(); ++s) {
+        const std::int32_t to = label(sides_[s]);
+        if (to < 0) continue;
+        double v = own(s) * sides_[s].velocity(velocities());
+        if (own(s) < 1) v += (1 - own(s)) * sides_[s ^ 1].velocity(velocities());
+        if (cancelling)
+          gram(to, region) += sides_[s].sign * sides_[s].area * v;
+        else if (to == region)
+          sum += sides_[s].area * v;
+      }
+      scale = std::max(scale, sum / static_cast<double>(regions_.cells[static_cast<std::size_t>(region)]));
+    }
+  }
+  gram = (0.5 * (gram + gram.transpose())).eval();
+  return scale;
+}
+
+template <int D>
 void ShellSystem<D>::find_null_space() {
   const Index n = regions_.count();
   null_.resize(n, 0);
-  coarse_.resize(n, n);
+  coarse_.setZero(n, n);
   if (n == 0) return;
-  // What the pressure of one region moves, and the volume that this takes from each.
-  Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(n, n);
-  double scale = 0;
   for (const auto& solid : solids_) solid->set_tolerance(1e-14);
-  for (Index region = 0; region < n; ++region) {
-    for (mesh::Point& u : forces_) u.setZero();
-    for (const SheetSide& side : sides_)
-      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region)
-        side.add_impulse(side.sign * side.area, forces());
-    respond(forces(), velocities());
-    for (const SheetSide& side : sides_) {
-      if (side.cell < 0) continue;
-      const std::int32_t label = regions_.label[static_cast<std::size_t>(side.cell)];
-      if (label >= 0) gram(label, region) += side.sign * side.area * side.velocity(velocities());
-    }
-    // The same without cancellation: what rounding errors are relative to.
-    for (mesh::Point& u : forces_) u.setZero();
-    for (const SheetSide& side : sides_)
-      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region) side.add_impulse(side.area, forces());
-    respond(forces(), velocities());
-    double sum = 0;
-    for (const SheetSide& side : sides_)
-      if (side.cell >= 0 && regions_.label[static_cast<std::size_t>(side.cell)] == region)
-        sum += side.area * side.velocity(velocities());
-    scale = std::max(scale, sum / static_cast<double>(regions_.cells[static_cast<std::size_t>(region)]));
-  }
-  gram = (0.5 * (gram + gram.transpose())).eval();
   Eigen::VectorXd weight(n);
   for (Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(regions_.cells[static_cast<std::size_t>(k)]));
-  const Eigen::MatrixXd scaled = weight.asDiagonal() * gram * weight.asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scaled);
-  const double least = std::max(accuracy * eigen.eigenvalues().cwiseAbs().maxCoeff(), rounding * scale);
-  coarse_.setZero();
-  std::vector<Index> none;
-  for (Index k = 0; k < n; ++k) {
-    const Eigen::VectorXd v = weight.asDiagonal() * eigen.eigenvectors().col(k);
-    if (eigen.eigenvalues()[k] > least)
+  // Pressures, scaled by weights, that neither matrix has taken out yet; those that one of them does not determine are.
+  Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n), gram;
+  std::vector<Eigen::VectorXd> none;
+  for (const bool layers_together : {true, false}) {
+    const double scale = fill_gram(gram, layers_together);
+    gram = (weight.asDiagonal() * gram * weight.asDiagonal()).eval();
+    const double largest = gram.diagonal().maxCoeff();
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen((left.transpose() * gram * left).eval());
+    const double least = std::max(accuracy * largest, rounding * scale);
+    const Eigen::MatrixXd vectors = left * eigen.eigenvectors();
+    Index kept = 0;
+    left.resize(n, 0);
+    for (Index k = 0; k < vectors.cols(); ++k) {
+      if (!(eigen.eigenvalues()[k] > least)) {
+        none.emplace_back(weight.asDiagonal() * vectors.col(k));
+        continue;
+      }
+      left.conservativeResize(n, ++kept);
+      left.col(kept - 1) = vectors.col(k);
+      if (layers_together) continue;
+      const Eigen::VectorXd v = weight.asDiagonal() * vectors.col(k);
       coarse_ += v * v.transpose() / eigen.eigenvalues()[k];
-    else
-      none.push_back(k);
+    }
+    if (kept == 0) break;
   }
   null_.resize(n, static_cast<Index>(none.size()));
-  for (std::size_t k = 0; k < none.size(); ++k)
-    null_.col(static_cast<Index>(k)) = weight.asDiagonal() * eigen.eigenvectors().col(none[k]);
+  for (std::size_t k = 0; k < none.size(); ++k) null_.col(static_cast<Index>(k)) = none[k];
 }
 
 template <int D>
@@ -252,7 +285,7 @@ void ShellSystem<D>::product(const double* x, double* out) {
   for (Index r = 0; r < layout.rows(); ++r)
     for (Index k = 0, at = dot<D>(layout.row_coordinate(r), strides); k < length; ++k)
       p_[layout.row(r) + k] = active[layout.row(r) + k] ? x[at + k] : 0.0;
-  multiply(p_, q_);
+  apply(p_, q_);
   for (Index r = 0; r < layout.rows(); ++r)
     for (Index k = 0, at = dot<D>(layout.row_coordinate(r), strides); k < length; ++k)
       out[at + k] = active[layout.row(r) + k] ? q_[layout.row(r) + k] : 0.0;

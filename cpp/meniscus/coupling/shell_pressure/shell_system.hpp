@@ -89,6 +89,14 @@ class ShellSystem {
   Points forces() { return {forces_.data(), forces_.size()}; }
   Points velocities() { return {velocities_.data(), velocities_.size()}; }
   Index place(Index cell) const;
+  /// out = (L + B S^-1 B^T) x without projection.
+  void apply(Vector& p, Vector& q);
+  /// Per pair of closed regions, what the pressure of one takes from the volume of the other, through the solids. Returns the
+  /// largest entry per cell if nothing cancelled. `layers_together`: both layers of a face take half of each pressure, so that
+  /// equal pressures on both of its sides move nothing.
+  double fill_gram(Eigen::MatrixXd& gram, bool layers_together);
+  /// Volumes of regions that only the distance of two layers between the same two centres could change are no unknowns either:
+  /// the fluid between these is not resolved.
   void find_null_space();
   /// Sums of a vector over the closed regions.
   void region_sums(const Vector& v, Eigen::VectorXd& sums) const;

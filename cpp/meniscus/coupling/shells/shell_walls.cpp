@@ -12,8 +12,8 @@
 namespace meniscus::coupling {
 namespace {
 
-/// Of a fan of rays: the corners of a cell, or the neighbours of a sample.
-constexpr std::size_t most_targets = 8;
+/// Of a fan of rays: the corners of the cells of all components, or the neighbours of a sample.
+constexpr std::size_t most_targets = 32;
 
 }  // namespace
 
@@ -33,14 +33,8 @@ ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vert
           }(),
           lifted_elements(elements, count_), thickness, {}) {
   const auto cells = static_cast<std::size_t>(product<D>(grid.local_shape()));
-  marked_.resize(cells);
   clearance_.resize(cells);
   this->set_clearance(clearance_.data());
-  for (int d = 0; d < 3; ++d) {
-    Coord<3> n = cell_grid().shape;
-    ++n[static_cast<std::size_t>(d)];
-    clear_[static_cast<std::size_t>(d)].resize(static_cast<std::size_t>(product<3>(n)));
-  }
   const std::vector<Point> rest(vertices.size(), Point::Zero());
   place(vertices, rest);
 }
@@ -102,8 +96,8 @@ void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point
   surface_.move(positions_);
   lift(velocities, false, velocities_);
   // Cells on both sides of a blocked face are marked.
-  collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), marked_);
-  marked_count_ = grid::find_clearance<D>(this->grid(), marked_, clearance_);
+  collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), clearance_);
+  marked_count_ = grid::find_clearance<D>(this->grid(), clearance_, clearance_);
   find_faces();
   find_face_velocities();
 }
@@ -116,41 +110,86 @@ void ShellWalls<D>::set_velocities(std::span<const Point> velocities) {
 }
 
 template <int D>
-void ShellWalls<D>::find_faces() {
-  const collision::CellGrid cells = cell_grid();
-  const auto blocked = collision::visible_faces(surface_, cells, true, {clear_[0], clear_[1], clear_[2]});
-  faces_.clear();
-  for (auto& numbers : face_numbers_) numbers.clear();
-  face_hits_.resize(blocked.size());
-  std::size_t count = 0;
-  for (const collision::BlockedFace& f : blocked) {
-    if (f.axis >= D) continue;
-    ShellFace<D> face{f.axis,
-                      {},
-                      Point::Zero(),
-                      static_cast<std::int32_t>(f.hit.triangle % static_cast<std::int32_t>((D == 2 ? 2 : 1) * element_count_))};
-    if constexpr (D == 2) face.element /= 2;
-    Index number = 0;
-    for (std::size_t d = 0; d < D; ++d) {
-      face.face[d] = f.face[d];
-      number = number * (cells.shape[d] + (static_cast<int>(d) == f.axis)) + f.face[d];
-    }
-    auto& numbers = face_numbers_[static_cast<std::size_t>(f.axis)];
-    if (numbers.empty()) first_face_[static_cast<std::size_t>(f.axis)] = faces_.size();
-    numbers.push_back(number);
-    faces_.push_back(face);
-    face_hits_[count++][0] = f.hit;
+mesh::Point ShellWalls<D>::uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const {
+  // Far from the wall that is met no wall holds the centre.
+  if (hit.triangle < 0 || (hit.position - center).norm() > thickness() || !surface_.inside(center)) return center;
+  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
+  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[static_cast<std::size_t>(t[k])]; };
+  const mesh::Point normal = (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
+  for (const double side : {2.0, -2.0}) {
+    const mesh::Point beside = center + side * thickness() * normal;
+    if (beside.allFinite() && !surface_.inside(beside)) return beside;
   }
-  face_hits_.resize(count);
-  parallel_for(0, static_cast<Index>(count), 64, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      Coord<3> after{}, before{};
-      std::copy_n(faces_[i].face.begin(), D, after.begin());
-      before = after;
-      --before[static_cast<std::size_t>(faces_[i].axis)];
-      face_hits_[i][1] = surface_.cast(cells.center(after), cells.center(before));
+  return center;
+}
+
+template <int D>
+void ShellWalls<D>::list_near_faces(int axis) {
+  const Coord<D>& shape = this->grid().local_shape();
+  const auto d = static_cast<std::size_t>(axis);
+  near_faces_.clear();
+  Coord<D> c{};
+  for (const std::uint8_t cell : clearance_) {
+    if (cell == 0)
+      // The way between two centres is within half a cell of both: one mark tells for the face, that of its lower cell.
+      for (Index upper = c[d] == 0 ? 0 : 1; upper < 2; ++upper) {
+        Index number = 0;
+        for (std::size_t k = 0; k < D; ++k) number = number * (shape[k] + (k == d)) + c[k] + (k == d) * upper;
+        near_faces_.push_back(number);
+      }
+    for (int k = D - 1; k >= 0 && ++c[static_cast<std::size_t>(k)] == shape[static_cast<std::size_t>(k)]; --k)
+      c[static_cast<std::size_t>(k)] = 0;
+  }
+  std::sort(near_faces_.begin(), near_faces_.end());
+}
+
+template <int D>
+std::array<collision::WedgeHit, 2> ShellWalls<D>::across(int axis, const Coord<D>& face) const {
+  const collision::CellGrid cells = cell_grid();
+  Coord<3> after{};
+  std::copy_n(face.begin(), D, after.begin());
+  Coord<3> before = after;
+  --before[static_cast<std::size_t>(axis)];
+  const mesh::Point low = cells.center(before), high = cells.center(after);
+  if (surface_.visible(low, high)) return {};
+  std::array<collision::WedgeHit, 2> hits{surface_.cast(low, high), surface_.cast(high, low)};
+  // A cell whose centre a wall covers is on the side to which the centre is moved: shut off, its pressure would be arbitrary.
+  const mesh::Point lower = uncovered(low, hits[0]), upper = uncovered(high, hits[1]);
+  if (lower == low && upper == high) return hits;
+  hits = {surface_.cast(lower, upper), surface_.cast(upper, lower)};
+  if (hits[0].triangle < 0) hits[0] = hits[1];
+  return hits;
+}
+
+template <int D>
+void ShellWalls<D>::find_faces() {
+  const Coord<D>& shape = this->grid().local_shape();
+  const auto pieces = static_cast<std::int32_t>((D == 2 ? 2 : 1) * element_count_);
+  faces_.clear();
+  face_hits_.clear();
+  for (int axis = 0; axis < D; ++axis) {
+    const auto d = static_cast<std::size_t>(axis);
+    list_near_faces(axis);
+    near_hits_.assign(near_faces_.size(), {});
+    const auto place = [&](Index number) {
+      Coord<D> face{};
+      for (std::size_t k = D; k-- > 0; number /= shape[k] + (k == d)) face[k] = number % (shape[k] + (k == d));
+      return face;
+    };
+    parallel_for(0, static_cast<Index>(near_faces_.size()), 64, [&](Index b, Index e) {
+      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+        near_hits_[i] = across(axis, place(near_faces_[i]));
+    });
+    face_numbers_[d].clear();
+    first_face_[d] = faces_.size();
+    for (std::size_t i = 0; i < near_faces_.size(); ++i) {
+      const std::int32_t triangle = near_hits_[i][0].triangle;
+      if (triangle < 0) continue;
+      face_numbers_[d].push_back(near_faces_[i]);
+      faces_.push_back({axis, place(near_faces_[i]), Point::Zero(), triangle % pieces / (D == 2 ? 2 : 1)});
+      face_hits_.push_back(near_hits_[i]);
     }
-  });
+  }
 }
 
 template <int D>
@@ -169,8 +208,9 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
-  std::array<collision::WedgeHit, most_targets> hits;
   for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
+  if (!velocity) return surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, nullptr);
+  std::array<collision::WedgeHit, most_targets> hits;
   const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
   for (int i = 0; i < count; ++i)
     if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
@@ -197,7 +237,7 @@ bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) con
 
 template <int D>
 void ShellWalls<D>::mark_swept_cells(const ShellWalls& end, std::span<std::uint8_t> out) const {
-  require(out.size() == marked_.size(), "out must have ", marked_.size(), " values, not ", out.size());
+  require(out.size() == clearance_.size(), "out must have ", clearance_.size(), " values, not ", out.size());
   collision::near_cells(surface_, end.positions_.data(), cell_grid(), this->grid().spacing(), out);
 }
 
@@ -209,7 +249,7 @@ void ShellWalls<D>::mark_swept_samples(const ShellWalls& end, const grid::Stagge
   const Coord<D> extents = stagger.extents(shape);
   require(static_cast<Index>(out.size()) == product<D>(extents), "out must have ", product<D>(extents), " values, not ",
           out.size());
-  std::vector<std::uint8_t> cells(marked_.size());
+  std::vector<std::uint8_t> cells(clearance_.size());
   mark_swept_cells(end, cells);
   std::vector<mesh::Point> points;
   std::vector<std::size_t> which;
@@ -269,10 +309,10 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
 
 template <int D>
 Index ShellWalls<D>::bytes() const {
-  std::size_t n = marked_.size() + clearance_.size() + faces_.size() * sizeof(ShellFace<D>) +
-                  face_hits_.size() * sizeof(face_hits_[0]) + 2 * positions_.size() * sizeof(mesh::Point);
+  std::size_t n = clearance_.size() + faces_.size() * sizeof(ShellFace<D>) + face_hits_.size() * sizeof(face_hits_[0]) +
+                  2 * positions_.size() * sizeof(mesh::Point);
   for (const auto& f : face_numbers_) n += 8 * f.size();
-  for (const auto& f : clear_) n += f.size();
+  n += 8 * near_faces_.capacity() + near_hits_.capacity() * sizeof(near_hits_[0]);
   return static_cast<Index>(n);
 }
 

@@ -14,7 +14,8 @@
 
 namespace meniscus::coupling {
 
-/// A face of the grid between two cell centres that a shell keeps apart.
+/// A face of the grid between two cell centres that a shell keeps apart. A centre that a wall covers counts as beside it, on one
+/// side.
 template <int D>
 struct ShellFace {
   int axis;
@@ -84,6 +85,11 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const;
   std::vector<mesh::Triangle> lifted_elements(std::span<const Element> elements, Index vertices) const;
   collision::CellGrid cell_grid() const;
+  /// The centre of a cell, or, if a wall holds it, a place beside that wall. `hit`: what is met first from there.
+  mesh::Point uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const;
+  void list_near_faces(int axis);
+  /// What the lower and the upper cell of a face see first on the way to the other; no triangles if nothing is in between.
+  std::array<collision::WedgeHit, 2> across(int axis, const Coord<D>& face) const;
   void find_faces();
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }
@@ -94,7 +100,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   std::size_t element_count_;
   collision::ThickSurface surface_;
   std::vector<mesh::Point> positions_, velocities_;
-  std::vector<std::uint8_t> marked_, clearance_;
+  /// Zero in marked cells.
+  std::vector<std::uint8_t> clearance_;
   Index marked_count_ = 0;
   std::vector<ShellFace<D>> faces_;
   /// Hits of both ways across a blocked face.
@@ -102,7 +109,9 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Per axis, the C-ordered numbers of blocked faces, ascending; the first of an axis is faces_[first_face_[axis]].
   std::array<std::vector<Index>, D> face_numbers_;
   std::array<std::size_t, D> first_face_{};
-  std::array<std::vector<std::uint8_t>, 3> clear_;
+  /// Scratch: C-ordered numbers of the faces along one axis that a shell may block, ascending, and what is met across them.
+  std::vector<Index> near_faces_;
+  std::vector<std::array<collision::WedgeHit, 2>> near_hits_;
 };
 
 }  // namespace meniscus::coupling

@@ -75,6 +75,13 @@ class AdvectionStep {
     pass(samples, time_ + dt_, -dt_, consume);
   }
 
+  /// The same, where the result of a sample matters to `store_corrected` of this sample alone: samples near thin walls, which
+  /// take the first-order value there, are left out.
+  template <class Consume>
+  void backward_in_place(SampleBlock<T> samples, Consume&& consume) {
+    pass(samples, time_ + dt_, -dt_, consume, false);
+  }
+
   /// Returns A(start), and stores it with the range of the samples that it was interpolated from, for `store_corrected`.
   SampleBlock<T> first_order() {
     advanced_ = scratch();
@@ -125,14 +132,15 @@ class AdvectionStep {
 
   /// Fills the ghosts of the samples first. Their given values beyond the ghosts replace those of the previous samples.
   template <class Consume>
-  void pass(SampleBlock<T> samples, double time, double dt, Consume&& consume) {
+  void pass(SampleBlock<T> samples, double time, double dt, Consume&& consume, bool guarded_needed = true) {
     fill_ghosts(layout_, samples.storage, time);
     far_.prepare(layout_, far_width_, time);
     far_.samples.fetch(layout_, static_cast<const T*>(samples.storage), far_reach_);
     const FieldView<T, D> v = layout_.view(samples.storage);
     const SampleSource<T, D> source{&layout_, {v.origin, v.extents, v.strides}, time, &far_};
-    const TransportPass<T, D> block{options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden(),
-                                    guard_ ? &*guard_ : nullptr};
+    const TransportPass<T, D> block{
+        options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden(), guard_ ? &*guard_ : nullptr,
+        guarded_needed};
     run_pass(block, source, consume);
   }
 

@@ -60,7 +60,8 @@ void pass_run(const TransportPass<T, D>& pass, const SampleSource<T, D>& source,
     LaneVectors<T, D> displacement;
     trace_back(pass.velocity, source.layout->stagger, run, pass.dt_over_h, pass.options.trace, displacement);
     sample_run(source, run, displacement, pass.options.interpolation, pass.hidden, out);
-    if (pass.guard) pass.guard->apply(pass.velocity, source, run, displacement, pass.dt_over_h, pass.options.trace, out);
+    if (pass.guard)
+      pass.guard->apply(pass.velocity, source, run, displacement, pass.dt_over_h, pass.options.trace, pass.guarded_needed, out);
   } else if (pass.hidden) {
     simd_dispatch([&] { upwind_row(pass, source, run, *pass.hidden, out); });
   } else {

@@ -29,6 +29,8 @@ struct TransportPass {
   const MaskedVisibility<T, D>* hidden;
   /// Thin walls between samples, or nullptr; for semi-Lagrangian blocks.
   const WallGuard<T, D>* guard = nullptr;
+  /// Whether guarded samples need a result, or only their mark.
+  bool guarded_needed = true;
 };
 
 /// Results of the pass for one run of samples.

@@ -41,8 +41,9 @@ Index find_clearance(const Grid<D>& grid, std::span<const std::uint8_t> marked, 
   const Coord<D> strides = c_strides<D>(shape);
   Index count = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = marked[i] ? 0 : largest_clearance;
-    count += marked[i] != 0;
+    const bool mark = marked[i] != 0;
+    out[i] = mark ? 0 : largest_clearance;
+    count += mark;
   }
   for (int d = D - 1; d >= 0; --d) {
     const auto axis = static_cast<std::size_t>(d);

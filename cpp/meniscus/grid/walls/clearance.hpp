@@ -13,6 +13,7 @@ inline constexpr std::uint8_t largest_clearance = 16;
 
 /// Sets out[cell] to the distance in cells, along the axis where it is most, to the nearest cell with a mark that is not zero;
 /// around periodic axes the shorter way. C-ordered over the cells of a grid of one block. Returns the number of marked cells.
+/// `out` may be `marked`.
 template <int D>
 Index find_clearance(const Grid<D>& grid, std::span<const std::uint8_t> marked, std::span<std::uint8_t> out);
 

@@ -46,32 +46,111 @@ Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) 
   return x;
 }
 
-/// Samples as seen from a point: hidden ones are replaced. `clear`: none is.
-template <class T, int D>
-void see(const SampleSource<T, D>& source, const ThinWalls<D>& walls, const StandIn& stand_in, const Position<D>& eye, bool clear,
-         const Coord<D>* corners, int count, double* values) {
-  if (clear) {
-    for (int q = 0; q < count; ++q) values[q] = static_cast<double>(detail::stored_or_continued<T, D>(source, corners[q]));
-    return;
+/// The corners of the cell of samples around a place that have a weight: those without are not looked at, as the wall they are
+/// behind may end there.
+template <int D>
+void find_corners(const FieldLayout<D>& layout, const Position<D>& place, SeenCorners<D>& out) {
+  const Grid<D>& grid = layout.grid;
+  Coord<D> cell;
+  std::array<double, D> fraction;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    double x = (place[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - layout.stagger.on_side[axis]);
+    x = std::clamp(x, -1e15, 1e15);
+    // A sample is at its own place whatever the rounding of positions.
+    const double nearest = std::round(x);
+    if (std::abs(x - nearest) < 1e-12 * std::max(1.0, std::abs(x))) x = nearest;
+    const double whole = std::floor(x);
+    cell[axis] = static_cast<Index>(whole);
+    fraction[axis] = x - whole;
   }
-  std::array<Position<D>, 8> target, velocity;
-  for (int q = 0; q < count; ++q) target[static_cast<std::size_t>(q)] = seen_position<D>(*source.layout, corners[q]);
-  const std::uint32_t hidden = walls.hidden(eye, target.data(), count, velocity.data());
-  for (int q = 0; q < count; ++q) {
-    if (!((hidden >> q) & 1))
-      values[q] = static_cast<double>(detail::stored_or_continued<T, D>(source, corners[q]));
-    else
-      values[q] = stand_in.component < 0 ? stand_in.value : velocity[static_cast<std::size_t>(q)][stand_in.component];
+  out.count = 0;
+  out.hidden = 0;
+  for (int q = 0; q < 1 << D; ++q) {
+    Coord<D> c = cell;
+    double w = 1.0;
+    for (std::size_t d = 0; d < D; ++d) {
+      const bool upper = (q >> d) & 1;
+      c[d] += upper;
+      w *= upper ? fraction[d] : 1.0 - fraction[d];
+    }
+    if (w == 0.0) continue;
+    out.corner[static_cast<std::size_t>(out.count)] = c;
+    out.weight[static_cast<std::size_t>(out.count)] = w;
+    ++out.count;
   }
 }
 
-/// The velocity at a place: of each component the mean of the nearest samples if `place` is a sample, else their interpolation.
+/// Whether the eye sees all corners without a question: they are in its own cell or the next ones, or on their sides.
+template <int D>
+bool all_clear(const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
+  return at.eye == at.place && walls.clearance(at.eye) > 1;
+}
+
+/// Cells, along the axis where it is most, from the cell that holds one point to that of another, which may be outside of the
+/// domain.
+template <int D>
+Index cells_apart(const Grid<D>& grid, const Position<D>& a, const Position<D>& b) {
+  double most = 0;
+  for (int d = 0; d < D; ++d) {
+    const auto cell = [&](const Position<D>& x) { return std::floor((x[d] - grid.origin()[d]) / grid.spacing()); };
+    most = std::max(most, std::abs(cell(b) - cell(a)));
+  }
+  return static_cast<Index>(most);
+}
+
+/// The interpolation of corners. Hidden ones count as the walls' velocity where `velocity` is given, else as `stand_in` says.
+template <class T, int D>
+PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
+                     const Position<D>* velocity) {
+  std::array<double, 1 << D> value;
+  double mean = 0.0;
+  int visible = 0;
+  for (int q = 0; q < seen.count; ++q) {
+    const auto i = static_cast<std::size_t>(q);
+    if ((seen.hidden >> q) & 1) continue;
+    value[i] = static_cast<double>(detail::stored_or_continued<T, D>(source, seen.corner[i]));
+    mean += value[i];
+    ++visible;
+  }
+  if (seen.hidden) {
+    const double instead = stand_in.mean && visible > 0 ? mean / visible : stand_in.value;
+    for (int q = 0; q < seen.count; ++q)
+      if ((seen.hidden >> q) & 1)
+        value[static_cast<std::size_t>(q)] = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
+  }
+  double sum = 0.0, low = value[0], high = value[0];
+  for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) {
+    sum += seen.weight[q] * value[q];
+    low = std::min(low, value[q]);
+    high = std::max(high, value[q]);
+  }
+  return {static_cast<T>(std::clamp(sum, low, high)), static_cast<T>(low), static_cast<T>(high)};
+}
+
+/// The velocity at a place: of each component the interpolation of the samples around it. One question is for all of them.
 template <class T, int D>
 Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
+  std::array<SeenCorners<D>, D> seen;
+  std::array<Position<D>, D << D> target, of_wall;
+  int count = 0;
+  const bool clear = all_clear<D>(walls, at);
+  for (std::size_t d = 0; d < D; ++d) {
+    const FieldLayout<D>& layout = *velocity.component[d].layout;
+    find_corners<D>(layout, at.place, seen[d]);
+    if (!clear)
+      for (int q = 0; q < seen[d].count; ++q)
+        target[static_cast<std::size_t>(count++)] = seen_position<D>(layout, seen[d].corner[static_cast<std::size_t>(q)]);
+  }
+  const std::uint32_t hidden = clear ? 0 : walls.hidden(at.eye, target.data(), count, of_wall.data());
   Position<D> u;
-  for (int d = 0; d < D; ++d)
-    u[d] =
-        static_cast<double>(sample_one_sided<T, D>(velocity.component[static_cast<std::size_t>(d)], walls, {d, 0.0}, at).value);
+  int first = 0;
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    seen[i].hidden = (hidden >> first) & ((1u << seen[i].count) - 1u);
+    u[d] = static_cast<double>(blend<T, D>(velocity.component[i], seen[i], {d, 0.0}, of_wall.data() + first).value);
+    if (!clear) first += seen[i].count;
+  }
   return u;
 }
 
@@ -104,8 +183,11 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
         eye[d] = std::clamp(eye[d], grid.origin()[d],
                             grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]));
   }
-  const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
-  if (static_cast<double>(walls.clearance(from)) > longest + 1) return {eye, to};
+  if (const Index clear = walls.clearance(from); clear > 0) {
+    const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
+    if (static_cast<double>(clear) > longest + 1) return {eye, to};
+    if (static_cast<double>(clear) > longest && clear > cells_apart<D>(grid, from, eye)) return {eye, to};
+  }
   const double part = walls.free_part(from, eye);
   if (part >= 1.0) return {eye, to};
   if (part <= 0.0) return {from, from};
@@ -114,50 +196,25 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
 }
 
 template <class T, int D>
+SeenCorners<D> see_corners(const SampleSource<T, D>& source, const ThinWalls<D>& walls, const OneSidedPlace<D>& at,
+                           Vec<double, D>* velocity) {
+  SeenCorners<D> seen;
+  find_corners<D>(*source.layout, at.place, seen);
+  if (all_clear<D>(walls, at)) return seen;
+  std::array<Position<D>, 1 << D> target;
+  for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q)
+    target[q] = seen_position<D>(*source.layout, seen.corner[q]);
+  seen.hidden = walls.hidden(at.eye, target.data(), seen.count, velocity);
+  return seen;
+}
+
+template <class T, int D>
 PointSample<T> sample_one_sided(const SampleSource<T, D>& source, const ThinWalls<D>& walls, const StandIn& stand_in,
                                 const OneSidedPlace<D>& at) {
-  constexpr int corners = 1 << D;
-  const Grid<D>& grid = walls.grid();
-  Coord<D> cell;
-  std::array<double, D> fraction;
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    double x = (at.place[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - source.layout->stagger.on_side[axis]);
-    x = std::clamp(x, -1e15, 1e15);
-    // A sample is at its own place whatever the rounding of positions.
-    const double nearest = std::round(x);
-    if (std::abs(x - nearest) < 1e-12 * std::max(1.0, std::abs(x))) x = nearest;
-    const double whole = std::floor(x);
-    cell[axis] = static_cast<Index>(whole);
-    fraction[axis] = x - whole;
-  }
-  // Corners without weight are not looked at: the wall they are behind may end there.
-  std::array<Coord<D>, corners> corner;
-  std::array<double, corners> weight, value;
-  int used = 0;
-  for (int q = 0; q < corners; ++q) {
-    Coord<D> c = cell;
-    double w = 1.0;
-    for (std::size_t d = 0; d < D; ++d) {
-      const bool upper = (q >> d) & 1;
-      c[d] += upper;
-      w *= upper ? fraction[d] : 1.0 - fraction[d];
-    }
-    if (w == 0.0) continue;
-    corner[static_cast<std::size_t>(used)] = c;
-    weight[static_cast<std::size_t>(used)] = w;
-    ++used;
-  }
-  // The corners are within two cells of the one that the eye is in.
-  const bool clear = at.eye == at.place && walls.clearance(at.eye) > 2;
-  see<T, D>(source, walls, stand_in, at.eye, clear, corner.data(), used, value.data());
-  double sum = 0.0, low = value[0], high = value[0];
-  for (std::size_t q = 0; q < static_cast<std::size_t>(used); ++q) {
-    sum += weight[q] * value[q];
-    low = std::min(low, value[q]);
-    high = std::max(high, value[q]);
-  }
-  return {static_cast<T>(std::clamp(sum, low, high)), static_cast<T>(low), static_cast<T>(high)};
+  std::array<Position<D>, 1 << D> velocity;
+  const bool asked = stand_in.component >= 0;
+  const SeenCorners<D> seen = see_corners<T, D>(source, walls, at, asked ? velocity.data() : nullptr);
+  return blend<T, D>(source, seen, stand_in, velocity.data());
 }
 
 template <class T, int D>
@@ -186,10 +243,14 @@ PointSample<T> advect_one_sided(const VelocitySource<T, D>& velocity, const Samp
   }
   Position<D> u = velocity_seen<T, D>(velocity, walls, {x, x});
   if (trace != Trace::euler) u = velocity_seen<T, D>(velocity, walls, follow<D>(walls, x, x - 0.5 * dt * u));
-  return sample_one_sided<T, D>(source, walls, stand_in, follow<D>(walls, x, x - dt * u));
+  StandIn here = stand_in;
+  if (here.mean) here.value = static_cast<double>(*source.view.at(sample));
+  return sample_one_sided<T, D>(source, walls, here, follow<D>(walls, x, x - dt * u));
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template SeenCorners<D> see_corners<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const OneSidedPlace<D>&,           \
+                                            Vec<double, D>*);                                                                  \
   template PointSample<T> sample_one_sided<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const StandIn&,               \
                                                  const OneSidedPlace<D>&);                                                     \
   template void sample_points_one_sided<T, D>(Field<T, D>&, const ThinWalls<D>&, const StandIn&, const double*, Index, double, \

@@ -11,8 +11,10 @@ namespace meniscus::grid {
 
 /// What counts in place of a sample that a wall hides.
 struct StandIn {
-  int component = -1;  ///< of the wall's velocity; below 0: the value
+  int component = -1;  ///< of the wall's velocity; below 0: a value
   double value = 0.0;
+  /// Instead of the value: the mean of the corners that are visible; the value where none is.
+  bool mean = false;
 };
 
 /// A point in the domain that sees, and the place where a value is wanted: the same, unless the way to it leaves the domain.
@@ -25,6 +27,21 @@ struct OneSidedPlace {
 /// the eye stays on the side.
 template <int D>
 OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, const Vec<double, D>& to);
+
+/// Corners of the cell of samples around a place that a linear interpolation uses, as an eye sees them.
+template <int D>
+struct SeenCorners {
+  std::array<Coord<D>, 1 << D> corner;
+  std::array<double, 1 << D> weight;
+  int count = 0;
+  /// Bit q: a wall hides corner q.
+  std::uint32_t hidden = 0;
+};
+
+/// The corners around a place, and which of them the eye sees. `velocity`: gets those of the walls that hide them, or nullptr.
+template <class T, int D>
+SeenCorners<D> see_corners(const SampleSource<T, D>& source, const ThinWalls<D>& walls, const OneSidedPlace<D>& at,
+                           Vec<double, D>* velocity);
 
 /// The linear interpolation of samples in the cell around a place, as the eye sees them, and the extremes of what it uses. A
 /// sample that continues the field beyond a side is seen where the sample is from which it is continued, or on the side that
@@ -40,7 +57,8 @@ void sample_points_one_sided(Field<T, D>& field, const ThinWalls<D>& walls, cons
                              Index n, double time, double* out);
 
 /// The semi-Lagrangian value of one sample: traced and interpolated on its side of the walls. `dt` in seconds may be negative.
-/// A sample that a wall covers keeps its value.
+/// A sample that a wall covers keeps its value, and so does one that sees none of the corners that it needs, where their mean
+/// stands in.
 template <class T, int D>
 PointSample<T> advect_one_sided(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const ThinWalls<D>& walls,
                                 const StandIn& stand_in, const Coord<D>& sample, double dt, Trace trace);

@@ -14,7 +14,8 @@ constexpr double linear_stencil = 2.5;
 
 template <class T, int D>
 void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
-                            const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, LaneSamples<T>& out) const {
+                            const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed,
+                            LaneSamples<T>& out) const {
   const Stagger<D>& stagger = source.layout->stagger;
   const double stencil_cells = linear_stencil + margin;
   const double farthest = reach + stencil_cells;
@@ -25,6 +26,8 @@ void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSo
   for (int l = 0; l < run.count; ++l, ++at[D - 1]) {
     const auto clear = static_cast<double>(walls->clearance(stagger, at));
     if (clear > farthest) continue;
+    std::uint8_t& mark = guarded[dot<D>(at, source.view.strides)];
+    if (!needed && mark) continue;
     // The way of this sample: to the place it comes from, and to where the velocity is asked for on the way.
     double way = trace == Trace::rk3 ? reach : 0.0;
     if (clear > 0 && !known) {
@@ -37,7 +40,8 @@ void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSo
         way = std::max({way, static_cast<double>(std::abs(displacement[d][l])), stage});
       }
     if (clear > way + stencil_cells) continue;
-    guarded[dot<D>(at, source.view.strides)] = 1;
+    mark = 1;
+    if (!needed) continue;
     const PointSample<T> s = advect_one_sided<T, D>(velocity, source, *walls, stand_in, at, dt, trace);
     out.value[l] = s.value;
     out.low[l] = s.low;

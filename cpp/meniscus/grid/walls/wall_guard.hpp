@@ -17,9 +17,10 @@ struct WallGuard {
   /// Gets 1 at guarded samples; in the layout of the field, from the owned origin.
   std::uint8_t* guarded;
 
-  /// Replaces the results of guarded samples of a run, which a plain pass along `displacement` has found.
+  /// Replaces the results of guarded samples of a run, which a plain pass along `displacement` has found. Not `needed`: marks
+  /// guarded samples alone.
   void apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
-             const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, LaneSamples<T>& out) const;
+             const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed, LaneSamples<T>& out) const;
 };
 
 }  // namespace meniscus::grid

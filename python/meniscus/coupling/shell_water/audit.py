@@ -23,14 +23,18 @@ def audit_water(solver: LiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
         if not is_closed(part.elements):
             continue
         vertices = x[shells.rows(i)][:, : grid.dimension]
-        inside = inside_cells(vertices, part.elements, np.array(grid.origin, np.float64), grid.spacing, tuple(grid.shape))
+        low = np.array(grid.origin, np.float64)
+        # A cell whose centre lies in the thickness of the shell is on neither side.
+        shifts = 2.0 * shells.thickness * np.concatenate([np.eye(grid.dimension), -np.eye(grid.dimension)])
+        near = [inside_cells(vertices, part.elements, low + shift, grid.spacing, tuple(grid.shape)) for shift in shifts]
+        inside, outside = np.logical_and.reduce(near), ~np.logical_or.reduce(near)
         marker_in, drop_in = (inside_points(vertices, part.elements, points) for points in (markers, drops))
         found.append(
             ClosedWaterAudit(
                 body=i,
                 cells=int(inside.sum()),
                 wet=int((wet & inside).sum()),
-                wet_outside=int((wet & ~inside).sum()),
+                wet_outside=int((wet & outside).sum()),
                 markers=int(marker_in.sum()),
                 markers_outside=int((~marker_in).sum()),
                 drops=int(drop_in.sum()),

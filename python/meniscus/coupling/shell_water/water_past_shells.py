@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
+from meniscus.coupling.shell_water.covered_cells import settle_covered
 from meniscus.coupling.shell_water.near_particles import NearParticles, brought_within, near_walls
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.surface import LiquidSurface
@@ -97,6 +98,7 @@ class WaterPastShells:
         cells = self._start.swept(self._end, (0,) * levelset.grid.dimension)
         self.moved()
         self.swept, self.stood_in, _ = self._end.revalidate_cells(levelset.field, cells, levelset.grid.spacing)
+        settle_covered(levelset.array, self._end)
 
     # --- a step ------------------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.mesh import SegmentMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids import DeformableBody, RigidBody
 from meniscus.surface import Pose
 
@@ -21,6 +22,8 @@ Ints = npt.NDArray[np.int32]
 
 _EXACT = 1e-12
 """Tolerance of the step of a body that a fluid has foreseen."""
+_ENOUGH = 1e-6
+"""Residual with which such a step still counts, where rounding errors allow no smaller one."""
 
 
 @runtime_checkable
@@ -66,6 +69,7 @@ class KinematicShell:
 
     Attributes:
         time: s.
+        changes_shape: whether the motion gives vertices, not a `Pose`.
 
     Raises:
         TypeError, ValueError: what is no mesh; a motion that returns something else.
@@ -73,7 +77,10 @@ class KinematicShell:
 
     def __init__(self, mesh: Any, motion: Callable[[float], Floats | Pose] | None = None, *, time: float = 0.0) -> None:
         if isinstance(mesh, tuple) and len(mesh) == 2:
-            rest, elements = np.asarray(mesh[0], np.float64), np.asarray(mesh[1], np.int32)
+            rest, elements = np.asarray(mesh[0], np.float64), np.asarray(mesh[1])
+            if elements.size and not np.issubdtype(elements.dtype, np.integer):
+                raise TypeError(f"elements must be integers, not {elements.dtype}")
+            elements = elements.astype(np.int32)
             if rest.ndim != 2 or rest.shape[1] not in (2, 3) or elements.ndim != 2 or elements.shape[1] != rest.shape[1]:
                 raise ValueError(
                     f"a pair must hold vertices (n, dim) and elements (m, dim), not arrays of shape {rest.shape} and {elements.shape}"
@@ -87,6 +94,7 @@ class KinematicShell:
         self._rest, self._elements = np.ascontiguousarray(rest), np.ascontiguousarray(elements)
         self._motion = None if motion is None else _checks.function("motion", motion)
         self.time = _checks.number("time", time)
+        self.changes_shape = False
         self._positions = self._at(self.time)
 
     @property
@@ -117,6 +125,7 @@ class KinematicShell:
         if self._motion is None:
             return self._rest
         x = self._motion(time)
+        self.changes_shape = not isinstance(x, Pose)
         if isinstance(x, Pose):
             x = x.apply(self._rest)
         x = np.ascontiguousarray(x, dtype=np.float64)
@@ -154,7 +163,12 @@ class _Deformable:
         push[held] = 0.0
         # A load over the step is a change of momentum before it.
         self._body.velocities = self._body.velocities + push
-        self._body.step(dt, "implicit-euler", newton=False, tangent="definite", tolerance=_EXACT)
+        info = self._body.step(
+            dt, "implicit-euler", newton=False, tangent="definite", tolerance=_EXACT, max_iterations=5000, raise_on_failure=False
+        ).solves[-1]
+        # Light nodes on stiff springs leave rounding errors above that.
+        if not (info.converged or info.residual <= _ENOUGH):
+            raise ConvergenceError(f"the step of a shell ended with a relative residual of {info.residual:.2g}: {info.reason}", info)
 
     def snapshot(self) -> Any:
         return self._body.snapshot()

@@ -73,8 +73,8 @@ class ClosedWaterAudit:
 
     Attributes:
         body: its place among the bodies.
-        cells: whose centre is inside.
-        wet, wet_outside: cells with water at their centre, inside and elsewhere.
+        cells: whose centre is inside, and not in the thickness of the shell.
+        wet, wet_outside: cells with water at their centre, inside and outside; those with the shell at their centre are neither.
         markers, markers_outside: of water.
         drops, drops_outside: in flight.
     """

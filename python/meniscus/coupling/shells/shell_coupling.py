@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_water.audit import audit_water
-from meniscus.coupling.shell_water.filling import fill_side
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
+from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
@@ -25,29 +26,18 @@ from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.solids import DeformableBody, RigidBody
-from meniscus.surface import LevelSet, Shape
 
 Floats = npt.NDArray[np.float64]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
+StandIn = Literal["mean", "printed"]
+"""What counts in place of smoke and heat behind a shell."""
 
-_WATER_STAGES = (
-    "move_shells",
-    "emit",
-    "transport",
-    "spray",
-    "correct_volume",
-    "add_forces",
-    "diffuse",
-    "look_ahead",
-    "project",
-    "extend",
-)
 _LOOK = 1e-3
 """s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
 
 
-class ShellCoupling(Stateful):
+class ShellCoupling(WaterStages, Stateful):
     """Smoke or water around surfaces thinner than a cell, which nothing crosses: they push it, and in two-way modes it pushes them.
 
     A step advances fluid and shells together, in these stages, of which each is a public method:
@@ -79,9 +69,11 @@ class ShellCoupling(Stateful):
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
             of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
             last alone all modes are the same.
+        stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
+            the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
 
     Attributes:
-        solver, shells: as given.
+        solver, shells, stand_in: as given; the last one by name.
         impulses: (nodes, 3) from the fluid on the nodes in the next step of the shells, N s; state.
         report: of the last step; None before the first.
 
@@ -94,7 +86,14 @@ class ShellCoupling(Stateful):
 
     stages: tuple[str, ...] = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
-    def __init__(self, solver: SmokeSolver | LiquidSolver, shells: Shells, mode: ShellMode = "monolithic") -> None:
+    def __init__(
+        self,
+        solver: SmokeSolver | LiquidSolver,
+        shells: Shells,
+        mode: ShellMode = "monolithic",
+        *,
+        stand_in: StandIn | Mapping[str, StandIn] = "mean",
+    ) -> None:
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
@@ -111,7 +110,7 @@ class ShellCoupling(Stateful):
             if pushed and self.mode != "one-way":
                 raise ValueError(f'water does not push shells yet: mode "{self.mode}" needs smoke, or shells that follow their paths')
             self._water = WaterPastShells(solver.surface, solver.velocity)
-            self.stages = _WATER_STAGES
+            self.stages = WATER_STAGES
         elif self.mode != "one-way":
             require_two_ways(solver, shells, self.mode)
             # What nothing pushes takes the plain way in all modes.
@@ -120,6 +119,10 @@ class ShellCoupling(Stateful):
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
+        printed = {"density": 0.0, "temperature": solver.options.ambient} if isinstance(solver, SmokeSolver) else {}
+        self.stand_in = _stand_ins(stand_in, tuple(printed))
+        for walls in (self._start, self._end):
+            walls.stand_ins = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
         self._speed: float | None = None
         self._placed: Floats | None = None
         if isinstance(solver, LiquidSolver):
@@ -137,7 +140,13 @@ class ShellCoupling(Stateful):
 
     @property
     def walls(self) -> ShellWalls:
-        """The walls where the shells were at the end of the last step, with the velocities of the next one."""
+        """The walls where the shells are, with the velocities of the next step, of the length of the last one."""
+        raw = self.shells.positions
+        x = raw + self.shells.shifts(raw)
+        if self._placed is None or not np.array_equal(x, self._placed):
+            following = _LOOK if self.report is None else self.report.next_dt or _LOOK
+            self._end.place(x, (self.shells.look_ahead(following, self._loads) - raw) / following)
+            self._placed = x
         return self._end
 
     def max_dt(self) -> float:
@@ -183,6 +192,9 @@ class ShellCoupling(Stateful):
                     if on_stage is not None:
                         on_stage(name, self)
                 return self._finish()
+            except BaseException:
+                self._placed = None
+                raise
             finally:
                 self.solver._walls = None
                 if isinstance(self.solver, LiquidSolver):
@@ -195,9 +207,12 @@ class ShellCoupling(Stateful):
     @checked_stage
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
-        x0 = self.shells.positions
+        raw = self.shells.positions
+        # Images of a body cover the domain while it is about in it.
+        shifts = self.shells.shifts(raw)
         self.shells.advance(dt, self._loads)
-        x1 = self.shells.positions
+        self.shells.require_apart()
+        x0, x1 = raw + shifts, self.shells.positions + shifts
         velocities = (x1 - x0) / dt
         if self._placed is not None and np.array_equal(x0, self._placed):
             self._start, self._end = self._end, self._start
@@ -242,27 +257,6 @@ class ShellCoupling(Stateful):
             told.swept["velocity"] += counts[0]
             told.stood_in["velocity"] += counts[1]
         solver._walls = self._end
-
-    @checked_stage
-    def spray(self, dt: float) -> None:
-        """After the transport of water: that of the solver; drops end their ways on the side of the shells where they began."""
-        assert isinstance(self.solver, LiquidSolver)
-        assert self._water is not None
-        self._water.deleted_drops = 0
-        self.solver.spray(dt)
-        self.running_report.deleted_drops = self._water.deleted_drops
-
-    @checked_stage
-    def correct_volume(self, dt: float) -> None:
-        """After that: that of the solver of water."""
-        assert isinstance(self.solver, LiquidSolver)
-        self.solver.correct_volume(dt)
-
-    @checked_stage
-    def extend(self, dt: float) -> None:
-        """Last stage of water: continue the velocity into the air, from faces that are visible."""
-        assert isinstance(self.solver, LiquidSolver)
-        self.solver.extend(dt)
 
     @checked_stage
     def add_forces(self, dt: float) -> None:
@@ -318,36 +312,6 @@ class ShellCoupling(Stateful):
 
     # --- afterwards ------------------------------------------------------------------------------------------------------------------
 
-    def fill(self, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
-        """Add water on one side of the shells, and restart with the resulting surface.
-
-        Args:
-            region: a Shape, or a LevelSet on the cells of the grid.
-            side_of: a point, m, in the cells to fill: the others are those that this one is connected to, through faces that no shell
-                blocks.
-
-        Raises:
-            TypeError, ValueError: wrong types; the solver is none of water; a point outside of the region or of the domain.
-        """
-        if not isinstance(self.solver, LiquidSolver):
-            raise TypeError(f"fill needs a solver of water, not {type(self.solver).__name__}")
-        solver = self.solver
-        self._with_water(lambda: fill_side(solver, self._start, region, side_of))
-
-    def _with_water(self, change: Callable[[], None]) -> None:
-        """Change the surface of the water with the walls where the shells are now."""
-        assert isinstance(self.solver, LiquidSolver)
-        assert self._water is not None
-        x = self.shells.positions
-        self._start.place(x, np.zeros_like(x))
-        self._water.between(self._start, self._start)
-        self.solver._walls, self.solver.surface.shells = self._start, self._water
-        self._placed = None
-        try:
-            change()
-        finally:
-            self.solver._walls = self.solver.surface.shells = None
-
     def audit(self) -> list[ClosedShellAudit] | list[ClosedWaterAudit]:
         """Return the smoke or water inside of and around every closed shell, by counting crossings of its mesh below points.
 
@@ -360,11 +324,14 @@ class ShellCoupling(Stateful):
         volume = grid.spacing**grid.dimension
         low = np.array(grid.origin, np.float64)
         x = self.shells.positions
+        x = x + self.shells.shifts(x)
         found = []
         for i, part in enumerate(self.shells._parts):
             if not is_closed(part.elements):
                 continue
-            inside = inside_cells(x[self.shells.rows(i)], part.elements, low, grid.spacing, tuple(grid.shape))
+            inside = np.zeros(grid.shape, bool)
+            for shift in _images(grid.periodic, np.array(grid.shape) * grid.spacing):
+                inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
             within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
             found.append(
                 ClosedShellAudit(
@@ -395,7 +362,22 @@ class ShellCoupling(Stateful):
         return told
 
     def _state_replaced(self) -> None:
-        self._speed = None
+        self._speed = self._placed = None
+
+
+def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -> dict[str, str]:
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
+        return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
+    return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
+
+
+def _images(periodic: tuple[bool, ...], extent: Floats) -> Iterator[Floats]:
+    """Yield the shifts of a body to its images around axes that close."""
+    for number in product(*((-1, 0, 1) if around else (0,) for around in periodic)):
+        yield np.array(number) * extent
 
 
 def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:

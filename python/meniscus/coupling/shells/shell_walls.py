@@ -42,7 +42,8 @@ class ShellWalls(ThinWalls):
     def __init__(self, grid: Grid, vertices: Floats, elements: Ints, thickness: float) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         kind: Any = _coupling.ShellWalls2 if grid.dimension == 2 else _coupling.ShellWalls3
-        self._core = kind(grid._core, vertices, elements, _checks.positive("thickness", thickness))
+        self.thickness = _checks.positive("thickness", thickness)
+        self._core = kind(grid._core, vertices, elements, self.thickness)
         self._vertices, self._way, self._elements = vertices, np.zeros_like(vertices), elements
         self.slides = False
         self._read_faces()

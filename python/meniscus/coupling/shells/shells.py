@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision import CollisionMesh
-from meniscus.coupling.shells.bodies import Floats, Ints, ShellBody, shell_body
+from meniscus.coupling.shells.bodies import Floats, Ints, KinematicShell, ShellBody, shell_body
 from meniscus.coupling.shells.crossing_segments import crossing_segments
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid.uniform import Grid
@@ -26,6 +26,8 @@ class _Loaded(Protocol):
 _THICKNESS = 1e-3
 """Thickness of walls in cells, and the most that is allowed."""
 _THICKEST = 0.1
+_FLAT = 1e-14
+"""An element that is not wider than this, in parts of the largest coordinate, is a rounding error."""
 
 
 class Shells:
@@ -50,7 +52,7 @@ class Shells:
 
     Raises:
         TypeError, ValueError: wrong types or values; no body; bodies of another dimension than the grid; positions that are not finite;
-            a body that intersects itself.
+            a body that intersects itself, or is there twice; elements that are degenerate or no numbers of nodes.
 
     Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, sections 3 and 5;
     Selle 2008, section 4.3.
@@ -66,6 +68,9 @@ class Shells:
         if isinstance(bodies, (str, bytes)) or not isinstance(bodies, Sequence) or not bodies:
             raise TypeError("bodies must be a sequence of at least one body")
         self.bodies = tuple(bodies)
+        for i, body in enumerate(self.bodies):
+            if any(body is other for other in self.bodies[:i]):
+                raise ValueError(f"each body must be there once, but body {i} is one of those before it")
         self._parts: list[ShellBody] = [shell_body(b) for b in bodies]
         for name in ("advance", "snapshot", "restore") if world is not None else ():
             if not callable(getattr(world, name, None)):
@@ -73,11 +78,14 @@ class Shells:
         self._world = world
         first, elements = 0, []
         self._rows: list[slice] = []
+        self._meshes: list[CollisionMesh | None] = []
         for i, part in enumerate(self._parts):
             x = _positions(part, grid.dimension, i)
+            _require_elements(x, part.elements, i)
             self._rows.append(slice(first, first + len(x)))
             elements.append(np.asarray(part.elements, np.int32) + np.int32(first))
-            _require_apart(x, part.elements, i)
+            self._meshes.append(_mesh_of(part.elements))
+            _require_apart(self._meshes[i], x, part.elements, i)
             first += len(x)
         self.elements: Ints = np.ascontiguousarray(np.concatenate(elements))
         self.elements.flags.writeable = False
@@ -90,6 +98,22 @@ class Shells:
     def rows(self, body: int) -> slice:
         """Return the rows of the nodes of a body, by its place in `bodies`."""
         return self._rows[body]
+
+    def shifts(self, positions: Floats) -> Floats:
+        """Return by how much (n, dim), m, each body is moved along axes that close, so that the middle of its box is in the domain."""
+        out = np.zeros_like(positions)
+        extent, periodic = np.array(self.grid.shape) * self.grid.spacing, np.array(self.grid.periodic)
+        if periodic.any():
+            for rows in self._rows:
+                middle = 0.5 * (positions[rows].min(axis=0) + positions[rows].max(axis=0))
+                out[rows] = np.where(periodic, -np.floor((middle - np.array(self.grid.origin)) / extent) * extent, 0.0)
+        return out
+
+    def require_apart(self) -> None:
+        """Raise ValueError for a `KinematicShell` whose motion has changed its shape so that it intersects itself."""
+        for i, (part, mesh) in enumerate(zip(self._parts, self._meshes, strict=True)):
+            if isinstance(part, KinematicShell) and part.changes_shape:
+                _require_apart(mesh, part.positions, part.elements, i)
 
     def advance(self, dt: float, impulses: Floats | None = None) -> None:
         """Advance all bodies by dt seconds; with impulses (n, 3) of the fluid on all nodes, N s, in one implicit step of each."""
@@ -126,6 +150,7 @@ class Shells:
     def walls(self) -> ShellWalls:
         """Return the walls of the shells where they are now, at rest."""
         x = self.positions
+        x = x + self.shifts(x)
         return ShellWalls(self.grid, x, self.elements, self.thickness)
 
     def snapshot(self) -> dict[str, Any]:
@@ -167,9 +192,28 @@ def _positions(part: ShellBody, dimension: int, number: int) -> Floats:
     return x.astype(np.float64, copy=False)
 
 
-def _require_apart(x: Floats, elements: Ints, number: int) -> None:
-    if x.shape[1] == 3:
-        pairs = CollisionMesh(_edges(elements), np.ascontiguousarray(elements)).self_intersections(np.ascontiguousarray(x))
+def _require_elements(x: Floats, elements: Ints, number: int) -> None:
+    kind = "triangle" if x.shape[1] == 3 else "segment"
+    if not np.issubdtype(elements.dtype, np.integer):
+        raise TypeError(f"elements of body {number} must be integers, not {elements.dtype}")
+    if len(elements) == 0 or elements.min() < 0 or elements.max() >= len(x):
+        raise ValueError(f"elements of body {number} must be numbers of its nodes, 0 to {len(x) - 1}")
+    sides = x[elements[:, 1:]] - x[elements[:, :1]]
+    longest = np.sqrt((sides**2).sum(axis=2).max(axis=1))
+    size = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) / np.where(longest > 0, longest, 1.0) if x.shape[1] == 3 else longest
+    flat = np.flatnonzero(~(size > _FLAT * np.abs(x).max()))
+    if len(flat):
+        raise ValueError(f"{kind} {flat[0]} of body {number} is degenerate")
+
+
+def _mesh_of(elements: Ints) -> CollisionMesh | None:
+    """Return what tells intersections of triangles; None for segments."""
+    return CollisionMesh(_edges(elements), np.ascontiguousarray(elements, dtype=np.int32)) if elements.shape[1] == 3 else None
+
+
+def _require_apart(mesh: CollisionMesh | None, x: Floats, elements: Ints, number: int) -> None:
+    if mesh is not None:
+        pairs = mesh.self_intersections(np.ascontiguousarray(x))
         kind = "edge {} and triangle {}"
     else:
         pairs, kind = crossing_segments(x, elements), "segments {} and {}"

@@ -137,8 +137,9 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self._smoke(solid)
         schemes["walls"] = self._walls
-        for field, stand_in in ((self.density, 0.0), (self.temperature, o.ambient)):
-            advect(field, self.velocity, dt, stand_in=stand_in, **schemes)
+        stand_ins = {} if self._walls is None else self._walls.stand_ins
+        for name in ("density", "temperature"):
+            advect(getattr(self, name), self.velocity, dt, stand_in=stand_ins.get(name), **schemes)
         self.running_report.smoke = self._smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:

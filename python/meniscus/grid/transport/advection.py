@@ -50,7 +50,7 @@ def advect(
     first_order: Masks = None,
     hidden_value: HiddenValue = "mean",
     walls: ThinWalls | None = None,
-    stand_in: float = 0.0,
+    stand_in: float | None = None,
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> AdvectInfo:
@@ -77,7 +77,8 @@ def advect(
         hidden_value: 'mean' of the visible corners of the interpolation cell, or the sample's 'own' value.
         walls: thin walls, where they are at the start of the step. Samples whose ways or stencils may meet them are traced and
             interpolated on their own side, first order; for semi-Lagrangian blocks.
-        stand_in: what a scalar is behind a wall; for a velocity that is the wall's own.
+        stand_in: what a scalar is behind a wall; None: the mean of the corners that are visible, or the sample's own value if none is.
+            For a velocity that is the wall's own.
         time: at the start of the step, s; passed to boundary functions.
         workspace: scratch memory to reuse from call to call.
 
@@ -116,7 +117,7 @@ def advect(
         masks,
         workspace_or_new(workspace),
         behind,
-        _checks.number("stand_in", stand_in),
+        None if stand_in is None else _checks.number("stand_in", stand_in),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ class ThinWalls(ABC):
 
     Attributes:
         grid: of all fields that see them.
+        stand_ins: by the name of a quantity, what counts in place of samples behind a wall, as in `advect`; None where it is not named.
     """
 
     grid: Grid
+    stand_ins: Mapping[str, float | None] = {}
     _core: Any
 
     @property

@@ -11,7 +11,7 @@ struct MacCormack {
     const T* const phi = step.start().origin;
     const SampleBlock<T> advanced = step.first_order();
     const T* const forward = advanced.origin;
-    step.backward(advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+    step.backward_in_place(advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
       Lanes<T> value;
       for (int l = 0; l < run.count; ++l) value[l] = numerics::maccormack_correct(forward[q + l], phi[q + l], s.value[l]);
       step.store_corrected(run, q, value);

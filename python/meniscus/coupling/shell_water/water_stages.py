@@ -1,0 +1,93 @@
+"""What a coupling with shells does for water alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from meniscus.coupling.shell_water.filling import fill_side
+from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
+from meniscus.coupling.shells.reports import ShellReport
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import Shells
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.staged_solver import checked_stage
+from meniscus.surface import LevelSet, Shape
+
+WATER_STAGES = (
+    "move_shells",
+    "emit",
+    "transport",
+    "spray",
+    "correct_volume",
+    "add_forces",
+    "diffuse",
+    "look_ahead",
+    "project",
+    "extend",
+)
+"""The stages of a step with water."""
+
+
+class WaterStages:
+    """Stages and filling of a `ShellCoupling` whose solver is a `LiquidSolver`."""
+
+    solver: Any
+    shells: Shells
+    running_report: ShellReport
+    _start: ShellWalls
+    _water: WaterPastShells | None
+    _placed: Any
+
+    @checked_stage
+    def spray(self, dt: float) -> None:
+        """After the transport of water: that of the solver; drops end their ways on the side of the shells where they began."""
+        assert isinstance(self.solver, LiquidSolver)
+        assert self._water is not None
+        self._water.deleted_drops = 0
+        self.solver.spray(dt)
+        self.running_report.deleted_drops = self._water.deleted_drops
+
+    @checked_stage
+    def correct_volume(self, dt: float) -> None:
+        """After that: that of the solver of water."""
+        assert isinstance(self.solver, LiquidSolver)
+        self.solver.correct_volume(dt)
+
+    @checked_stage
+    def extend(self, dt: float) -> None:
+        """Last stage of water: continue the velocity into the air, from faces that are visible."""
+        assert isinstance(self.solver, LiquidSolver)
+        self.solver.extend(dt)
+
+    def fill(self, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
+        """Add water on one side of the shells, and restart with the resulting surface.
+
+        Args:
+            region: a Shape, or a LevelSet on the cells of the grid.
+            side_of: a point, m, in the cells to fill: the others are those that this one is connected to, through faces that no shell
+                blocks.
+
+        Raises:
+            TypeError, ValueError: wrong types; the solver is none of water; a point outside of the region or of the domain.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"fill needs a solver of water, not {type(self.solver).__name__}")
+        solver = self.solver
+        self._with_water(lambda: fill_side(solver, self._start, region, side_of))
+
+    def _with_water(self, change: Callable[[], None]) -> None:
+        """Change the surface of the water with the walls where the shells are now."""
+        assert isinstance(self.solver, LiquidSolver)
+        assert self._water is not None
+        x = self.shells.positions
+        self._start.place(x, np.zeros_like(x))
+        self._water.between(self._start, self._start)
+        self.solver._walls, self.solver.surface.shells = self._start, self._water
+        self._placed = None
+        try:
+            change()
+        finally:
+            self.solver._walls = self.solver.surface.shells = None
