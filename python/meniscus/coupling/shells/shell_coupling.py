@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
+from meniscus.grid.face_arrays import domain_images
 from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -295,7 +295,7 @@ class ShellCoupling(Stateful):
             if not is_closed(part.elements):
                 continue
             inside = np.zeros(grid.shape, bool)
-            for shift in _images(grid.periodic, np.array(grid.shape) * grid.spacing):
+            for shift in domain_images(grid):
                 inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
             within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
             found.append(
@@ -337,12 +337,6 @@ def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -
                 raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
         return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
     return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
-
-
-def _images(periodic: tuple[bool, ...], extent: Floats) -> Iterator[Floats]:
-    """Yield the shifts of a body to its images around axes that close."""
-    for number in product(*((-1, 0, 1) if around else (0,) for around in periodic)):
-        yield np.array(number) * extent
 
 
 def _require_fitting(solver: SmokeSolver) -> None:
