@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,11 @@ def shifts_to_images(grid: Grid, points: Floats, near: Floats) -> Floats:
     extent = np.array(grid.shape) * grid.spacing
     shift: Floats = np.where(np.array(grid.periodic), np.round((near - points) / extent) * extent, 0.0)
     return shift
+
+
+def domain_images(grid: Grid) -> Floats:
+    """Return the shifts (n, dimension), m, from a body in the domain to itself and to its images around axes that close."""
+    extent = np.array(grid.shape) * grid.spacing
+    around = [(-1, 0, 1) if closes else (0,) for closes in grid.periodic]
+    images: Floats = np.array(list(product(*around)), np.float64) * extent
+    return images

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.shells.wall_sides import wall_sides
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid.boundary import Open, ZeroGradient
 from meniscus.solids import DeformableBody, RigidBody
 
@@ -25,7 +26,7 @@ class JoinedPressure:
     """Makes smoke incompressible together with the shells in it.
 
     Args:
-        solver: the smoke; the density is `air_density`.
+        solver: a `SmokeSolver`; the density is `air_density`.
         shells: as `require_two_ways` allows.
         mode: of `ShellPressure.prepare`.
 
@@ -34,7 +35,7 @@ class JoinedPressure:
         result: of the last solve.
     """
 
-    def __init__(self, solver: SmokeSolver, shells: Shells, mode: str) -> None:
+    def __init__(self, solver: Any, shells: Shells, mode: str) -> None:
         self._solver, self._shells = solver, shells
         self._mode = cast(PressureMode, mode)
         self._pressure = ShellPressure(solver.grid)
@@ -58,14 +59,13 @@ class JoinedPressure:
             ConvergenceError: the tolerance was not met.
         """
         solver, grid = self._solver, self._solver.grid
-        density = solver.options.air_density
         boundary = solver.velocity.boundary
         free = [side for side in grid.sides if isinstance(boundary[side], (Open, ZeroGradient))]
-        areas, masses = face_masses(grid, density, open_sides=free)
+        areas, masses, active, density = self._fluid(free)
         x = self._shells.positions
         sides = wall_sides(walls, x, tuple(~np.isfinite(m) for m in masses))
         solids = self._solids(dt)
-        self._pressure.prepare(areas, masses, self._active, sides, solids, side_masses(grid, density, sides), self._mode)
+        self._pressure.prepare(areas, masses, active, sides, solids, side_masses(grid, density, sides), self._mode)
         solver.velocity.fill_ghosts(solver.time)
         u = tuple(np.asarray(solver.velocity.component(k), np.float64) for k in range(grid.dimension))
         result = self._pressure.solve(u, tolerance=solver.options.tolerance)
@@ -73,6 +73,11 @@ class JoinedPressure:
             solver.velocity.component(k)[...] = values
         self.sides, self.result = sides, result
         return result
+
+    def _fluid(self, open_sides: list[str]) -> tuple[tuple[Floats, ...], tuple[Floats, ...], npt.NDArray[np.bool_], npt.ArrayLike]:
+        """Return areas and masses of faces, the cells with fluid, and its density, kg/m^3, a number or by cell."""
+        density = self._solver.options.air_density
+        return *face_masses(self._solver.grid, density, open_sides=open_sides), self._active, density
 
     def _solids(self, dt: float) -> list[SheetSolid]:
         shells = self._shells
@@ -104,7 +109,7 @@ def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
     return shares
 
 
-def require_two_ways(solver: SmokeSolver, shells: Shells, mode: str) -> None:
+def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str) -> None:
     """Raise ValueError for what a joined pressure does not go with."""
     if shells._world is not None:
         raise ValueError(f'bodies of a world need mode "one-way": mode "{mode}" needs bodies that step by themselves')
@@ -115,5 +120,8 @@ def require_two_ways(solver: SmokeSolver, shells: Shells, mode: str) -> None:
             )
     if any(isinstance(side, Open) and side.pressure != 0.0 for side in solver.velocity.boundary.values()):
         raise ValueError(f'mode "{mode}" needs a pressure of 0 at open sides')
-    if solver._divergence is not None:
+    if isinstance(solver, LiquidSolver):
+        if solver.options.air_pressure != 0.0:
+            raise ValueError(f'mode "{mode}" needs air_pressure=0')
+    elif solver._divergence is not None:
         raise ValueError(f'mode "{mode}" does not go with emitters that have a divergence')

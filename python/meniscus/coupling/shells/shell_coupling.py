@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_water.audit import audit_water
+from meniscus.coupling.shell_water.joined_water import JoinedWater
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
@@ -25,6 +25,7 @@ from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
+from meniscus.grid.face_arrays import domain_images
 from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -52,7 +53,7 @@ class ShellCoupling(WaterStages, Stateful):
        close are solved for by themselves.
 
     Water has the stages `spray` and `correct_volume` after the transport, in which drops meet the shells on their ways, and ends with
-    `extend`. It is that of a `LiquidSolver` with open air; shells need mode "one-way" for it, or be kinematic.
+    `extend`. It is that of a `LiquidSolver` with open air.
 
     `step` is transactional: an error or Ctrl-C leaves fluid and shells unchanged. Between steps both are at the same time. The state is
     that of the solver and of the bodies.
@@ -107,15 +108,13 @@ class ShellCoupling(WaterStages, Stateful):
         pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
         if isinstance(solver, LiquidSolver):
-            if pushed and self.mode != "one-way":
-                raise ValueError(f'water does not push shells yet: mode "{self.mode}" needs smoke, or shells that follow their paths')
             self._water = WaterPastShells(solver.surface, solver.velocity)
             self.stages = WATER_STAGES
-        elif self.mode != "one-way":
+        if self.mode != "one-way":
             require_two_ways(solver, shells, self.mode)
             # What nothing pushes takes the plain way in all modes.
             if pushed:
-                self._joined = JoinedPressure(solver, shells, self.mode)
+                self._joined = (JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure)(solver, shells, self.mode)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
@@ -126,7 +125,8 @@ class ShellCoupling(WaterStages, Stateful):
         self._speed: float | None = None
         self._placed: Floats | None = None
         if isinstance(solver, LiquidSolver):
-            self._start.slides = self._end.slides = True
+            # In two ways faces have the velocities of the solve.
+            self._start.slides = self._end.slides = self._joined is None
             self._with_water(solver.set_surface)
 
     def copy(self) -> ShellCoupling:
@@ -262,7 +262,7 @@ class ShellCoupling(WaterStages, Stateful):
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
         solver = self.solver
-        if self._joined is None or isinstance(solver, LiquidSolver) or solver.options.confinement:
+        if self._joined is None or (isinstance(solver, SmokeSolver) and solver.options.confinement):
             solver.add_forces(dt)
             return
         # The fluid beside a sheet moves with it, and forces act on it as well.
@@ -330,7 +330,7 @@ class ShellCoupling(WaterStages, Stateful):
             if not is_closed(part.elements):
                 continue
             inside = np.zeros(grid.shape, bool)
-            for shift in _images(grid.periodic, np.array(grid.shape) * grid.spacing):
+            for shift in domain_images(grid):
                 inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
             within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
             found.append(
@@ -372,12 +372,6 @@ def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -
                 raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
         return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
     return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
-
-
-def _images(periodic: tuple[bool, ...], extent: Floats) -> Iterator[Floats]:
-    """Yield the shifts of a body to its images around axes that close."""
-    for number in product(*((-1, 0, 1) if around else (0,) for around in periodic)):
-        yield np.array(number) * extent
 
 
 def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:

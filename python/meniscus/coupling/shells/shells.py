@@ -13,6 +13,7 @@ from meniscus.collision import CollisionMesh
 from meniscus.coupling.shells.bodies import Floats, Ints, KinematicShell, ShellBody, shell_body
 from meniscus.coupling.shells.crossing_segments import crossing_segments
 from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.grid.face_arrays import shifts_to_images
 from meniscus.grid.uniform import Grid
 
 
@@ -101,12 +102,11 @@ class Shells:
 
     def shifts(self, positions: Floats) -> Floats:
         """Return by how much (n, dim), m, each body is moved along axes that close, so that the middle of its box is in the domain."""
-        out = np.zeros_like(positions)
-        extent, periodic = np.array(self.grid.shape) * self.grid.spacing, np.array(self.grid.periodic)
-        if periodic.any():
-            for rows in self._rows:
-                middle = 0.5 * (positions[rows].min(axis=0) + positions[rows].max(axis=0))
-                out[rows] = np.where(periodic, -np.floor((middle - np.array(self.grid.origin)) / extent) * extent, 0.0)
+        out = np.empty_like(positions)
+        center = np.array(self.grid.origin) + 0.5 * np.array(self.grid.extent)
+        for rows in self._rows:
+            middle = 0.5 * (positions[rows].min(axis=0) + positions[rows].max(axis=0))
+            out[rows] = shifts_to_images(self.grid, middle, center)
         return out
 
     def require_apart(self) -> None:

@@ -1,0 +1,50 @@
+"""The pressure of water and the velocities of shells in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.coupling.shell_pressure import face_masses
+from meniscus.coupling.shells.joined_pressure import JoinedPressure
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_SHALLOWEST = 1e-3
+"""Cells: less water than this above a centre counts as so much."""
+
+
+class JoinedWater(JoinedPressure):
+    """Makes the water of a `LiquidSolver` incompressible together with the shells in it.
+
+    The pressure is zero at the free surface, which lies between two centres where the level set says (ghost fluid): a face there has the
+    mass of the fluid up to it. Air has neither mass nor pressure.
+    """
+
+    def _fluid(self, open_sides: list[str]) -> tuple[tuple[Floats, ...], tuple[Floats, ...], Bools, npt.ArrayLike]:
+        solver = self._solver
+        grid, phi = solver.grid, np.asarray(solver.levelset.array, np.float64)
+        density, wet = solver.options.density, phi <= 0
+        areas, masses = face_masses(grid, density, open_sides=open_sides)
+        for k, mass in enumerate(masses):
+            inner = (slice(None),) * k + (slice(1, -1),)
+            low, high = (phi.take(range(a, a + grid.shape[k] - 1), axis=k) for a in (0, 1))
+            mass[inner] *= _part(low, high)
+            if grid.periodic[k]:
+                first, last = (slice(None),) * k + (0,), (slice(None),) * k + (-1,)
+                around = _part(phi.take(-1, axis=k), phi.take(0, axis=k))
+                mass[first] *= around
+                mass[last] *= around
+            else:
+                for end in (0, -1):
+                    side = (slice(None),) * k + (end,)
+                    mass[side] = np.where(wet.take(end, axis=k), mass[side], np.inf)
+        return areas, masses, wet, density * wet
+
+
+def _part(low: Floats, high: Floats) -> Floats:
+    """Return the part of the way between two centres that is water; infinite where there is none at either, as if it were a wall."""
+    liquid, air = np.minimum(low, high), np.maximum(low, high)
+    part = np.clip(liquid / np.where(air > liquid, liquid - air, -1.0), _SHALLOWEST, 1.0)
+    return np.where(air <= 0, 1.0, np.where(liquid > 0, np.inf, part))
