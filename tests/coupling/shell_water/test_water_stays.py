@@ -14,7 +14,6 @@ import meniscus as ms
 from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.fluids import LiquidOptions, LiquidSolver
-from meniscus.solids import RigidBody
 from meniscus.surface import HalfSpace, Pose
 
 
@@ -201,7 +200,3 @@ def test_what_does_not_go_together_is_one_sentence() -> None:
         sim.fill(HalfSpace((0.0, 0.5), (0.0, 1.0)), (0.5, 0.7))
     with pytest.raises(ValueError, match="side_of must be a point of the domain"):
         sim.fill(HalfSpace((0.0, 0.5), (0.0, 1.0)), (1.5, 0.7))
-    cube = ms.Grid((8, 8, 8), 0.125)
-    body = RigidBody.sphere(0.2, density=10.0)
-    with pytest.raises(ValueError, match="water does not push shells yet"):
-        ShellCoupling(LiquidSolver(cube, LiquidOptions(drift_correction=False)), Shells(cube, [body]))

@@ -37,7 +37,10 @@ class WaterStages:
     solver: Any
     shells: Shells
     running_report: ShellReport
+    impulses: Any
+    _joined: Any
     _start: ShellWalls
+    _end: ShellWalls
     _water: WaterPastShells | None
     _placed: Any
 
@@ -77,6 +80,20 @@ class WaterStages:
             raise TypeError(f"fill needs a solver of water, not {type(self.solver).__name__}")
         solver = self.solver
         self._with_water(lambda: fill_side(solver, self._start, region, side_of))
+
+    def _begin_with_water(self, dt: float) -> None:
+        """Find what water gives shells in their first step: without, what floats would begin with a fall."""
+        solver, joined = self.solver, self._joined
+        assert joined is not None
+        x = self.shells.positions
+        self._end.place(x, np.zeros_like(x))
+        solver._walls = self._end
+        velocity = [solver.velocity.component(d).copy() for d in range(solver.grid.dimension)]
+        self._end.hold_faces(solver.velocity)
+        solver.add_forces(dt)
+        self.impulses[...] = joined.act(self._end, dt).impulses
+        for d, values in enumerate(velocity):
+            solver.velocity.component(d)[...] = values
 
     def _with_water(self, change: Callable[[], None]) -> None:
         """Change the surface of the water with the walls where the shells are now."""

@@ -66,6 +66,8 @@ class JoinedPressure:
         sides = wall_sides(walls, x, tuple(~np.isfinite(m) for m in masses))
         solids = self._solids(dt)
         self._pressure.prepare(areas, masses, active, sides, solids, side_masses(grid, density, sides), self._mode)
+        # Forces have acted on faces of walls as well.
+        solver.velocity.enforce_boundary(solver.time)
         solver.velocity.fill_ghosts(solver.time)
         u = tuple(np.asarray(solver.velocity.component(k), np.float64) for k in range(grid.dimension))
         result = self._pressure.solve(u, tolerance=solver.options.tolerance)

@@ -104,6 +104,7 @@ class ShellCoupling(WaterStages, Stateful):
         self.solver = self.declare("solver", solver)
         self.shells = self.declare("shells", shells)
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
+        self.begun = self.declare("begun", 0)
         self._joined: JoinedPressure | None = None
         pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
@@ -207,6 +208,9 @@ class ShellCoupling(WaterStages, Stateful):
     @checked_stage
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
+        if isinstance(self._joined, JoinedWater) and not self.begun:
+            self._begin_with_water(dt)
+        self.begun = 1
         raw = self.shells.positions
         # Images of a body cover the domain while it is about in it.
         shifts = self.shells.shifts(raw)
