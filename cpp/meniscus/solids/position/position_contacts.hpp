@@ -73,8 +73,10 @@ class PositionContacts {
 
   /// Says which vertices belong to bodies: their numbers, from 0, and -1 for nodes; and which bodies are closed. The side of the
   /// face of a closed body is its outside, whatever the history: what slides around an edge would else be on the wrong side of
-  /// the next face. A vertex inside is held by the nearest face alone.
-  void set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed);
+  /// the next face. A vertex inside is held by the nearest face alone. Pairs of nodes and bodies that are `apart` are left out:
+  /// they touch in another way.
+  void set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed,
+                  std::span<const std::uint8_t> apart);
 
   /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
   /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side.
@@ -101,6 +103,8 @@ class PositionContacts {
     return pairs_[kind == collision::PairKind::vertex_face ? 0 : 1];
   }
   std::span<const double> thickness() const { return repulsion_.thickness(); }
+  std::span<const double> friction() const { return repulsion_.friction(); }
+  const collision::CollisionMesh& mesh() const { return mesh_; }
   Index size() const { return pairs_[0].size() + pairs_[1].size() + pairs_[2].size() + pairs_[3].size(); }
   /// Pairs of nodes alone that can touch in this substep.
   Index near() const { return static_cast<Index>(work_[0].pairs.size() + work_[1].pairs.size()); }

@@ -174,6 +174,10 @@ std::span<const double> MixedRows::displacement(std::size_t body) const {
   return {z_.data() + first_[body], static_cast<std::size_t>(first_[body + 1] - first_[body])};
 }
 
+std::span<double> MixedRows::displacement(std::size_t body) {
+  return {z_.data() + first_[body], static_cast<std::size_t>(first_[body + 1] - first_[body])};
+}
+
 Index MixedRows::pressing() const {
   return std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.impulse[0] > 0; });
 }

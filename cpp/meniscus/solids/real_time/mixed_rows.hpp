@@ -47,6 +47,7 @@ class MixedRows {
   void sweep(std::span<PositionNode<double>> places, bool backward);
   /// z of a body, empty if nothing moves it.
   std::span<const double> displacement(std::size_t body) const;
+  std::span<double> displacement(std::size_t body);
 
   Index size() const { return static_cast<Index>(rows_.size()); }
   /// Rows that press.

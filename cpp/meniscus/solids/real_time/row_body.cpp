@@ -1,5 +1,6 @@
 #include "meniscus/solids/real_time/row_body.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace meniscus::solids {
@@ -40,6 +41,17 @@ void RigidRowBody::write(const RowPoint& point, const Eigen::Matrix3d& axes, Row
     out.col(k).head<3>() = (whole * root_) * axes.col(k);
     out.col(k).tail<3>() = whole * (factor_.transpose() * arm.cross(Vector3(axes.col(k))));
   }
+}
+
+void RigidRowBody::read(std::span<const double> z, Vector3& moved, Vector3& turned) const {
+  moved = root_ * Vector3(z[0], z[1], z[2]);
+  turned = factor_ * Vector3(z[3], z[4], z[5]);
+}
+
+void RigidRowBody::store(const Vector3& moved, const Vector3& turned, std::span<double> z) const {
+  const Vector3 way = moved / root_, turning = factor_.triangularView<Eigen::Lower>().solve(turned);
+  std::copy_n(way.data(), 3, z.data());
+  std::copy_n(turning.data(), 3, z.data() + 3);
 }
 
 void RigidRowBody::take(std::span<const double> z, double h, RigidState& state) const {

@@ -41,6 +41,9 @@ class RigidRowBody final : public RowBody {
 
   /// Begins a substep with the predicted state.
   void begin(const RigidState& predicted, const RigidInertia& inertia);
+  /// What z moves (m) and turns (rad) the body by, and the reverse.
+  void read(std::span<const double> z, Vector3& moved, Vector3& turned) const;
+  void store(const Vector3& moved, const Vector3& turned, std::span<double> z) const;
   /// Moves the state by z, and changes its momenta by that over h seconds.
   void take(std::span<const double> z, double h, RigidState& state) const;
 

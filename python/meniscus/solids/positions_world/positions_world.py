@@ -18,7 +18,7 @@ from meniscus.solids.position.position_constraints import AttachmentConstraints,
 from meniscus.solids.position.shape_matching import ShapeMatching
 from meniscus.solids.positions_world.frame_planes import frame_planes
 from meniscus.solids.positions_world.positions_setup import PositionsSetup
-from meniscus.solids.positions_world.surfaces import joined
+from meniscus.solids.positions_world.surfaces import is_convex_form, joined
 from meniscus.solids.rigid.rigid_options import RigidInfo, RigidOptions
 from meniscus.solids.rigid.solid_points import points_in_solid
 
@@ -322,7 +322,9 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._targets = []
         for body, surface, first in zip(order, surfaces, j.first, strict=False):
             if id(body) in numbers:
-                core.add_rigid(numbers[id(body)], surface.rest, first, surface.closed)
+                part = self.rigid.parts[numbers[id(body)]]
+                convex = is_convex_form(body, part.form)
+                core.add_rigid(numbers[id(body)], surface.rest, first, surface.closed, convex, surface.thickness, surface.friction)
             elif any(body is b for b in self.reduced_bodies):
                 far = _FAR * float(np.ptp(body.model.rest_positions, axis=0).max())
                 core.add_reduced(body._core, surface.nodes, first, far, *_NEWTON)
