@@ -128,6 +128,7 @@ void Repulsion::set_bodies(const CollisionMesh& mesh, std::span<const std::int32
   greatest_ = count.empty() ? -1 : static_cast<std::int32_t>(std::ranges::max_element(count) - count.begin());
   const Index soft = std::ranges::count_if(body_of_vertex, [](std::int32_t b) { return b < 0; });
   mostly_bodies_ = greatest_ >= 0 && count[static_cast<std::size_t>(greatest_)] > soft;
+  thickest_ = surface_.thickness.empty() ? 0.0 : std::ranges::max(surface_.thickness);
   grid_.set_up(mesh, surface_);
 }
 
@@ -178,7 +179,10 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
     for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
       mesh::Point u = motion[v] - mean;
-      const double most = options_.most_motion * surface_.thickness[v], length = u.norm();
+      // What has no thickness of its own may be thrown at what has.
+      const bool of_body = !surface_.body.empty() && surface_.body[v] >= 0;
+      const double h = of_body ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
+      const double most = options_.most_motion * h, length = u.norm();
       if (length > most) u *= most / length;
       motion_[v] = u;
       middle_[v] = positions[v] + 0.5 * u;
@@ -207,7 +211,10 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
     }
   });
   const bool bodies = !surface_.body.empty();
-  if (bodies) look_for_others();
+  if (bodies) {
+    look_for_others();
+    resting_ = growth_;
+  }
   const std::vector<std::uint8_t>& looking = bodies ? looking_ : yielding_;
   const bool all = std::ranges::find(looking, 0) == looking.end();
   if (!motion.empty()) {
@@ -234,9 +241,9 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
     for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) begin(kind, 0);
   }
   if (bodies && !grid_.empty()) {
-    grid_.fill(places, growth_);
+    grid_.fill(places, resting_, along, options_.soft_edges);
     for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
-      grid_.for_each_near(kind, chunks[kind == PairKind::vertex_face ? 0 : 1], [&](const PairBlock& block) {
+      if (kind == PairKind::vertex_face || options_.soft_edges) grid_.for_each_near(kind, chunks[kind == PairKind::vertex_face ? 0 : 1], [&](const PairBlock& block) {
         finder_.add(kind, block, surface_, options_, positions, along);
       });
   }
@@ -283,7 +290,7 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(looking_) + grid_.nbytes() + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() +
+         bytes(yielding_) + bytes(looking_) + bytes(resting_) + grid_.nbytes() + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() +
          bytes(moved_) + bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 

@@ -85,6 +85,8 @@ struct RepulsionOptions {
   double clamp = 0.9;
   /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
   double most_motion = 8;
+  /// With bodies: whether pairs of edges of soft surfaces are looked for, not of vertices and faces alone.
+  bool soft_edges = true;
 };
 
 /// Counts of a call.
@@ -132,6 +134,7 @@ class Repulsion {
   /// Thickness of the vertices after the clamp, m.
   std::span<const double> thickness() const { return surface_.thickness; }
   std::span<const double> friction() const { return surface_.friction; }
+  std::span<const mesh::Point> rest() const { return surface_.rest; }
   /// Vertices whose thickness was too great for their edges.
   Index clamped() const { return clamped_; }
 
@@ -203,8 +206,11 @@ class Repulsion {
   std::vector<std::uint8_t> looking_;
   std::int32_t greatest_ = -1;
   bool mostly_bodies_ = false;
+  double thickest_ = 0;  ///< m
   SurfaceGrid grid_;
   std::vector<double> growth_;
+  /// The same without motion.
+  std::vector<double> resting_;
   /// Displacements that `find` allows for, and places in the middle of them.
   std::vector<mesh::Point> motion_, middle_;
   PairFinder finder_;

@@ -1,4 +1,4 @@
-/// Pairs of elements of soft surfaces near each other, by a grid of their vertices and of the middles of their edges; without
+/// Pairs of elements of soft surfaces near each other, by grids of the middles of their triangles and edges; without
 /// those that are near each other at rest, which are most of a flat sheet's.
 ///
 /// Two points of a surface that a fold brings within h of each other are apart by at least pi h / 2 along it, and a mesh bends at
@@ -11,9 +11,13 @@
 #include "meniscus/collision/collision_mesh.hpp"
 #include "meniscus/collision/contact/repulsion_pairs.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/core/simd.hpp"
+#include "meniscus/numerics/lane_pack.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 
 namespace meniscus::collision {
 
@@ -23,28 +27,31 @@ class SurfaceGrid {
   void set_up(const CollisionMesh& mesh, const RepulsionSurface& surface);
   bool empty() const { return vertices_.empty(); }
 
-  /// Sorts elements into cells. Vertices reach `growth` (m) to each side of their places.
-  void fill(std::span<const mesh::Point> places, std::span<const double> growth);
+  /// Sorts elements into cells: around the middles of the displacements `motion` (m; may be empty) of vertices, which reach
+  /// `growth` (m) to each side. Without `edges`, only for vertices and faces.
+  void fill(std::span<const mesh::Point> middles, std::span<const double> growth, std::span<const mesh::Point> motion, bool edges);
 
   Index chunks(PairKind kind) const;
-  /// Calls sink(block) with pairs whose boxes overlap, chunk by chunk, in parallel; the first chunk has the number `first`.
+  /// Calls sink(block) with pairs whose balls meet on their ways, chunk by chunk, in parallel; the first chunk has the number `first`.
   template <class Sink>
   void for_each_near(PairKind kind, Index first, Sink&& sink) const {
-    const auto count = kind == PairKind::vertex_face ? triangles_.size() : edges_.size();
+    const auto count = kind == PairKind::vertex_face ? vertices_.size() : edges_.size();
     parallel_for(0, static_cast<Index>(count), elements_per_chunk, [&](Index from, Index to) {
       Block block;
       block.chunk = first + from / elements_per_chunk;
-      for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
-        const auto flush = [&] {
-          sink(PairBlock{block.chunk, {block.pairs.data(), block.size}, {block.stencils.data(), block.size}});
-          block.size = 0;
-        };
-        if (kind == PairKind::vertex_face)
-          near_triangle(i, block, flush);
-        else
-          near_edge(i, block, flush);
-        if (i + 1 == static_cast<std::size_t>(to) && block.size > 0) flush();
-      }
+      const auto flush = [&] {
+        sink(PairBlock{block.chunk, {block.pairs.data(), block.size}, {block.stencils.data(), block.size}});
+        block.size = 0;
+      };
+      simd_dispatch([&] {
+        for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+          if (kind == PairKind::vertex_face)
+            near_vertex(i, block, flush);
+          else
+            near_edge(i, block, flush);
+        }
+      });
+      if (block.size > 0) flush();
     });
   }
 
@@ -58,93 +65,114 @@ class SurfaceGrid {
     std::array<ElementPair, PairBlock::capacity> pairs;
     std::array<Stencil, PairBlock::capacity> stencils;
   };
-  /// An element in its cell: its box, and its circle at rest.
-  struct Item {
-    mesh::Box box;
-    mesh::Point rest;
-    double radius;
-    std::int32_t number, index, component;  ///< in the mesh, and here
-  };
+  /// What the test of a pair reads of an element: the middle of its way, half of that, the radius of the ball around it; and
+  /// the centre and radius of its circle at rest, m.
+  enum Part : std::uint8_t { middle = 0, way = 3, ball = 6, rest = 7, circle = 10, surface = 11, parts = 12 };
+  using Element = std::array<double, parts>;
   struct Cells {
-    std::vector<Item> items, sorted;
-    std::vector<std::int32_t> cell, first;
+    std::vector<std::int32_t> elements, cell, first, order;  ///< where cells begin; numbers of elements by cell
+    std::array<std::vector<double>, parts> sorted;
     mesh::Point origin = mesh::Point::Zero();
-    double side = 1, reach = 0;  ///< of the largest box around its middle
+    double side = 1, reach = 0;  ///< m: the latter of the largest ball on its way
     std::array<int, 3> count{1, 1, 1};
-    void sort();
-    template <class Visit>
-    void each_in(const mesh::Box& box, Visit&& visit) const;
+    /// Axes from that of most cells to that of fewest, along which cells follow each other: few rows are empty.
+    std::array<std::size_t, 3> axes{0, 1, 2};
+    void sort(std::span<const Element> all);
+    Index nbytes() const;
   };
+  /// Elements that go little, and the others: one that is fast does not make all others look far.
+  struct Sorted {
+    std::array<Cells, 2> cells;
+    void sort(std::span<const Element> all);
+    Index nbytes() const { return cells[0].nbytes() + cells[1].nbytes(); }
+  };
+  /// Calls visit(i) for elements of the cells that meet another on their ways.
+  template <class Visit>
+  static void each_meeting(const Cells& cells, const Element& own, double apart, Visit&& visit);
   template <class Flush>
-  void near_triangle(std::size_t i, Block& block, Flush&& flush) const;
+  void near_vertex(std::size_t i, Block& block, Flush&& flush) const;
   template <class Flush>
   void near_edge(std::size_t i, Block& block, Flush&& flush) const;
-  template <class Add>
-  static void add_box(const Add& vertices, std::span<const mesh::Point> places, std::span<const double> growth, mesh::Box& box) {
-    box = {};
-    for (const std::int32_t v : vertices) {
-      const auto& x = places[static_cast<std::size_t>(v)];
-      const double g = growth[static_cast<std::size_t>(v)];
-      box.low = box.low.cwiseMin(mesh::Point(x.array() - g));
-      box.high = box.high.cwiseMax(mesh::Point(x.array() + g));
-    }
-  }
 
   std::vector<std::int32_t> vertices_;
   std::vector<CollisionMesh::Edge> edges_;
   std::vector<mesh::Triangle> triangles_;
   std::vector<std::int32_t> edge_numbers_, triangle_numbers_;
-  Cells of_vertices_, of_edges_;
-  std::vector<Item> of_triangles_;
+  std::vector<Element> of_vertices_, of_edges_, of_triangles_;
+  Sorted triangle_cells_, edge_cells_;
   double apart_ = 0;  ///< m, along a surface
 };
 
 template <class Visit>
-void SurfaceGrid::Cells::each_in(const mesh::Box& box, Visit&& visit) const {
+void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double apart, Visit&& visit) {
+  using numerics::Pack;
+  using numerics::splat;
+  if (cells.elements.empty()) return;
+  const double reach =
+      cells.reach + own[ball] + std::sqrt(own[way] * own[way] + own[way + 1] * own[way + 1] + own[way + 2] * own[way + 2]);
   std::array<int, 3> low{}, high{};
   for (std::size_t d = 0; d < 3; ++d) {
-    const auto e = static_cast<Eigen::Index>(d);
-    low[d] = static_cast<int>(std::clamp((box.low[e] - reach - origin[e]) / side, 0.0, count[d] - 1.0));
-    high[d] = static_cast<int>(std::clamp((box.high[e] + reach - origin[e]) / side, 0.0, count[d] - 1.0));
+    const double at = own[middle + cells.axes[d]] - cells.origin[static_cast<Eigen::Index>(cells.axes[d])];
+    low[d] = static_cast<int>(std::clamp((at - reach) / cells.side, 0.0, cells.count[d] - 1.0));
+    high[d] = static_cast<int>(std::clamp((at + reach) / cells.side, 0.0, cells.count[d] - 1.0));
   }
   for (int x = low[0]; x <= high[0]; ++x)
     for (int y = low[1]; y <= high[1]; ++y) {
-      const auto row = static_cast<std::size_t>((x * count[1] + y) * count[2]);
-      const std::int32_t end = first[row + static_cast<std::size_t>(high[2]) + 1];
-      for (std::int32_t k = first[row + static_cast<std::size_t>(low[2])]; k < end; ++k)
-        if (const Item& item = sorted[static_cast<std::size_t>(k)]; item.box.overlaps(box)) visit(item);
+      const auto row = static_cast<std::size_t>((x * cells.count[1] + y) * cells.count[2]);
+      const auto begin = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(low[2])]);
+      const auto end = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(high[2]) + 1]);
+      for (std::size_t k = begin; k < end; k += numerics::pack_size) {
+        // Beyond the last element there is room for a pack.
+        const auto part = [&](std::size_t p) {
+          Pack v;
+          std::memcpy(&v, cells.sorted[p].data() + k, sizeof v);
+          return v;
+        };
+        // Boxes, axis by axis, around the way of one as seen from the other: no roots.
+        const Pack balls = part(ball) + own[ball];
+        numerics::PackMask meets = numerics::abs(part(middle) - own[middle]) <= balls + numerics::abs(part(way) - own[way]);
+        for (std::size_t d = 1; d < 3; ++d)
+          meets &= numerics::abs(part(middle + d) - own[middle + d]) <= balls + numerics::abs(part(way + d) - own[way + d]);
+        if (!numerics::any(meets)) continue;
+        Pack then = splat(0.0);
+        for (std::size_t d = 0; d < 3; ++d) {
+          const Pack r = part(rest + d) - own[rest + d];
+          then += r * r;
+        }
+        const Pack least = part(circle) + (own[circle] + apart);
+        meets &= (then > least * least) | (part(surface) != own[surface]);
+        if (!numerics::any(meets)) continue;
+        const std::size_t most = std::min<std::size_t>(numerics::pack_size, end - k);
+        for (std::size_t i = 0; i < most; ++i)
+          if (meets[i] != 0) visit(static_cast<std::size_t>(cells.order[k + i]));
+      }
     }
 }
 
 template <class Flush>
-void SurfaceGrid::near_triangle(std::size_t i, Block& block, Flush&& flush) const {
-  const Item& own = of_triangles_[i];
-  const mesh::Triangle& t = triangles_[i];
-  of_vertices_.each_in(own.box, [&](const Item& v) {
-    if (v.component == own.component) {
-      const double least = apart_ + own.radius;
-      if ((v.rest - own.rest).squaredNorm() <= least * least) return;
-    }
-    block.pairs[block.size] = {v.number, own.number};
-    block.stencils[block.size++] = {v.number, t[0], t[1], t[2]};
+void SurfaceGrid::near_vertex(std::size_t i, Block& block, Flush&& flush) const {
+  const std::int32_t v = vertices_[i];
+  const auto visit = [&](std::size_t other) {
+    const mesh::Triangle& t = triangles_[other];
+    if (v == t[0] || v == t[1] || v == t[2]) return;
+    block.pairs[block.size] = {v, triangle_numbers_[other]};
+    block.stencils[block.size++] = {v, t[0], t[1], t[2]};
     if (block.size == PairBlock::capacity) flush();
-  });
+  };
+  for (const Cells& cells : triangle_cells_.cells) each_meeting(cells, of_vertices_[i], apart_, visit);
 }
 
 template <class Flush>
 void SurfaceGrid::near_edge(std::size_t i, Block& block, Flush&& flush) const {
-  const Item& own = of_edges_.items[i];
-  of_edges_.each_in(own.box, [&](const Item& other) {
-    if (other.number <= own.number) return;
-    if (other.component == own.component) {
-      const double least = apart_ + own.radius + other.radius;
-      if ((other.rest - own.rest).squaredNorm() <= least * least) return;
-    }
-    const auto &a = edges_[i], &b = edges_[static_cast<std::size_t>(other.index)];
-    block.pairs[block.size] = {own.number, other.number};
+  const CollisionMesh::Edge& a = edges_[i];
+  const auto visit = [&](std::size_t other) {
+    const CollisionMesh::Edge& b = edges_[other];
+    if (other <= i || a[0] == b[0] || a[0] == b[1] || a[1] == b[0] || a[1] == b[1]) return;
+    block.pairs[block.size] = {edge_numbers_[i], edge_numbers_[other]};
     block.stencils[block.size++] = {a[0], a[1], b[0], b[1]};
     if (block.size == PairBlock::capacity) flush();
-  });
+  };
+  for (const Cells& cells : edge_cells_.cells) each_meeting(cells, of_edges_[i], apart_, visit);
 }
 
 }  // namespace meniscus::collision

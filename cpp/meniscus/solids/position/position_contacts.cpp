@@ -38,6 +38,7 @@ collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   r.clamp = o.clamp;
   r.margin_at_rest = false;
   r.most_motion = o.most_motion;
+  r.soft_edges = o.soft_edges;
   return r;
 }
 

@@ -36,6 +36,8 @@ struct PositionContactOptions {
   double recovery = 1;
   /// Pairs are looked for along motion of at most this multiple of the thickness, which bounds their number.
   double most_motion = 64;
+  /// With bodies: whether edges of nodes touch edges of nodes; vertices and faces always do.
+  bool soft_edges = true;
 };
 
 /// A pair on the wrong side of each other: kind (0 or 1) and elements.
@@ -104,6 +106,7 @@ class PositionContacts {
   }
   std::span<const double> thickness() const { return repulsion_.thickness(); }
   std::span<const double> friction() const { return repulsion_.friction(); }
+  std::span<const mesh::Point> rest() const { return repulsion_.rest(); }
   const collision::CollisionMesh& mesh() const { return mesh_; }
   Index size() const { return pairs_[0].size() + pairs_[1].size() + pairs_[2].size() + pairs_[3].size(); }
   /// Pairs of nodes alone that can touch in this substep.

@@ -72,9 +72,9 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   }
   const bool round = form.faces.size() == 0;
   SegmentContact crossing;
-  for (auto i = static_cast<std::size_t>(near_edges_.first[body]); i < static_cast<std::size_t>(near_edges_.first[body + 1]); ++i) {
-    const std::array<const Slot*, 2> s{&slots_[static_cast<std::size_t>(slot_edges_[i][0])],
-                                       &slots_[static_cast<std::size_t>(slot_edges_[i][1])]};
+  for (Index i = edges_.slot_first[body]; i < edges_.slot_first[body + 1]; ++i) {
+    const auto& e = edges_.slots[static_cast<std::size_t>(i)];
+    const std::array<const Slot*, 2> s{&slots_[static_cast<std::size_t>(e[0])], &slots_[static_cast<std::size_t>(e[1])]};
     if (!round && s[0]->face == s[1]->face) continue;
     const double h = std::min(s[0]->reach, s[1]->reach), reach = rows_within * h;
     // Heights fall by at most the length.
@@ -85,9 +85,8 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
     add_row(body, s, weights, crossing.plane, h, start, places, apart);
   }
   CornerContact corner;
-  for (auto i = static_cast<std::size_t>(near_triangles_.first[body]); i < static_cast<std::size_t>(near_triangles_.first[body + 1]);
-       ++i) {
-    const auto& t = slot_triangles_[i];
+  for (Index i = triangles_.slot_first[body]; i < triangles_.slot_first[body + 1]; ++i) {
+    const auto& t = triangles_.slots[static_cast<std::size_t>(i)];
     const std::array<const Slot*, 3> s{&slots_[static_cast<std::size_t>(t[0])], &slots_[static_cast<std::size_t>(t[1])],
                                        &slots_[static_cast<std::size_t>(t[2])]};
     if (!round && s[0]->face == s[1]->face && s[1]->face == s[2]->face) continue;

@@ -24,6 +24,7 @@ namespace meniscus::solids {
 /// Surfaces of bodies of nodes, over all vertices.
 struct NodeSurfaces {
   std::vector<std::int32_t> vertices;
+  std::vector<mesh::Point> rest;  ///< m, of all vertices
   std::vector<std::array<std::int32_t, 2>> edges;
   std::vector<mesh::Triangle> triangles;
   std::vector<double> thickness, friction;  ///< of all vertices
@@ -97,6 +98,19 @@ class ConvexContacts {
     mesh::Box box;
     std::array<int, 3> low, high;  ///< cells
   };
+  /// Elements that are not longer than twice the slack are near where one of their vertices is; others are looked for.
+  template <std::size_t n>
+  struct Elements {
+    using Element = std::array<std::int32_t, n>;
+    /// Long ones, and the others by their vertices: those of vertex v are those from `first[v]` on.
+    std::vector<Element> coarse, fine;
+    std::vector<std::int32_t> first, around;
+    /// Of candidates: slots, and where those of each body begin.
+    std::vector<Element> slots;
+    std::vector<Index> slot_first;
+    void set_up(const std::vector<Element>& all, std::size_t vertices, const std::vector<mesh::Point>& rest, double longest);
+    Index nbytes() const;
+  };
   /// Elements of a kind near bodies: pairs (body, element), by body, and where those of each body begin.
   struct Near {
     std::vector<std::vector<std::array<std::int32_t, 2>>> found;
@@ -108,6 +122,9 @@ class ConvexContacts {
   template <class Vertices>
   void find_elements(Index count, Near& out, Vertices&& vertices_of);
   void number_slots();
+  std::int32_t slot_of(std::size_t body, std::int32_t vertex);
+  template <std::size_t n>
+  void number_elements(std::size_t body, const Near& near, Elements<n>& of, std::size_t first, std::size_t end);
   void colour(std::span<const Node> start);
   void make_rows(std::size_t body, std::span<const Node> start, std::span<const Node> places, double apart);
   void add_row(std::size_t body, std::span<const Slot* const> slots, std::span<const double> weights, const FormPlane& plane,
@@ -125,10 +142,10 @@ class ConvexContacts {
   std::array<int, 3> cells_{};
   std::vector<std::int32_t> cell_first_, cell_bodies_;
   Near near_vertices_, near_edges_, near_triangles_;
+  Elements<2> edges_;
+  Elements<3> triangles_;
   std::vector<Slot> slots_;
   std::vector<Index> slot_first_;
-  std::vector<std::array<std::int32_t, 2>> slot_edges_;
-  std::vector<std::array<std::int32_t, 3>> slot_triangles_;
   std::vector<std::int32_t> stamp_, slot_of_;
   collision::PairColouring colouring_;
   std::vector<std::int32_t> order_;

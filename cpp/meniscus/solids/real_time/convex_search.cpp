@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index elements_per_piece = 2048;
 /// Of the thickness: what candidates may move beyond their expected ways before they are looked for again.
-constexpr double slack_of_thickness = 2;
+constexpr double slack_of_thickness = 5;
 /// Ways are expected at most as long as this multiple of the mean reach of the bodies, which bounds the work.
 constexpr double longest_way = 1;
 constexpr int most_cells_along = 64;
@@ -47,6 +47,8 @@ void ConvexContacts::set_up(NodeSurfaces surfaces, std::vector<ConvexBody> given
   for (const std::int32_t v : surfaces_.vertices) own = std::max(own, surfaces_.thickness[static_cast<std::size_t>(v)]);
   slack_ = slack_of_thickness * 0.5 * (own + thickness);
   most_ = longest_way * reach;
+  edges_.set_up(surfaces_.edges, surfaces_.thickness.size(), surfaces_.rest, 2 * slack_);
+  triangles_.set_up(surfaces_.triangles, surfaces_.thickness.size(), surfaces_.rest, 2 * slack_);
   ways_.assign(surfaces_.thickness.size(), {});
   stamp_.assign(surfaces_.thickness.size(), -1);
   slot_of_.assign(surfaces_.thickness.size(), 0);
@@ -192,9 +194,8 @@ void ConvexContacts::find(std::span<const Node> start, std::span<const Node> pre
   fill_cells();
   const auto own = [&](std::size_t i) { return std::array{surfaces_.vertices[i]}; };
   find_elements(static_cast<Index>(surfaces_.vertices.size()), near_vertices_, own);
-  find_elements(static_cast<Index>(surfaces_.edges.size()), near_edges_, [&](std::size_t i) { return surfaces_.edges[i]; });
-  find_elements(static_cast<Index>(surfaces_.triangles.size()), near_triangles_,
-                [&](std::size_t i) { return surfaces_.triangles[i]; });
+  find_elements(static_cast<Index>(edges_.coarse.size()), near_edges_, [&](std::size_t i) { return edges_.coarse[i]; });
+  find_elements(static_cast<Index>(triangles_.coarse.size()), near_triangles_, [&](std::size_t i) { return triangles_.coarse[i]; });
   number_slots();
   colour(start);
 }
@@ -219,32 +220,83 @@ bool ConvexContacts::outdated(std::span<const Node> predicted) const {
              [](int a, int b) { return a | b; }) != 0;
 }
 
+std::int32_t ConvexContacts::slot_of(std::size_t body, std::int32_t vertex) {
+  const auto v = static_cast<std::size_t>(vertex);
+  if (stamp_[v] != static_cast<std::int32_t>(body)) {
+    stamp_[v] = static_cast<std::int32_t>(body);
+    slot_of_[v] = static_cast<std::int32_t>(slots_.size());
+    slots_.push_back({vertex, -1, 0.5 * (surfaces_.thickness[v] + bodies[body].thickness), 0.0, Vector3::Zero(), Vector3::Zero()});
+  }
+  return slot_of_[v];
+}
+
+template <std::size_t n>
+void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::size_t vertices, const std::vector<mesh::Point>& rest,
+                                         double longest) {
+  coarse.clear();
+  fine.clear();
+  for (const Element& e : all) {
+    double length = 0;
+    for (std::size_t k = 0; k < n; ++k)
+      length = std::max(length, (rest[static_cast<std::size_t>(e[k])] - rest[static_cast<std::size_t>(e[(k + 1) % n])]).norm());
+    (length > longest ? coarse : fine).push_back(e);
+  }
+  first.assign(vertices + 1, 0);
+  for (const Element& e : fine)
+    for (const std::int32_t v : e) ++first[static_cast<std::size_t>(v) + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  around.resize(n * fine.size());
+  std::vector<std::int32_t> place(first.begin(), first.end() - 1);
+  for (std::size_t i = 0; i < fine.size(); ++i)
+    for (const std::int32_t v : fine[i]) around[static_cast<std::size_t>(place[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(i);
+}
+
+template <std::size_t n>
+Index ConvexContacts::Elements<n>::nbytes() const {
+  const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
+  return bytes(coarse) + bytes(fine) + bytes(first) + bytes(around) + bytes(slots) + bytes(slot_first);
+}
+
+template <std::size_t n>
+void ConvexContacts::number_elements(std::size_t body, const Near& near, Elements<n>& of, std::size_t begin, std::size_t end) {
+  const auto take = [&](const std::array<std::int32_t, n>& e) {
+    std::array<std::int32_t, n> s{};
+    for (std::size_t k = 0; k < n; ++k) s[k] = slot_of(body, e[k]);
+    of.slots.push_back(s);
+  };
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::int32_t own = slots_[i].vertex;
+    const auto v = static_cast<std::size_t>(own);
+    for (std::int32_t k = of.first[v]; k < of.first[v + 1]; ++k) {
+      const auto& e = of.fine[static_cast<std::size_t>(of.around[static_cast<std::size_t>(k)])];
+      // At the first of its vertices near the body.
+      const bool met = std::ranges::any_of(e, [&](std::int32_t other) {
+        const auto o = static_cast<std::size_t>(other);
+        return other < own && stamp_[o] == static_cast<std::int32_t>(body) && static_cast<std::size_t>(slot_of_[o]) < end;
+      });
+      if (!met) take(e);
+    }
+  }
+  for (Index i = near.first[body]; i < near.first[body + 1]; ++i)
+    take(of.coarse[static_cast<std::size_t>(near.elements[static_cast<std::size_t>(i)])]);
+  of.slot_first.push_back(static_cast<Index>(of.slots.size()));
+}
+
 void ConvexContacts::number_slots() {
   slots_.clear();
   slot_first_.assign(1, 0);
-  slot_edges_.resize(near_edges_.elements.size());
-  slot_triangles_.resize(near_triangles_.elements.size());
+  edges_.slots.clear();
+  edges_.slot_first.assign(1, 0);
+  triangles_.slots.clear();
+  triangles_.slot_first.assign(1, 0);
   std::ranges::fill(stamp_, -1);
-  const auto slot_of = [&](std::size_t body, std::int32_t vertex) {
-    const auto v = static_cast<std::size_t>(vertex);
-    if (stamp_[v] != static_cast<std::int32_t>(body)) {
-      stamp_[v] = static_cast<std::int32_t>(body);
-      slot_of_[v] = static_cast<std::int32_t>(slots_.size());
-      slots_.push_back({vertex, -1, 0.5 * (surfaces_.thickness[v] + bodies[body].thickness), 0.0, Vector3::Zero(), Vector3::Zero()});
-    }
-    return slot_of_[v];
-  };
   for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const std::size_t begin = slots_.size();
     for (Index i = near_vertices_.first[b]; i < near_vertices_.first[b + 1]; ++i)
       slot_of(b, surfaces_.vertices[static_cast<std::size_t>(near_vertices_.elements[static_cast<std::size_t>(i)])]);
-    for (auto i = static_cast<std::size_t>(near_edges_.first[b]); i < static_cast<std::size_t>(near_edges_.first[b + 1]); ++i) {
-      const auto& e = surfaces_.edges[static_cast<std::size_t>(near_edges_.elements[i])];
-      for (std::size_t k = 0; k < 2; ++k) slot_edges_[i][k] = slot_of(b, e[k]);
-    }
-    for (auto i = static_cast<std::size_t>(near_triangles_.first[b]); i < static_cast<std::size_t>(near_triangles_.first[b + 1]); ++i) {
-      const auto& t = surfaces_.triangles[static_cast<std::size_t>(near_triangles_.elements[i])];
-      for (std::size_t k = 0; k < 3; ++k) slot_triangles_[i][k] = slot_of(b, t[k]);
-    }
+    const std::size_t end = slots_.size();
+    number_elements(b, near_edges_, edges_, begin, end);
+    number_elements(b, near_triangles_, triangles_, begin, end);
     slot_first_.push_back(static_cast<Index>(slots_.size()));
   }
 }
@@ -266,10 +318,10 @@ void ConvexContacts::colour(std::span<const Node> start) {
 
 Index ConvexContacts::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  Index sum = bytes(surfaces_.vertices) + bytes(surfaces_.edges) + bytes(surfaces_.triangles) + bytes(surfaces_.thickness) +
+  Index sum = bytes(surfaces_.vertices) + bytes(surfaces_.rest) + bytes(surfaces_.edges) + bytes(surfaces_.triangles) + bytes(surfaces_.thickness) +
               bytes(surfaces_.friction) + bytes(bodies) + bytes(motions) + bytes(local_) + bytes(ways_) + bytes(swept_) +
-              bytes(cell_first_) + bytes(cell_bodies_) + bytes(slots_) + bytes(slot_first_) + bytes(slot_edges_) +
-              bytes(slot_triangles_) + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + bytes(colours_) + colouring_.nbytes();
+              bytes(cell_first_) + bytes(cell_bodies_) + bytes(slots_) + bytes(slot_first_) + edges_.nbytes() +
+              triangles_.nbytes() + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + bytes(colours_) + colouring_.nbytes();
   for (const Near* n : {&near_vertices_, &near_edges_, &near_triangles_}) {
     sum += bytes(n->elements) + bytes(n->first);
     for (const auto& f : n->found) sum += bytes(f);

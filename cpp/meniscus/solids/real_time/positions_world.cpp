@@ -78,6 +78,7 @@ void PositionsWorld::finish_setup() {
   std::ranges::copy_if(contacts_->mesh().triangles(), std::back_inserter(own.triangles), of_nodes);
   own.thickness.assign(contacts_->thickness().begin(), contacts_->thickness().end());
   own.friction.assign(contacts_->friction().begin(), contacts_->friction().end());
+  own.rest.assign(contacts_->rest().begin(), contacts_->rest().end());
   convex_.set_up(std::move(own), std::move(forms));
 }
 

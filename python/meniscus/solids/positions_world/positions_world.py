@@ -90,6 +90,8 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         max_speed: m/s: nothing moves freely faster than that.
         searches: most searches for pairs of surfaces in a frame after the first; each looks ahead by its part of the frame.
         margin: m: pairs within their thickness and this are found; None: a quarter of the mean thickness.
+        edges: whether edges of nodes touch edges of nodes, besides vertices and faces, which section 5.4.3 has alone: finding them takes
+            several times as long, and where squares are not much larger than the thickness, vertices keep them apart.
 
     Attributes:
         substeps, iterations, rigid_every, damping, recovery, max_speed, searches: as above; assignable.
@@ -126,6 +128,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         max_speed: float = 100.0,
         searches: int = 1,
         margin: float | None = None,
+        edges: bool = True,
     ) -> None:
         self.substeps = _checks.integer("substeps", substeps, at_least=1)
         self.iterations = _checks.integer("iterations", iterations, at_least=1)
@@ -137,6 +140,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self.recovery = _checks.positive("recovery", recovery)
         self.max_speed = _checks.positive("max_speed", max_speed)
         self._margin = None if margin is None else _checks.positive("margin", margin)
+        self._edges = _checks.flag("edges", edges)
         self._core: Any = None
         self._contacts: Any = None
         self._system: Any = None
@@ -314,7 +318,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         margin = 0.25 * float(j.thickness.mean()) if self._margin is None and len(j.thickness) else self._margin or 0.0
         cores: Any = _solids
         self._contacts = cores.PositionContacts(
-            j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD
+            j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD, self._edges
         )
         self._slack = margin + float(j.thickness.max(initial=0.0))
         core = cores.PositionsWorld(self._contacts, system)
