@@ -59,6 +59,8 @@ class SurfaceGrid {
 
  private:
   static constexpr Index elements_per_chunk = 512;
+  /// m^2: apart at rest, however near.
+  static constexpr double other_surface = 1e100;
   struct Block {
     Index chunk = 0;
     std::size_t size = 0;
@@ -106,7 +108,6 @@ class SurfaceGrid {
 template <class Visit>
 void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double apart, Visit&& visit) {
   using numerics::Pack;
-  using numerics::splat;
   if (cells.elements.empty()) return;
   const double reach =
       cells.reach + own[ball] + std::sqrt(own[way] * own[way] + own[way + 1] * own[way + 1] + own[way + 2] * own[way + 2]);
@@ -128,23 +129,22 @@ void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double ap
           std::memcpy(&v, cells.sorted[p].data() + k, sizeof v);
           return v;
         };
-        // Boxes, axis by axis, around the way of one as seen from the other: no roots.
-        const Pack balls = part(ball) + own[ball];
-        numerics::PackMask meets = numerics::abs(part(middle) - own[middle]) <= balls + numerics::abs(part(way) - own[way]);
-        for (std::size_t d = 1; d < 3; ++d)
-          meets &= numerics::abs(part(middle + d) - own[middle + d]) <= balls + numerics::abs(part(way + d) - own[way + d]);
-        if (!numerics::any(meets)) continue;
-        Pack then = splat(0.0);
+        // Boxes, axis by axis, around the way of one as seen from the other, and circles at rest: what is negative meets. Without
+        // roots and masks, which cost more than all the rest.
+        const Pack balls = part(ball) + own[ball], least = part(circle) + (own[circle] + apart);
+        Pack excess = least * least - other_surface * numerics::abs(part(surface) - own[surface]);
         for (std::size_t d = 0; d < 3; ++d) {
           const Pack r = part(rest + d) - own[rest + d];
-          then += r * r;
+          excess -= r * r;
         }
-        const Pack least = part(circle) + (own[circle] + apart);
-        meets &= (then > least * least) | (part(surface) != own[surface]);
-        if (!numerics::any(meets)) continue;
+        for (std::size_t d = 0; d < 3; ++d)
+          excess = numerics::max(
+              excess, numerics::abs(part(middle + d) - own[middle + d]) - balls - numerics::abs(part(way + d) - own[way + d]));
+        std::array<double, numerics::pack_size> found;
+        std::memcpy(found.data(), &excess, sizeof excess);
         const std::size_t most = std::min<std::size_t>(numerics::pack_size, end - k);
         for (std::size_t i = 0; i < most; ++i)
-          if (meets[i] != 0) visit(static_cast<std::size_t>(cells.order[k + i]));
+          if (found[i] < 0) visit(static_cast<std::size_t>(cells.order[k + i]));
       }
     }
 }
