@@ -85,7 +85,7 @@ struct RepulsionOptions {
   double clamp = 0.9;
   /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
   double most_motion = 8;
-  /// With bodies: whether pairs of edges of soft surfaces are looked for, not of vertices and faces alone.
+  /// With bodies: whether edges of soft surfaces are paired with other edges; vertices and faces always are.
   bool soft_edges = true;
 };
 

@@ -126,11 +126,12 @@ bool come_within(PairKind kind, const Stencil& s, std::span<const mesh::Point> p
 }
 
 /// Whether a pair is within one body or of soft surfaces alone, is left out, or has no vertex that yields.
-bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
+bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface, bool soft_edges) {
   const auto at = [](const auto& values, std::int32_t v) { return values[static_cast<std::size_t>(v)]; };
   const std::int32_t a = at(surface.body, s[0]), b = at(surface.body, s[kind == PairKind::vertex_face ? 1 : 2]);
   if (a == b) return true;
-  if ((a < 0 || b < 0) && at(surface.apart, std::max(a, b)) != 0) return true;
+  const bool soft = a < 0 || b < 0;
+  if (soft && (at(surface.apart, std::max(a, b)) != 0 || (kind == PairKind::edge_edge && !soft_edges))) return true;
   return (at(surface.yields, s[0]) | at(surface.yields, s[1]) | at(surface.yields, s[2]) | at(surface.yields, s[3])) == 0;
 }
 
@@ -268,7 +269,7 @@ void PairFinder::add_with_bodies(PairKind kind, const PairBlock& block, const Re
   std::array<Stencil, PairBlock::capacity> stencils;
   std::size_t n = 0;
   for (std::size_t i = 0; i < block.pairs.size(); ++i) {
-    if (idle(kind, block.stencils[i], surface)) continue;
+    if (idle(kind, block.stencils[i], surface, options.soft_edges)) continue;
     pairs[n] = block.pairs[i];
     stencils[n++] = block.stencils[i];
   }

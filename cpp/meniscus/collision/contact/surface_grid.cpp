@@ -1,6 +1,7 @@
 #include "meniscus/collision/contact/surface_grid.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -97,23 +98,30 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
   };
   while (cells_along() > most_cells * static_cast<double>(n) + 64) side *= 1.5;
   cell.resize(n);
-  order.resize(n);
-  first.assign(static_cast<std::size_t>(count[0]) * static_cast<std::size_t>(count[1] * count[2]) + 2, 0);
+  first.assign(static_cast<std::size_t>(count[0]) * static_cast<std::size_t>(count[1] * count[2]) + 1, 0);
+  count_of.assign(first.size(), 0);
   for (std::size_t i = 0; i < n; ++i) {
     std::array<int, 3> c{};
     for (std::size_t d = 0; d < 3; ++d)
       c[d] = std::clamp(static_cast<int>((at(i)[middle + axes[d]] - origin[static_cast<Eigen::Index>(axes[d])]) / side), 0,
                         count[d] - 1);
     cell[i] = (c[0] * count[1] + c[1]) * count[2] + c[2];
-    ++first[static_cast<std::size_t>(cell[i]) + 2];
+    ++count_of[static_cast<std::size_t>(cell[i])];
   }
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  for (std::size_t i = 0; i < n; ++i)
-    order[static_cast<std::size_t>(first[static_cast<std::size_t>(cell[i]) + 1]++)] = elements[i];
-  for (std::size_t p = 0; p < parts; ++p) sorted[p].resize(n + numerics::pack_size, 0.0);
-  for (std::size_t k = 0; k < n; ++k) {
-    const Element& e = every[static_cast<std::size_t>(order[k])];
-    for (std::size_t p = 0; p < parts; ++p) sorted[p][k] = e[p];
+  constexpr std::int32_t width = numerics::pack_size;
+  for (std::size_t c = 0; c + 1 < first.size(); ++c) {
+    first[c + 1] = first[c] + (count_of[c] + width - 1) / width;
+    count_of[c] = width * first[c];
+  }
+  order.assign(static_cast<std::size_t>(width * first.back()), -1);
+  packs.resize(order.size() * parts);
+  for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(count_of[static_cast<std::size_t>(cell[i])]++)] = elements[i];
+  // What fills the packs meets nothing.
+  Element none{};
+  none[ball] = -std::numeric_limits<double>::max();
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Element& e = order[k] < 0 ? none : every[static_cast<std::size_t>(order[k])];
+    for (std::size_t p = 0; p < parts; ++p) packs[(k / numerics::pack_size * parts + p) * numerics::pack_size + k % numerics::pack_size] = e[p];
   }
 }
 
@@ -163,9 +171,9 @@ Index SurfaceGrid::nbytes() const {
 }
 
 Index SurfaceGrid::Cells::nbytes() const {
-  Index sum = static_cast<Index>((elements.capacity() + cell.capacity() + first.capacity() + order.capacity()) * sizeof(std::int32_t));
-  for (const auto& p : sorted) sum += static_cast<Index>(p.capacity() * sizeof(double));
-  return sum;
+  return static_cast<Index>((elements.capacity() + cell.capacity() + count_of.capacity() + first.capacity() + order.capacity()) *
+                                sizeof(std::int32_t) +
+                            packs.capacity() * sizeof(double));
 }
 
 }  // namespace meniscus::collision

@@ -72,8 +72,9 @@ class SurfaceGrid {
   enum Part : std::uint8_t { middle = 0, way = 3, ball = 6, rest = 7, circle = 10, surface = 11, parts = 12 };
   using Element = std::array<double, parts>;
   struct Cells {
-    std::vector<std::int32_t> elements, cell, first, order;  ///< where cells begin; numbers of elements by cell
-    std::array<std::vector<double>, parts> sorted;
+    std::vector<std::int32_t> elements, cell, count_of, first, order;  ///< where packs of cells begin; elements by cell, -1 for none
+    /// Elements by cell in packs: the parts of a pack follow each other.
+    std::vector<double> packs;
     mesh::Point origin = mesh::Point::Zero();
     double side = 1, reach = 0;  ///< m: the latter of the largest ball on its way
     std::array<int, 3> count{1, 1, 1};
@@ -91,6 +92,18 @@ class SurfaceGrid {
   /// Calls visit(i) for elements of the cells that meet another on their ways.
   template <class Visit>
   static void each_meeting(const Cells& cells, const Element& own, double apart, Visit&& visit);
+  /// The same of balls, for what has passed: an element in a pack.
+  static bool balls_meet(const double* other, const Element& own) {
+    const auto part = [&](std::size_t p) { return other[p * numerics::pack_size]; };
+    double apart = 0, stir = 0;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const double m = part(middle + d) - own[middle + d], u = part(way + d) - own[way + d];
+      apart += m * m;
+      stir += u * u;
+    }
+    const double balls = part(ball) + own[ball] + std::sqrt(stir);
+    return apart <= balls * balls;
+  }
   template <class Flush>
   void near_vertex(std::size_t i, Block& block, Flush&& flush) const;
   template <class Flush>
@@ -122,11 +135,11 @@ void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double ap
       const auto row = static_cast<std::size_t>((x * cells.count[1] + y) * cells.count[2]);
       const auto begin = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(low[2])]);
       const auto end = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(high[2]) + 1]);
-      for (std::size_t k = begin; k < end; k += numerics::pack_size) {
-        // Beyond the last element there is room for a pack.
+      for (std::size_t k = begin; k < end; ++k) {
+        const double* const pack = cells.packs.data() + k * parts * numerics::pack_size;
         const auto part = [&](std::size_t p) {
           Pack v;
-          std::memcpy(&v, cells.sorted[p].data() + k, sizeof v);
+          std::memcpy(&v, pack + p * numerics::pack_size, sizeof v);
           return v;
         };
         // Boxes, axis by axis, around the way of one as seen from the other, and circles at rest: what is negative meets. Without
@@ -142,9 +155,9 @@ void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double ap
               excess, numerics::abs(part(middle + d) - own[middle + d]) - balls - numerics::abs(part(way + d) - own[way + d]));
         std::array<double, numerics::pack_size> found;
         std::memcpy(found.data(), &excess, sizeof excess);
-        const std::size_t most = std::min<std::size_t>(numerics::pack_size, end - k);
-        for (std::size_t i = 0; i < most; ++i)
-          if (found[i] < 0) visit(static_cast<std::size_t>(cells.order[k + i]));
+        for (std::size_t i = 0; i < numerics::pack_size; ++i)
+          if (found[i] < 0 && balls_meet(pack + i, own))
+            visit(static_cast<std::size_t>(cells.order[k * numerics::pack_size + i]));
       }
     }
 }

@@ -112,7 +112,8 @@ void PositionContacts::rows(std::span<const Node> vertices, std::vector<SurfaceR
             }
             r.normal = {p.lanes.normal.x[i], p.lanes.normal.y[i], p.lanes.normal.z[i]};
             r.distance = p.thickness[i] - p.lanes.overlap[i];
-            r.gap = r.distance - effects_[kind][row(i)].kept;
+            r.apart = effects_[kind][row(i)].apart;
+            r.gap = r.distance - effects_[kind][row(i)].kept + r.apart;
             r.friction = pairs.friction[row(i)];
           }
         }

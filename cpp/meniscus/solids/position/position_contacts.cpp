@@ -198,7 +198,7 @@ double PositionContacts::begin(std::span<const Node> vertices, std::span<const N
         // Degenerate elements have no distance.
         const bool sound = std::isfinite(distance);
         effects_[kind][row(i)] = {
-            sound ? std::min(h, distance + apart) : h, 0.0, {}, !(sound && distance - most[i] > (1 + projected) * h)};
+            sound ? std::min(h, distance + apart) : h, sound ? std::clamp(h - distance, 0.0, apart) : 0.0, 0.0, {}, !(sound && distance - most[i] > (1 + projected) * h)};
       }
     });
     choose(kind);

@@ -36,7 +36,7 @@ struct PositionContactOptions {
   double recovery = 1;
   /// Pairs are looked for along motion of at most this multiple of the thickness, which bounds their number.
   double most_motion = 64;
-  /// With bodies: whether edges of nodes touch edges of nodes; vertices and faces always do.
+  /// With bodies: whether edges of nodes touch other edges; vertices and faces always do.
   bool soft_edges = true;
 };
 
@@ -60,6 +60,7 @@ struct SurfaceRow {
   mesh::Point normal;  ///< from the second element to the first, on the stored side
   double distance;     ///< m; negative on the other side
   double gap;          ///< distance beyond the one that is kept, m
+  double apart;        ///< m, by which what began the substep too close may come apart
   double friction;
 };
 
@@ -118,6 +119,8 @@ class PositionContacts {
   struct Effect {
     /// Distance that is kept, m; sum of the corrections along the normal over those of the nodes; and those against sliding.
     double kept = 0;
+    /// m: part of that by which it comes apart.
+    double apart = 0;
     double pressed = 0;
     std::array<double, 3> rubbed{};
     /// Whether it can touch in this substep.

@@ -22,7 +22,7 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
   const ConvexMotion& m = motions[body];
   Row& row = rows_[body].emplace_back();
   row.nodes = static_cast<int>(slots.size());
-  Vector3 x = Vector3::Zero(), from = x, before = x, now = x;
+  Vector3 x = Vector3::Zero(), from = x, now = x;
   double friction = 0, inverse = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
     const auto v = static_cast<std::size_t>(slots[k]->vertex);
@@ -30,7 +30,6 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
     row.weight[k] = weights[k];
     x += weights[k] * place_of_row(places[v]);
     from += weights[k] * place_of_row(start[v]);
-    before += weights[k] * slots[k]->before;
     now += weights[k] * slots[k]->now;
     friction += weights[k] * surfaces_.friction[v];
     inverse += weights[k] * weights[k] * places[v].w;
@@ -41,8 +40,10 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
   row.arm = x - m.now.position;
   // The point of the body at x was elsewhere as the substep began.
   row.slip = m.start(now) - from;
+  const Vector3 before = m.start.rotation.transpose() * (from - m.start.position);
   const double then = plane.normal.dot(before - plane.point);
-  row.gap = plane.distance - std::min(h, then + apart);
+  row.gap = plane.distance - std::min(h, then);
+  row.apart = std::clamp(h - then, 0.0, apart);
   row.inverse = inverse + m.inverse_mass;
   const Vector3 turn = row.arm.cross(row.normal);
   row.response = row.inverse + turn.dot(m.inverse_inertia * turn);
@@ -61,12 +62,14 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   for (Index i = slot_first_[body]; i < slot_first_[body + 1]; ++i) {
     Slot& s = slots_[static_cast<std::size_t>(i)];
     const auto v = static_cast<std::size_t>(s.vertex);
-    s.before = back * (place_of_row(start[v]) - m.start.position);
     s.now = here * (place_of_row(places[v]) - m.now.position);
     const FaceDistance d = face_distance(form, s.now);
     s.face = d.face;
     s.height = d.distance;
-    if (!plane_at(form, s.before, s.now, rows_within * s.reach, plane)) continue;
+    const Vector3 before = back * (place_of_row(start[v]) - m.start.position);
+    // What is far, and has not come from the other side.
+    if (d.distance >= rows_within * s.reach && (s.now - before).squaredNorm() <= form.thin * form.thin) continue;
+    if (!plane_at(form, before, s.now, rows_within * s.reach, plane)) continue;
     const Slot* const one = &s;
     add_row(body, {&one, 1}, whole, plane, s.reach, start, places, apart);
   }
@@ -103,16 +106,22 @@ void ConvexContacts::make(std::span<const Node> start, std::span<const Node> pla
   });
 }
 
-void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places) {
+void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places, bool recovering) {
   ConvexMotion& m = motions[body];
   for (Row& row : rows_[body]) {
+    if (recovering && row.apart == 0) continue;
     const auto count = static_cast<std::size_t>(row.nodes);
     Vector3 way = -row.base;
     for (std::size_t k = 0; k < count; ++k) way += row.weight[k] * place_of_row(places[static_cast<std::size_t>(row.node[k])]);
     way -= m.moved + m.turned.cross(row.arm);
-    const double pressed = std::max(0.0, row.pressed - (row.gap + row.normal.dot(way)) / row.response);
+    const double pressed = std::max(0.0, row.pressed - (row.gap - (recovering ? row.apart : 0.0) + row.normal.dot(way)) / row.response);
     if (pressed == 0 && row.pressed == 0) continue;
     const Vector3 push = (pressed - row.pressed) * row.normal;
+    if (recovering) {
+      // Out only.
+      if (pressed > row.pressed) add_impulse(row, push, places, m);
+      continue;
+    }
     // What slides after that; the response along the way.
     Vector3 slip = row.slip + way + row.inverse * push + (m.inverse_inertia * row.arm.cross(push)).cross(row.arm);
     slip -= row.normal.dot(slip) * row.normal;
@@ -125,28 +134,37 @@ void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places) {
     const Vector3 impulse = push + (rubbed - row.rubbed);
     row.pressed = pressed;
     row.rubbed = rubbed;
-    for (std::size_t k = 0; k < count; ++k) {
-      Node& node = places[static_cast<std::size_t>(row.node[k])];
-      if (node.w == 0) continue;
-      const double f = node.w * row.weight[k];
-      node.x += f * impulse[0];
-      node.y += f * impulse[1];
-      node.z += f * impulse[2];
-    }
-    m.moved -= m.inverse_mass * impulse;
-    m.turned -= m.inverse_inertia * row.arm.cross(impulse);
+    add_impulse(row, impulse, places, m);
   }
 }
 
-void ConvexContacts::sweep(std::span<Node> places) {
+void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::span<Node> places, ConvexMotion& m) {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(row.nodes); ++k) {
+    Node& node = places[static_cast<std::size_t>(row.node[k])];
+    if (node.w == 0) continue;
+    const double f = node.w * row.weight[k];
+    node.x += f * impulse[0];
+    node.y += f * impulse[1];
+    node.z += f * impulse[2];
+  }
+  m.moved -= m.inverse_mass * impulse;
+  m.turned -= m.inverse_inertia * row.arm.cross(impulse);
+}
+
+void ConvexContacts::sweep_all(std::span<Node> places, bool recovering) {
   if (empty()) return;
   const auto range = [&](Index c) {
     return std::pair(colours_[static_cast<std::size_t>(c)], colours_[static_cast<std::size_t>(c) + 1]);
   };
   parallel_phases(colours(), bodies_per_piece, range, [&](Index, Index from, Index to) {
-    for (Index i = from; i < to; ++i) sweep_body(static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]), places);
+    for (Index i = from; i < to; ++i)
+      sweep_body(static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]), places, recovering);
   });
 }
+
+void ConvexContacts::sweep(std::span<Node> places) { sweep_all(places, false); }
+
+void ConvexContacts::recover(std::span<Node> places) { sweep_all(places, true); }
 
 Index ConvexContacts::size() const {
   Index sum = 0;

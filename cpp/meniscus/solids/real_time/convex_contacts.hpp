@@ -9,6 +9,9 @@
 /// A row is n . (x - y) >= h for the point x of the cloth and the point y of the body, with friction against the way of both
 /// since the start of the substep. Both impulses act at x, so that linear and angular momentum are conserved.
 ///
+/// What began a substep too close stays as close, and then comes apart at a bounded speed by a sweep that moves places alone: a
+/// velocity of it would throw what rests.
+///
 /// Rows are swept body by body. Bodies without a yielding node in common have one colour and are swept at the same time.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, sections 5.4.3 and 6.6; Macklin, Müller, Chentanez and Kim, "Unified particle
@@ -65,6 +68,8 @@ class ConvexContacts {
   void make(std::span<const Node> start, std::span<const Node> places, double apart);
   /// Goes over all rows once: nodes move, and bodies in their motions.
   void sweep(std::span<Node> places);
+  /// Goes over those that began the substep too close, without friction: what this moves is no velocity.
+  void recover(std::span<Node> places);
 
   Index size() const;
   Index pressing() const;
@@ -81,18 +86,19 @@ class ConvexContacts {
     double friction;
     Vector3 normal, base, slip, arm;
     double gap;       ///< m, where all is at `base`
+    double apart;     ///< m, by which places alone come apart
     double inverse;   ///< of the nodes, along any direction
     double response;  ///< along the normal
     double pressed;
     Vector3 rubbed;
   };
-  /// A vertex near a body: where it was and is in the axes of the body.
+  /// A vertex near a body: where it is in the axes of the body.
   struct Slot {
     std::int32_t vertex;
     std::int32_t face;  ///< the highest one
     double reach;       ///< distance that is kept, m
     double height;      ///< above the face, m
-    Vector3 before, now;
+    Vector3 now;
   };
   struct Swept {
     mesh::Box box;
@@ -129,7 +135,9 @@ class ConvexContacts {
   void make_rows(std::size_t body, std::span<const Node> start, std::span<const Node> places, double apart);
   void add_row(std::size_t body, std::span<const Slot* const> slots, std::span<const double> weights, const FormPlane& plane,
                double h, std::span<const Node> start, std::span<const Node> places, double apart);
-  void sweep_body(std::size_t body, std::span<Node> places);
+  void sweep_body(std::size_t body, std::span<Node> places, bool recovering);
+  static void add_impulse(const Row& row, const Vector3& impulse, std::span<Node> places, ConvexMotion& m);
+  void sweep_all(std::span<Node> places, bool recovering);
 
   NodeSurfaces surfaces_;
   std::vector<mesh::Box> local_;  ///< of the forms

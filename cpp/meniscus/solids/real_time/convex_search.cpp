@@ -225,7 +225,7 @@ std::int32_t ConvexContacts::slot_of(std::size_t body, std::int32_t vertex) {
   if (stamp_[v] != static_cast<std::int32_t>(body)) {
     stamp_[v] = static_cast<std::int32_t>(body);
     slot_of_[v] = static_cast<std::int32_t>(slots_.size());
-    slots_.push_back({vertex, -1, 0.5 * (surfaces_.thickness[v] + bodies[body].thickness), 0.0, Vector3::Zero(), Vector3::Zero()});
+    slots_.push_back({vertex, -1, 0.5 * (surfaces_.thickness[v] + bodies[body].thickness), 0.0, Vector3::Zero()});
   }
   return slot_of_[v];
 }

@@ -100,17 +100,40 @@ void PositionsWorld::predict_convex(const RigidArrays& a) {
   }
 }
 
-void PositionsWorld::sweep_convex() {
+void PositionsWorld::sweep_convex(bool recovering) {
   for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
     ConvexMotion& m = convex_.motions[i];
     const std::size_t b = convex_rigid_[i];
     if (rigid_bodies_[b].degrees() > 0) rigid_bodies_[b].read(rows_.displacement(b), m.moved, m.turned);
   }
-  convex_.sweep(x_);
+  if (recovering)
+    convex_.recover(x_);
+  else
+    convex_.sweep(x_);
   for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
     const ConvexMotion& m = convex_.motions[i];
     const std::size_t b = convex_rigid_[i];
     if (rigid_bodies_[b].degrees() > 0) rigid_bodies_[b].store(m.moved, m.turned, rows_.displacement(b));
+  }
+}
+
+void PositionsWorld::recover(const RigidArrays& a) {
+  // Bodies have moved by z already: what z grows by is a move of places.
+  shifts_.resize(2 * rigid.size());
+  const auto read = [&](std::size_t i, Vector3& moved, Vector3& turned) {
+    rigid_bodies_[i].read(rows_.displacement(i), moved, turned);
+  };
+  for (std::size_t i = 0; i < rigid.size(); ++i)
+    if (rigid_bodies_[i].degrees() > 0) read(i, shifts_[2 * i], shifts_[2 * i + 1]);
+  gather_nodes(x_);
+  sweep_convex(true);
+  rows_.recover(x_);
+  scatter_nodes();
+  Vector3 moved = Vector3::Zero(), turned = moved;
+  for (std::size_t i = 0; i < rigid.size(); ++i) {
+    if (rigid_bodies_[i].degrees() == 0) continue;
+    read(i, moved, turned);
+    RigidRowBody::shift(moved - shifts_[2 * i], turned - shifts_[2 * i + 1], a.states[static_cast<std::size_t>(rigid[i].part)]);
   }
 }
 
@@ -318,7 +341,7 @@ void PositionsWorld::project(double h) {
       rows_.make({body_of_vertex_, vertex_in_body_, bodies_, start_}, contact_rows_, body_planes_, x_);
       convex_.make(start_, x_, rules_.recovery * h);
     }
-    sweep_convex();
+    sweep_convex(false);
     rows_.sweep(x_, backward);
     scatter_nodes();
     for (NodeBody& b : nodes) project_planes<double>(b.nodes, b.previous, b.plane_nodes, b.now);
@@ -391,6 +414,7 @@ void PositionsWorld::substep(const RigidArrays& a) {
   project(h);
   StageClock rest(report_.seconds);
   take(a, h);
+  recover(a);
   place_all(a, start_);
   ++done_;
   report_.substeps = done_;
@@ -405,7 +429,7 @@ std::span<const PassedPair> PositionsWorld::end_frame() {
 
 Index PositionsWorld::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  Index sum = contacts_->nbytes() + rows_.nbytes() + convex_.nbytes() + bytes(convex_rigid_) + bytes(start_) + bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) +
+  Index sum = contacts_->nbytes() + rows_.nbytes() + convex_.nbytes() + bytes(convex_rigid_) + bytes(shifts_) + bytes(start_) + bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) +
               bytes(vertex_in_body_) + bytes(contact_rows_) + bytes(body_planes_) + bytes(passed_);
   for (const NodeBody& b : nodes)
     sum += bytes(b.surface) + bytes(b.plane_rows) + bytes(b.plane_nodes) + bytes(b.planes) + bytes(b.now) + bytes(b.led) +

@@ -161,7 +161,8 @@ class PositionsWorld {
   void set_planes(double h);
   void start_convex(const RigidArrays& a);
   void predict_convex(const RigidArrays& a);
-  void sweep_convex();
+  void sweep_convex(bool recovering);
+  void recover(const RigidArrays& a);
   void project(double h);
   void take(const RigidArrays& a, double h);
   void add_support(double h);
@@ -178,13 +179,14 @@ class PositionsWorld {
   std::vector<mesh::Point> motion_;
   std::vector<std::int32_t> body_of_vertex_, vertex_in_body_;
   std::vector<RigidRowBody> rigid_bodies_;
-  std::vector<const RowBody*> bodies_;
+  std::vector<RowBody*> bodies_;
   std::vector<SurfaceRow> contact_rows_;
   std::vector<BodyPlane> body_planes_;
   MixedRows rows_;
   ConvexContacts convex_;
   /// Of each convex body its number among the rigid ones.
   std::vector<std::size_t> convex_rigid_;
+  std::vector<Vector3> shifts_;
   std::vector<PassedPair> passed_;
 };
 

@@ -90,7 +90,8 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         max_speed: m/s: nothing moves freely faster than that.
         searches: most searches for pairs of surfaces in a frame after the first; each looks ahead by its part of the frame.
         margin: m: pairs within their thickness and this are found; None: a quarter of the mean thickness.
-        edges: whether edges of nodes touch edges of nodes, besides vertices and faces, which section 5.4.3 has alone: finding them takes
+        edges: whether edges of nodes touch edges of nodes and of bodies that are not convex, besides vertices and faces, which section
+            5.4.3 has alone: finding them takes
             several times as long, and where squares are not much larger than the thickness, vertices keep them apart.
 
     Attributes:
