@@ -60,13 +60,16 @@ struct SurfaceRow {
   mesh::Point normal;  ///< from the second element to the first, on the stored side
   double distance;     ///< m; negative on the other side
   double gap;          ///< distance beyond the one that is kept, m
-  double apart;        ///< m, by which what began the substep too close may come apart
+  double apart;        ///< m, of what began the substep too close: what comes apart by places alone
   double friction;
 };
 
 class PositionContacts {
  public:
   using Node = PositionNode<double>;
+  /// Of the speed of recovery: pairs with bodies come apart by velocities as slow as that, which makes up for what sweeps have not
+  /// held, and beyond it by places alone, which throws nothing.
+  static constexpr double moving_part = 0.03;
 
   /// A surface over its vertices, with positions at rest (m), thickness (m) and friction of each. Throws InvalidArgument as
   /// `collision::Repulsion` does.
@@ -119,7 +122,7 @@ class PositionContacts {
   struct Effect {
     /// Distance that is kept, m; sum of the corrections along the normal over those of the nodes; and those against sliding.
     double kept = 0;
-    /// m: part of that by which it comes apart.
+    /// m: part of that by which it comes apart by places alone, if it has a body.
     double apart = 0;
     double pressed = 0;
     std::array<double, 3> rubbed{};

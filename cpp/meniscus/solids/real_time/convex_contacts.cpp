@@ -1,6 +1,7 @@
 #include "meniscus/solids/real_time/convex_contacts.hpp"
 
 #include "meniscus/core/threads/phases.hpp"
+#include "meniscus/solids/position/position_contacts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,8 +43,9 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
   row.slip = m.start(now) - from;
   const Vector3 before = m.start.rotation.transpose() * (from - m.start.position);
   const double then = plane.normal.dot(before - plane.point);
-  row.gap = plane.distance - std::min(h, then);
-  row.apart = std::clamp(h - then, 0.0, apart);
+  const double overlap = std::clamp(h - then, 0.0, apart), moving = 0.0;
+  row.gap = plane.distance - std::min(h, then) - moving;
+  row.apart = overlap - moving;
   row.inverse = inverse + m.inverse_mass;
   const Vector3 turn = row.arm.cross(row.normal);
   row.response = row.inverse + turn.dot(m.inverse_inertia * turn);

@@ -95,7 +95,7 @@ bool rounded_plane(const RigidForm& form, const Vector3& before, const Vector3& 
   return true;
 }
 
-/// A place where two faces are equally high, with the normal between theirs that is across the segment.
+/// A place where two faces are equally high, with the normal in the middle between theirs.
 bool between(const RigidForm& form, std::int32_t a, std::int32_t b, const Vector3& from, const Vector3& e, double reach,
              SegmentContact& out) {
   const Vector3 &p = form.faces.normals[static_cast<std::size_t>(a)], &q = form.faces.normals[static_cast<std::size_t>(b)];
@@ -105,8 +105,8 @@ bool between(const RigidForm& form, std::int32_t a, std::int32_t b, const Vector
   if (!(t > 0 && t < 1)) return false;
   const Vector3 x = from + t * e;
   const double high = height(form, a, x);
-  const double share = rises / (rises - falls);
-  const Vector3 n = share * p + (1 - share) * q;
+  // That at right angles to the segment turns with the least noise where the segment is along the edge of the form.
+  const Vector3 n = 0.5 * (p + q);
   const double length = n.norm();
   if (!(length > 1e-6) || high >= reach * length) return false;
   const double d = high / length;

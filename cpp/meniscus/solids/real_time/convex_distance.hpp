@@ -2,8 +2,8 @@
 ///
 /// A polyhedron is the intersection of half-spaces, so that the greatest of its plane distances is a convex function f: its sign
 /// says inside or outside, inside it is the distance to the nearest face, and outside at most the distance. Along a segment its
-/// least value is where two faces of opposite slope are equal; the direction between their normals that is at right angles to
-/// the segment is that of the common normal of the segment and the edge of the form.
+/// least value is where two faces of opposite slope are equal: there the segment crosses an edge of the form, and is held along
+/// the middle of the normals of both.
 ///
 /// Source: Ericson, "Real-time collision detection", 2005, sections 5.1 and 5.3.8 (segments against half-spaces).
 #pragma once
@@ -30,7 +30,7 @@ FaceDistance face_distance(const RigidForm& form, const Vector3& x);
 /// distance is below `reach`.
 bool plane_at(const RigidForm& form, const Vector3& before, const Vector3& x, double reach, FormPlane& out);
 
-/// A place on a segment, from 0 to 1, and the common normal with an edge of a form.
+/// A place on a segment, from 0 to 1, and the plane at an edge of a form.
 struct SegmentContact {
   double place;
   FormPlane plane;
