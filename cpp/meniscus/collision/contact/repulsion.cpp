@@ -243,9 +243,9 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   if (bodies && !grid_.empty()) {
     grid_.fill(places, resting_, along, options_.soft_edges);
     for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
-      if (kind == PairKind::vertex_face || options_.soft_edges) grid_.for_each_near(kind, chunks[kind == PairKind::vertex_face ? 0 : 1], [&](const PairBlock& block) {
-        finder_.add(kind, block, surface_, options_, positions, along);
-      });
+      if (kind == PairKind::vertex_face || options_.soft_edges)
+        grid_.for_each_near(kind, chunks[kind == PairKind::vertex_face ? 0 : 1],
+                            [&](const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
   }
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
   try {
@@ -290,8 +290,9 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(looking_) + bytes(resting_) + grid_.nbytes() + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() +
-         bytes(moved_) + bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
+         bytes(yielding_) + bytes(looking_) + bytes(resting_) + grid_.nbytes() + bytes(growth_) + bytes(motion_) +
+         bytes(middle_) + finder_.nbytes() + bytes(moved_) + bytes(supports_) + bytes(shares_) +
+         packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision

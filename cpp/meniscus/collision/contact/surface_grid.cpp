@@ -31,7 +31,8 @@ void SurfaceGrid::set_up(const CollisionMesh& mesh, const RepulsionSurface& of) 
   for (std::size_t e = 0; e < mesh.edges().size(); ++e)
     if (soft(mesh.edges()[e])) edges_.push_back(mesh.edges()[e]), edge_numbers_.push_back(static_cast<std::int32_t>(e));
   for (std::size_t t = 0; t < mesh.triangles().size(); ++t)
-    if (soft(mesh.triangles()[t])) triangles_.push_back(mesh.triangles()[t]), triangle_numbers_.push_back(static_cast<std::int32_t>(t));
+    if (soft(mesh.triangles()[t]))
+      triangles_.push_back(mesh.triangles()[t]), triangle_numbers_.push_back(static_cast<std::int32_t>(t));
   const auto at_rest = [&](std::int32_t v) -> const mesh::Point& { return of.rest[static_cast<std::size_t>(v)]; };
   const auto element = [&](std::span<const std::int32_t> v) {
     mesh::Point centre = mesh::Point::Zero();
@@ -115,13 +116,15 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
   }
   order.assign(static_cast<std::size_t>(width * first.back()), -1);
   packs.resize(order.size() * parts);
-  for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(count_of[static_cast<std::size_t>(cell[i])]++)] = elements[i];
+  for (std::size_t i = 0; i < n; ++i)
+    order[static_cast<std::size_t>(count_of[static_cast<std::size_t>(cell[i])]++)] = elements[i];
   // What fills the packs meets nothing.
   Element none{};
   none[ball] = -std::numeric_limits<double>::max();
   for (std::size_t k = 0; k < order.size(); ++k) {
     const Element& e = order[k] < 0 ? none : every[static_cast<std::size_t>(order[k])];
-    for (std::size_t p = 0; p < parts; ++p) packs[(k / numerics::pack_size * parts + p) * numerics::pack_size + k % numerics::pack_size] = e[p];
+    for (std::size_t p = 0; p < parts; ++p)
+      packs[(k / numerics::pack_size * parts + p) * numerics::pack_size + k % numerics::pack_size] = e[p];
   }
 }
 
@@ -156,7 +159,8 @@ void SurfaceGrid::fill(std::span<const mesh::Point> middles, std::span<const dou
   place(of_vertices_, [&](std::size_t i) { return std::array{vertices_[i]}; });
   if (edges) place(of_edges_, [&](std::size_t i) { return edges_[i]; });
   place(of_triangles_, [&](std::size_t i) { return triangles_[i]; });
-  parallel_for(0, edges ? 2 : 1, 1, [&](Index k, Index) { k == 0 ? triangle_cells_.sort(of_triangles_) : edge_cells_.sort(of_edges_); });
+  parallel_for(0, edges ? 2 : 1, 1,
+               [&](Index k, Index) { k == 0 ? triangle_cells_.sort(of_triangles_) : edge_cells_.sort(of_edges_); });
 }
 
 Index SurfaceGrid::chunks(PairKind kind) const {

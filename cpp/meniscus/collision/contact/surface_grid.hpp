@@ -29,10 +29,12 @@ class SurfaceGrid {
 
   /// Sorts elements into cells: around the middles of the displacements `motion` (m; may be empty) of vertices, which reach
   /// `growth` (m) to each side. Without `edges`, only for vertices and faces.
-  void fill(std::span<const mesh::Point> middles, std::span<const double> growth, std::span<const mesh::Point> motion, bool edges);
+  void fill(std::span<const mesh::Point> middles, std::span<const double> growth, std::span<const mesh::Point> motion,
+            bool edges);
 
   Index chunks(PairKind kind) const;
-  /// Calls sink(block) with pairs whose balls meet on their ways, chunk by chunk, in parallel; the first chunk has the number `first`.
+  /// Calls sink(block) with pairs whose balls meet on their ways, chunk by chunk, in parallel; the first chunk has the number
+  /// `first`.
   template <class Sink>
   void for_each_near(PairKind kind, Index first, Sink&& sink) const {
     const auto count = kind == PairKind::vertex_face ? vertices_.size() : edges_.size();
@@ -72,7 +74,8 @@ class SurfaceGrid {
   enum Part : std::uint8_t { middle = 0, way = 3, ball = 6, rest = 7, circle = 10, surface = 11, parts = 12 };
   using Element = std::array<double, parts>;
   struct Cells {
-    std::vector<std::int32_t> elements, cell, count_of, first, order;  ///< where packs of cells begin; elements by cell, -1 for none
+    std::vector<std::int32_t> elements, cell, count_of, first,
+        order;  ///< where packs of cells begin; elements by cell, -1 for none
     /// Elements by cell in packs: the parts of a pack follow each other.
     std::vector<double> packs;
     mesh::Point origin = mesh::Point::Zero();

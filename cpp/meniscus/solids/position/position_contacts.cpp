@@ -199,8 +199,11 @@ double PositionContacts::begin(std::span<const Node> vertices, std::span<const N
         const double h = p.thickness[i], distance = h - p.lanes.overlap[i];
         // Degenerate elements have no distance.
         const bool sound = std::isfinite(distance);
-        effects_[kind][row(i)] = {
-            sound ? std::min(h, distance + apart) : h, sound ? std::max(0.0, std::clamp(h - distance, 0.0, apart) - moving_part * apart) : 0.0, 0.0, {}, !(sound && distance - most[i] > (1 + projected) * h)};
+        effects_[kind][row(i)] = {sound ? std::min(h, distance + apart) : h,
+                                  sound ? std::max(0.0, std::clamp(h - distance, 0.0, apart) - moving_part * apart) : 0.0,
+                                  0.0,
+                                  {},
+                                  !(sound && distance - most[i] > (1 + projected) * h)};
       }
     });
     choose(kind);

@@ -67,8 +67,8 @@ struct SurfaceRow {
 class PositionContacts {
  public:
   using Node = PositionNode<double>;
-  /// Of the speed of recovery: pairs with bodies come apart by velocities as slow as that, which makes up for what sweeps have not
-  /// held, and beyond it by places alone, which throws nothing.
+  /// Of the speed of recovery: pairs with bodies come apart by velocities as slow as that, which makes up for what sweeps have
+  /// not held, and beyond it by places alone, which throws nothing.
   static constexpr double moving_part = 0.03;
 
   /// A surface over its vertices, with positions at rest (m), thickness (m) and friction of each. Throws InvalidArgument as

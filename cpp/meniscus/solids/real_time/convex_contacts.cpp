@@ -43,7 +43,7 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
   row.slip = m.start(now) - from;
   const Vector3 before = m.start.rotation.transpose() * (from - m.start.position);
   const double then = plane.normal.dot(before - plane.point);
-  const double overlap = std::clamp(h - then, 0.0, apart), moving = 0.0;
+  const double overlap = std::clamp(h - then, 0.0, apart), moving = std::min(overlap, PositionContacts::moving_part * apart);
   row.gap = plane.distance - std::min(h, then) - moving;
   row.apart = overlap - moving;
   row.inverse = inverse + m.inverse_mass;
@@ -116,7 +116,8 @@ void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places, bool r
     Vector3 way = -row.base;
     for (std::size_t k = 0; k < count; ++k) way += row.weight[k] * place_of_row(places[static_cast<std::size_t>(row.node[k])]);
     way -= m.moved + m.turned.cross(row.arm);
-    const double pressed = std::max(0.0, row.pressed - (row.gap - (recovering ? row.apart : 0.0) + row.normal.dot(way)) / row.response);
+    const double pressed =
+        std::max(0.0, row.pressed - (row.gap - (recovering ? row.apart : 0.0) + row.normal.dot(way)) / row.response);
     if (pressed == 0 && row.pressed == 0) continue;
     const Vector3 push = (pressed - row.pressed) * row.normal;
     if (recovering) {

@@ -76,7 +76,8 @@ void ConvexContacts::fill_cells() {
   const double longest = (all.high - all.low).maxCoeff();
   cell_ = std::max({side, longest / most_cells_along, 1e-300});
   for (int d = 0; d < 3; ++d)
-    cells_[static_cast<std::size_t>(d)] = std::clamp(static_cast<int>((all.high - all.low)[d] / cell_) + 1, 1, most_cells_along + 1);
+    cells_[static_cast<std::size_t>(d)] =
+        std::clamp(static_cast<int>((all.high - all.low)[d] / cell_) + 1, 1, most_cells_along + 1);
   const std::size_t count = static_cast<std::size_t>(cells_[0]) * static_cast<std::size_t>(cells_[1] * cells_[2]);
   cell_first_.assign(count + 1, 0);
   const auto each_cell = [&](const Swept& s, auto&& f) {
@@ -95,7 +96,9 @@ void ConvexContacts::fill_cells() {
   std::partial_sum(cell_first_.begin(), cell_first_.end(), cell_first_.begin());
   cell_bodies_.resize(static_cast<std::size_t>(cell_first_.back()));
   for (std::size_t b = swept_.size(); b-- > 0;)
-    each_cell(swept_[b], [&](std::size_t c) { cell_bodies_[static_cast<std::size_t>(--cell_first_[c + 1])] = static_cast<std::int32_t>(b); });
+    each_cell(swept_[b], [&](std::size_t c) {
+      cell_bodies_[static_cast<std::size_t>(--cell_first_[c + 1])] = static_cast<std::int32_t>(b);
+    });
   // Filled from behind: each entry now is the first of its cell.
   cell_first_.erase(cell_first_.begin());
   cell_first_.push_back(static_cast<std::int32_t>(cell_bodies_.size()));
@@ -195,7 +198,8 @@ void ConvexContacts::find(std::span<const Node> start, std::span<const Node> pre
   const auto own = [&](std::size_t i) { return std::array{surfaces_.vertices[i]}; };
   find_elements(static_cast<Index>(surfaces_.vertices.size()), near_vertices_, own);
   find_elements(static_cast<Index>(edges_.coarse.size()), near_edges_, [&](std::size_t i) { return edges_.coarse[i]; });
-  find_elements(static_cast<Index>(triangles_.coarse.size()), near_triangles_, [&](std::size_t i) { return triangles_.coarse[i]; });
+  find_elements(static_cast<Index>(triangles_.coarse.size()), near_triangles_,
+                [&](std::size_t i) { return triangles_.coarse[i]; });
   number_slots();
   colour(start);
 }
@@ -231,8 +235,8 @@ std::int32_t ConvexContacts::slot_of(std::size_t body, std::int32_t vertex) {
 }
 
 template <std::size_t n>
-void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::size_t vertices, const std::vector<mesh::Point>& rest,
-                                         double longest) {
+void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::size_t vertices,
+                                         const std::vector<mesh::Point>& rest, double longest) {
   coarse.clear();
   fine.clear();
   for (const Element& e : all) {
@@ -248,7 +252,8 @@ void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::s
   around.resize(n * fine.size());
   std::vector<std::int32_t> place(first.begin(), first.end() - 1);
   for (std::size_t i = 0; i < fine.size(); ++i)
-    for (const std::int32_t v : fine[i]) around[static_cast<std::size_t>(place[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(i);
+    for (const std::int32_t v : fine[i])
+      around[static_cast<std::size_t>(place[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(i);
 }
 
 template <std::size_t n>
@@ -318,10 +323,11 @@ void ConvexContacts::colour(std::span<const Node> start) {
 
 Index ConvexContacts::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  Index sum = bytes(surfaces_.vertices) + bytes(surfaces_.rest) + bytes(surfaces_.edges) + bytes(surfaces_.triangles) + bytes(surfaces_.thickness) +
-              bytes(surfaces_.friction) + bytes(bodies) + bytes(motions) + bytes(local_) + bytes(ways_) + bytes(swept_) +
-              bytes(cell_first_) + bytes(cell_bodies_) + bytes(slots_) + bytes(slot_first_) + edges_.nbytes() +
-              triangles_.nbytes() + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + bytes(colours_) + colouring_.nbytes();
+  Index sum = bytes(surfaces_.vertices) + bytes(surfaces_.rest) + bytes(surfaces_.edges) + bytes(surfaces_.triangles) +
+              bytes(surfaces_.thickness) + bytes(surfaces_.friction) + bytes(bodies) + bytes(motions) + bytes(local_) +
+              bytes(ways_) + bytes(swept_) + bytes(cell_first_) + bytes(cell_bodies_) + bytes(slots_) + bytes(slot_first_) +
+              edges_.nbytes() + triangles_.nbytes() + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + bytes(colours_) +
+              colouring_.nbytes();
   for (const Near* n : {&near_vertices_, &near_edges_, &near_triangles_}) {
     sum += bytes(n->elements) + bytes(n->first);
     for (const auto& f : n->found) sum += bytes(f);

@@ -248,8 +248,8 @@ Vector3 MixedRows::of_planes() const {
 }
 
 Index MixedRows::nbytes() const {
-  return static_cast<Index>(rows_.capacity() * sizeof(Row) + (blocks_.capacity() + z_.capacity()) * sizeof(double) + seen_.capacity() +
-                            first_.capacity() * sizeof(Index));
+  return static_cast<Index>(rows_.capacity() * sizeof(Row) + (blocks_.capacity() + z_.capacity()) * sizeof(double) +
+                            seen_.capacity() + first_.capacity() * sizeof(Index));
 }
 
 }  // namespace meniscus::solids

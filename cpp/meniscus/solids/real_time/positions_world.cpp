@@ -429,8 +429,9 @@ std::span<const PassedPair> PositionsWorld::end_frame() {
 
 Index PositionsWorld::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  Index sum = contacts_->nbytes() + rows_.nbytes() + convex_.nbytes() + bytes(convex_rigid_) + bytes(shifts_) + bytes(start_) + bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) +
-              bytes(vertex_in_body_) + bytes(contact_rows_) + bytes(body_planes_) + bytes(passed_);
+  Index sum = contacts_->nbytes() + rows_.nbytes() + convex_.nbytes() + bytes(convex_rigid_) + bytes(shifts_) + bytes(start_) +
+              bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) + bytes(vertex_in_body_) + bytes(contact_rows_) +
+              bytes(body_planes_) + bytes(passed_);
   for (const NodeBody& b : nodes)
     sum += bytes(b.surface) + bytes(b.plane_rows) + bytes(b.plane_nodes) + bytes(b.planes) + bytes(b.now) + bytes(b.led) +
            bytes(b.from) + bytes(b.to);

@@ -78,7 +78,9 @@ class ReducedRowBody final : public RowBody {
 
   ReducedMotion& motion() { return *motion_; }
   std::span<const std::int32_t> nodes() const { return nodes_; }
-  Index nbytes() const { return static_cast<Index>(nodes_.capacity() * sizeof(std::int32_t) + blocks_.capacity() * sizeof(double)); }
+  Index nbytes() const {
+    return static_cast<Index>(nodes_.capacity() * sizeof(std::int32_t) + blocks_.capacity() * sizeof(double));
+  }
 
  private:
   ReducedMotion* motion_;
