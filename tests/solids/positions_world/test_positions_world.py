@@ -301,3 +301,14 @@ def test_nothing_blows_up():
 @pytest.mark.slow
 def test_nothing_blows_up_in_ten_thousand_steps():
     assert torment(10_000, seed=1) <= 30.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("height", [0.45, 2.0])
+def test_a_box_that_falls_on_jelly_lies_on_it_and_is_at_rest(height):
+    """It ended 0.2 m inside, or lay there with a velocity of 0.9 m/s that was not its motion."""
+    world = World(response="positions", gravity=G, substeps=8)
+    gel = world.add(ReducedBody(HELD, stiffness_damping=0.01), thickness=0.01)
+    cube = world.add(box(height=0.25 + height))
+    world.advance(1.5)
+    assert 0.0 < cube.positions()[:, 2].min() - gel.positions[:, 2].max() < 0.006
+    assert np.linalg.norm(cube.momentum) / cube.mass < 0.02
