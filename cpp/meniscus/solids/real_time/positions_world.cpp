@@ -342,7 +342,8 @@ void PositionsWorld::project(double h) {
       convex_.make(start_, x_, rules_.recovery * h);
     }
     sweep_convex(false);
-    rows_.sweep(x_, backward);
+    // Forth and back: sweeps in one order leave what slides on planes with a bias along it.
+    for (const bool back : {false, true}) rows_.sweep(x_, back);
     scatter_nodes();
     for (NodeBody& b : nodes) project_planes<double>(b.nodes, b.previous, b.plane_nodes, b.now);
     clock.ends(4);
