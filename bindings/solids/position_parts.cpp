@@ -110,16 +110,20 @@ void bind_contacts(py::module_& m) {
   const auto vertices_in = [](const py::array& a) { return structures_in<Node, double>(a, "vertices"); };
   py::class_<PositionContacts>(m, "PositionContacts")
       .def(py::init([](const py::array& edges, const py::array& triangles, const py::array& rest, const py::array& thickness,
-                       const py::array& friction, double margin, double reach, double recovery, double most_motion) {
+                       const py::array& friction, double margin, double reach, double recovery, double most_motion,
+                       bool soft_edges) {
              const auto e = elements_of<2>(edges, "edges");
              const auto t = triangles_of(triangles);
-             return std::make_unique<PositionContacts>(
-                 e, t, positions_of(rest, "rest"), flat<double>(thickness, "thickness"), flat<double>(friction, "friction"),
-                 solids::PositionContactOptions{
-                     .margin = margin, .reach = reach, .recovery = recovery, .most_motion = most_motion});
+             return std::make_unique<PositionContacts>(e, t, positions_of(rest, "rest"), flat<double>(thickness, "thickness"),
+                                                       flat<double>(friction, "friction"),
+                                                       solids::PositionContactOptions{.margin = margin,
+                                                                                      .reach = reach,
+                                                                                      .recovery = recovery,
+                                                                                      .most_motion = most_motion,
+                                                                                      .soft_edges = soft_edges});
            }),
            py::arg("edges"), py::arg("triangles"), py::arg("rest"), py::arg("thickness"), py::arg("friction"), py::arg("margin"),
-           py::arg("reach"), py::arg("recovery"), py::arg("most_motion") = 64.0)
+           py::arg("reach"), py::arg("recovery"), py::arg("most_motion") = 64.0, py::arg("soft_edges") = true)
       .def(
           "find",
           [vertices_in](PositionContacts& self, const py::array& vertices, const py::array& motion, const py::array& passed) {

@@ -96,9 +96,16 @@ void bind_setup(py::class_<PositionsWorld>& c) {
           },
           py::keep_alive<1, 3>(), py::keep_alive<1, 4>())
       .def("add_rigid",
-           [](PositionsWorld& self, std::int32_t part, const py::array& vertices, Index first, bool closed) {
+           [](PositionsWorld& self, std::int32_t part, const py::array& vertices, Index first, bool closed, bool convex,
+              double thickness, double friction) {
              const auto x = positions_of(vertices, "vertices");
-             self.rigid.push_back({.part = part, .vertices = {x.begin(), x.end()}, .first = first, .closed = closed});
+             self.rigid.push_back({.part = part,
+                                   .vertices = {x.begin(), x.end()},
+                                   .first = first,
+                                   .closed = closed,
+                                   .convex = convex,
+                                   .thickness = thickness,
+                                   .friction = friction});
            })
       .def(
           "add_reduced",

@@ -110,7 +110,8 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
   }
 }
 
-void Repulsion::set_bodies(std::span<const std::int32_t> body_of_vertex) {
+void Repulsion::set_bodies(const CollisionMesh& mesh, std::span<const std::int32_t> body_of_vertex,
+                           std::span<const std::uint8_t> apart) {
   const std::lock_guard lock(mutex_);
   clear();
   const std::size_t n = surface_.thickness.size();
@@ -122,16 +123,26 @@ void Repulsion::set_bodies(std::span<const std::int32_t> body_of_vertex) {
     if (count.size() <= static_cast<std::size_t>(b)) count.resize(static_cast<std::size_t>(b) + 1, 0);
     ++count[static_cast<std::size_t>(b)];
   }
+  require(count.size() <= apart.size(), "there must be a flag of each of ", count.size(), " bodies, not ", apart.size());
+  surface_.apart.assign(apart.begin(), apart.end());
   greatest_ = count.empty() ? -1 : static_cast<std::int32_t>(std::ranges::max_element(count) - count.begin());
+  const Index soft = std::ranges::count_if(body_of_vertex, [](std::int32_t b) { return b < 0; });
+  mostly_bodies_ = greatest_ >= 0 && count[static_cast<std::size_t>(greatest_)] > soft;
+  thickest_ = surface_.thickness.empty() ? 0.0 : std::ranges::max(surface_.thickness);
+  grid_.set_up(mesh, surface_);
 }
 
 void Repulsion::look_for_others() {
-  // Pairs with the greatest body are found by what they have of others, so that its own triangles do not meet each other.
+  // Soft surfaces have a grid of their own. Pairs with bodies are found by what these have of others, or if one of them is
+  // greater than all soft surfaces, by the others, so that its own triangles do not meet each other.
   surface_.yields = yielding_;
   looking_.resize(yielding_.size());
   for (std::size_t v = 0; v < looking_.size(); ++v) {
     const std::int32_t body = surface_.body[v];
-    looking_[v] = body < 0 ? yielding_[v] : static_cast<std::uint8_t>(body != greatest_);
+    if (mostly_bodies_)
+      looking_[v] = body < 0 ? yielding_[v] : static_cast<std::uint8_t>(body != greatest_);
+    else
+      looking_[v] = body >= 0 && surface_.apart[static_cast<std::size_t>(body)] == 0 ? 1 : 0;
   }
 }
 
@@ -168,7 +179,10 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
     for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
       mesh::Point u = motion[v] - mean;
-      const double most = options_.most_motion * surface_.thickness[v], length = u.norm();
+      // What has no thickness of its own may be thrown at what has.
+      const bool of_body = !surface_.body.empty() && surface_.body[v] >= 0;
+      const double h = of_body ? std::max(thickest_, surface_.thickness[v]) : surface_.thickness[v];
+      const double most = options_.most_motion * h, length = u.norm();
       if (length > most) u *= most / length;
       motion_[v] = u;
       middle_[v] = positions[v] + 0.5 * u;
@@ -197,7 +211,10 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
     }
   });
   const bool bodies = !surface_.body.empty();
-  if (bodies) look_for_others();
+  if (bodies) {
+    look_for_others();
+    resting_ = growth_;
+  }
   const std::vector<std::uint8_t>& looking = bodies ? looking_ : yielding_;
   const bool all = std::ranges::find(looking, 0) == looking.end();
   if (!motion.empty()) {
@@ -205,11 +222,31 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
     follow(positions, motion);
   }
   const std::span<const mesh::Point> along = motion.empty() ? std::span<const mesh::Point>() : motion_;
-  mesh.for_each_near(
-      motion.empty() ? positions : middle_, growth_,
-      all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(looking),
-      [&](PairKind kind, Index chunks) { finder_.begin(kind, chunks); },
-      [&](PairKind kind, const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
+  const std::span<const mesh::Point> places = motion.empty() ? positions : std::span<const mesh::Point>(middle_);
+  std::array<Index, 2> chunks{};
+  const auto begin = [&](PairKind kind, Index count) {
+    chunks[kind == PairKind::vertex_face ? 0 : 1] = count;
+    finder_.begin(kind, bodies ? count + grid_.chunks(kind) : count);
+  };
+  if (!bodies || std::ranges::find(looking, 1) != looking.end()) {
+    mesh.for_each_near(places, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(looking), begin,
+                       [&](PairKind kind, const PairBlock& block) {
+                         if (bodies)
+                           finder_.add_with_bodies(kind, block, surface_, options_, positions, along);
+                         else
+                           finder_.add(kind, block, surface_, options_, positions, along);
+                       });
+  } else {
+    mesh::require_finite(positions, "positions");
+    for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) begin(kind, 0);
+  }
+  if (bodies && !grid_.empty()) {
+    grid_.fill(places, resting_, along, options_.soft_edges);
+    for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
+      if (kind == PairKind::vertex_face || options_.soft_edges)
+        grid_.for_each_near(kind, chunks[kind == PairKind::vertex_face ? 0 : 1],
+                            [&](const PairBlock& block) { finder_.add(kind, block, surface_, options_, positions, along); });
+  }
   const std::array<Index, 2> seconds{static_cast<Index>(mesh.triangles().size()), static_cast<Index>(mesh.edges().size())};
   try {
     finder_.collect(nodes, seconds, pairs_);
@@ -253,8 +290,9 @@ Index Repulsion::nbytes() const {
   const std::lock_guard lock(mutex_);
   const auto bytes = []<class T>(const std::vector<T>& v) { return static_cast<Index>(v.capacity() * sizeof(T)); };
   return surface_.nbytes() + pairs_[0].nbytes() + pairs_[1].nbytes() + bytes(vertices_) + bytes(place_) + bytes(yielding_nodes_) +
-         bytes(yielding_) + bytes(looking_) + bytes(growth_) + bytes(motion_) + bytes(middle_) + finder_.nbytes() +
-         bytes(moved_) + bytes(supports_) + bytes(shares_) + packed_.size() * static_cast<Index>(sizeof(PackedVertex));
+         bytes(yielding_) + bytes(looking_) + bytes(resting_) + grid_.nbytes() + bytes(growth_) + bytes(motion_) +
+         bytes(middle_) + finder_.nbytes() + bytes(moved_) + bytes(supports_) + bytes(shares_) +
+         packed_.size() * static_cast<Index>(sizeof(PackedVertex));
 }
 
 }  // namespace meniscus::collision

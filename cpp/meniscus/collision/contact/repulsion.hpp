@@ -24,6 +24,7 @@
 #include "meniscus/collision/collision_mesh.hpp"
 #include "meniscus/collision/contact/contact_nodes.hpp"
 #include "meniscus/collision/contact/repulsion_pairs.hpp"
+#include "meniscus/collision/contact/surface_grid.hpp"
 
 namespace meniscus::collision {
 
@@ -84,6 +85,8 @@ struct RepulsionOptions {
   double clamp = 0.9;
   /// `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
   double most_motion = 8;
+  /// With bodies: whether edges of soft surfaces are paired with other edges; vertices and faces always are.
+  bool soft_edges = true;
 };
 
 /// Counts of a call.
@@ -121,14 +124,17 @@ class Repulsion {
   Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> rest, std::span<const double> thickness,
             std::span<const double> friction, const RepulsionOptions& options);
 
-  /// Says which vertices belong to bodies that move in few coordinates: their numbers, from 0, and -1 for others.
-  /// `find` leaves out pairs within a body, and does not look for those within the greatest one at all.
-  void set_bodies(std::span<const std::int32_t> body_of_vertex);
+  /// Says which vertices belong to bodies that move in few coordinates: their numbers, from 0, and -1 for others, which are
+  /// soft. `find` leaves out pairs within a body, those of soft surfaces and a body that is `apart` (flags of bodies), and those
+  /// within one soft surface that are near each other at rest (`SurfaceGrid`).
+  void set_bodies(const CollisionMesh& mesh, std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> apart);
 
   const RepulsionOptions& options() const { return options_; }
 
   /// Thickness of the vertices after the clamp, m.
   std::span<const double> thickness() const { return surface_.thickness; }
+  std::span<const double> friction() const { return surface_.friction; }
+  std::span<const mesh::Point> rest() const { return surface_.rest; }
   /// Vertices whose thickness was too great for their edges.
   Index clamped() const { return clamped_; }
 
@@ -195,10 +201,16 @@ class Repulsion {
   /// Flags of nodes and of vertices that yielded in `find`.
   std::vector<std::uint8_t> yielding_nodes_;
   std::vector<std::uint8_t> yielding_;
-  /// With bodies: vertices of elements that look for others; and the greatest body.
+  /// With bodies: vertices of elements that look for others; the greatest body, and whether it has more vertices than soft
+  /// surfaces have.
   std::vector<std::uint8_t> looking_;
   std::int32_t greatest_ = -1;
+  bool mostly_bodies_ = false;
+  double thickest_ = 0;  ///< m
+  SurfaceGrid grid_;
   std::vector<double> growth_;
+  /// The same without motion.
+  std::vector<double> resting_;
   /// Displacements that `find` allows for, and places in the middle of them.
   std::vector<mesh::Point> motion_, middle_;
   PairFinder finder_;

@@ -125,11 +125,13 @@ bool come_within(PairKind kind, const Stencil& s, std::span<const mesh::Point> p
   }
 }
 
-/// Whether a pair is within one body, or has no vertex that yields.
-bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface) {
+/// Whether a pair is within one body or of soft surfaces alone, is left out, or has no vertex that yields.
+bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface, bool soft_edges) {
   const auto at = [](const auto& values, std::int32_t v) { return values[static_cast<std::size_t>(v)]; };
-  const std::int32_t body = at(surface.body, s[0]);
-  if (body >= 0 && body == at(surface.body, s[kind == PairKind::vertex_face ? 1 : 2])) return true;
+  const std::int32_t a = at(surface.body, s[0]), b = at(surface.body, s[kind == PairKind::vertex_face ? 1 : 2]);
+  if (a == b) return true;
+  const bool soft = a < 0 || b < 0;
+  if (soft && (at(surface.apart, std::max(a, b)) != 0 || (kind == PairKind::edge_edge && !soft_edges))) return true;
   return (at(surface.yields, s[0]) | at(surface.yields, s[1]) | at(surface.yields, s[2]) | at(surface.yields, s[3])) == 0;
 }
 
@@ -204,7 +206,7 @@ void RepulsionPairs::resize(Index n, bool with_direction) {
 }
 
 Index RepulsionSurface::nbytes() const {
-  return bytes(rest) + bytes(thickness) + bytes(friction) + bytes(component) + bytes(body) + bytes(yields);
+  return bytes(rest) + bytes(thickness) + bytes(friction) + bytes(component) + bytes(body) + bytes(yields) + bytes(apart);
 }
 
 void PairFinder::begin(PairKind kind, Index chunks) {
@@ -228,7 +230,6 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
     Nearness& now = near[i];
     double h = now.thickness, margin = options.margin;
     Stencil s = block.stencils[i];
-    if (!surface.body.empty() && idle(kind, s, surface)) continue;
     bool approaching = false;
     const auto wanted = [&] {
       const double reach = options.generous * h + margin;
@@ -259,6 +260,20 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
     if (now.swapped) std::swap(s[2], s[3]);
     found.push_back({block.pairs[i], s, now.direction, h, friction_of(kind, s, surface), approaching});
   }
+}
+
+void PairFinder::add_with_bodies(PairKind kind, const PairBlock& block, const RepulsionSurface& surface,
+                                 const RepulsionOptions& options, std::span<const mesh::Point> positions,
+                                 std::span<const mesh::Point> motion) {
+  std::array<ElementPair, PairBlock::capacity> pairs;
+  std::array<Stencil, PairBlock::capacity> stencils;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < block.pairs.size(); ++i) {
+    if (idle(kind, block.stencils[i], surface, options.soft_edges)) continue;
+    pairs[n] = block.pairs[i];
+    stencils[n++] = block.stencils[i];
+  }
+  if (n > 0) add(kind, {block.chunk, {pairs.data(), n}, {stencils.data(), n}}, surface, options, positions, motion);
 }
 
 const PairFinder::Found& PairFinder::OfKind::at(Index i) const {

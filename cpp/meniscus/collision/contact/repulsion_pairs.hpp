@@ -46,6 +46,8 @@ struct RepulsionSurface {
   /// pairs within one of them are left out, and those without a vertex that yields.
   std::vector<std::int32_t> body;
   std::vector<std::uint8_t> yields;
+  /// Of bodies: whether pairs with other surfaces than those of bodies are left out.
+  std::vector<std::uint8_t> apart;
 
   Index nbytes() const;
 };
@@ -59,6 +61,9 @@ class PairFinder {
   /// be empty).
   void add(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
            std::span<const mesh::Point> positions, std::span<const mesh::Point> motion);
+  /// The same of those pairs of a block that have a body, and are not left out.
+  void add_with_bodies(PairKind kind, const PairBlock& block, const RepulsionSurface& surface, const RepulsionOptions& options,
+                       std::span<const mesh::Point> positions, std::span<const mesh::Point> motion);
   /// Sorts, colours and stores the pairs of both kinds.
   void collect(const ContactNodes& nodes, std::span<const Index, 2> seconds, std::array<RepulsionPairs, 2>& out);
 

@@ -21,12 +21,13 @@ void move_pair(collision::RepulsionPairs& from, std::size_t i, collision::Repuls
 
 }  // namespace
 
-void PositionContacts::set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed) {
+void PositionContacts::set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed,
+                                  std::span<const std::uint8_t> apart) {
   require_vertices(body_of_vertex.size());
   bodies_.assign(body_of_vertex.begin(), body_of_vertex.end());
   closed_.assign(closed.begin(), closed.end());
   depths_.assign(bodies_.size(), 0.0);
-  repulsion_.set_bodies(bodies_);
+  repulsion_.set_bodies(mesh_, bodies_, apart);
   for (const std::int32_t b : bodies_)
     require(b < static_cast<std::int32_t>(closed_.size()), "there are ", closed_.size(), " bodies, not one of number ", b);
 }
@@ -111,7 +112,8 @@ void PositionContacts::rows(std::span<const Node> vertices, std::vector<SurfaceR
             }
             r.normal = {p.lanes.normal.x[i], p.lanes.normal.y[i], p.lanes.normal.z[i]};
             r.distance = p.thickness[i] - p.lanes.overlap[i];
-            r.gap = r.distance - effects_[kind][row(i)].kept;
+            r.apart = effects_[kind][row(i)].apart;
+            r.gap = r.distance - effects_[kind][row(i)].kept + r.apart;
             r.friction = pairs.friction[row(i)];
           }
         }

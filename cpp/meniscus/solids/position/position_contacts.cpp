@@ -38,6 +38,7 @@ collision::RepulsionOptions finder_options(const PositionContactOptions& o) {
   r.clamp = o.clamp;
   r.margin_at_rest = false;
   r.most_motion = o.most_motion;
+  r.soft_edges = o.soft_edges;
   return r;
 }
 
@@ -83,6 +84,8 @@ std::span<const PassedPair> PositionContacts::passed(std::span<const Node> verti
   passed_.clear();
   const SweepRules rules = sweep_rules(reach, ends_);
   for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
+    // Without edges, vertices go around the ends of faces, and there is no telling on which side they belong.
+    if (kind < 2 && !bodies_.empty() && !options_.soft_edges) continue;
     const RepulsionPairs& pairs = pairs_[kind];
     flags_.assign(pairs.elements.size(), 0);
     each_pack(pairs, [&](const PackRows& row) {
@@ -196,8 +199,11 @@ double PositionContacts::begin(std::span<const Node> vertices, std::span<const N
         const double h = p.thickness[i], distance = h - p.lanes.overlap[i];
         // Degenerate elements have no distance.
         const bool sound = std::isfinite(distance);
-        effects_[kind][row(i)] = {
-            sound ? std::min(h, distance + apart) : h, 0.0, {}, !(sound && distance - most[i] > (1 + projected) * h)};
+        effects_[kind][row(i)] = {sound ? std::min(h, distance + apart) : h,
+                                  sound ? std::max(0.0, std::clamp(h - distance, 0.0, apart) - moving_part * apart) : 0.0,
+                                  0.0,
+                                  {},
+                                  !(sound && distance - most[i] > (1 + projected) * h)};
       }
     });
     choose(kind);

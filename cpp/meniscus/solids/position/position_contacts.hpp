@@ -36,6 +36,8 @@ struct PositionContactOptions {
   double recovery = 1;
   /// Pairs are looked for along motion of at most this multiple of the thickness, which bounds their number.
   double most_motion = 64;
+  /// With bodies: whether edges of nodes touch other edges; vertices and faces always do.
+  bool soft_edges = true;
 };
 
 /// A pair on the wrong side of each other: kind (0 or 1) and elements.
@@ -58,12 +60,16 @@ struct SurfaceRow {
   mesh::Point normal;  ///< from the second element to the first, on the stored side
   double distance;     ///< m; negative on the other side
   double gap;          ///< distance beyond the one that is kept, m
+  double apart;        ///< m, of what began the substep too close: what comes apart by places alone
   double friction;
 };
 
 class PositionContacts {
  public:
   using Node = PositionNode<double>;
+  /// Of the speed of recovery: pairs with bodies come apart by velocities as slow as that, which makes up for what sweeps have
+  /// not held, and beyond it by places alone, which throws nothing.
+  static constexpr double moving_part = 0.03;
 
   /// A surface over its vertices, with positions at rest (m), thickness (m) and friction of each. Throws InvalidArgument as
   /// `collision::Repulsion` does.
@@ -73,8 +79,10 @@ class PositionContacts {
 
   /// Says which vertices belong to bodies: their numbers, from 0, and -1 for nodes; and which bodies are closed. The side of the
   /// face of a closed body is its outside, whatever the history: what slides around an edge would else be on the wrong side of
-  /// the next face. A vertex inside is held by the nearest face alone.
-  void set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed);
+  /// the next face. A vertex inside is held by the nearest face alone. Pairs of nodes and bodies that are `apart` are left out:
+  /// they touch in another way.
+  void set_bodies(std::span<const std::int32_t> body_of_vertex, std::span<const std::uint8_t> closed,
+                  std::span<const std::uint8_t> apart);
 
   /// Stores the pairs that are near each other at the places of the vertices, or come near each other along `motion` (m, until
   /// the next call). Those of `passed`, ascending, which have passed each other, stay on their old side.
@@ -101,6 +109,9 @@ class PositionContacts {
     return pairs_[kind == collision::PairKind::vertex_face ? 0 : 1];
   }
   std::span<const double> thickness() const { return repulsion_.thickness(); }
+  std::span<const double> friction() const { return repulsion_.friction(); }
+  std::span<const mesh::Point> rest() const { return repulsion_.rest(); }
+  const collision::CollisionMesh& mesh() const { return mesh_; }
   Index size() const { return pairs_[0].size() + pairs_[1].size() + pairs_[2].size() + pairs_[3].size(); }
   /// Pairs of nodes alone that can touch in this substep.
   Index near() const { return static_cast<Index>(work_[0].pairs.size() + work_[1].pairs.size()); }
@@ -111,6 +122,8 @@ class PositionContacts {
   struct Effect {
     /// Distance that is kept, m; sum of the corrections along the normal over those of the nodes; and those against sliding.
     double kept = 0;
+    /// m: part of that by which it comes apart by places alone, if it has a body.
+    double apart = 0;
     double pressed = 0;
     std::array<double, 3> rubbed{};
     /// Whether it can touch in this substep.

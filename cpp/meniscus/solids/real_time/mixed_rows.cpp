@@ -53,6 +53,7 @@ void MixedRows::make(const RowSurface& surface, std::span<const SurfaceRow> cont
     take_block(row, 1, -1);
   }
   if (blocks_.size() < static_cast<std::size_t>(size)) blocks_.resize(static_cast<std::size_t>(size));
+  prepare(surface, contacts, planes, places);
   parallel_for(0, static_cast<Index>(rows_.size()), rows_per_task, [&](Index a, Index b) {
     for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i)
       set(rows_[i], surface, i < contacts.size() ? &contacts[i] : nullptr,
@@ -60,10 +61,34 @@ void MixedRows::make(const RowSurface& surface, std::span<const SurfaceRow> cont
   });
 }
 
+void MixedRows::prepare(const RowSurface& surface, std::span<const SurfaceRow> contacts, std::span<const BodyPlane> planes,
+                        std::span<const PositionNode<double>> places) {
+  used_.resize(surface.bodies.size());
+  for (Used& u : used_) {
+    u.vertices.clear();
+    u.places.clear();
+  }
+  seen_.assign(places.size(), 0);
+  const auto take = [&](std::int32_t vertex) {
+    const auto v = static_cast<std::size_t>(vertex);
+    const std::int32_t body = surface.body_of_vertex[v];
+    if (seen_[v] != 0 || body < 0 || !surface.bodies[static_cast<std::size_t>(body)]->prepares()) return;
+    seen_[v] = 1;
+    Used& u = used_[static_cast<std::size_t>(body)];
+    u.vertices.push_back(surface.vertex_in_body[v]);
+    u.places.push_back(place_in(places, vertex));
+  };
+  for (const SurfaceRow& c : contacts) std::ranges::for_each(c.vertices, take);
+  for (const BodyPlane& p : planes) take(p.vertex);
+  for (std::size_t b = 0; b < used_.size(); ++b)
+    if (!used_[b].vertices.empty()) surface.bodies[b]->prepare(used_[b].vertices, used_[b].places);
+}
+
 void MixedRows::set(Row& row, const RowSurface& surface, const SurfaceRow* contact, const BodyPlane* plane,
                     std::span<const PositionNode<double>> places) {
   row.axes = axes_along(contact != nullptr ? contact->normal : plane->normal);
   row.friction = contact != nullptr ? contact->friction : plane->friction;
+  row.apart = contact != nullptr ? contact->apart : 0.0;
   row.impulse.setZero();
   row.node.fill(-1);
   row.weight.fill(0);
@@ -170,7 +195,45 @@ void MixedRows::sweep(std::span<PositionNode<double>> places, bool backward) {
   }
 }
 
+void MixedRows::recover(std::span<PositionNode<double>> places) {
+  constexpr Index rigid = 6;
+  for (Row& row : rows_) {
+    if (!(row.coupling[0] > 0) || row.apart == 0) continue;
+    const Vector3 n = row.axes.col(0);
+    double now = row.base[0] - row.apart;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (row.node[k] >= 0) now += row.weight[k] * n.dot(place_in(places, row.node[k]));
+    const auto each_body = [&](auto&& f) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        if (row.body[side] < 0) continue;
+        const auto b = static_cast<std::size_t>(row.body[side]);
+        const Index degrees = first_[b + 1] - first_[b];
+        f(Eigen::Map<Eigen::VectorXd>(z_.data() + first_[b], degrees),
+          RowBlock(blocks_.data() + row.block[side], degrees, 3).col(0));
+      }
+    };
+    each_body([&](const auto& z, const auto& block) { now += block.dot(z); });
+    if (!(now < 0)) continue;
+    const double push = -now / row.coupling[0];
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (row.node[k] < 0) continue;
+      PositionNode<double>& node = places[static_cast<std::size_t>(row.node[k])];
+      const double f = push * node.w * row.weight[k];
+      node.x += f * n[0];
+      node.y += f * n[1];
+      node.z += f * n[2];
+    }
+    each_body([&](auto z, const auto& block) {
+      if (z.size() <= rigid) z += push * block;
+    });
+  }
+}
+
 std::span<const double> MixedRows::displacement(std::size_t body) const {
+  return {z_.data() + first_[body], static_cast<std::size_t>(first_[body + 1] - first_[body])};
+}
+
+std::span<double> MixedRows::displacement(std::size_t body) {
   return {z_.data() + first_[body], static_cast<std::size_t>(first_[body + 1] - first_[body])};
 }
 
@@ -186,7 +249,7 @@ Vector3 MixedRows::of_planes() const {
 
 Index MixedRows::nbytes() const {
   return static_cast<Index>(rows_.capacity() * sizeof(Row) + (blocks_.capacity() + z_.capacity()) * sizeof(double) +
-                            first_.capacity() * sizeof(Index));
+                            seen_.capacity() + first_.capacity() * sizeof(Index));
 }
 
 }  // namespace meniscus::solids

@@ -24,7 +24,7 @@ struct RowSurface {
   std::span<const std::int32_t> body_of_vertex;
   /// Numbers of the vertices among those of their bodies.
   std::span<const std::int32_t> vertex_in_body;
-  std::span<const RowBody* const> bodies;
+  std::span<RowBody* const> bodies;
   /// Places at the start of the substep, m.
   std::span<const PositionNode<double>> start;
 };
@@ -45,8 +45,12 @@ class MixedRows {
             std::span<const PositionNode<double>> places);
   /// Goes over all rows once; nodes move, and z of bodies.
   void sweep(std::span<PositionNode<double>> places, bool backward);
+  /// Goes over those that began the substep too close, without friction, and moves nodes and bodies of six degrees of freedom or
+  /// fewer; what this moves is no velocity.
+  void recover(std::span<PositionNode<double>> places);
   /// z of a body, empty if nothing moves it.
   std::span<const double> displacement(std::size_t body) const;
+  std::span<double> displacement(std::size_t body);
 
   Index size() const { return static_cast<Index>(rows_.size()); }
   /// Rows that press.
@@ -68,13 +72,24 @@ class MixedRows {
     Vector3 coupling;        ///< first row of the inverse mass
     Eigen::Matrix2d across;  ///< inverse of that of the tangents
     double friction;
+    double apart;  ///< m
     Vector3 impulse;
   };
   void set(Row& row, const RowSurface& surface, const SurfaceRow* contact, const BodyPlane* plane,
            std::span<const PositionNode<double>> places);
 
+  void prepare(const RowSurface& surface, std::span<const SurfaceRow> contacts, std::span<const BodyPlane> planes,
+               std::span<const PositionNode<double>> places);
+
   std::vector<Row> rows_;
   std::size_t contacts_ = 0;
+  /// Of bodies that prepare: their vertices in rows, and places; and a flag of all vertices.
+  struct Used {
+    std::vector<std::int32_t> vertices;
+    std::vector<Vector3> places;
+  };
+  std::vector<Used> used_;
+  std::vector<std::uint8_t> seen_;
   std::vector<double> blocks_, z_;
   std::vector<Index> first_;
 };

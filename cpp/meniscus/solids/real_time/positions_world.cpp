@@ -57,9 +57,84 @@ void PositionsWorld::finish_setup() {
     bodies_.push_back(&b.body);
     b.places.resize(static_cast<std::size_t>(b.body.motion().model().nodes()));
   }
-  std::vector<std::uint8_t> closed(bodies_.size(), 1);
-  for (std::size_t b = 0; b < rigid.size(); ++b) closed[b] = rigid[b].closed ? 1 : 0;
-  contacts_->set_bodies(body_of_vertex_, closed);
+  std::vector<std::uint8_t> closed(bodies_.size(), 1), convex(bodies_.size(), 0);
+  std::vector<ConvexBody> forms;
+  convex_rigid_.clear();
+  for (std::size_t b = 0; b < rigid.size(); ++b) {
+    closed[b] = rigid[b].closed ? 1 : 0;
+    convex[b] = rigid[b].convex ? 1 : 0;
+    if (!rigid[b].convex) continue;
+    convex_rigid_.push_back(b);
+    forms.push_back({system_->parts[static_cast<std::size_t>(rigid[b].part)].form, rigid[b].thickness, rigid[b].friction});
+  }
+  contacts_->set_bodies(body_of_vertex_, closed, convex);
+  const auto of_nodes = [&](const auto& element) {
+    return std::ranges::all_of(element, [&](std::int32_t v) { return body_of_vertex_[static_cast<std::size_t>(v)] < 0; });
+  };
+  NodeSurfaces own;
+  for (std::size_t v = 0; v < body_of_vertex_.size(); ++v)
+    if (body_of_vertex_[v] < 0) own.vertices.push_back(static_cast<std::int32_t>(v));
+  std::ranges::copy_if(contacts_->mesh().edges(), std::back_inserter(own.edges), of_nodes);
+  std::ranges::copy_if(contacts_->mesh().triangles(), std::back_inserter(own.triangles), of_nodes);
+  own.thickness.assign(contacts_->thickness().begin(), contacts_->thickness().end());
+  own.friction.assign(contacts_->friction().begin(), contacts_->friction().end());
+  own.rest.assign(contacts_->rest().begin(), contacts_->rest().end());
+  convex_.set_up(std::move(own), std::move(forms));
+}
+
+void PositionsWorld::start_convex(const RigidArrays& a) {
+  for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
+    const RigidState& s = a.states[static_cast<std::size_t>(rigid[convex_rigid_[i]].part)];
+    convex_.motions[i].start = {s.orientation().toRotationMatrix(), s.position};
+  }
+}
+
+void PositionsWorld::predict_convex(const RigidArrays& a) {
+  for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
+    const auto part = static_cast<std::size_t>(rigid[convex_rigid_[i]].part);
+    const RigidInertia& inertia = system_->parts[part].inertia;
+    ConvexMotion& m = convex_.motions[i];
+    m.now = {a.states[part].orientation().toRotationMatrix(), a.states[part].position};
+    m.inverse_mass = inertia.inverse_mass;
+    m.inverse_inertia = m.now.rotation * inertia.inverse_inertia * m.now.rotation.transpose();
+  }
+}
+
+void PositionsWorld::sweep_convex(bool recovering) {
+  for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
+    ConvexMotion& m = convex_.motions[i];
+    const std::size_t b = convex_rigid_[i];
+    if (rigid_bodies_[b].degrees() > 0) rigid_bodies_[b].read(rows_.displacement(b), m.moved, m.turned);
+  }
+  if (recovering)
+    convex_.recover(x_);
+  else
+    convex_.sweep(x_);
+  for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
+    const ConvexMotion& m = convex_.motions[i];
+    const std::size_t b = convex_rigid_[i];
+    if (rigid_bodies_[b].degrees() > 0) rigid_bodies_[b].store(m.moved, m.turned, rows_.displacement(b));
+  }
+}
+
+void PositionsWorld::recover(const RigidArrays& a) {
+  // Bodies have moved by z already: what z grows by is a move of places.
+  shifts_.resize(2 * rigid.size());
+  const auto read = [&](std::size_t i, Vector3& moved, Vector3& turned) {
+    rigid_bodies_[i].read(rows_.displacement(i), moved, turned);
+  };
+  for (std::size_t i = 0; i < rigid.size(); ++i)
+    if (rigid_bodies_[i].degrees() > 0) read(i, shifts_[2 * i], shifts_[2 * i + 1]);
+  gather_nodes(x_);
+  sweep_convex(true);
+  rows_.recover(x_);
+  scatter_nodes();
+  Vector3 moved = Vector3::Zero(), turned = moved;
+  for (std::size_t i = 0; i < rigid.size(); ++i) {
+    if (rigid_bodies_[i].degrees() == 0) continue;
+    read(i, moved, turned);
+    RigidRowBody::shift(moved - shifts_[2 * i], turned - shifts_[2 * i + 1], a.states[static_cast<std::size_t>(rigid[i].part)]);
+  }
 }
 
 void PositionsWorld::gather_nodes(std::span<RealNode> out) {
@@ -180,6 +255,8 @@ void PositionsWorld::predict(double h) {
 
 void PositionsWorld::search(double h) {
   const bool first = done_ == 0;
+  // Cheap enough to be done whenever it has to.
+  if (first || convex_.outdated(x_)) convex_.find(start_, x_, rules_.substeps - done_);
   // Searches share the frame: each looks ahead by its part of it, and lasts longer where all vertices stay near its end.
   const int interval = (rules_.substeps + rules_.searches) / (rules_.searches + 1);
   const auto outdated = [&] { return contacts_->outdated(x_, std::min(1.0, (gone_ + 1.0) / ahead_)); };
@@ -200,7 +277,7 @@ void PositionsWorld::search(double h) {
   contacts_->find(start_, motion_, passed_);
   ++searched_;
   report_.searches = searched_;
-  report_.pairs = contacts_->size();
+  report_.pairs = contacts_->size() + convex_.candidates();
   static_cast<void>(h);
 }
 
@@ -262,14 +339,17 @@ void PositionsWorld::project(double h) {
     if (k == 0) {
       contacts_->rows(x_, contact_rows_);
       rows_.make({body_of_vertex_, vertex_in_body_, bodies_, start_}, contact_rows_, body_planes_, x_);
+      convex_.make(start_, x_, rules_.recovery * h);
     }
-    rows_.sweep(x_, backward);
+    sweep_convex(false);
+    // Forth and back: sweeps in one order leave what slides on planes with a bias along it.
+    for (const bool back : {false, true}) rows_.sweep(x_, back);
     scatter_nodes();
     for (NodeBody& b : nodes) project_planes<double>(b.nodes, b.previous, b.plane_nodes, b.now);
     clock.ends(4);
   }
-  report_.rows = rows_.size();
-  report_.pressing = rows_.pressing();
+  report_.rows = rows_.size() + convex_.size();
+  report_.pressing = rows_.pressing() + convex_.pressing();
   add_support(h);
 }
 
@@ -316,6 +396,7 @@ void PositionsWorld::substep(const RigidArrays& a) {
   require(done_ < rules_.substeps, "the frame has had all its substeps: end it");
   StageClock clock(report_.seconds);
   const double h = rules_.dt / rules_.substeps;
+  start_convex(a);
   move_rigid(a, h);
   clock.ends(0);
   predict(h);
@@ -325,6 +406,7 @@ void PositionsWorld::substep(const RigidArrays& a) {
   }
   gather_nodes(x_);
   place_rigid(a, x_);
+  predict_convex(a);
   clock.ends(1);
   search(h);
   depth_ = contacts_->begin(start_, x_, h);
@@ -333,6 +415,7 @@ void PositionsWorld::substep(const RigidArrays& a) {
   project(h);
   StageClock rest(report_.seconds);
   take(a, h);
+  recover(a);
   place_all(a, start_);
   ++done_;
   report_.substeps = done_;
@@ -347,8 +430,9 @@ std::span<const PassedPair> PositionsWorld::end_frame() {
 
 Index PositionsWorld::nbytes() const {
   const auto bytes = []<class U>(const std::vector<U>& v) { return static_cast<Index>(v.capacity() * sizeof(U)); };
-  Index sum = contacts_->nbytes() + rows_.nbytes() + bytes(start_) + bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) +
-              bytes(vertex_in_body_) + bytes(contact_rows_) + bytes(body_planes_) + bytes(passed_);
+  Index sum = contacts_->nbytes() + rows_.nbytes() + convex_.nbytes() + bytes(convex_rigid_) + bytes(shifts_) + bytes(start_) +
+              bytes(x_) + bytes(motion_) + bytes(body_of_vertex_) + bytes(vertex_in_body_) + bytes(contact_rows_) +
+              bytes(body_planes_) + bytes(passed_);
   for (const NodeBody& b : nodes)
     sum += bytes(b.surface) + bytes(b.plane_rows) + bytes(b.plane_nodes) + bytes(b.planes) + bytes(b.now) + bytes(b.led) +
            bytes(b.from) + bytes(b.to);

@@ -7,8 +7,8 @@
 ///    were found once for the frame, and whose impulses go on from substep to substep; every `rigid_every` substeps for as many
 ///    of them. Then they move.
 /// 2. Nodes and reduced bodies move as if nothing touched.
-/// 3. Constraints, contacts between nodes, rows with bodies and planes of obstacles are projected, `iterations` times. Rows move
-///    places, and bodies in z.
+/// 3. Constraints, contacts between nodes, those of nodes with convex bodies, rows with other bodies and planes of obstacles are
+///    projected, `iterations` times. Rows move places, and bodies in z.
 /// 4. What rows have moved is also momentum: over h seconds. Velocities of nodes are ways over h.
 ///
 /// Between two solves of the rigid bodies rows may push one of them into another; the next solve, which knows their places then,
@@ -22,6 +22,7 @@
 #include "meniscus/solids/position/node_constraints.hpp"
 #include "meniscus/solids/position/position_constraints.hpp"
 #include "meniscus/solids/position/shape_matching.hpp"
+#include "meniscus/solids/real_time/convex_contacts.hpp"
 #include "meniscus/solids/real_time/mixed_rows.hpp"
 #include "meniscus/solids/rigid/contact/rigid_system.hpp"
 
@@ -83,6 +84,10 @@ struct RigidSurfacePart {
   std::vector<mesh::Point> vertices;
   Index first = 0;
   bool closed = true;
+  /// Whether the form of the part is the surface, and convex: then nodes touch the form.
+  bool convex = false;
+  double thickness = 0;  ///< m
+  double friction = 0;
 };
 
 struct ReducedPart {
@@ -154,6 +159,10 @@ class PositionsWorld {
   void predict(double h);
   void search(double h);
   void set_planes(double h);
+  void start_convex(const RigidArrays& a);
+  void predict_convex(const RigidArrays& a);
+  void sweep_convex(bool recovering);
+  void recover(const RigidArrays& a);
   void project(double h);
   void take(const RigidArrays& a, double h);
   void add_support(double h);
@@ -170,10 +179,14 @@ class PositionsWorld {
   std::vector<mesh::Point> motion_;
   std::vector<std::int32_t> body_of_vertex_, vertex_in_body_;
   std::vector<RigidRowBody> rigid_bodies_;
-  std::vector<const RowBody*> bodies_;
+  std::vector<RowBody*> bodies_;
   std::vector<SurfaceRow> contact_rows_;
   std::vector<BodyPlane> body_planes_;
   MixedRows rows_;
+  ConvexContacts convex_;
+  /// Of each convex body its number among the rigid ones.
+  std::vector<std::size_t> convex_rigid_;
+  std::vector<Vector3> shifts_;
   std::vector<PassedPair> passed_;
 };
 

@@ -29,6 +29,10 @@ class RowBody {
 
   /// Length of z; 0 for a body that nothing moves.
   virtual Index degrees() const = 0;
+  /// Whether `prepare` must be told before `write` which vertices occur in points.
+  virtual bool prepares() const { return false; }
+  /// Vertices, each once, and where they are.
+  virtual void prepare(std::span<const std::int32_t> /*vertices*/, std::span<const Vector3> /*places*/) {}
   /// Sets B times `axes`, whose columns are directions in space: (degrees, 3).
   virtual void write(const RowPoint& point, const Eigen::Matrix3d& axes, RowBlock out) const = 0;
 };
@@ -41,8 +45,13 @@ class RigidRowBody final : public RowBody {
 
   /// Begins a substep with the predicted state.
   void begin(const RigidState& predicted, const RigidInertia& inertia);
+  /// What z moves (m) and turns (rad) the body by, and the reverse.
+  void read(std::span<const double> z, Vector3& moved, Vector3& turned) const;
+  void store(const Vector3& moved, const Vector3& turned, std::span<double> z) const;
   /// Moves the state by z, and changes its momenta by that over h seconds.
   void take(std::span<const double> z, double h, RigidState& state) const;
+  /// Moves and turns the state alone.
+  static void shift(const Vector3& moved, const Vector3& turned, RigidState& state);
 
  private:
   double inverse_mass_ = 0, root_ = 0;
@@ -57,6 +66,9 @@ class ReducedRowBody final : public RowBody {
   ReducedRowBody(ReducedMotion& motion, std::vector<std::int32_t> nodes) : motion_(&motion), nodes_(std::move(nodes)) {}
 
   Index degrees() const override { return motion_->degrees(); }
+  bool prepares() const override { return true; }
+  /// B of vertices: that of a point is their mean, since its place is.
+  void prepare(std::span<const std::int32_t> vertices, std::span<const Vector3> places) override;
   void write(const RowPoint& point, const Eigen::Matrix3d& axes, RowBlock out) const override;
 
   /// Begins a substep: where the frame will be, and how it is turned now.
@@ -66,7 +78,9 @@ class ReducedRowBody final : public RowBody {
 
   ReducedMotion& motion() { return *motion_; }
   std::span<const std::int32_t> nodes() const { return nodes_; }
-  Index nbytes() const { return static_cast<Index>(nodes_.capacity() * sizeof(std::int32_t)); }
+  Index nbytes() const {
+    return static_cast<Index>(nodes_.capacity() * sizeof(std::int32_t) + blocks_.capacity() * sizeof(double));
+  }
 
  private:
   ReducedMotion* motion_;
@@ -74,6 +88,8 @@ class ReducedRowBody final : public RowBody {
   Vector3 centre_ = Vector3::Zero();
   Eigen::Matrix3d turn_ = Eigen::Matrix3d::Identity();
   Eigen::VectorXd change_, impulse_;
+  /// B of vertices in axes of the frame, (degrees, 3) each.
+  std::vector<double> blocks_;
 };
 
 }  // namespace meniscus::solids

@@ -18,7 +18,7 @@ from meniscus.solids.position.position_constraints import AttachmentConstraints,
 from meniscus.solids.position.shape_matching import ShapeMatching
 from meniscus.solids.positions_world.frame_planes import frame_planes
 from meniscus.solids.positions_world.positions_setup import PositionsSetup
-from meniscus.solids.positions_world.surfaces import joined
+from meniscus.solids.positions_world.surfaces import is_convex_form, joined
 from meniscus.solids.rigid.rigid_options import RigidInfo, RigidOptions
 from meniscus.solids.rigid.solid_points import points_in_solid
 
@@ -90,6 +90,9 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         max_speed: m/s: nothing moves freely faster than that.
         searches: most searches for pairs of surfaces in a frame after the first; each looks ahead by its part of the frame.
         margin: m: pairs within their thickness and this are found; None: a quarter of the mean thickness.
+        edges: whether edges of nodes touch edges of nodes and of bodies that are not convex, besides vertices and faces, which section
+            5.4.3 has alone: finding them takes
+            several times as long, and where squares are not much larger than the thickness, vertices keep them apart.
 
     Attributes:
         substeps, iterations, rigid_every, damping, recovery, max_speed, searches: as above; assignable.
@@ -126,6 +129,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         max_speed: float = 100.0,
         searches: int = 1,
         margin: float | None = None,
+        edges: bool = True,
     ) -> None:
         self.substeps = _checks.integer("substeps", substeps, at_least=1)
         self.iterations = _checks.integer("iterations", iterations, at_least=1)
@@ -137,6 +141,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self.recovery = _checks.positive("recovery", recovery)
         self.max_speed = _checks.positive("max_speed", max_speed)
         self._margin = None if margin is None else _checks.positive("margin", margin)
+        self._edges = _checks.flag("edges", edges)
         self._core: Any = None
         self._contacts: Any = None
         self._system: Any = None
@@ -314,7 +319,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         margin = 0.25 * float(j.thickness.mean()) if self._margin is None and len(j.thickness) else self._margin or 0.0
         cores: Any = _solids
         self._contacts = cores.PositionContacts(
-            j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD
+            j.edges, j.triangles, j.rest, j.thickness, j.friction, margin, _REACH, self.recovery, _AHEAD, self._edges
         )
         self._slack = margin + float(j.thickness.max(initial=0.0))
         core = cores.PositionsWorld(self._contacts, system)
@@ -322,7 +327,9 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._targets = []
         for body, surface, first in zip(order, surfaces, j.first, strict=False):
             if id(body) in numbers:
-                core.add_rigid(numbers[id(body)], surface.rest, first, surface.closed)
+                part = self.rigid.parts[numbers[id(body)]]
+                convex = is_convex_form(body, part.form)
+                core.add_rigid(numbers[id(body)], surface.rest, first, surface.closed, convex, surface.thickness, surface.friction)
             elif any(body is b for b in self.reduced_bodies):
                 far = _FAR * float(np.ptp(body.model.rest_positions, axis=0).max())
                 core.add_reduced(body._core, surface.nodes, first, far, *_NEWTON)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.reduced.reduced_body import ReducedBody
+from meniscus.solids.rigid.forms import ContactForm
 from meniscus.solids.rigid.rigid_body import RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -70,6 +71,17 @@ def surface_of(body: Any, thickness: float | None, friction: float) -> WorldSurf
     closed = isinstance(own, TriangleMesh) and own.check_watertight().watertight and own.volume() > 0
     usual = 0.0 if rigid or not len(lengths) else _THICKNESS * float(lengths.mean())
     return WorldSurface(nodes.astype(np.int32), rest, edges, triangles, usual if thickness is None else thickness, friction, closed)
+
+
+def is_convex_form(body: RigidBody, form: ContactForm | None) -> bool:
+    """Return whether the form of a rigid body is convex, and that of its surface: not the hull of a body that has hollows."""
+    if form is None or form.kind not in ("rounded", "convex"):
+        return False
+    mesh = body.mesh.boundary if isinstance(body.mesh, TetMesh) else body.mesh
+    if body.shape is not None or not isinstance(mesh, TriangleMesh):
+        return True
+    own = TriangleMesh(form.vertices, form.triangles).volume()
+    return abs(own - mesh.volume()) <= 1e-6 * own
 
 
 class JoinedSurfaces(NamedTuple):

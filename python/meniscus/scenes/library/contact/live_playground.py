@@ -91,7 +91,14 @@ class LivePlayground(ManyBodies):
     def make_live_world(self) -> Any:
         """Return the world with all bodies and the ground."""
         jelly, cloth = self.split_meshes()
-        options = {"substeps": self.substeps, "iterations": self.iterations, "rigid_every": self.rigid_every, "damping": 0.5}
+        options = {
+            "substeps": self.substeps,
+            "iterations": self.iterations,
+            "rigid_every": self.rigid_every,
+            "damping": 0.5,
+            "edges": False,
+            "searches": 0,
+        }
         world: Any = World(gravity=self.gravity, response="positions", **options)  # type: ignore[arg-type]
         world.add(self.make_jelly(jelly), friction=self.friction, thickness=0.01)
         world.add(self.make_cloth(cloth), friction=self.friction, thickness=self.thickness)
