@@ -117,10 +117,10 @@ void bind_water(py::module_& m) {
   bind_markers<double, D>(m);
   m.def(
       "stop_at_shells",
-      [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& from, const py::array& to,
-         double dt) {
-        const auto x = water_rows<D>(from, "from"), target = water_rows<D>(to, "to");
-        require(x.size() == target.size(), "to must have ", x.size(), " rows, not ", target.size());
+      [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& begins,
+         const py::array& targets, double dt) {
+        const auto x = water_rows<D>(begins, "begins"), target = water_rows<D>(targets, "targets");
+        require(x.size() == target.size(), "targets must have ", x.size(), " rows, not ", target.size());
         py::array_t<double> stops = new_water_rows<D>(x.size()), velocities = new_water_rows<D>(x.size());
         py::array_t<std::uint8_t> ends(static_cast<py::ssize_t>(x.size()));
         const auto stop = water_rows<D>(stops), velocity = water_rows<D>(velocities);
@@ -129,7 +129,7 @@ void bind_water(py::module_& m) {
         interruptible([&] { coupling::stop_at_shells<D>(start, end, x, dt, stop, velocity, end_of); });
         return py::make_tuple(stops, velocities, ends);
       },
-      py::arg("start"), py::arg("end"), py::arg("from"), py::arg("to"), py::arg("dt"));
+      py::arg("start"), py::arg("end"), py::arg("begins"), py::arg("targets"), py::arg("dt"));
 }
 
 }  // namespace

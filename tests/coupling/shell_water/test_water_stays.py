@@ -28,9 +28,10 @@ def test_a_ring_on_its_way_keeps_water_on_its_side(inside: bool, dt: float, step
     for n in range(steps):
         deleted += sim.step(dt).deleted_markers
         assert beyond(sim, inside) == 0, f"water is beyond the ring in step {n}"
-    assert 0.5 * start < volume(sim) < 2 * start
+    # Samples that the ring passes change the volume; without markers, in steps of five cells, by more.
+    assert abs(volume(sim) / start - 1) < (0.05 if tracking == "particle-level-set" else 0.3)
     if tracking == "particle-level-set":
-        assert deleted <= 1e-3 * steps * len(sim.solver.surface.particles.particles)
+        assert deleted <= 1e-3 * len(sim.solver.surface.particles.particles)
 
 
 def test_a_ball_on_its_way_keeps_water_on_its_side_in_3d() -> None:
@@ -105,7 +106,7 @@ def test_a_wheel_that_turns_leaves_water_at_rest() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "limit"), [(40, 0.022), (64, 0.005)])
+@pytest.mark.parametrize(("n", "limit"), [(48, 0.02), (64, 0.005)])
 def test_a_box_half_full_keeps_its_water_for_a_turn(n: int, limit: float) -> None:
     half = 0.2
     x, e = line([(-half, -half), (half, -half), (half, half), (-half, half), (-half, -half)], 8)

@@ -33,7 +33,7 @@ class JoinedWater(JoinedPressure):
             mass[inner] *= _part(low, high)
             if grid.periodic[k]:
                 first, last = (slice(None),) * k + (0,), (slice(None),) * k + (-1,)
-                around = _part(phi.take(-1, axis=k), phi.take(0, axis=k))
+                around = _part(np.asarray(phi.take(-1, axis=k)), np.asarray(phi.take(0, axis=k)))
                 mass[first] *= around
                 mass[last] *= around
             else:

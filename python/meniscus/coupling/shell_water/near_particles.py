@@ -68,7 +68,8 @@ class NearParticles:
     def put_back(self, particles: Particles) -> None:
         """Append them to a set; they get new numbers."""
         if len(self):
-            particles.append(self.positions.astype(particles.positions.dtype), **self.columns)
+            columns: dict[str, Any] = self.columns
+            particles.append(self.positions.astype(particles.positions.dtype), **columns)
 
 
 def brought_within(velocity: MacField, positions: Floats) -> Bools:

@@ -274,7 +274,8 @@ class WaterPastShells:
         joining, h = near.kept(touches), p.grid.spacing
         near.kept(~touches).put_back(p.spray)
         if len(joining):
-            radius = np.clip(joining.columns["radius"], *(r * h for r in p.options.radii)).astype(p.dtype)
+            least, most = (r * h for r in p.options.radii)
+            radius = np.clip(joining.columns["radius"], least, most).astype(p.dtype)
             p.particles.append(joining.positions.astype(p.dtype), sign=np.full(len(joining), -1, np.int8), radius=radius)
 
     # --- parts -------------------------------------------------------------------------------------------------------------------

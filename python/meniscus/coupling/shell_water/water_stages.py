@@ -12,6 +12,7 @@ from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shells.reports import ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
+from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.surface import LevelSet, Shape
@@ -34,7 +35,7 @@ WATER_STAGES = (
 class WaterStages:
     """Stages and filling of a `ShellCoupling` whose solver is a `LiquidSolver`."""
 
-    solver: Any
+    solver: SmokeSolver | LiquidSolver
     shells: Shells
     running_report: ShellReport
     impulses: Any

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import coupling as _coupling
-from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 
@@ -113,7 +113,7 @@ class ShellWalls(ThinWalls):
         for d, (places, values) in enumerate(self._held):
             velocity.component(d)[places] = values
 
-    def extend_faces(self, velocity: MacField, levelset: CellField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
+    def extend_faces(self, velocity: MacField, levelset: ScalarField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
         """Find the values of an extended velocity anew where the extension may have looked through a wall; see `ThinWalls`."""
         module: Any = _coupling
         for d, (source, mask) in enumerate(zip(sources, known, strict=True)):
@@ -128,7 +128,7 @@ class ShellWalls(ThinWalls):
         """
         return self._core.swept_samples(end._core, on_side)  # type: ignore[no-any-return]
 
-    def revalidate_cells(self, field: CellField, invalid: Bools, stand_in: float) -> tuple[int, int, int]:
+    def revalidate_cells(self, field: ScalarField, invalid: Bools, stand_in: float) -> tuple[int, int, int]:
         """Give invalid samples of a scalar new values from visible neighbours, else from `stand_in`, in place.
 
         Returns:

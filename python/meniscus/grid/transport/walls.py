@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.fields import MacField, ScalarField
 from meniscus.grid.uniform import Grid
 
 Bools = npt.NDArray[np.bool_]
@@ -33,7 +33,7 @@ class ThinWalls(ABC):
         """Per axis, the faces with a wall between the centres of the two cells beside them."""
 
     @abstractmethod
-    def extend_faces(self, velocity: MacField, levelset: CellField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
+    def extend_faces(self, velocity: MacField, levelset: ScalarField, sources: Sequence[Bools], known: Sequence[Bools], band: int) -> None:
         """Find the values of a velocity that was extended off a surface anew where that may have looked through a wall, in place.
 
         Args:
