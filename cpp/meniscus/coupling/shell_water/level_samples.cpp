@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <bit>
@@ -76,7 +77,8 @@ double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWal
       c[d] += upper;
       weight[q] *= upper ? part[d] : 1 - part[d];
       // What continues the field beyond a side is seen where the last sample is.
-      seen[d] = grid.periodic()[d] ? c[d] : std::clamp<Index>(c[d], 0, extents[d] - 1);
+      const bool beyond = grid::image_of_sample<D>(grid, phi.layout->stagger, static_cast<int>(d), c[d]) < 0;
+      seen[d] = beyond ? std::clamp<Index>(c[d], 0, extents[d] - 1) : c[d];
     }
     value[q] = static_cast<double>(grid::detail::stored_or_continued<T, D>(phi, c));
     place[q] = grid::sample_position<D>(grid, phi.layout->stagger, seen);

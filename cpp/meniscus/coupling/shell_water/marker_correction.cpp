@@ -1,6 +1,7 @@
 #include "meniscus/coupling/shell_water/marker_correction.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <cmath>
@@ -20,7 +21,7 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
     double upper, lower;
   };
   const grid::FieldView<T, D> view = phi.view();
-  const Coord<D> shape = phi.extents(), strides = c_strides<D>(shape);
+  const Coord<D> strides = c_strides<D>(phi.extents());
   std::map<Index, Extremes> changed;
   std::array<Index, 2> escaped{};
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -35,10 +36,9 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
       Coord<D> c;
       for (int d = 0; d < D; ++d) {
         const auto axis = static_cast<std::size_t>(d);
-        const Index n = shape[axis];
         c[axis] = static_cast<Index>(std::floor((points[i][d] - grid.origin()[d]) / grid.spacing() - 0.5)) + ((q >> axis) & 1u);
-        sample[q][axis] = grid.periodic()[axis] ? (c[axis] % n + n) % n : c[axis];
-        within[q] &= sample[q][axis] >= 0 && sample[q][axis] < n;
+        sample[q][axis] = grid::image_of_sample<D>(grid, phi.stagger(), d, c[axis]);
+        within[q] &= sample[q][axis] >= 0;
       }
       place[q] = grid::sample_position<D>(grid, phi.stagger(), c);
     }

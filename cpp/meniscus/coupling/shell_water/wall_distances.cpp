@@ -1,6 +1,7 @@
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <cmath>
@@ -79,11 +80,8 @@ class WallDistances {
     Coord<D> c = surface::index_of<D>(i, strides_), face = c;
     const auto a = static_cast<std::size_t>(axis);
     if (step > 0) ++face[a];
-    c[a] += step;
-    if (c[a] < 0 || c[a] >= shape_[a]) {
-      if (!grid_.periodic()[a]) return -1;
-      c[a] = (c[a] + shape_[a]) % shape_[a];
-    }
+    c[a] = grid::image_of_cell<D>(grid_, axis, c[a] + step);
+    if (c[a] < 0) return -1;
     return walls_.blocked(axis, face, nullptr) ? -1 : dot<D>(c, strides_);
   }
 

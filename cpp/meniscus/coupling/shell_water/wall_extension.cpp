@@ -1,6 +1,7 @@
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
@@ -13,17 +14,18 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
                         const std::uint8_t* source, std::uint8_t* known, Index reach) {
   require(component.grid() == walls.grid() && phi.grid() == walls.grid(), "velocity, level set and walls must have one grid");
   const grid::Grid<D>& grid = walls.grid();
-  const Coord<D> extents = component.extents(), cells = phi.extents(), strides = c_strides<D>(extents);
+  const Coord<D> extents = component.extents(), strides = c_strides<D>(extents);
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<T, D> u = component.view();
   const grid::FieldView<const T, D> level = phi.view();
-  const bool around = grid.periodic()[a];
 
   const auto level_at = [&](const Coord<D>& face) {
     Coord<D> upper = face, lower = face;
     --lower[a];
-    if (upper[a] >= cells[a]) upper[a] = around ? 0 : cells[a] - 1;
-    if (lower[a] < 0) lower[a] = around ? cells[a] - 1 : 0;
+    // Beside a side of the domain the one cell that is there tells.
+    const Index above = grid::image_of_cell<D>(grid, axis, upper[a]), below = grid::image_of_cell<D>(grid, axis, lower[a]);
+    upper[a] = above < 0 ? below : above;
+    lower[a] = below < 0 ? above : below;
     return 0.5 * (static_cast<double>(*level.at(lower)) + static_cast<double>(*level.at(upper)));
   };
   struct Open {
@@ -60,11 +62,8 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
           Coord<D> q = c, way = c;
           q[b] += step;
           way[b] += step;
-          const Index period = grid.periodic()[b] ? cells[b] : 0;
-          if (period)
-            q[b] = (q[b] % period + period) % period;
-          else if (q[b] < 0 || q[b] >= extents[b])
-            continue;
+          q[b] = grid::image_of_sample<D>(grid, component.stagger(), d, q[b]);
+          if (q[b] < 0) continue;
           const Index i = dot<D>(q, strides);
           if (!known[i]) continue;
           if (!any && !(level_at(q) < face.phi)) continue;

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.grid.face_arrays import cells_beside_faces
 
 
 def settle_covered(levels: npt.NDArray[Any], walls: ShellWalls) -> None:
@@ -25,15 +26,12 @@ def settle_covered(levels: npt.NDArray[Any], walls: ShellWalls) -> None:
         total, count = np.zeros(len(cells)), np.zeros(len(cells), int)
         for d in range(grid.dimension):
             for step in (-1, 1):
-                beside, face = cells.copy(), cells.copy()
-                beside[:, d] += step
+                face = cells.copy()
                 face[:, d] += step > 0
-                if grid.periodic[d]:
-                    beside[:, d] %= grid.shape[d]
-                there = (beside[:, d] >= 0) & (beside[:, d] < grid.shape[d])
-                beside[:, d] = np.clip(beside[:, d], 0, grid.shape[d] - 1)
-                there &= ~walls.blocked_faces[d][tuple(face.T)] & ~waiting[tuple(beside.T)]
-                total[there] += levels[tuple(beside[there].T)]
+                beside = cells_beside_faces(grid, np.full(len(cells), d), face, np.full(len(cells), step > 0))
+                there = (beside >= 0) & ~walls.blocked_faces[d][tuple(face.T)]
+                there &= ~waiting.ravel()[beside]
+                total[there] += levels.ravel()[beside[there]]
                 count[there] += 1
         known = count > 0
         if not known.any():

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.grid.face_arrays import with_neighbours
 from meniscus.surface import LevelSet, Shape
 
 Bools = npt.NDArray[np.bool_]
@@ -42,15 +43,10 @@ def connected_cells(cells: Bools, walls: ShellWalls, start: tuple[int, ...]) -> 
         reached = found.copy()
         for d, blocked in enumerate(walls.blocked_faces):
             n = cells.shape[d]
-            free = ~blocked.take(range(1, n), axis=d)
-            low, high = (slice(None),) * d + (slice(0, n - 1),), (slice(None),) * d + (slice(1, n),)
-            reached[high] |= found[low] & free
-            reached[low] |= found[high] & free
-            if walls.grid.periodic[d]:
-                first, last = (slice(None),) * d + (0,), (slice(None),) * d + (n - 1,)
-                open_side = ~blocked.take(0, axis=d)
-                reached[first] |= found[last] & open_side
-                reached[last] |= found[first] & open_side
+            free = ~blocked
+            beside = with_neighbours(walls.grid, found.astype(np.float64), d) > 0
+            reached |= beside.take(range(n), axis=d) & free.take(range(n), axis=d)
+            reached |= beside.take(range(2, n + 2), axis=d) & free.take(range(1, n + 1), axis=d)
         reached &= cells
         if (reached == found).all():
             return found

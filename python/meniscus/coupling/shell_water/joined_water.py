@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from meniscus.coupling.shell_pressure import face_masses
 from meniscus.coupling.shells.joined_pressure import JoinedPressure
+from meniscus.grid.face_arrays import with_neighbours
+from meniscus.grid.uniform import AXES
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -28,18 +30,13 @@ class JoinedWater(JoinedPressure):
         density, wet = solver.options.density, phi <= 0
         areas, masses = face_masses(grid, density, open_sides=open_sides)
         for k, mass in enumerate(masses):
-            inner = (slice(None),) * k + (slice(1, -1),)
-            low, high = (phi.take(range(a, a + grid.shape[k] - 1), axis=k) for a in (0, 1))
-            mass[inner] *= _part(low, high)
-            if grid.periodic[k]:
-                first, last = (slice(None),) * k + (0,), (slice(None),) * k + (-1,)
-                around = _part(np.asarray(phi.take(-1, axis=k)), np.asarray(phi.take(0, axis=k)))
-                mass[first] *= around
-                mass[last] *= around
-            else:
-                for end in (0, -1):
-                    side = (slice(None),) * k + (end,)
-                    mass[side] = np.where(wet.take(end, axis=k), mass[side], np.inf)
+            padded = with_neighbours(grid, phi, k)
+            n = grid.shape[k]
+            part = _part(padded.take(range(n + 1), axis=k), padded.take(range(1, n + 2), axis=k))
+            for end, side in ((0, AXES[k] + "-"), (-1, AXES[k] + "+")):
+                if side in grid.sides:
+                    part[(slice(None),) * k + (end,)] = np.where(wet.take(end, axis=k), 1.0, np.inf)
+            mass *= part
         return areas, masses, wet, density * wet
 
 

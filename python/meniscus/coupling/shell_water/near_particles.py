@@ -11,8 +11,6 @@ import numpy.typing as npt
 from meniscus.core import Workspace
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid import Grid, Particles
-from meniscus.grid.boundary import Wall
-from meniscus.grid.fields import MacField
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -70,26 +68,3 @@ class NearParticles:
         if len(self):
             columns: dict[str, Any] = self.columns
             particles.append(self.positions.astype(particles.positions.dtype), **columns)
-
-
-def brought_within(velocity: MacField, positions: Floats) -> Bools:
-    """Put points that are beyond walls of the domain onto these, and those beyond closing sides to the other end, in place.
-
-    Returns:
-        Which points have left through other sides.
-    """
-    grid = velocity.grid
-    left = np.zeros(len(positions), bool)
-    for d, name in enumerate("xyz"[: grid.dimension]):
-        low = grid.origin[d]
-        size = grid.spacing * grid.shape[d]
-        x = positions[:, d]
-        if grid.periodic[d]:
-            x[...] = low + np.mod(x - low, size)
-            continue
-        for beyond, side, place in ((x < low, f"{name}-", low), (x > low + size, f"{name}+", low + size)):
-            if isinstance(velocity.boundary[side], Wall):
-                x[beyond] = place
-            else:
-                left |= beyond
-    return left

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shell_water.covered_cells import settle_covered
-from meniscus.coupling.shell_water.near_particles import NearParticles, brought_within, near_walls
+from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.particles.domain_ends import brought_within
 from meniscus.grid.transport.advection import TRACE, max_speed
 from meniscus.surface import LevelSet, ParticleLevelSet
 

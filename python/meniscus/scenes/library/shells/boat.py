@@ -64,7 +64,7 @@ class Boat(ShellWater):
         bottom = [(0, k, k + 1) for k in range(1, m - 1)]
         sides = [t for k in range(m) for t in ((k, (k + 1) % m, m + (k + 1) % m), (k, m + (k + 1) % m, m + k))]
         mesh = TriangleMesh(np.concatenate([low, high]), np.array(bottom + sides, np.int32))
-        x, y = np.roll(_DECK, -1, axis=0).T, _DECK.T
+        x, y = np.concatenate([_DECK[1:], _DECK[:1]]).T, _DECK.T
         deck = 0.5 * abs(float((y[0] * x[1] - x[0] * y[1]).sum()))
         # A frustum up to the water line.
         scale = 0.8 + 0.2 * self.draft / height
