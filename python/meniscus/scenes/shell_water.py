@@ -25,8 +25,10 @@ class ShellWater(Water):
     drift_correction: bool = parameter(False, "shells do not go with it")
 
     def couple(self, coupling: ShellCoupling) -> None:
-        """Step this."""
+        """Step this; water and bodies are state of the scene, and so is what the coupling knows of the next step."""
         self.coupling = coupling
+        self.impulses = self.declare("impulses", coupling.impulses)
+        self.begun = self.declare("begun", coupling.begun)
 
     def max_dt(self) -> float:
         """Return the step in which neither water nor shells pass more than `cfl` cells."""

@@ -76,6 +76,7 @@ class ShellCoupling(WaterStages, Stateful):
     Attributes:
         solver, shells, stand_in: as given; the last one by name.
         impulses: (nodes, 3) from the fluid on the nodes in the next step of the shells, N s; state.
+        begun: (1,) whether the first step was taken; state.
         report: of the last step; None before the first.
 
     Raises:
@@ -104,7 +105,7 @@ class ShellCoupling(WaterStages, Stateful):
         self.solver = self.declare("solver", solver)
         self.shells = self.declare("shells", shells)
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
-        self.begun = self.declare("begun", 0)
+        self.begun = self.declare("begun", np.zeros(1, np.int8))
         self._joined: JoinedPressure | None = None
         pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
@@ -208,9 +209,9 @@ class ShellCoupling(WaterStages, Stateful):
     @checked_stage
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
-        if isinstance(self._joined, JoinedWater) and not self.begun:
+        if isinstance(self._joined, JoinedWater) and not self.begun[0]:
             self._begin_with_water(dt)
-        self.begun = 1
+        self.begun[0] = 1
         raw = self.shells.positions
         # Images of a body cover the domain while it is about in it.
         shifts = self.shells.shifts(raw)

@@ -1,0 +1,39 @@
+"""Scenes of water and thin shells: runs that resume to the same bits, and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from meniscus import scenes
+
+SMALL: dict[str, dict[str, Any]] = {"cup": {"resolution": 12, "end": 0.15}, "boat": {"resolution": 12, "end": 0.05}}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    kind = scenes.SCENES[name]
+    whole = kind(frames=3, **SMALL[name])
+    scenes.run(whole)
+    for frame in scenes.frames(kind(frames=3, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
+        if frame.number == 2:
+            break
+    resumed = kind(frames=3, **SMALL[name])
+    last = scenes.run(resumed, tmp_path, pictures=False, resume=True)
+    np.testing.assert_array_equal(resumed.solver.levelset.array, whole.solver.levelset.array)
+    np.testing.assert_array_equal(resumed.coupling.shells.positions, whole.coupling.shells.positions)
+    assert 0 < last.diagnostics["pressure iterations"] <= 25
+    assert last.diagnostics["max speed"] > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    scenes.run(scenes.SCENES[name](frames=1, **SMALL[name]), tmp_path)
+    pictures = [p.read_bytes() for p in tmp_path.glob("frame-*.png")]
+    assert len(pictures) == len(set(pictures)) == 2
