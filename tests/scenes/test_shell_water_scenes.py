@@ -10,7 +10,11 @@ import pytest
 
 from meniscus import scenes
 
-SMALL: dict[str, dict[str, Any]] = {"cup": {"resolution": 12, "end": 0.15}, "boat": {"resolution": 12, "end": 0.05}}
+SMALL: dict[str, dict[str, Any]] = {
+    "cup": {"resolution": 12, "end": 0.15},
+    "boat": {"resolution": 12, "end": 0.05},
+    "water-bag": {"resolution": 12, "quads": 6, "end": 0.05},
+}
 
 
 @pytest.mark.parametrize("name", SMALL)
