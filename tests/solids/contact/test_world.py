@@ -262,6 +262,8 @@ def test_mistakes_are_told() -> None:
     body = world.add(cloth(3))
     with pytest.raises(ValueError, match="already"):
         world.add(body)
+    with pytest.raises(TypeError, match="body must be a DeformableBody, RigidBody, PositionBody or ReducedBody, not str"):
+        world.add("cloth")
     with pytest.raises(TypeError, match="surface"):
         world.add(cloth(3), surface=3)
     with pytest.raises(ValueError, match="negative"):

@@ -51,7 +51,9 @@ class WorldSetup(Stateful):
         Raises:
             TypeError, ValueError: no body, or one that the world has; no such surface; negative values; in the middle of a loop.
         """
-        _checks.one_of_type("body", body, DeformableBody)
+        if not isinstance(body, DeformableBody):
+            # Those with steps of their own are taken by the classes that derive from this one.
+            raise TypeError(f"body must be a DeformableBody, RigidBody, PositionBody or ReducedBody, not {type(body).__name__}")
         if any(b is body for b in self.bodies):
             raise ValueError("the world has this body already")
         self._require_between_loops("bodies are added")
