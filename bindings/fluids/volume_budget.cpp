@@ -1,5 +1,6 @@
 // Volumes of the connected components of a liquid.
 #include "bridge.hpp"
+#include "masks.hpp"
 
 #include "meniscus/fluids/liquid/component_counts.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
@@ -45,6 +46,15 @@ void bind_measure(py::module_& m) {
         return volumes_array(volumes);
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
+  m.def(
+      "measure_walled_components",
+      [](const F& levelset, const grid::ThinWalls<D>& walls, const py::array& labels, Workspace& workspace) {
+        auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
+        ComponentVolumes volumes;
+        interruptible([&] { fluids::measure_walled_components(levelset, walls, out, volumes, workspace); });
+        return volumes_array(volumes);
+      },
+      py::arg("levelset"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
 }
 
 template <class T, int D>
@@ -182,6 +192,12 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
             return interruptible([&] { return b.add_volumes(x, v, volumes.size(), solid.value_or(nullptr), workspace); });
           },
           py::arg("positions"), py::arg("volumes"), py::arg("solid"), py::arg("workspace"))
+      .def(
+          "see_walls",
+          [](B& b, const grid::ThinWalls<D>* walls, const grid::ThinWalls<D>* start, const std::optional<py::array>& swept) {
+            b.see_walls(walls, {start, mask_of(swept, "swept", b.labels().size())});
+          },
+          py::arg("walls"), py::arg("start"), py::arg("swept"))
       .def("distribute_unassigned", &B::distribute_unassigned);
   bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);

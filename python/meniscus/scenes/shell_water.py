@@ -11,7 +11,6 @@ import numpy as np
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water
 
 
@@ -21,8 +20,6 @@ class ShellWater(Water):
 
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
-
-    drift_correction: bool = parameter(False, "shells do not go with it")
 
     def couple(self, coupling: ShellCoupling) -> None:
         """Step this; water and bodies are state of the scene, and so is what the coupling knows of the next step."""

@@ -4,9 +4,9 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -24,31 +24,6 @@ double carried_past_walls(const grid::VelocitySource<T, D>& flow, const grid::Sa
 }
 
 }  // namespace
-
-template <int D>
-bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values) {
-  constexpr std::uint32_t corners = 1u << D;
-  std::array<double, corners> filled{};
-  for (std::uint32_t q = 0; q < corners; ++q) {
-    filled[q] = values[q];
-    if (!((hidden >> q) & 1u)) continue;
-    bool found = false;
-    for (int ring = 1; ring <= D && !found; ++ring) {
-      double sum = 0;
-      int count = 0;
-      for (std::uint32_t p = 0; p < corners; ++p) {
-        if (std::popcount(p ^ q) != ring || ((hidden >> p) & 1u)) continue;
-        sum += values[p];
-        ++count;
-      }
-      found = count > 0;
-      if (found) filled[q] = sum / count;
-    }
-    if (!found) return false;
-  }
-  std::copy(filled.begin(), filled.end(), values.begin());
-  return true;
-}
 
 template <class T, int D>
 double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at) {
@@ -88,7 +63,7 @@ double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWal
   const std::uint32_t hidden = clear ? 0u : walls.hidden(at.eye, place.data(), static_cast<int>(corners), velocity.data());
   bool matters = false;
   for (std::uint32_t q = 0; q < corners; ++q) matters |= ((hidden >> q) & 1u) && weight[q] > 0;
-  if (matters && !fill_hidden_corners<D>(hidden, value)) return std::numeric_limits<double>::quiet_NaN();
+  if (matters && !grid::fill_hidden_corners<D>(hidden, value)) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
   for (std::uint32_t q = 0; q < corners; ++q)
     if (weight[q] > 0) sum += weight[q] * value[q];
@@ -169,8 +144,6 @@ Index advect_faces_past_walls(grid::MacField<T, D>& velocity, int axis, grid::Ma
       [](Index a, Index b) { return a + b; });
 }
 
-template bool fill_hidden_corners<2>(std::uint32_t, std::span<double>);
-template bool fill_hidden_corners<3>(std::uint32_t, std::span<double>);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template double level_past_walls<T, D>(const grid::SampleSource<T, D>&, const grid::ThinWalls<D>&,                          \
                                          const grid::OneSidedPlace<D>&);                                                      \

@@ -13,11 +13,6 @@
 
 namespace meniscus::coupling {
 
-/// Values of the corners of a square or cube, bit d of a number being the upper end of axis d: those in `hidden` become means of
-/// visible ones. False, and nothing is changed, where none is visible.
-template <int D>
-bool fill_hidden_corners(std::uint32_t hidden, std::span<double> values);
-
 /// A field as an eye sees it around a place by linear interpolation; NaN where it sees no sample.
 template <class T, int D>
 double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at);

@@ -113,9 +113,7 @@ template <int D>
 mesh::Point ShellWalls<D>::uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const {
   // Far from the wall that is met no wall holds the centre.
   if (hit.triangle < 0 || (hit.position - center).norm() > thickness() || !surface_.inside(center)) return center;
-  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
-  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[static_cast<std::size_t>(t[k])]; };
-  const mesh::Point normal = (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
+  const mesh::Point normal = normal_of(hit.triangle);
   for (const double side : {2.0, -2.0}) {
     const mesh::Point beside = center + side * thickness() * normal;
     if (beside.allFinite() && !surface_.inside(beside)) return beside;
@@ -223,16 +221,45 @@ double ShellWalls<D>::free_part(const Point& origin, const Point& target) const 
 }
 
 template <int D>
-bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) const {
+Index ShellWalls<D>::blocked_number(int axis, const Coord<D>& face) const {
   const Coord<D>& shape = this->grid().local_shape();
   Index number = 0;
   for (std::size_t d = 0; d < D; ++d) number = number * (shape[d] + (static_cast<int>(d) == axis)) + face[d];
   const auto& numbers = face_numbers_[static_cast<std::size_t>(axis)];
   const auto at = std::lower_bound(numbers.begin(), numbers.end(), number);
-  if (at == numbers.end() || *at != number) return false;
-  if (velocity)
-    *velocity = faces_[first_face_[static_cast<std::size_t>(axis)] + static_cast<std::size_t>(at - numbers.begin())].velocity;
+  if (at == numbers.end() || *at != number) return -1;
+  return static_cast<Index>(first_face_[static_cast<std::size_t>(axis)]) + (at - numbers.begin());
+}
+
+template <int D>
+bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) const {
+  const Index i = blocked_number(axis, face);
+  if (i >= 0 && velocity) *velocity = faces_[static_cast<std::size_t>(i)].velocity;
+  return i >= 0;
+}
+
+template <int D>
+bool ShellWalls<D>::between(int axis, const Coord<D>& face, grid::WallBetween& wall) const {
+  const Index i = blocked_number(axis, face);
+  if (i < 0) return false;
+  const double h = this->grid().spacing();
+  const auto d = static_cast<std::size_t>(axis);
+  const double low = this->grid().origin()[axis] + (static_cast<double>(face[d]) - 0.5) * h;
+  for (const std::size_t side : {0u, 1u}) {
+    const collision::WedgeHit& hit = face_hits_[static_cast<std::size_t>(i)][side];
+    const double at = (hit.position[axis] - low) / h;
+    wall.distance[side] = std::clamp(side == 0 ? at : 1.0 - at, 0.0, 1.0);
+    const double n = normal_of(hit.triangle)[axis];
+    wall.weight[side] = std::isfinite(n) ? n * n : 1.0;
+  }
   return true;
+}
+
+template <int D>
+mesh::Point ShellWalls<D>::normal_of(std::int32_t triangle) const {
+  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(triangle)];
+  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[static_cast<std::size_t>(t[k])]; };
+  return (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
 }
 
 template <int D>
@@ -295,10 +322,9 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
     if (hit.triangle < 0 || !(distance < nearest)) return;
     nearest = distance;
     result.velocity = velocity_of(hit);
-    const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
-    const auto corner = [&](std::size_t k) { return surface_.vertices()[static_cast<std::size_t>(t[k])]; };
-    mesh::Point n = (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
-    if (n.dot(lifted(from) - corner(0)) < 0) n = -n;
+    mesh::Point n = normal_of(hit.triangle);
+    const auto corner = static_cast<std::size_t>(surface_.triangles()[static_cast<std::size_t>(hit.triangle)][0]);
+    if (n.dot(lifted(from) - surface_.vertices()[corner]) < 0) n = -n;
     result.normal = lowered(n);
   };
   look(towards);

@@ -52,6 +52,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   std::uint32_t hidden(const Point& origin, const Point* targets, int count, Point* velocity) const override;
   double free_part(const Point& origin, const Point& target) const override;
   bool blocked(int axis, const Coord<D>& face, Point* velocity) const override;
+  bool between(int axis, const Coord<D>& face, grid::WallBetween& wall) const override;
 
   /// Faces that are blocked, axis by axis in C order; on periodic axes both copies of a face.
   std::span<const ShellFace<D>> faces() const { return faces_; }
@@ -90,6 +91,9 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void list_near_faces(int axis);
   /// What the lower and the upper cell of a face see first on the way to the other; no triangles if nothing is in between.
   std::array<collision::WedgeHit, 2> across(int axis, const Coord<D>& face) const;
+  /// The number of a blocked face in `faces_`, -1 for others.
+  Index blocked_number(int axis, const Coord<D>& face) const;
+  mesh::Point normal_of(std::int32_t triangle) const;
   void find_faces();
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }

@@ -76,6 +76,15 @@ void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const doubl
 }
 
 template <int D>
+template <class T>
+void VolumeBudget<D>::measure_next(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
+  if (walls_)
+    measure_walled_components(liquid.levelset, *walls_, next_.data(), next_volumes_, workspace);
+  else
+    measure_components(liquid, next_.data(), next_volumes_, workspace);
+}
+
+template <int D>
 void VolumeBudget<D>::commit_measured() {
   parallel_for(0, cells(), 1 << 16,
                [&](Index begin, Index end) { std::copy_n(next_.data() + begin, end - begin, labels_.data() + begin); });
@@ -173,7 +182,7 @@ void VolumeBudget<D>::list_transfers(std::uint64_t origins, std::uint64_t count,
 template <int D>
 template <class T>
 void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
-  measure_components(liquid, next_.data(), next_volumes_, workspace);
+  measure_next(liquid, workspace);
   const NoInterrupts commit;
   commit_measured();
   expected_ = volumes_;
@@ -185,7 +194,7 @@ void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& works
 template <int D>
 template <class T>
 void VolumeBudget<D>::measure(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
-  measure_components(liquid, next_.data(), next_volumes_, workspace);
+  measure_next(liquid, workspace);
   transfer_to_components(expected_, labels_.data(), workspace);
   commit_motion();
 }
@@ -195,10 +204,13 @@ template <class T>
 double VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
                                             std::span<const Side> open_sides, Workspace& workspace) {
   require(velocity.grid() == grid_, "the velocity must have the grid of the liquid");
-  measure_components(liquid, next_.data(), next_volumes_, workspace);
+  measure_next(liquid, workspace);
   {
     const auto origin = workspace.take<std::int32_t>(cells());
-    component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
+    if (walls_)
+      walled_origins<T, D>(velocity, dt, moved_walls_, labels_.data(), next_.data(), origin.data());
+    else
+      component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
     transfer_to_components(expected_, origin.data(), workspace);
   }
   if (std::find(has_origin_.begin() + 1, has_origin_.end(), 0) != has_origin_.end())
@@ -272,7 +284,7 @@ double VolumeBudget<D>::commit_change(Workspace& workspace) {
 template <int D>
 template <class T>
 double VolumeBudget<D>::update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
-  measure_components(liquid, next_.data(), next_volumes_, workspace);
+  measure_next(liquid, workspace);
   const NoInterrupts commit;
   return commit_change(workspace);
 }
@@ -294,7 +306,10 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(const Block<std::i
   auto around = workspace.take<std::int32_t>(cells());
   parallel_for(0, cells(), 1 << 16,
                [&](Index begin, Index end) { std::copy_n(labels.data() + begin, end - begin, around.data() + begin); });
-  spread_labels<D>(grid_, around.data(), layers, solid, workspace);
+  if (walls_)
+    spread_walled_labels<D>(*walls_, around.data(), layers, workspace);
+  else
+    spread_labels<D>(grid_, around.data(), layers, solid, workspace);
   return around;
 }
 
@@ -335,7 +350,8 @@ template class VolumeBudget<3>;
   template void VolumeBudget<D>::measure<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
   template double VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \
                                                           std::span<const Side>, Workspace&);                               \
-  template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);
+  template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);                        \
+  template void VolumeBudget<D>::measure_next<T>(const MeasuredLiquid<T, D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

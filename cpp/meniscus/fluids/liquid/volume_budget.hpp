@@ -16,6 +16,7 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/liquid/volume_families.hpp"
+#include "meniscus/fluids/liquid/walled_components.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
@@ -90,6 +91,13 @@ class VolumeBudget {
            std::span<const double> unassigned, std::span<const double> sprayed);
   Index bytes() const { return labels_.size() * 8; }
 
+  /// Lets everything from now on see thin walls where they are, by reference; nullptr: there are none. `motion`: how they came
+  /// there in the last motion of the liquid.
+  void see_walls(const grid::ThinWalls<D>* walls, const MovedWalls<D>& motion) {
+    walls_ = walls;
+    moved_walls_ = motion;
+  }
+
   /// Starts from the present liquid.
   template <class T>
   void reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
@@ -151,6 +159,9 @@ class VolumeBudget {
   /// the transfer of their families.
   void transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
   void list_transfers(std::uint64_t origins, std::uint64_t count, const std::int32_t* origin, Workspace& workspace);
+  /// Measures a liquid into `next_` and `next_volumes_`.
+  template <class T>
+  void measure_next(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
   void commit_measured();
   bool match_components();
   void commit_matched();
@@ -177,6 +188,8 @@ class VolumeBudget {
 
   grid::Grid<D> grid_;
   double cell_;
+  const grid::ThinWalls<D>* walls_ = nullptr;
+  MovedWalls<D> moved_walls_;
   Block<std::int32_t> labels_;
   Block<std::int32_t> next_;
   std::vector<double> volumes_{0.0};

@@ -248,7 +248,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
         if (amounts_[i] > 0 && (searches_[i].started() ? expected_[i] > cell_ : is_off(i)))
           searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
       move_surface(before.data(), around.data(), searches_, liquid.levelset);
-      measure_components(liquid, next_.data(), next_volumes_, workspace);
+      measure_next(liquid, workspace);
       matched = match_components();
       if (matched) continue;
       // A thin part broke off or closed: go on from there. No surface of a part may be moved too far.

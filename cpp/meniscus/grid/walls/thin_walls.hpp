@@ -11,8 +11,17 @@
 #include "meniscus/grid/grid.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace meniscus::grid {
+
+/// What the cells beside a blocked face see of the wall between them.
+struct WallBetween {
+  /// From the centre of the lower and of the upper cell along the axis, spacings, from 0 to 1.
+  std::array<double, 2> distance{0.5, 0.5};
+  /// Square of the part of the unit normal along the axis, as seen from both.
+  std::array<double, 2> weight{1.0, 1.0};
+};
 
 template <int D>
 class ThinWalls {
@@ -61,6 +70,8 @@ class ThinWalls {
   virtual double free_part(const Point& origin, const Point& target) const = 0;
   /// Whether a wall stands between the centres of the two cells beside a face, and its velocity there.
   virtual bool blocked(int axis, const Coord<D>& face, Point* velocity) const = 0;
+  /// The same, and where the wall stands.
+  virtual bool between(int axis, const Coord<D>& face, WallBetween& wall) const = 0;
 
  protected:
   /// Memory that outlives its use here.

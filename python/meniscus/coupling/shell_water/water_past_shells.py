@@ -15,6 +15,7 @@ from meniscus.coupling.shell_water.covered_cells import settle_covered
 from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.surface import LiquidSurface
+from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.particles.domain_ends import brought_within
@@ -40,6 +41,7 @@ class WaterPastShells:
     Args:
         surface: of the liquid.
         velocity: of the liquid; gives the sides through which particles leave.
+        volume: of the liquid, whose parts are from now on those that walls part.
 
     Attributes:
         walls: as they are now, within a step: those at its start, or at its end.
@@ -49,8 +51,8 @@ class WaterPastShells:
         deleted_drops: drops likewise.
     """
 
-    def __init__(self, surface: LiquidSurface, velocity: MacField) -> None:
-        self._surface, self._velocity = surface, velocity
+    def __init__(self, surface: LiquidSurface, velocity: MacField, volume: LiquidVolume) -> None:
+        self._surface, self._velocity, self._volume = surface, velocity, volume
         levelset = surface.levelset
         self._before = CellField(levelset.grid, levelset.dtype)
         self._old_velocity = MacField(levelset.grid, levelset.dtype, velocity.boundary)
@@ -67,6 +69,12 @@ class WaterPastShells:
         """Set the walls at the start and at the end of a step, and how far they go at most, m; the transport begins with the first."""
         self._start, self._end, self._way = start, end, way
         self.walls = start
+        self._volume.see_walls(start)
+
+    def leave(self) -> None:
+        """Let the liquid see no walls."""
+        self._surface.shells = None
+        self._volume.see_walls(None)
 
     def moved(self) -> None:
         """Let stages from now on see the walls at the end."""
@@ -98,6 +106,7 @@ class WaterPastShells:
         levelset = self._surface.levelset
         cells = self._start.swept(self._end, (0,) * levelset.grid.dimension)
         self.moved()
+        self._volume.see_walls(self._end, self._start, cells)
         self.swept, self.stood_in, _ = self._end.revalidate_cells(levelset.field, cells, levelset.grid.spacing)
         settle_covered(levelset.array, self._end)
 
@@ -160,6 +169,18 @@ class WaterPastShells:
                 p.reset_radii(time=end)
             added = p.reseed(time=end).added
             self.remove_hidden_seeds(added)
+
+    def accept_levelset(self, p: ParticleLevelSet, moved: float) -> None:
+        """Accept a surface that was moved by at most a distance, m: markers that it has passed go, and radii are set from it."""
+        near = self._taken(p.particles, _SIGHT)
+        p.accept_levelset(moved)
+        depth = near.columns["sign"].astype(np.float64) * self.levels(near.positions)
+        near = near.kept(~((depth <= 0) & (depth >= -moved)))
+        depth = near.columns["sign"].astype(np.float64) * self.levels(near.positions)
+        least, most = (r * p.grid.spacing for r in p.options.radii)
+        own = depth >= 0
+        near.columns["radius"][own] = np.clip(depth[own], least, most)
+        near.put_back(p.particles)
 
     def _correct(self, p: ParticleLevelSet, near: NearParticles, time: float) -> None:
         p.correct(time=time)
@@ -243,7 +264,10 @@ class WaterPastShells:
         return NearParticles.taken(spray, mask, self._workspace)
 
     def fly(self, near: NearParticles, dt: float, gravity: Floats, drag: float) -> tuple[NearParticles, Floats]:
-        """Let drops fly for dt while the shells move; return those that are left, and the radii of those that have left the domain."""
+        """Let drops fly for dt while the shells move; return those that are left, and the radii of those that have left the domain.
+
+        What finds no way past the shells goes back to the water around it.
+        """
         resting, near = near.kept(self._resting), near.kept(~self._resting)
         v = near.columns["velocity"].astype(np.float64)
         if drag > 0:
@@ -256,12 +280,13 @@ class WaterPastShells:
         aimed = targets.copy()
         stops, velocities, lost, left = self._stopped(near.positions, targets, dt, dtype)
         self.deleted_drops = int(lost.sum())
+        beside = near.positions[lost]
         met = ~np.isclose(stops, aimed, rtol=0.0, atol=1e-6 * self.walls.grid.spacing).all(axis=1)
         after[met] = velocities[met]
         near.positions = stops
         near.columns["velocity"] = after.astype(dtype)
-        gone = lost | left
-        return near.kept(~gone).joined(resting), near.columns["radius"][gone].astype(np.float64)
+        self._give_back(beside, near.columns["radius"][lost])
+        return near.kept(~(lost | left)).joined(resting), near.columns["radius"][left & ~lost].astype(np.float64)
 
     def drops_beside_shells(self, spray: Particles) -> NearParticles:
         """Take the drops that may not see all around them out of their set."""
@@ -275,9 +300,17 @@ class WaterPastShells:
         joining, h = near.kept(touches), p.grid.spacing
         near.kept(~touches).put_back(p.spray)
         if len(joining):
+            self._give_back(joining.positions, joining.columns["radius"])
             least, most = (r * h for r in p.options.radii)
             radius = np.clip(joining.columns["radius"], least, most).astype(p.dtype)
             p.particles.append(joining.positions.astype(p.dtype), sign=np.full(len(joining), -1, np.int8), radius=radius)
+
+    def _give_back(self, positions: Floats, radii: npt.NDArray[Any]) -> None:
+        """Expect the volumes of drops at positions (n, dim), m, of the water around them."""
+        if len(positions):
+            ball = math.pi if positions.shape[1] == 2 else 4 / 3 * math.pi
+            volumes = ball * radii.astype(np.float64) ** positions.shape[1]
+            self._volume.add_volumes(np.ascontiguousarray(positions), volumes, None)
 
     # --- parts -------------------------------------------------------------------------------------------------------------------
 

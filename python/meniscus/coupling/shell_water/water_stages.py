@@ -13,6 +13,7 @@ from meniscus.coupling.shells.reports import ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.surface import LevelSet, Shape
@@ -82,6 +83,18 @@ class WaterStages:
         solver = self.solver
         self._with_water(lambda: fill_side(solver, self._start, region, side_of))
 
+    def volume_report(self) -> VolumeReport:
+        """Return the volumes of the water on each side of the shells, and inflow and outflow since the surface was set.
+
+        Raises:
+            TypeError: the solver is none of water.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"volume_report needs a solver of water, not {type(self.solver).__name__}")
+        solver, found = self.solver, []
+        self._with_water(lambda: found.append(solver.volume_report()))
+        return found[0]
+
     def _begin_with_water(self, dt: float) -> None:
         """Find what water gives shells in their first step: without, what floats would begin with a fall."""
         solver, joined = self.solver, self._joined
@@ -108,4 +121,5 @@ class WaterStages:
         try:
             change()
         finally:
-            self.solver._walls = self.solver.surface.shells = None
+            self.solver._walls = None
+            self._water.leave()

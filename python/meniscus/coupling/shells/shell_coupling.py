@@ -110,7 +110,7 @@ class ShellCoupling(WaterStages, Stateful):
         pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
         if isinstance(solver, LiquidSolver):
-            self._water = WaterPastShells(solver.surface, solver.velocity)
+            self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume)
             self.stages = WATER_STAGES
         if self.mode != "one-way":
             require_two_ways(solver, shells, self.mode)
@@ -199,8 +199,8 @@ class ShellCoupling(WaterStages, Stateful):
                 raise
             finally:
                 self.solver._walls = None
-                if isinstance(self.solver, LiquidSolver):
-                    self.solver.surface.shells = None
+                if self._water is not None:
+                    self._water.leave()
                 self.running_report = ShellReport()
                 self.solver.running_report = self.solver._report_type()
 
@@ -385,7 +385,6 @@ def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:
         (isinstance(o, LiquidOptions) and o.air != "open", "air that is not open"),
         (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
         (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
-        (isinstance(o, LiquidOptions) and o.drift_correction, "drift_correction=True"),
         (solver.solid is not None, "a solid"),
         (solver.vortices is not None, "vortex particles"),
         (o.viscosity > 0, "viscosity"),

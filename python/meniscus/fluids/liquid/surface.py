@@ -158,8 +158,12 @@ class LiquidSurface(Stateful):
     def surface_moved(self, distance: float) -> None:
         """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
         the motion."""
-        if self.particles is not None and distance > 0:
+        if self.particles is None or distance <= 0:
+            return
+        if self.shells is None:
             self.particles.accept_levelset(distance)
+        else:
+            self.shells.accept_levelset(self.particles, distance)
 
     def would_change(self, phi: CellField, *, filled: bool) -> bool:
         """Return whether the liquid would change if the region where phi <= 0 were filled, or else drained."""

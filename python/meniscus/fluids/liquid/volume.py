@@ -15,6 +15,7 @@ from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
@@ -40,6 +41,7 @@ class LiquidVolume(Stateful):
         core: Any = _fluids.VolumeBudget2 if grid.dimension == 2 else _fluids.VolumeBudget3
         self._budget = core(grid._core)
         self._scratch = CellField(grid, velocity.dtype)
+        self._seen: tuple[Any, ...] = ()
         self._fractions: Any = None
         self._workspace = Workspace()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
@@ -92,6 +94,18 @@ class LiquidVolume(Stateful):
     def budget(self, value: Mapping[str, Any]) -> None:
         numbers = {name: [float(v) for v in value[name]] for name in ("volumes", "expected", "unassigned", "sprayed")}
         self._budget.set(families=[int(f) for f in value["families"]], **numbers)
+
+    def see_walls(self, walls: ThinWalls | None, start: ThinWalls | None = None, swept: npt.NDArray[np.bool_] | None = None) -> None:
+        """Let everything from now on see thin walls: they part a liquid, and cells end at them.
+
+        Args:
+            walls: where they are; None: there are none.
+            start: where they were before the last motion of the liquid.
+            swept: the cells that they have passed since, or cover.
+        """
+        self._budget.see_walls(*(None if w is None else w._core for w in (walls, start)), swept)
+        # The core has references.
+        self._seen = walls, start, swept
 
     def reset(self, levelset: LevelSet, solid: NodeField | None) -> None:
         """Start from a surface that was set."""
@@ -164,7 +178,7 @@ class LiquidVolume(Stateful):
 
     def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float = 0.0) -> VolumeReport:
         """Return the volumes as they are, with those of drops and of what waits for room."""
-        labels, volumes = measure_components(levelset, solid, self._scratch)
+        labels, volumes = measure_components(levelset, solid, self._scratch, self._seen[0] if self._seen else None)
         expected = self.expected
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(self._grid, labels, volumes, expected) if len(volumes) == len(expected) else ()
@@ -203,13 +217,19 @@ def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
     return tuple((-1 if upper else 0) if d == axis else slice(None) for d in range(dimension))
 
 
-def measure_components(levelset: LevelSet, solid: NodeField | None, scratch: CellField) -> tuple[Labels, Floats]:
-    """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero.
+def measure_components(
+    levelset: LevelSet, solid: NodeField | None, scratch: CellField, walls: ThinWalls | None = None
+) -> tuple[Labels, Floats]:
+    """Label the parts of a liquid outside of a solid, or between thin walls, from 1; return the labels and the volumes by label.
+
+    Entry 0 of these is zero.
 
     Collective: labels are those of the own block, by the first cells of the parts in the domain, volumes those of the whole domain.
     """
     labels = np.zeros(levelset.grid.local_shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
+    if walls is not None:
+        return labels, np.asarray(core.measure_walled_components(levelset.field._core, walls._core, labels, Workspace()))
     args = levelset.field._core, _core_of(solid), scratch._core
     return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 

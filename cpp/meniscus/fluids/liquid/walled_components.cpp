@@ -1,0 +1,340 @@
+#include "meniscus/fluids/liquid/walled_components.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/cube_fraction.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/walls/hidden_corners.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr int pieces_of_rows = 32;  // fixed, so that sums do not depend on the threads
+
+/// The cell beside another one along an axis, -1 beyond a side of the domain or a wall.
+template <int D>
+Index open_neighbour(const grid::ThinWalls<D>& walls, const Coord<D>& strides, Coord<D> c, Index number, int axis, int step) {
+  const auto a = static_cast<std::size_t>(axis);
+  // Faces of cells that no wall comes near are open.
+  if (walls.clearance()[number] == 0) {
+    Coord<D> face = c;
+    face[a] += step > 0;
+    if (walls.blocked(axis, face, nullptr)) return -1;
+  }
+  c[a] = grid::image_of_cell<D>(walls.grid(), axis, c[a] + step);
+  return c[a] < 0 ? -1 : dot<D>(c, strides);
+}
+
+std::int32_t root_of(std::int32_t* parent, std::int32_t i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+/// Labels from 1 in the order of the first cells; returns how many.
+template <class T, int D>
+std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, std::int32_t* labels,
+                          Workspace& workspace) {
+  const Coord<D>& cells = phi.extents;
+  const Coord<D> strides = c_strides<D>(cells);
+  const Index count = product<D>(cells), length = cells[D - 1], rows = count / length;
+  const auto parents = workspace.take<std::int32_t>(count);
+  std::int32_t* const parent = parents.data();
+  const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
+  const auto unite = [parent](Index i, Index j) {
+    const std::int32_t a = root_of(parent, static_cast<std::int32_t>(i)), b = root_of(parent, static_cast<std::int32_t>(j));
+    parent[std::max(a, b)] = std::min(a, b);
+  };
+  // Joins cells with those before them along each axis, and, at its end, with the first of a periodic one.
+  const auto join_rows = [&](Index begin, Index end, auto&& wanted) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = grid::row_start<D>(cells, r);
+      for (Index k = 0; k < length; ++k) {
+        const Index i = r * length + k;
+        if (parent[i] < 0) continue;
+        c[D - 1] = k;
+        for (int d = 0; d < D; ++d)
+          for (const int step : {-1, 1}) {
+            if (step > 0 && c[static_cast<std::size_t>(d)] + 1 < cells[static_cast<std::size_t>(d)]) continue;
+            const Index q = open_neighbour<D>(walls, strides, c, i, d, step);
+            if (q >= 0 && wanted(q / length) && parent[q] >= 0) unite(i, q);
+          }
+      }
+    }
+  };
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* row = phi.at(grid::row_start<D>(cells, r));
+      for (Index k = 0; k < length; ++k) parent[r * length + k] = row[k] <= 0 ? static_cast<std::int32_t>(r * length + k) : -1;
+    }
+  });
+  parallel_for(0, rows, chunk,
+               [&](Index begin, Index end) { join_rows(begin, end, [&](Index r) { return r >= begin && r < end; }); });
+  for (Index begin = 0; begin < rows; begin += chunk) {
+    // Rows of other pieces are beside the first and the last ones, as far as the longest step along an axis.
+    const Index end = std::min(rows, begin + chunk);
+    const Index across = D == 2 ? 1 : cells[1];
+    const auto other = [&](Index r) { return r < begin || r >= end; };
+    join_rows(begin, std::min(end, begin + across), other);
+    join_rows(std::max(begin + across, end - across), end, other);
+  }
+  std::int32_t parts = 0;
+  for (Index i = 0; i < count; ++i) {
+    if (parent[i] < 0)
+      labels[i] = 0;
+    else if (parent[i] == i)
+      labels[i] = ++parts;
+    else
+      labels[i] = labels[root_of(parent, static_cast<std::int32_t>(i))];
+  }
+  return parts;
+}
+
+/// Liquid in cells as their centres see it.
+template <class T, int D>
+class SeenVolumes {
+ public:
+  SeenVolumes(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, const std::int32_t* labels)
+      : phi_(phi), walls_(walls), labels_(labels), strides_(c_strides<D>(phi.extents)) {
+    for (std::size_t q = 0; q < block; ++q) {
+      auto rest = static_cast<Index>(q);
+      for (std::size_t d = 0; d < D; ++d, rest /= 3) offset_[q][d] = rest % 3 - 1;
+    }
+  }
+
+  /// Adds the parts of a cell, in cells, to sums by label.
+  void add(const Coord<D>& c, Index number, double* sums) const {
+    const bool wet = *phi_.at(c) <= 0;
+    const bool marked = walls_.clearance()[number] == 0;
+    std::array<Index, block> cell;
+    bool same = true;
+    for (std::size_t q = 0; q < block; ++q) {
+      Coord<D> at;
+      for (std::size_t d = 0; d < D; ++d) at[d] = grid::nearest_cell<D>(walls_.grid(), static_cast<int>(d), c[d] + offset_[q][d]);
+      cell[q] = dot<D>(at, strides_);
+      same &= (*phi_.at(at) <= 0) == wet;
+    }
+    if (same && (!wet || !marked)) {
+      if (wet) sums[labels_[number]] += 1.0;
+      return;
+    }
+    std::uint32_t hidden = 0;
+    if (walls_.clearance()[number] <= 2) hidden = hidden_from(c);
+    std::array<std::array<double, 2>, D> reach{};  // beyond the half of a cell, twice
+    if (marked) find_reach(c, reach);
+    for (std::uint32_t octant = 0; octant < corners; ++octant) {
+      double share = 1.0 / corners, beyond = 1.0;
+      for (std::size_t d = 0; d < D; ++d) beyond += reach[d][(octant >> d) & 1u];
+      share *= std::max(beyond, 0.0);
+      std::array<double, corners> value;
+      std::uint32_t unseen = 0;
+      std::int32_t label = labels_[number];
+      for (std::uint32_t s = 0; s < corners; ++s) {
+        const std::size_t q = corner_of(octant, s);
+        value[s] = static_cast<double>(*phi_.at(coord(cell[q])));
+        if ((hidden >> q) & 1u) unseen |= 1u << s;
+      }
+      // The own corner is always seen, but for a centre that a wall covers.
+      if (unseen & 1u) {
+        if (wet) sums[label] += share;
+        continue;
+      }
+      for (int ring = 1; label == 0 && ring <= D; ++ring)
+        for (std::uint32_t s = 0; s < corners; ++s)
+          if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
+      if (label == 0) continue;
+      if (unseen) grid::fill_hidden_corners<D>(unseen, value);
+      sums[label] += share * fraction(value);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t corners = 1u << D;
+  static constexpr std::size_t block = D == 2 ? 9 : 27;
+
+  /// The number in the block of cells around of corner s of an octant; corner 0 is the centre.
+  static std::size_t corner_of(std::uint32_t octant, std::uint32_t s) {
+    std::size_t q = 0, power = 1;
+    for (std::uint32_t d = 0; d < D; ++d, power *= 3) q += power * (((s >> d) & 1u) ? (((octant >> d) & 1u) ? 2 : 0) : 1);
+    return q;
+  }
+
+  Coord<D> coord(Index number) const {
+    Coord<D> c;
+    for (std::size_t d = 0; d < D; ++d) {
+      c[d] = number / strides_[d];
+      number -= c[d] * strides_[d];
+    }
+    return c;
+  }
+
+  /// Part of an octant that is liquid: below the plane that the multilinear interpolant has in its middle.
+  static double fraction(const std::array<double, corners>& value) {
+    bool all = true, any = false;
+    for (const double v : value) {
+      all &= v <= 0;
+      any |= v <= 0;
+    }
+    if (all || !any) return all ? 1.0 : 0.0;
+    double middle = 0;
+    std::array<double, D> gradient{};
+    for (std::uint32_t s = 0; s < corners; ++s) {
+      double weight = value[s];
+      for (std::uint32_t d = 0; d < D; ++d) weight *= (s >> d) & 1u ? 0.25 : 0.75;
+      middle += weight;
+      for (std::uint32_t d = 0; d < D; ++d) gradient[d] += (s >> d) & 1u ? 2 * weight : -weight / 1.5;
+    }
+    return grid::cube_fraction<D>(middle, gradient);
+  }
+
+  /// Bits of the cells around that the centre of a cell does not see.
+  std::uint32_t hidden_from(const Coord<D>& c) const {
+    const grid::Grid<D>& grid = walls_.grid();
+    std::array<Vec<double, D>, block> place;
+    Vec<double, D> origin;
+    for (std::size_t q = 0; q < block; ++q)
+      for (int d = 0; d < D; ++d) {
+        const auto a = static_cast<std::size_t>(d);
+        // What continues the field beyond a side is seen where the last sample is.
+        const bool beyond = grid::image_of_cell<D>(grid, d, c[a] + offset_[q][a]) < 0;
+        place[q][d] = grid.origin()[d] + (static_cast<double>(c[a] + (beyond ? 0 : offset_[q][a])) + 0.5) * grid.spacing();
+        origin[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
+      }
+    return walls_.hidden(origin, place.data(), static_cast<int>(block), nullptr);
+  }
+
+  void find_reach(const Coord<D>& c, std::array<std::array<double, 2>, D>& reach) const {
+    for (int d = 0; d < D; ++d)
+      for (const std::size_t up : {0u, 1u}) {
+        Coord<D> face = c;
+        face[static_cast<std::size_t>(d)] += up;
+        grid::WallBetween wall;
+        if (!walls_.between(d, face, wall)) continue;
+        // The cell is the lower one of its upper face.
+        reach[static_cast<std::size_t>(d)][up] = 2 * wall.weight[1 - up] * (wall.distance[1 - up] - 0.5);
+      }
+  }
+
+  grid::FieldView<const T, D> phi_;
+  const grid::ThinWalls<D>& walls_;
+  const std::int32_t* labels_;
+  Coord<D> strides_;
+  std::array<std::array<Index, D>, block> offset_;
+};
+
+}  // namespace
+
+template <class T, int D>
+void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, std::int32_t* labels,
+                               std::vector<double>& volumes, Workspace& workspace) {
+  require(levelset.grid() == walls.grid(), "the walls must have the grid of the level set");
+  const grid::FieldView<const T, D> phi = levelset.view();
+  const auto parts = static_cast<std::size_t>(label_walled<T, D>(phi, walls, labels, workspace)) + 1;
+  const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
+  const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
+  const auto partial = workspace.take<double>(pieces_of_rows * static_cast<Index>(parts));
+  std::fill_n(partial.data(), pieces_of_rows * static_cast<Index>(parts), 0.0);
+  const SeenVolumes<T, D> seen(phi, walls, labels);
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = grid::row_start<D>(phi.extents, r);
+      for (c[D - 1] = 0; c[D - 1] < length; ++c[D - 1]) seen.add(c, r * length + c[D - 1], sums);
+    }
+  });
+  volumes.assign(parts, 0.0);
+  const double cell = std::pow(levelset.grid().spacing(), D);
+  for (std::size_t i = 1; i < parts; ++i) {
+    for (std::size_t p = 0; p < pieces_of_rows; ++p) volumes[i] += partial.data()[p * parts + i];
+    volumes[i] *= cell;
+  }
+}
+
+template <int D>
+void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, Workspace& workspace) {
+  const Coord<D>& cells = walls.grid().local_shape();
+  const Coord<D> strides = c_strides<D>(cells);
+  const Index count = product<D>(cells);
+  const auto before = workspace.take<std::int32_t>(count);
+  for (int layer = 0; layer < layers; ++layer) {
+    std::copy_n(labels, count, before.data());
+    grid::parallel_rows<D>(cells, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        Coord<D> c = grid::row_start<D>(cells, r);
+        for (c[D - 1] = 0; c[D - 1] < cells[D - 1]; ++c[D - 1]) {
+          const Index i = r * cells[D - 1] + c[D - 1];
+          if (before.data()[i] != 0) continue;
+          std::int32_t found = 0;
+          for (int d = 0; d < D; ++d)
+            for (const int step : {-1, 1}) {
+              const Index q = open_neighbour<D>(walls, strides, c, i, d, step);
+              const std::int32_t other = q < 0 ? 0 : before.data()[q];
+              if (other > 0 && (found == 0 || other < found)) found = other;
+            }
+          labels[i] = found;
+        }
+      }
+    });
+  }
+}
+
+template <class T, int D>
+void walled_origins(const grid::MacField<T, D>& velocity, double dt, const MovedWalls<D>& walls, const std::int32_t* before,
+                    const std::int32_t* now, std::int32_t* origin) {
+  const grid::Grid<D>& grid = velocity.grid();
+  const Coord<D>& cells = grid.local_shape();
+  const Coord<D> strides = c_strides<D>(cells);
+  const double scale = -0.5 * dt / grid.spacing();
+  grid::parallel_rows<D>(cells, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = grid::row_start<D>(cells, r);
+      for (c[D - 1] = 0; c[D - 1] < cells[D - 1]; ++c[D - 1]) {
+        const Index i = r * cells[D - 1] + c[D - 1];
+        origin[i] = 0;
+        if (now[i] == 0 || (walls.swept && walls.swept[i])) continue;
+        Vec<double, D> here, there;
+        Coord<D> from = c;
+        Index farthest = 0;
+        for (int d = 0; d < D; ++d) {
+          const auto a = static_cast<std::size_t>(d);
+          const grid::FieldView<const T, D> u = velocity.component(d).view();
+          const T* lower = u.at(c);
+          const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[a]]));
+          const auto steps = static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
+          from[a] = grid::nearest_cell<D>(grid, d, c[a] + steps);
+          farthest = std::max(farthest, std::abs(steps));
+          here[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
+          there[d] = here[d] + static_cast<double>(grid.periodic()[a] ? steps : from[a] - c[a]) * grid.spacing();
+        }
+        const bool clear = !walls.start || walls.start->clearance()[i] > farthest ||
+                           walls.start->hidden(here, &there, 1, nullptr) == 0;
+        // What lies behind a wall says nothing: then the cell says itself where it was.
+        const std::int32_t label = clear ? before[dot<D>(from, strides)] : 0;
+        origin[i] = label ? label : before[i];
+        if (origin[i] || !walls.start) continue;
+        for (int d = 0; d < D && !origin[i]; ++d)
+          for (const int step : {-1, 1}) {
+            const Index q = open_neighbour<D>(*walls.start, strides, c, i, d, step);
+            if (q >= 0 && !origin[i]) origin[i] = before[q];
+          }
+      }
+    }
+  });
+}
+
+template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, Workspace&);
+template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
+  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,           \
+                                                std::vector<double>&, Workspace&);                                            \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,          \
+                                     const std::int32_t*, std::int32_t*);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids
