@@ -64,10 +64,11 @@ void bind_levels(py::module_& m) {
       py::arg("reach"), py::arg("trace"), py::arg("time"));
   m.def(
       "redistance_past_walls",
-      [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band) {
-        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band); });
+      [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
+         Workspace& workspace) {
+        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band, workspace); });
       },
-      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"));
+      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"), py::arg("workspace"));
   m.def(
       "extend_past_walls",
       [](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls,
@@ -111,7 +112,27 @@ void bind_markers(py::module_& m) {
 }
 
 template <int D>
+void bind_near_walls(py::module_& m) {
+  m.def(
+      "mark_near_walls",
+      [](const grid::ThinWalls<D>& walls, const py::array& points, Index reach) {
+        require(points.ndim() == 2 && points.shape(1) == D, "points must have shape (n, ", D, ")");
+        py::array_t<bool> mask(points.shape(0));
+        const std::span<std::uint8_t> out(reinterpret_cast<std::uint8_t*>(mask.mutable_data()),
+                                          static_cast<std::size_t>(points.shape(0)));
+        const bool single = points.dtype().is(py::dtype::of<float>());
+        interruptible([&] {
+          single ? coupling::mark_near_walls<float, D>(walls, data_of<float>(points, "points"), reach, out)
+                 : coupling::mark_near_walls<double, D>(walls, data_of<double>(points, "points"), reach, out);
+        });
+        return mask;
+      },
+      py::arg("walls"), py::arg("points"), py::arg("reach"));
+}
+
+template <int D>
 void bind_water(py::module_& m) {
+  bind_near_walls<D>(m);
   bind_levels<float, D>(m);
   bind_levels<double, D>(m);
   bind_markers<float, D>(m);

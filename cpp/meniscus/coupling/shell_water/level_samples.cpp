@@ -2,9 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/coupling/shell_water/sample_corners.hpp"
 #include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
-#include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <cmath>
@@ -27,47 +26,10 @@ double carried_past_walls(const grid::VelocitySource<T, D>& flow, const grid::Sa
 
 template <class T, int D>
 double level_past_walls(const grid::SampleSource<T, D>& phi, const grid::ThinWalls<D>& walls, const grid::OneSidedPlace<D>& at) {
-  constexpr std::uint32_t corners = 1u << D;
-  const grid::Grid<D>& grid = walls.grid();
-  Coord<D> cell;
-  std::array<double, D> part;
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    double x = (at.place[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - phi.layout->stagger.on_side[axis]);
-    x = std::clamp(x, -1e15, 1e15);
-    // A sample is at its own place whatever the rounding of positions.
-    const double nearest = std::round(x);
-    if (std::abs(x - nearest) < 1e-12 * std::max(1.0, std::abs(x))) x = nearest;
-    cell[axis] = static_cast<Index>(std::floor(x));
-    part[axis] = x - std::floor(x);
-  }
-  const Coord<D> extents = phi.layout->extents();
-  std::array<double, corners> value, weight;
-  std::array<Vec<double, D>, 8> place, velocity;
-  for (std::uint32_t q = 0; q < corners; ++q) {
-    Coord<D> c = cell, seen;
-    weight[q] = 1;
-    for (std::size_t d = 0; d < D; ++d) {
-      const bool upper = (q >> d) & 1u;
-      c[d] += upper;
-      weight[q] *= upper ? part[d] : 1 - part[d];
-      // What continues the field beyond a side is seen where the last sample is.
-      const bool beyond = grid::image_of_sample<D>(grid, phi.layout->stagger, static_cast<int>(d), c[d]) < 0;
-      seen[d] = beyond ? std::clamp<Index>(c[d], 0, extents[d] - 1) : c[d];
-    }
-    value[q] = static_cast<double>(grid::detail::stored_or_continued<T, D>(phi, c));
-    place[q] = grid::sample_position<D>(grid, phi.layout->stagger, seen);
-  }
-  // Corners are within two cells of the one that the eye is in.
-  const bool clear = at.eye == at.place && walls.clearance(at.eye) > 2;
-  const std::uint32_t hidden = clear ? 0u : walls.hidden(at.eye, place.data(), static_cast<int>(corners), velocity.data());
-  bool matters = false;
-  for (std::uint32_t q = 0; q < corners; ++q) matters |= ((hidden >> q) & 1u) && weight[q] > 0;
-  if (matters && !grid::fill_hidden_corners<D>(hidden, value)) return std::numeric_limits<double>::quiet_NaN();
-  double sum = 0;
-  for (std::uint32_t q = 0; q < corners; ++q)
-    if (weight[q] > 0) sum += weight[q] * value[q];
-  return sum;
+  SampleCorners<D> corners;
+  corners.template find<T>(phi, walls.grid(), at.place);
+  const int n = static_cast<int>(SampleCorners<D>::count);
+  return corners.mean(grid::sees_all_corners(walls, at) ? 0u : walls.hidden(at.eye, corners.place.data(), n, nullptr));
 }
 
 template <class T, int D>

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/walls/one_sided.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <cmath>
@@ -28,7 +29,7 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
     const double s = signs[i];
     if (!(-s * levels[i] > escape_distance * radii[i])) continue;
     ++escaped[s > 0];
-    std::array<Vec<double, D>, corners> place, velocity;
+    std::array<Vec<double, D>, corners> place;
     std::array<Coord<D>, corners> sample;
     std::array<bool, corners> within;
     for (std::uint32_t q = 0; q < corners; ++q) {
@@ -42,8 +43,8 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
       }
       place[q] = grid::sample_position<D>(grid, phi.stagger(), c);
     }
-    const bool clear = walls.clearance(points[i]) > 2;
-    const std::uint32_t hidden = clear ? 0u : walls.hidden(points[i], place.data(), static_cast<int>(corners), velocity.data());
+    const bool clear = grid::sees_all_corners<D>(walls, {points[i], points[i]});
+    const std::uint32_t hidden = clear ? 0u : walls.hidden(points[i], place.data(), static_cast<int>(corners), nullptr);
     for (std::uint32_t q = 0; q < corners; ++q) {
       if (!within[q] || ((hidden >> q) & 1u)) continue;
       const auto own = static_cast<double>(*view.at(sample[q]));

@@ -4,7 +4,28 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace meniscus::coupling {
+
+template <class T, int D>
+void mark_near_walls(const grid::ThinWalls<D>& walls, const T* points, Index reach, std::span<std::uint8_t> out) {
+  const grid::Grid<D>& grid = walls.grid();
+  const Coord<D>& shape = grid.local_shape();
+  parallel_for(0, static_cast<Index>(out.size()), 4096, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      Index cell = 0;
+      for (std::size_t d = 0; d < D; ++d) {
+        const auto axis = static_cast<Index>(d);
+        const double x = (static_cast<double>(points[i * D + axis]) - grid.origin()[axis]) / grid.spacing();
+        const auto last = static_cast<double>(shape[d] - 1);
+        cell = cell * shape[d] + static_cast<Index>(std::clamp(std::floor(x), 0.0, last));
+      }
+      out[static_cast<std::size_t>(i)] = static_cast<Index>(walls.clearance()[cell]) <= reach;
+    }
+  });
+}
 
 template <class T, int D>
 void trace_past_walls(grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>> points,
@@ -70,6 +91,7 @@ template void stop_at_shells<2>(const ShellWalls<2>&, const ShellWalls<2>&, std:
 template void stop_at_shells<3>(const ShellWalls<3>&, const ShellWalls<3>&, std::span<const Vec<double, 3>>, double,
                                 std::span<Vec<double, 3>>, std::span<Vec<double, 3>>, std::span<std::uint8_t>);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
+  template void mark_near_walls<T, D>(const grid::ThinWalls<D>&, const T*, Index, std::span<std::uint8_t>);                \
   template void trace_past_walls<T, D>(grid::MacField<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \
                                        double, double, std::span<Vec<double, D>>);
 MENISCUS_INSTANTIATE(float, 2)

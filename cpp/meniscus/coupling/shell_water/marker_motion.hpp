@@ -8,6 +8,11 @@
 
 namespace meniscus::coupling {
 
+/// Sets out[i] for points (n, D), m, in cells no more than `reach` cells from a wall; what is outside of the domain counts to the
+/// nearest cell.
+template <class T, int D>
+void mark_near_walls(const grid::ThinWalls<D>& walls, const T* points, Index reach, std::span<std::uint8_t> out);
+
 /// Where points (n, D), m, get to in dt along a velocity, by the mean of the velocities at the start and at the end of a first
 /// way past the walls; walls do not stop the second way: `stop_at_shells` does.
 template <class T, int D>

@@ -1,12 +1,14 @@
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/walls/open_neighbour.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <queue>
-#include <unordered_map>
+#include <functional>
+#include <limits>
 
 namespace meniscus::coupling {
 namespace {
@@ -16,12 +18,13 @@ constexpr int smooth_clearance = 3;
 /// Of distances that are the same but for rounding errors, in spacings: the old bits stay.
 constexpr double same_distance = 1e-12;
 
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
 template <class T, int D>
 class WallDistances {
  public:
   WallDistances(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band)
       : walls_(walls),
-        grid_(phi.grid()),
         after_(phi.view()),
         before_(before.view()),
         shape_(phi.extents()),
@@ -29,64 +32,74 @@ class WallDistances {
         band_(band),
         h_(phi.grid().spacing()) {}
 
-  Index run() {
+  Index run(Workspace& workspace) {
     const auto reach = static_cast<int>(std::min(std::ceil(band_ / h_) + 1, 16.0));
-    for (Index i = 0; i < product<D>(shape_); ++i)
-      if (walls_.clearance()[i] <= reach && std::abs(value(after_, i)) < band_) open_.emplace(i, Sample{});
-    for (auto& [i, sample] : open_) {
-      const double d = seed(i);
-      if (d >= 0) {
-        sample.final = true;
-        sample.distance = d;
+    const Index cells = product<D>(shape_);
+    const surface::IndexList open = surface::list_indices(
+        cells,
+        [&](Index begin, Index end, auto&& take) {
+          for (Index i = begin; i < end; ++i)
+            if (walls_.clearance()[i] <= reach && std::abs(value(after_, i)) < band_) take(i);
+        },
+        workspace);
+    const auto slots = workspace.take<std::int32_t>(cells);
+    const auto samples = workspace.take<Sample>(open.size);
+    // A sample is put in once, and again for each of its neighbours at most.
+    const auto heap = workspace.take<Entry>((2 * D + 1) * open.size);
+    slot_ = slots.data();
+    sample_ = samples.data();
+    heap_ = heap.data();
+    parallel_for(0, cells, 1 << 15, [&](Index begin, Index end) { std::fill(slot_ + begin, slot_ + end, -1); });
+    parallel_for(0, open.size, 1024, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const double d = seed(open.index[k]);
+        sample_[k] = {d >= 0 ? d : unknown, d >= 0};
+        slot_[open.index[k]] = static_cast<std::int32_t>(k);
       }
-    }
-    // The order among equals is that of their numbers, whatever the order in the table.
-    for (const auto& [i, sample] : open_) {
-      if (sample.final)
-        update_neighbours(i);
-      else
-        update(i);
-    }
-    while (!heap_.empty()) {
-      const auto [d, i] = heap_.top();
-      heap_.pop();
-      Sample& s = open_.at(i);
+    });
+    // Samples beside those that are known, from outside of the list and from its seeds; among equals the lower number is first.
+    for (Index k = 0; k < open.size; ++k)
+      if (!sample_[k].final) update(open.index[k]);
+    while (size_ > 0) {
+      std::pop_heap(heap_, heap_ + size_, std::greater<>());
+      const auto [d, i] = heap_[--size_];
+      Sample& s = sample_[slot_[i]];
       if (s.final || d > s.distance) continue;
       s.final = true;
-      update_neighbours(i);
+      const Coord<D> c = surface::index_of<D>(i, strides_);
+      for (int axis = 0; axis < D; ++axis)
+        for (const int step : {-1, 1}) {
+          const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, axis, step);
+          if (q >= 0 && slot_[q] >= 0) update(q);
+        }
     }
-    for (const auto& [i, sample] : open_) {
-      T& v = *after_.at(surface::index_of<D>(i, strides_));
-      const double d = std::min(sample.distance, band_), old = std::abs(value(before_, i));
-      const double size = std::abs(d - old) <= same_distance * h_ ? old : d;
-      v = static_cast<T>(v > T(0) ? std::max(size, static_cast<double>(std::numeric_limits<T>::min())) : -size);
-    }
-    return static_cast<Index>(open_.size());
+    parallel_for(0, open.size, 4096, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index i = open.index[k];
+        T& v = *after_.at(surface::index_of<D>(i, strides_));
+        const double d = std::min(sample_[k].distance, band_), old = std::abs(value(before_, i));
+        const double size = std::abs(d - old) <= same_distance * h_ ? old : d;
+        v = static_cast<T>(v > T(0) ? std::max(size, static_cast<double>(std::numeric_limits<T>::min())) : -size);
+      }
+    });
+    return open.size;
   }
 
  private:
   struct Sample {
-    double distance = std::numeric_limits<double>::infinity();
-    bool final = false;
+    double distance;
+    bool final;
   };
+  using Entry = std::pair<double, Index>;
 
   template <class View>
   double value(const View& view, Index i) const {
     return static_cast<double>(*view.at(surface::index_of<D>(i, strides_)));
   }
 
-  /// The neighbour along an axis, -1 where there is none or a wall is between.
-  Index neighbour(Index i, int axis, int step) const {
-    Coord<D> c = surface::index_of<D>(i, strides_), face = c;
-    const auto a = static_cast<std::size_t>(axis);
-    if (step > 0) ++face[a];
-    c[a] = grid::image_of_cell<D>(grid_, axis, c[a] + step);
-    if (c[a] < 0) return -1;
-    return walls_.blocked(axis, face, nullptr) ? -1 : dot<D>(c, strides_);
-  }
-
   /// The distance of a sample beside a surface that it sees, negative where it sees none beside it.
   double seed(Index i) const {
+    const Coord<D> c = surface::index_of<D>(i, strides_);
     const double own = value(before_, i);
     double nearest = std::numeric_limits<double>::infinity(), low = 0, high = 0, least = 0;
     std::array<double, D> along;
@@ -96,7 +109,7 @@ class WallDistances {
       const auto axis = static_cast<std::size_t>(d);
       along[axis] = std::numeric_limits<double>::infinity();
       for (int up = 0; up < 2; ++up) {
-        const Index q = neighbour(i, d, up ? 1 : -1);
+        const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, d, up ? 1 : -1);
         if (q < 0) continue;
         const auto side = static_cast<std::size_t>(up);
         const double other = value(before_, q);
@@ -126,29 +139,21 @@ class WallDistances {
 
   /// Distance of a sample that is known by now, infinite for others.
   double known(Index i) const {
-    const auto at = open_.find(i);
-    if (at != open_.end()) return at->second.final ? at->second.distance : std::numeric_limits<double>::infinity();
+    if (slot_[i] >= 0) return sample_[slot_[i]].final ? sample_[slot_[i]].distance : unknown;
     const double d = std::abs(value(after_, i));
-    return d < band_ ? d : std::numeric_limits<double>::infinity();
-  }
-
-  void update_neighbours(Index i) {
-    for (int d = 0; d < D; ++d)
-      for (const int step : {-1, 1}) {
-        const Index q = neighbour(i, d, step);
-        if (q >= 0 && open_.contains(q)) update(q);
-      }
+    return d < band_ ? d : unknown;
   }
 
   void update(Index i) {
-    Sample& s = open_.at(i);
+    Sample& s = sample_[slot_[i]];
     if (s.final) return;
+    const Coord<D> c = surface::index_of<D>(i, strides_);
     std::array<double, D> u;
     for (int d = 0; d < D; ++d) {
       double& least = u[static_cast<std::size_t>(d)];
-      least = std::numeric_limits<double>::infinity();
+      least = unknown;
       for (const int step : {-1, 1}) {
-        const Index q = neighbour(i, d, step);
+        const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, d, step);
         if (q >= 0) least = std::min(least, known(q));
       }
     }
@@ -163,32 +168,34 @@ class WallDistances {
     }
     if (!(solution < s.distance) || !(solution < band_)) return;
     s.distance = solution;
-    heap_.emplace(solution, i);
+    heap_[size_++] = {solution, i};
+    std::push_heap(heap_, heap_ + size_, std::greater<>());
   }
 
-  using Entry = std::pair<double, Index>;
   const grid::ThinWalls<D>& walls_;
-  const grid::Grid<D>& grid_;
   grid::FieldView<T, D> after_;
   grid::FieldView<const T, D> before_;
   Coord<D> shape_, strides_;
   double band_, h_;
-  std::unordered_map<Index, Sample> open_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+  std::int32_t* slot_ = nullptr;  ///< by cell, -1: not in the list
+  Sample* sample_ = nullptr;
+  Entry* heap_ = nullptr;
+  Index size_ = 0;
 };
 
 }  // namespace
 
 template <class T, int D>
 Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls,
-                            double band) {
+                            double band, Workspace& workspace) {
   require(phi.grid() == walls.grid() && before.grid() == walls.grid(), "the walls must have the grid of the level set");
   require(band > 0 && std::isfinite(band), "band must be positive and finite, not ", band);
-  return WallDistances<T, D>(phi, before, walls, band).run();
+  return WallDistances<T, D>(phi, before, walls, band).run(workspace);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template Index redistance_past_walls<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, const grid::ThinWalls<D>&, double);
+  template Index redistance_past_walls<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, const grid::ThinWalls<D>&, double, \
+                                              Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -7,6 +7,7 @@
 /// Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 4.4.1, without its interface along the wall.
 #pragma once
 
+#include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 
@@ -17,6 +18,6 @@ namespace meniscus::coupling {
 /// many were found anew.
 template <class T, int D>
 Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls,
-                            double band);
+                            double band, Workspace& workspace);
 
 }  // namespace meniscus::coupling

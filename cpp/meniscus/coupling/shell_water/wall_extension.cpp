@@ -52,7 +52,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
     for (const Open& face : open) {
       if (known[face.face]) continue;
       const Coord<D> c = surface::index_of<D>(face.face, strides);
-      std::array<Vec<double, D>, 2 * D> place, velocity;
+      std::array<Vec<double, D>, 2 * D> place;
       std::array<Coord<D>, 2 * D> sample;
       int count = 0;
       std::array<int, 2 * D> along{};
@@ -75,7 +75,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
       if (count == 0) continue;
       const bool clear = walls.clearance(component.stagger(), c) > 1;
       const std::uint32_t hidden =
-          clear ? 0u : walls.hidden(grid::sample_position<D>(grid, component.stagger(), c), place.data(), count, velocity.data());
+          clear ? 0u : walls.hidden(grid::sample_position<D>(grid, component.stagger(), c), place.data(), count, nullptr);
       std::array<double, D> best{}, value{};
       double sum = 0, weights = 0;
       for (int k = 0; k < count; ++k) {

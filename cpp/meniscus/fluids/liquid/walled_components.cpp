@@ -2,9 +2,9 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
-#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
+#include "meniscus/grid/walls/open_neighbour.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -13,20 +13,6 @@ namespace meniscus::fluids {
 namespace {
 
 constexpr int pieces_of_rows = 32;  // fixed, so that sums do not depend on the threads
-
-/// The cell beside another one along an axis, -1 beyond a side of the domain or a wall.
-template <int D>
-Index open_neighbour(const grid::ThinWalls<D>& walls, const Coord<D>& strides, Coord<D> c, Index number, int axis, int step) {
-  const auto a = static_cast<std::size_t>(axis);
-  // Faces of cells that no wall comes near are open.
-  if (walls.clearance()[number] == 0) {
-    Coord<D> face = c;
-    face[a] += step > 0;
-    if (walls.blocked(axis, face, nullptr)) return -1;
-  }
-  c[a] = grid::image_of_cell<D>(walls.grid(), axis, c[a] + step);
-  return c[a] < 0 ? -1 : dot<D>(c, strides);
-}
 
 std::int32_t root_of(std::int32_t* parent, std::int32_t i) {
   while (parent[i] != i) i = parent[i] = parent[parent[i]];
@@ -47,29 +33,43 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     const std::int32_t a = root_of(parent, static_cast<std::int32_t>(i)), b = root_of(parent, static_cast<std::int32_t>(j));
     parent[std::max(a, b)] = std::min(a, b);
   };
-  // Joins cells with those before them along each axis, and, at its end, with the first of a periodic one.
-  const auto join_rows = [&](Index begin, Index end, auto&& wanted) {
+  const std::uint8_t* const clearance = walls.clearance();
+  // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the first.
+  const auto find_runs = [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       Coord<D> c = grid::row_start<D>(cells, r);
+      const T* row = phi.at(c);
       for (Index k = 0; k < length; ++k) {
         const Index i = r * length + k;
-        if (parent[i] < 0) continue;
         c[D - 1] = k;
-        for (int d = 0; d < D; ++d)
-          for (const int step : {-1, 1}) {
-            if (step > 0 && c[static_cast<std::size_t>(d)] + 1 < cells[static_cast<std::size_t>(d)]) continue;
-            const Index q = open_neighbour<D>(walls, strides, c, i, d, step);
-            if (q >= 0 && wanted(q / length) && parent[q] >= 0) unite(i, q);
-          }
+        const bool goes_on = k > 0 && row[k - 1] <= 0 && (clearance[i] > 0 || !walls.blocked(D - 1, c, nullptr));
+        parent[i] = !(row[k] <= 0) ? -1 : goes_on ? parent[i - 1] : static_cast<std::int32_t>(i);
       }
     }
   };
-  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+  const auto join_rows = [&](Index begin, Index end, auto&& wanted) {
     for (Index r = begin; r < end; ++r) {
-      const T* row = phi.at(grid::row_start<D>(cells, r));
-      for (Index k = 0; k < length; ++k) parent[r * length + k] = row[k] <= 0 ? static_cast<std::int32_t>(r * length + k) : -1;
+      Coord<D> c = grid::row_start<D>(cells, r);
+      for (int d = 0; d < D; ++d)
+        for (const int step : {-1, 1}) {
+          const auto a = static_cast<std::size_t>(d);
+          // Along rows only their ends are left.
+          if (d < D - 1 && step > 0 && c[a] + 1 < cells[a]) continue;
+          const Index first = d < D - 1 || step < 0 ? 0 : length - 1, last = d < D - 1 || step > 0 ? length : 1;
+          bool joined = false;
+          for (Index k = first; k < last; ++k) {
+            const Index i = r * length + k;
+            c[D - 1] = k;
+            const Index q = parent[i] < 0 ? -1 : grid::open_neighbour<D>(walls, strides, c, i, d, step);
+            const bool joins = q >= 0 && wanted(q / length) && parent[q] >= 0;
+            // Where the cells before them were joined, and no wall is near, these are.
+            if (joins && !(joined && clearance[i] > 0 && clearance[q] > 0)) unite(i, q);
+            joined = joins && clearance[i] > 0 && clearance[q] > 0;
+          }
+        }
     }
-  });
+  };
+  parallel_for(0, rows, chunk, find_runs);
   parallel_for(0, rows, chunk,
                [&](Index begin, Index end) { join_rows(begin, end, [&](Index r) { return r >= begin && r < end; }); });
   for (Index begin = 0; begin < rows; begin += chunk) {
@@ -77,8 +77,9 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     const Index end = std::min(rows, begin + chunk);
     const Index across = D == 2 ? 1 : cells[1];
     const auto other = [&](Index r) { return r < begin || r >= end; };
+    const Index upper = std::max(std::min(end, begin + across), end - across);
     join_rows(begin, std::min(end, begin + across), other);
-    join_rows(std::max(begin + across, end - across), end, other);
+    join_rows(upper, end, other);
   }
   std::int32_t parts = 0;
   for (Index i = 0; i < count; ++i) {
@@ -104,24 +105,50 @@ class SeenVolumes {
     }
   }
 
+  /// Adds the parts of the cells of a row; `all`, `any`: scratch of a value per cell.
+  void add_row(Coord<D> c, Index first, double* sums, std::uint8_t* all, std::uint8_t* any) const {
+    const Index length = phi_.extents[D - 1];
+    std::fill_n(all, length, std::uint8_t{1});
+    std::fill_n(any, length, std::uint8_t{0});
+    for (int q = 0; q < (D == 2 ? 3 : 9); ++q) {
+      Coord<D> at = c;
+      for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3) {
+        const auto a = static_cast<std::size_t>(d);
+        at[a] = grid::nearest_cell<D>(walls_.grid(), d, c[a] + rest % 3 - 1);
+      }
+      const T* row = phi_.at(at);
+      for (Index k = 0; k < length; ++k) {
+        const bool wet = row[k] <= 0;
+        all[k] &= wet;
+        any[k] |= wet;
+      }
+    }
+    const std::uint8_t* clearance = walls_.clearance() + first;
+    for (Index k = 0; k < length; ++k) {
+      const Index below = grid::nearest_cell<D>(walls_.grid(), D - 1, k - 1);
+      const Index above = grid::nearest_cell<D>(walls_.grid(), D - 1, k + 1);
+      if (!(any[below] | any[k] | any[above])) continue;
+      if ((all[below] & all[k] & all[above]) && clearance[k] > 0) {
+        sums[labels_[first + k]] += 1.0;
+        continue;
+      }
+      c[D - 1] = k;
+      add(c, first + k, sums);
+    }
+  }
+
+ private:
   /// Adds the parts of a cell, in cells, to sums by label.
   void add(const Coord<D>& c, Index number, double* sums) const {
     const bool wet = *phi_.at(c) <= 0;
     const bool marked = walls_.clearance()[number] == 0;
     std::array<Index, block> cell;
-    bool same = true;
     for (std::size_t q = 0; q < block; ++q) {
       Coord<D> at;
       for (std::size_t d = 0; d < D; ++d) at[d] = grid::nearest_cell<D>(walls_.grid(), static_cast<int>(d), c[d] + offset_[q][d]);
       cell[q] = dot<D>(at, strides_);
-      same &= (*phi_.at(at) <= 0) == wet;
     }
-    if (same && (!wet || !marked)) {
-      if (wet) sums[labels_[number]] += 1.0;
-      return;
-    }
-    std::uint32_t hidden = 0;
-    if (walls_.clearance()[number] <= 2) hidden = hidden_from(c);
+    const std::uint32_t hidden = marked ? hidden_from(c) : 0;
     std::array<std::array<double, 2>, D> reach{};  // beyond the half of a cell, twice
     if (marked) find_reach(c, reach);
     for (std::uint32_t octant = 0; octant < corners; ++octant) {
@@ -150,7 +177,6 @@ class SeenVolumes {
     }
   }
 
- private:
   static constexpr std::uint32_t corners = 1u << D;
   static constexpr std::size_t block = D == 2 ? 9 : 27;
 
@@ -236,13 +262,13 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
   const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
   const auto partial = workspace.take<double>(pieces_of_rows * static_cast<Index>(parts));
   std::fill_n(partial.data(), pieces_of_rows * static_cast<Index>(parts), 0.0);
+  const auto flags = workspace.take<std::uint8_t>(2 * pieces_of_rows * length);
   const SeenVolumes<T, D> seen(phi, walls, labels);
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
-    for (Index r = begin; r < end; ++r) {
-      Coord<D> c = grid::row_start<D>(phi.extents, r);
-      for (c[D - 1] = 0; c[D - 1] < length; ++c[D - 1]) seen.add(c, r * length + c[D - 1], sums);
-    }
+    std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
+    for (Index r = begin; r < end; ++r)
+      seen.add_row(grid::row_start<D>(phi.extents, r), r * length, sums, all, all + length);
   });
   volumes.assign(parts, 0.0);
   const double cell = std::pow(levelset.grid().spacing(), D);
@@ -269,7 +295,7 @@ void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels,
           std::int32_t found = 0;
           for (int d = 0; d < D; ++d)
             for (const int step : {-1, 1}) {
-              const Index q = open_neighbour<D>(walls, strides, c, i, d, step);
+              const Index q = grid::open_neighbour<D>(walls, strides, c, i, d, step);
               const std::int32_t other = q < 0 ? 0 : before.data()[q];
               if (other > 0 && (found == 0 || other < found)) found = other;
             }
@@ -316,7 +342,7 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
         if (origin[i] || !walls.start) continue;
         for (int d = 0; d < D && !origin[i]; ++d)
           for (const int step : {-1, 1}) {
-            const Index q = open_neighbour<D>(*walls.start, strides, c, i, d, step);
+            const Index q = grid::open_neighbour<D>(*walls.start, strides, c, i, d, step);
             if (q >= 0 && !origin[i]) origin[i] = before[q];
           }
       }

@@ -81,12 +81,6 @@ void find_corners(const FieldLayout<D>& layout, const Position<D>& place, SeenCo
   }
 }
 
-/// Whether the eye sees all corners without a question: they are in its own cell or the next ones, or on their sides.
-template <int D>
-bool all_clear(const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
-  return at.eye == at.place && walls.clearance(at.eye) > 1;
-}
-
 /// Cells, along the axis where it is most, from the cell that holds one point to that of another, which may be outside of the
 /// domain.
 template <int D>
@@ -134,7 +128,7 @@ Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<
   std::array<SeenCorners<D>, D> seen;
   std::array<Position<D>, D << D> target, of_wall;
   int count = 0;
-  const bool clear = all_clear<D>(walls, at);
+  const bool clear = sees_all_corners(walls, at);
   for (std::size_t d = 0; d < D; ++d) {
     const FieldLayout<D>& layout = *velocity.component[d].layout;
     find_corners<D>(layout, at.place, seen[d]);
@@ -200,7 +194,7 @@ SeenCorners<D> see_corners(const SampleSource<T, D>& source, const ThinWalls<D>&
                            Vec<double, D>* velocity) {
   SeenCorners<D> seen;
   find_corners<D>(*source.layout, at.place, seen);
-  if (all_clear<D>(walls, at)) return seen;
+  if (sees_all_corners(walls, at)) return seen;
   std::array<Position<D>, 1 << D> target;
   for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q)
     target[q] = seen_position<D>(*source.layout, seen.corner[q]);

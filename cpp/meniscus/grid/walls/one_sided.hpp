@@ -23,6 +23,12 @@ struct OneSidedPlace {
   Vec<double, D> eye, place;
 };
 
+/// Whether an eye sees all corners around it without a question: they are within half a cell of its own.
+template <int D>
+bool sees_all_corners(const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
+  return at.eye == at.place && walls.clearance(at.eye) > 0;
+}
+
 /// Where a straight way from a point in the domain to a target ends: before the first wall. Beyond a side that is not periodic,
 /// the eye stays on the side.
 template <int D>

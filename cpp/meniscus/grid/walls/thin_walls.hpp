@@ -36,7 +36,7 @@ class ThinWalls {
   const Grid<D>& grid() const { return grid_; }
 
   /// Cells, along the axis where it is most, from a cell to the nearest one that walls may pass, or less: all ways that stay
-  /// within fewer cells are free. C-ordered over the cells.
+  /// within fewer cells are free, and those within half a cell of a cell with a clearance. C-ordered over the cells.
   const std::uint8_t* clearance() const { return clearance_; }
   /// The same for the cell at, or above, a sample of the given place.
   Index clearance(const Stagger<D>& stagger, Coord<D> sample) const {

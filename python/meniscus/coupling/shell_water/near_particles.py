@@ -8,25 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shells.shell_walls import ShellWalls
-from meniscus.grid import Grid, Particles
+from meniscus.grid import Particles
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def cells_holding(grid: Grid, positions: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ...]:
-    """Return the indices of the cells that hold points (n, dim), m, per axis; the nearest ones for points outside of the domain."""
-    at = np.floor((positions.astype(np.float64) - np.array(grid.origin)) / grid.spacing).astype(np.int64)
-    return tuple(np.clip(at[:, d], 0, n - 1) for d, n in enumerate(grid.shape))
-
-
 def near_walls(walls: ShellWalls, positions: npt.NDArray[Any], reach: int) -> Bools:
-    """Return which points lie in cells no more than `reach` cells from a wall."""
-    if len(positions) == 0:
-        return np.zeros(0, bool)
-    near: Bools = walls.clearance()[cells_holding(walls.grid, positions)] <= reach
+    """Return which points (n, dim), m, lie in cells no more than `reach` cells from a wall; outside of the domain, in the nearest cell."""
+    core: Any = _coupling
+    near: Bools = core.mark_near_walls(walls._core, positions, reach)
     return near
 
 

@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 _core: Any = _coupling  # overloaded over dimension and scalar
 _MOST = 15  # cells: clearances above are not told apart
 _EVERYWHERE = 255
-_SIGHT = 2  # cells from a wall within which a point may not see all corners of its cell
+_SIGHT = 0  # cells from a wall within which a point may not see all corners of its cell
 _STOPPED, _LOST = 1, 2
 _RADII_MARGIN = 3.0  # cells beyond the band of markers within which the level set is kept a distance
 
@@ -87,7 +87,7 @@ class WaterPastShells:
         """Redistance by an ordinary method, and anew where that may have looked through a wall."""
         self._before.array[...] = levelset.array
         ordinary()
-        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band)
+        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, self._workspace)
 
     def levels(self, positions: Floats) -> Floats:
         """Return the level set at points (n, dim), m, as each sees it; NaN where it sees none."""
