@@ -14,6 +14,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "cup": {"resolution": 12, "end": 0.15},
     "boat": {"resolution": 12, "end": 0.05},
     "water-bag": {"resolution": 12, "quads": 6, "end": 0.05},
+    "dipped-cup": {"resolution": 12, "end": 0.3},
+    "stream-on-curtain": {"resolution": 15, "quads": 5, "end": 0.06},
+    "cloth-boat": {"resolution": 12, "around": 10, "rings": 3, "end": 0.1},
 }
 
 

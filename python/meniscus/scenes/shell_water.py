@@ -10,6 +10,7 @@ import numpy as np
 
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
+from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.scenes.water import Water
 
@@ -35,6 +36,10 @@ class ShellWater(Water):
         """Step water and shells, and time each stage."""
         self.coupling.step(dt, on_stage=self.after_stage)
         self.steps_done += 1
+
+    def volume_report(self) -> VolumeReport:
+        """Return the volumes of the water on each side of the shells."""
+        return self.coupling.volume_report()
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """As for all water, and the shells."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
-from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking
+from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import Grid, ScalarField
 from meniscus.grid.transport.advection import Limiter, Method
@@ -52,7 +52,7 @@ class Water(FluidScene[LiquidSolver]):
 
     def report(self, time: float) -> dict[str, float]:
         """Volumes, their error, the number of drops, energy, largest speed, and the iterations of the pressure in the last step."""
-        volume, last = self.solver.volume_report(), self.solver.report
+        volume, last = self.volume_report(), self.solver.report
         worst = max((abs(c.error) for c in volume.components if c.cells > 8), default=0.0)
         return {
             "volume": volume.liquid,
@@ -66,6 +66,10 @@ class Water(FluidScene[LiquidSolver]):
             "max speed": 0.0 if last is None else last.max_speed,
             "pressure iterations": 0.0 if last is None else float(last.projection.iterations),
         }
+
+    def volume_report(self) -> VolumeReport:
+        """Return the volumes of the liquid."""
+        return self.solver.volume_report()
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The level set, the velocity, the drops and the signed distance of the solid."""

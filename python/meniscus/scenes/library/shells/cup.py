@@ -46,7 +46,7 @@ class Cup(ShellWater):
         nozzle = Sphere((0.5, 0.5, 0.88), 0.08)
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)), end=self.pouring)
         self.use(LiquidSolver(grid, self.liquid_options(), sources=[source]))
-        self.cup = self.declare("cup", KinematicShell(self.make_cup(), self.pose))
+        self.cup = self.declare("cup", KinematicShell(cup_mesh(_checks.positive("radius", self.radius), 0.34), self.pose))
         self.solver.fill(nozzle, source.velocity)
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.cup])))
         return TimeStepper(_checks.positive("end", self.end), self.frames)
@@ -55,30 +55,35 @@ class Cup(ShellWater):
         """Return where the cup is: upright, then turned about a line through its middle."""
         way = np.clip((time - self.pouring - 0.3) / 0.8, 0.0, 1.0)
         angle = np.radians(self.tilted) * way * way * (3 - 2 * way)
-        c, s = np.cos(angle), np.sin(angle)
-        return Pose((0.5, 0.5, 0.45), np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]))
-
-    def make_cup(self) -> TriangleMesh:
-        """Return the cup around the origin: a round bottom, and a side that widens to the rim."""
-        around, rings = 32, 8
-        up = np.linspace(0.0, 1.0, rings)
-        r = _checks.positive("radius", self.radius) * np.sqrt(np.linspace(0.0, 1.0, rings) ** 0.7)
-        z = 0.34 * (up - 0.5) * np.where(up > 0, 1.0, 1.0)
-        a = 2 * np.pi * np.arange(around) / around
-        x = [np.array([[0.0, 0.0, z[0]]])]
-        x += [np.column_stack([ri * np.cos(a), ri * np.sin(a), np.full(around, zi)]) for ri, zi in zip(r[1:], z[1:], strict=True)]
-        fan = [(0, 1 + k, 1 + (k + 1) % around) for k in range(around)]
-        side = [
-            t
-            for i in range(rings - 2)
-            for k in range(around)
-            for a0, b0 in ((1 + i * around + k, 1 + i * around + (k + 1) % around),)
-            for t in ((a0, a0 + around, b0), (b0, a0 + around, b0 + around))
-        ]
-        return TriangleMesh(np.concatenate(x), np.array(fan + side, np.int32))
+        return turned(angle, (0.5, 0.5, 0.45))
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with markers and drops of water that found no way past the cup."""
         last = self.coupling.report
         lost = 0 if last is None else last.deleted_markers + last.deleted_drops
         return {**super().report(time), "deleted": float(lost)}
+
+
+def cup_mesh(radius: float, height: float) -> TriangleMesh:
+    """Return a cup around the origin: a round bottom, and a side that widens to a rim of a radius, m."""
+    around, rings = 32, 8
+    up = np.linspace(0.0, 1.0, rings)
+    r, z = radius * np.sqrt(up**0.7), height * (up - 0.5)
+    a = 2 * np.pi * np.arange(around) / around
+    x = [np.array([[0.0, 0.0, z[0]]])]
+    x += [np.column_stack([ri * np.cos(a), ri * np.sin(a), np.full(around, zi)]) for ri, zi in zip(r[1:], z[1:], strict=True)]
+    fan = [(0, 1 + k, 1 + (k + 1) % around) for k in range(around)]
+    side = [
+        t
+        for i in range(rings - 2)
+        for k in range(around)
+        for a0, b0 in ((1 + i * around + k, 1 + i * around + (k + 1) % around),)
+        for t in ((a0, a0 + around, b0), (b0, a0 + around, b0 + around))
+    ]
+    return TriangleMesh(np.concatenate(x), np.array(fan + side, np.int32))
+
+
+def turned(angle: float, place: tuple[float, float, float]) -> Pose:
+    """Return the pose at a place, m, turned about the axis y by an angle, radians."""
+    c, s = np.cos(angle), np.sin(angle)
+    return Pose(place, np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]))

@@ -1,0 +1,84 @@
+"""Forces of water at rest on shells in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import meniscus as ms
+from meniscus.coupling import ShellCoupling, Shells
+from meniscus.fluids import LiquidOptions, LiquidSolver
+from meniscus.mesh import TriangleMesh, cloth_mesh, icosphere
+from meniscus.solids import DeformableBody, EdgeSprings, RigidBody, SpringOptions
+from meniscus.surface import HalfSpace, Pose
+
+G = 9.81
+
+
+def buoyancy(n: int, mesh: TriangleMesh, pose: Pose, level: float, mass: float) -> float:
+    """Force of water on a body at rest, N: the weight with which it would not begin to move.
+
+    That its first acceleration is linear in its weight gives the force from two of them, whatever water moves with it.
+    """
+    weights, accelerations = mass * G * np.array([1.0, 0.9]), []
+    for weight in weights:
+        body = RigidBody(mesh, density=mass / float(mesh.area()), shell=True, pose=pose)
+        body.gravity = (0.0, 0.0, -weight / mass)
+        grid = ms.Grid((n, n, n), 1 / n)
+        sim = ShellCoupling(LiquidSolver(grid, LiquidOptions(tolerance=1e-11)), Shells(grid, [body]))
+        sim.fill(HalfSpace((0.0, 0.0, level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
+        sim.step(1e-4)
+        accelerations.append(float(body.velocity[2]) / 1e-4)
+    slope = (accelerations[1] - accelerations[0]) / (weights[1] - weights[0])
+    return float(weights[0] - accelerations[0] / slope)
+
+
+def open_box(width: float, height: float) -> TriangleMesh:
+    ring = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * width / 2
+    x = np.concatenate([np.column_stack([ring, np.full(4, z)]) for z in (0.0, height)])
+    quads = [(0, 1, 2, 3), *((k, (k + 1) % 4, 4 + (k + 1) % 4, 4 + k) for k in range(4))]
+    return TriangleMesh(x, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))], np.int32))
+
+
+def test_an_empty_sphere_of_twenty_cells_under_water() -> None:
+    n, radius = 32, 10 / 32
+    mesh = icosphere(4, radius)
+    volume = 4 / 3 * np.pi * radius**3
+    force = buoyancy(n, mesh, Pose((0.51, 0.493, 0.437)), 0.9, 1000.0 * volume)
+    assert force == pytest.approx(1000.0 * G * volume, rel=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", [False, True])
+def test_draft_of_a_box_at_random_places(turned: bool) -> None:
+    """On average within 3 % over ten places at 64^3; the pressure knows its sides to whole faces, so single ones are off by more."""
+    n, width, draft = 64, 0.3, 0.1
+    rng, weight = np.random.default_rng(5), 1000.0 * 0.3 * 0.3 * 0.1
+    errors = []
+    for _ in range(10):
+        x, y, z = 0.5 + rng.uniform(-0.5, 0.5, 3) / n
+        angle = rng.uniform(0, np.pi / 2) if turned else 0.0
+        c, s = np.cos(angle), np.sin(angle)
+        pose = Pose((x, y, z - draft), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
+        errors.append(buoyancy(n, open_box(width, 0.2), pose, z, weight) / (G * weight) - 1)
+    assert abs(np.mean(errors)) < (0.01 if turned else 0.03)
+    assert np.abs(errors).max() < (0.03 if turned else 0.07)
+
+
+@pytest.mark.parametrize("height", [0.4001, 0.41, 0.4375, 0.46])
+@pytest.mark.parametrize("dt", [0.001, 0.02])
+def test_a_held_sheet_carries_the_column_above_it(height: float, dt: float) -> None:
+    n, level = 12, 0.8
+    flat = cloth_mesh(4, 4, (1.2, 1.2))
+    mesh = TriangleMesh(flat.vertices[:, [0, 1, 2]] * [1, 1, 0] + [-0.1, -0.1, height], flat.triangles)
+    body = DeformableBody(mesh, density=1.0)
+    body.add(EdgeSprings(mesh, SpringOptions(stiffness=10.0, masses=body.masses)))
+    body.pin(np.arange(len(mesh.vertices)))
+    grid = ms.Grid((n, n, n), 1 / n)
+    sim = ShellCoupling(LiquidSolver(grid, LiquidOptions(tolerance=1e-11)), Shells(grid, [body], thickness=1e-6))
+    sim.fill(HalfSpace((0.0, 0.0, level), (0.0, 0.0, 1.0)), (0.5, 0.5, 0.6))
+    for _ in range(2):
+        report = sim.step(dt)
+    assert report.impulse[2] / dt == pytest.approx(-1000.0 * G * (level - height), rel=1e-6)
+    assert abs(np.asarray(report.impulse[:2])).max() < 1e-8 * abs(report.impulse[2])
+    assert sim.solver.report.max_speed < 1e-9
