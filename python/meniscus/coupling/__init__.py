@@ -2,7 +2,7 @@
 
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
-from meniscus.coupling.shells.bodies import KinematicShell, ShellBody
+from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody, ShellBody
 from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
 from meniscus.coupling.shells.shell_coupling import ShellCoupling, ShellMode
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -26,6 +26,7 @@ __all__ = [
     "KDSMWaterReport",
     "KinematicShell",
     "Mode",
+    "PushedShellBody",
     "ShellBody",
     "ShellCoupling",
     "ShellMode",

@@ -224,7 +224,10 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Coup
                 raise ValueError("no step is stable: the limit of the time step is 0")
             # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
             if self.inner_steps == 0 or planned == 0.0:
-                if self.steps_per_loop == "auto":
+                if self._only_rigid:
+                    # There are no loops.
+                    planned = left / max(1, math.ceil(left / longest - 1e-9))
+                elif self.steps_per_loop == "auto":
                     planned = self._plan_loop(left, longest)
                 else:
                     k = self.loop_steps

@@ -59,6 +59,25 @@ class ShellBody(Protocol):
         """Restore the state of a snapshot, bit by bit."""
 
 
+@runtime_checkable
+class PushedShellBody(ShellBody, Protocol):
+    """A body of your own that a fluid pushes, in the modes "lumped" and "printed": a `ShellBody` that says what its nodes weigh.
+
+    How its nodes move each other the fluid does not know, so what is light and stiff needs a small step, or `DeformableBody`.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw 2005, sections 5 and 6.
+    """
+
+    @property
+    @abstractmethod
+    def masses(self) -> Floats:
+        """Of the nodes, (n,), kg (kg/m of a 2-D body); infinite for those that nothing moves."""
+
+    @abstractmethod
+    def push(self, impulses: Floats) -> None:
+        """Give impulses (n, dim), N s (N s/m), to the nodes at once: what the fluid adds in the step that follows."""
+
+
 class KinematicShell:
     """A surface that moves as it is told.
 
@@ -157,14 +176,17 @@ class _Deformable:
         for _ in range(steps):
             self._body.step(dt / steps)
 
+    def _push(self, impulses: Floats) -> None:
+        held = ~np.isfinite(self._body.masses)
+        change = impulses / np.where(held, 1.0, self._body.masses)[:, None]
+        change[held] = 0.0
+        self._body.velocities = self._body.velocities + change
+
     def advance_with(self, dt: float, impulses: Floats) -> None:
         """Take one linearised step of implicit Euler with impulses (n, 3), N s: the one that the pressure has solved for."""
-        held = ~np.isfinite(self._body.masses)
-        push = impulses / np.where(held, 1.0, self._body.masses)[:, None]
-        push[held] = 0.0
         start = self._body.snapshot()
         # A load over the step is a change of momentum before it.
-        self._body.velocities = self._body.velocities + push
+        self._push(impulses)
         info = self._advance(dt)
         if info.converged or info.residual <= _ENOUGH:
             return
@@ -173,7 +195,7 @@ class _Deformable:
         solid = SheetSolid.deformable(self._body, dt)
         x = np.array(self._body.positions)
         v = solid.free + solid.respond(np.ascontiguousarray(impulses))
-        self._body.velocities = self._body.velocities + push
+        self._push(impulses)
         self._advance(dt)
         free = np.setdiff1d(np.arange(len(x)), self._body.constrained)
         positions, velocities = np.array(self._body.positions), np.array(self._body.velocities)
@@ -212,7 +234,7 @@ class _Rigid:
         body = self._body
         if not body._dynamic:
             return body.step(dt)
-        body.apply_impulses(body.positions(), impulses)
+        body.apply_impulses(body.positions(), np.ascontiguousarray(impulses))
         weight = body.mass * np.asarray(body.gravity)
         body.apply_impulses(body.center[None].copy(), dt * weight[None])
         body.step(dt, force=-weight)

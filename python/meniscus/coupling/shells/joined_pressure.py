@@ -10,10 +10,11 @@ import numpy.typing as npt
 from meniscus.coupling.shell_pressure import SheetSolid, ShellPressure, ShellPressureResult, face_masses, side_masses
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.shell_pressure import ShellMode as PressureMode
-from meniscus.coupling.shells.bodies import KinematicShell
+from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.shells.wall_sides import wall_sides
+from meniscus.coupling.shells.world_loads import require_loadable
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid.boundary import Open, ZeroGradient
@@ -99,7 +100,13 @@ class JoinedPressure:
                 assert ahead is not None
                 v = np.zeros((rows.stop - rows.start, 3))
                 v[:, : x.shape[1]] = ahead[rows]
-                solids.append(SheetSolid.kinematic(v))
+                if isinstance(body, PushedShellBody):
+                    masses = np.asarray(body.masses, np.float64)
+                    held = np.flatnonzero(~np.isfinite(masses))
+                    moves = (True, True, x.shape[1] == 3)
+                    solids.append(SheetSolid.elastic(np.where(np.isfinite(masses), masses, 1.0), None, v, held=held, directions=moves))
+                else:
+                    solids.append(SheetSolid.kinematic(v))
         return solids
 
 
@@ -114,12 +121,16 @@ def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
 def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str) -> None:
     """Raise ValueError for what a joined pressure does not go with."""
     if shells._world is not None:
-        raise ValueError(f'bodies of a world need mode "one-way": mode "{mode}" needs bodies that step by themselves')
-    for body, part in zip(shells.bodies, shells._parts, strict=True):
-        if not isinstance(body, (RigidBody, DeformableBody)) and not isinstance(part, KinematicShell):
-            raise ValueError(
-                f'mode "{mode}" needs the inertia of a RigidBody or a DeformableBody, which {type(body).__name__} does not tell'
-            )
+        require_loadable(shells._world, mode)
+    for i, (body, part) in enumerate(zip(shells.bodies, shells._parts, strict=True)):
+        if isinstance(body, (RigidBody, DeformableBody)) or isinstance(part, KinematicShell):
+            continue
+        if not isinstance(body, PushedShellBody):
+            raise ValueError(f'mode "{mode}" needs the masses of body {i} and how to push it, which {type(body).__name__} does not tell')
+        if mode == "monolithic":
+            raise ValueError(f'mode "{mode}" needs the inertia of body {i}, which {type(body).__name__} does not tell; take "lumped"')
+        if np.shape(body.masses) != (len(part.positions),) or not (np.asarray(body.masses) > 0).all():
+            raise ValueError(f"masses of body {i} must be {len(part.positions)} positive numbers, one for each of its nodes")
     if any(isinstance(side, Open) and side.pressure != 0.0 for side in solver.velocity.boundary.values()):
         raise ValueError(f'mode "{mode}" needs a pressure of 0 at open sides')
     if isinstance(solver, LiquidSolver):

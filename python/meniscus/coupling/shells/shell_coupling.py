@@ -15,6 +15,7 @@ from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
+from meniscus.coupling.shells.bodies import PushedShellBody
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
@@ -107,7 +108,7 @@ class ShellCoupling(WaterStages, Stateful):
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
         self.begun = self.declare("begun", np.zeros(1, np.int8))
         self._joined: JoinedPressure | None = None
-        pushed = any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies)
+        pushed = any(isinstance(body, (RigidBody, DeformableBody, PushedShellBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
         if isinstance(solver, LiquidSolver):
             self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,16 +11,17 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision import CollisionMesh
-from meniscus.coupling.shells.bodies import Floats, Ints, KinematicShell, ShellBody, shell_body
+from meniscus.coupling.shells.bodies import Floats, Ints, KinematicShell, PushedShellBody, ShellBody, shell_body
 from meniscus.coupling.shells.crossing_segments import crossing_segments
 from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.world_loads import loads_on
 from meniscus.grid.face_arrays import shifts_to_images
 from meniscus.grid.uniform import Grid
 
 
 @runtime_checkable
 class _Loaded(Protocol):
-    """A body on which a fluid can push."""
+    """A body whose step the pressure can foresee."""
 
     def advance_with(self, dt: float, impulses: Floats) -> None: ...
 
@@ -116,19 +118,27 @@ class Shells:
                 _require_apart(mesh, part.positions, part.elements, i)
 
     def advance(self, dt: float, impulses: Floats | None = None) -> None:
-        """Advance all bodies by dt seconds; with impulses (n, 3) of the fluid on all nodes, N s, in one implicit step of each."""
+        """Advance all bodies by dt seconds; with impulses (n, 3) of the fluid on all nodes, N s.
+
+        Impulses go into one implicit step of a `RigidBody` or a `DeformableBody`; on bodies of a world they act as forces, and bodies of
+        your own get them before they advance.
+        """
         dt = _checks.positive("dt", dt)
-        if impulses is not None:
-            for i, part in enumerate(self._parts):
-                if isinstance(part, _Loaded):
-                    part.advance_with(dt, impulses[self._rows[i]])
-                else:
-                    part.advance(dt)
+        moving, of_world = {id(part) for part in self._moving()}, []
+        for body, part, rows in zip(self.bodies, self._parts, self._rows, strict=True):
+            if id(part) not in moving:
+                of_world.append((body, rows))
+            elif impulses is not None and isinstance(part, _Loaded):
+                part.advance_with(dt, impulses[rows])
+            else:
+                if impulses is not None and isinstance(part, PushedShellBody):
+                    part.push(np.ascontiguousarray(impulses[rows, : self.grid.dimension]))
+                part.advance(dt)
+        if self._world is None:
             return
-        if self._world is not None:
+        pushed = [] if impulses is None else [(body, impulses[rows]) for body, rows in of_world]
+        with loads_on(self._world, pushed, dt) if pushed else nullcontext():
             self._world.advance(dt)
-        for part in self._moving():
-            part.advance(dt)
 
     def look_ahead(self, dt: float, impulses: Floats | None = None) -> Floats:
         """Return the positions (n, dim) after dt seconds, m, as by `advance`; the bodies stay as they are.

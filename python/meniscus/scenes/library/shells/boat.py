@@ -17,7 +17,7 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.solids import RigidBody
+from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace, Pose, Sphere
 
 _DECK = np.array([[-0.3, -0.15], [0.1, -0.15], [0.33, 0.0], [0.1, 0.15], [-0.3, 0.15]])
@@ -26,7 +26,7 @@ _DECK = np.array([[-0.3, -0.15], [0.1, -0.15], [0.33, 0.0], [0.1, 0.15], [-0.3, 
 
 @dataclass(kw_only=True)
 class Boat(ShellWater):
-    """A boat of sheet metal, heavier than water, that floats in a tank until a stream has filled it.
+    """A boat of sheet metal, heavier than water, that floats in a tank until a stream has filled it; then it sinks to the ground.
 
     Water and boat push each other; the boat is a surface without thickness, and no water goes through it.
 
@@ -52,8 +52,11 @@ class Boat(ShellWater):
         nozzle = Sphere((0.45, 0.5, 0.85), 0.07)
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -self.stream), end=self.pouring)
         self.use(LiquidSolver(grid, self.liquid_options(), sources=[source]))
-        self.boat = self.declare("boat", self.make_boat())
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat])))
+        self.boat = self.make_boat()
+        self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
+        self.world.add(self.boat, thickness=0.1 / n)
+        self.world.add_obstacle(HalfSpace((0.0, 0.0, 1.0 / n), (0.0, 0.0, 1.0)))
+        self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat], world=self.world)))
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
@@ -70,9 +73,7 @@ class Boat(ShellWater):
         scale = 0.8 + 0.2 * self.draft / height
         mass = self.solver.options.density * deck * self.draft * (0.64 + 0.8 * scale + scale**2) / 3
         area = float(mesh.area())
-        body = RigidBody(mesh, density=mass / area, shell=True, pose=Pose((0.5, 0.5, self.level - self.draft)))
-        body.gravity = (0.0, 0.0, -9.81)
-        return body
+        return RigidBody(mesh, density=mass / area, shell=True, pose=Pose((0.5, 0.5, self.level - self.draft)))
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the lowest point of the boat, m, and the force of the water on it, N."""
