@@ -164,8 +164,8 @@ void bind_shell_water(py::module_& m) {
       [](std::uint32_t hidden, const std::vector<double>& values) {
         std::vector<double> filled = values;
         require(filled.size() == 4 || filled.size() == 8, "values must be those of 4 or 8 corners, not ", filled.size());
-        const bool found = filled.size() == 4 ? grid::fill_hidden_corners<2>(hidden, filled)
-                                              : grid::fill_hidden_corners<3>(hidden, filled);
+        const bool found =
+            filled.size() == 4 ? grid::fill_hidden_corners<2>(hidden, filled) : grid::fill_hidden_corners<3>(hidden, filled);
         return py::make_tuple(found, filled);
       },
       py::arg("hidden"), py::arg("values"));

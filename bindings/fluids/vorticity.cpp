@@ -47,12 +47,12 @@ void bind_vorticity_functions(py::module_& m) {
   m.def(
       "add_vortex_forces",
       [](M& velocity, grid::ParticleSet& particles, double dt, double epsilon, const std::optional<py::array>& epsilons,
-         const fluids::VortexForcing& options, Workspace& workspace) {
+         const fluids::VortexForcing& options, Workspace& workspace, const grid::ThinWalls<D>* walls) {
         const double* each = epsilons ? data_of<double>(*epsilons, "epsilon", particles.size()) : nullptr;
-        interruptible([&] { fluids::add_vortex_forces(velocity, particles, dt, epsilon, each, options, workspace); });
+        interruptible([&] { fluids::add_vortex_forces(velocity, particles, dt, epsilon, each, options, workspace, walls); });
       },
       py::arg("velocity"), py::arg("particles"), py::arg("dt"), py::arg("epsilon"), py::arg("epsilons"), py::arg("options"),
-      py::arg("workspace"));
+      py::arg("workspace"), py::arg("walls") = nullptr);
 }
 
 }  // namespace

@@ -172,10 +172,11 @@ def add_forces_of_vortices(
     kernel: VortexKernel,
     time: float,
     workspace: Workspace,
+    walls: ThinWalls | None = None,
 ) -> None:
     """Add the forces of vortex particles, if there are any, to a velocity for dt, in place; arguments as for `add_vortex_forces`."""
     if vortices is not None and strength and any(velocity.grid.comm.gather(len(vortices))):
-        add_vortex_forces(velocity, vortices, dt, strength, kernel=kernel, time=time, workspace=workspace)
+        add_vortex_forces(velocity, vortices, dt, strength, kernel=kernel, time=time, workspace=workspace, walls=walls)
 
 
 def extend_into_solid(velocity: MacField, known: list[Bools], solid: SolidBoundary | None, workspace: Workspace) -> None:

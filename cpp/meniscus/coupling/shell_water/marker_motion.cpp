@@ -91,7 +91,7 @@ template void stop_at_shells<2>(const ShellWalls<2>&, const ShellWalls<2>&, std:
 template void stop_at_shells<3>(const ShellWalls<3>&, const ShellWalls<3>&, std::span<const Vec<double, 3>>, double,
                                 std::span<Vec<double, 3>>, std::span<Vec<double, 3>>, std::span<std::uint8_t>);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template void mark_near_walls<T, D>(const grid::ThinWalls<D>&, const T*, Index, std::span<std::uint8_t>);                \
+  template void mark_near_walls<T, D>(const grid::ThinWalls<D>&, const T*, Index, std::span<std::uint8_t>);               \
   template void trace_past_walls<T, D>(grid::MacField<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \
                                        double, double, std::span<Vec<double, D>>);
 MENISCUS_INSTANTIATE(float, 2)

@@ -27,7 +27,7 @@ Vec<double, D> velocity_past_walls(const grid::VelocitySource<T, D>& velocity, c
   return u;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                \
   template Vec<double, D> velocity_past_walls<T, D>(const grid::VelocitySource<T, D>&, const grid::ThinWalls<D>&, \
                                                     const grid::OneSidedPlace<D>&);
 MENISCUS_INSTANTIATE(float, 2)

@@ -186,16 +186,16 @@ class WallDistances {
 }  // namespace
 
 template <class T, int D>
-Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls,
-                            double band, Workspace& workspace) {
+Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
+                            Workspace& workspace) {
   require(phi.grid() == walls.grid() && before.grid() == walls.grid(), "the walls must have the grid of the level set");
   require(band > 0 && std::isfinite(band), "band must be positive and finite, not ", band);
   return WallDistances<T, D>(phi, before, walls, band).run(workspace);
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template Index redistance_past_walls<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, const grid::ThinWalls<D>&, double, \
-                                              Workspace&);
+                                             Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

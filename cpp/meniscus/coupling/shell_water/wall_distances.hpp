@@ -17,7 +17,7 @@ namespace meniscus::coupling {
 /// whose distance may have led through a wall; no sample changes sides, and those that see no surface get +-band. Returns how
 /// many were found anew.
 template <class T, int D>
-Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls,
-                            double band, Workspace& workspace);
+Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
+                            Workspace& workspace);
 
 }  // namespace meniscus::coupling

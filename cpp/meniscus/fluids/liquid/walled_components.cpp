@@ -34,7 +34,8 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     parent[std::max(a, b)] = std::min(a, b);
   };
   const std::uint8_t* const clearance = walls.clearance();
-  // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the first.
+  // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the
+  // first.
   const auto find_runs = [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       Coord<D> c = grid::row_start<D>(cells, r);
@@ -267,8 +268,7 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
     std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
-    for (Index r = begin; r < end; ++r)
-      seen.add_row(grid::row_start<D>(phi.extents, r), r * length, sums, all, all + length);
+    for (Index r = begin; r < end; ++r) seen.add_row(grid::row_start<D>(phi.extents, r), r * length, sums, all, all + length);
   });
   volumes.assign(parts, 0.0);
   const double cell = std::pow(levelset.grid().spacing(), D);
@@ -330,12 +330,13 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
           const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[a]]));
           const auto steps = static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
           from[a] = grid::nearest_cell<D>(grid, d, c[a] + steps);
+          const bool leaves = grid::image_of_cell<D>(grid, d, c[a] + steps) < 0;
           farthest = std::max(farthest, std::abs(steps));
           here[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
-          there[d] = here[d] + static_cast<double>(grid.periodic()[a] ? steps : from[a] - c[a]) * grid.spacing();
+          there[d] = here[d] + static_cast<double>(leaves ? from[a] - c[a] : steps) * grid.spacing();
         }
-        const bool clear = !walls.start || walls.start->clearance()[i] > farthest ||
-                           walls.start->hidden(here, &there, 1, nullptr) == 0;
+        const bool clear =
+            !walls.start || walls.start->clearance()[i] > farthest || walls.start->hidden(here, &there, 1, nullptr) == 0;
         // What lies behind a wall says nothing: then the cell says itself where it was.
         const std::int32_t label = clear ? before[dot<D>(from, strides)] : 0;
         origin[i] = label ? label : before[i];
@@ -352,10 +353,10 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
 
 template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, Workspace&);
 template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
-  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,           \
-                                                std::vector<double>&, Workspace&);                                            \
-  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,          \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
+  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,  \
+                                                std::vector<double>&, Workspace&);                                   \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*, \
                                      const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

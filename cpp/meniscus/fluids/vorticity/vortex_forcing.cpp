@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/vorticity/vortex_past_walls.hpp"
 #include "meniscus/fluids/vorticity/vortex_row_force.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
@@ -175,11 +176,18 @@ std::vector<KnownSource<T, D>> sources_of_all_blocks(parallel::Communicator& com
 }
 
 template <VortexKernel kernel_type, class T, int D>
-void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, const std::int64_t* ids, Index n, bool balance,
-                Workspace& workspace) {
+void add_forces(grid::MacField<T, D>& velocity, Source<T, D>* sources, const std::int64_t* ids, Index n, bool balance,
+                const grid::ThinWalls<D>* walls, Workspace& workspace) {
   const auto faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
     return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
   }(std::make_index_sequence<static_cast<std::size_t>(D)>());
+  std::vector<Source<T, D>> beside;
+  if (walls) {
+    Source<T, D>* const end =
+        std::stable_partition(sources, sources + n, [&](const Source<T, D>& s) { return !is_near_walls<T, D>(*walls, s); });
+    beside.assign(end, sources + n);
+    n = end - sources;
+  }
   const auto means = workspace.take<T>(n * D);
   if (balance)
     find_means<kernel_type, T, D>(sources, n, faces, means.data());
@@ -202,6 +210,7 @@ void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, con
       });
     });
   }
+  if (walls) add_past_walls<kernel_type, T, D>(velocity, beside, faces, balance, *walls);
 }
 
 /// The vorticities of the particles less that of the grid at their places; components whose sign flips are zero.
@@ -222,7 +231,9 @@ void find_missing(grid::MacField<T, D>& velocity, const VortexColumns<T, D>& col
 
 template <class T, int D>
 void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
-                       const double* epsilons, const VortexForcing& options, Workspace& workspace) {
+                       const double* epsilons, const VortexForcing& options, Workspace& workspace,
+                       const grid::ThinWalls<D>* walls) {
+  require(!walls || walls->grid() == velocity.grid(), "the walls must have the grid of the velocity");
   const VortexColumns<T, D> columns(particles);
   const Index n = particles.size();
   const grid::Grid<D>& grid = velocity.grid();
@@ -256,15 +267,15 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
       s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
   if (options.kernel == VortexKernel::gaussian)
-    add_forces<VortexKernel::gaussian>(velocity, sources.data(), ordered_ids.data(), n, options.balance, workspace);
+    add_forces<VortexKernel::gaussian>(velocity, sources.data(), ordered_ids.data(), n, options.balance, walls, workspace);
   else
-    add_forces<VortexKernel::tent>(velocity, sources.data(), ordered_ids.data(), n, options.balance, workspace);
+    add_forces<VortexKernel::tent>(velocity, sources.data(), ordered_ids.data(), n, options.balance, walls, workspace);
   velocity.fill_ghosts(options.time);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                \
   template void add_vortex_forces<T, D>(grid::MacField<T, D>&, grid::ParticleSet&, double, double, const double*, \
-                                        const VortexForcing&, Workspace&);
+                                        const VortexForcing&, Workspace&, const grid::ThinWalls<D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "meniscus/fluids/vorticity/vortex_particles.hpp"
+#include "meniscus/grid/walls/thin_walls.hpp"
 
 namespace meniscus::fluids {
 
@@ -29,8 +30,11 @@ struct VortexForcing {
 /// bit. Collective on a domain that is cut into blocks: each block hands in the particles that lie in it. The velocity is
 /// unchanged if anything is thrown: InvalidArgument for values that are not finite, a radius that is not positive or larger than
 /// the domain; Interrupted.
+///
+/// With `walls`, of a grid of one block, particles act on faces that they see, and on none that a wall blocks.
 template <class T, int D>
 void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
-                       const double* epsilons, const VortexForcing& options, Workspace& workspace);
+                       const double* epsilons, const VortexForcing& options, Workspace& workspace,
+                       const grid::ThinWalls<D>* walls = nullptr);
 
 }  // namespace meniscus::fluids

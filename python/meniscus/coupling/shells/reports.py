@@ -21,6 +21,7 @@ class ShellReport:
         swept: samples of each quantity that shells have passed or cover, by name.
         stood_in: of which no visible neighbour knew a value, by name.
         deleted_markers, deleted_drops: of water, that found no way past the shells.
+        deleted_vortices: vortex particles likewise.
         revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
             disappears with the cells.
         closed_regions: that shells or walls close all around; in "monolithic" mode those that have no outlet but the give of shells, in
@@ -38,6 +39,7 @@ class ShellReport:
     stood_in: dict[str, int] = field(default_factory=dict)
     deleted_markers: int = 0
     deleted_drops: int = 0
+    deleted_vortices: int = 0
     revalidated: float = 0.0
     closed_regions: int = 0
     impulse: tuple[float, ...] = (0.0, 0.0, 0.0)

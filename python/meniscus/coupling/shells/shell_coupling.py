@@ -21,6 +21,7 @@ from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.vortices import VorticesPastShells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -63,7 +64,7 @@ class ShellCoupling(WaterStages, Stateful):
     There is no friction on shells, and smoke does not stick to them.
 
     Args:
-        solver: the fluid, a `SmokeSolver` or a `LiquidSolver`; without a solid, viscosity and vortex particles, and with a semi-Lagrangian
+        solver: the fluid, a `SmokeSolver` or a `LiquidSolver`; without a solid and viscosity, and with a semi-Lagrangian
             transport. Water that is there is from now on what is on the side of the shells where its cells are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
@@ -126,6 +127,7 @@ class ShellCoupling(WaterStages, Stateful):
         for walls in (self._start, self._end):
             walls.stand_ins = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
         self._speed: float | None = None
+        self._way = 0.0
         self._placed: Floats | None = None
         if isinstance(solver, LiquidSolver):
             # In two ways faces have the velocities of the solve.
@@ -229,8 +231,9 @@ class ShellCoupling(WaterStages, Stateful):
         self._end.place(x1, velocities)
         self._placed = x1
         self.solver._walls = self._start
+        self._way = float(np.linalg.norm(x1 - x0, axis=1).max())
         if isinstance(self.solver, LiquidSolver) and self._water is not None:
-            self._water.between(self._start, self._end, float(np.linalg.norm(x1 - x0, axis=1).max()))
+            self._water.between(self._start, self._end, self._way)
             self.solver.surface.shells = self._water
 
     @checked_stage
@@ -242,7 +245,13 @@ class ShellCoupling(WaterStages, Stateful):
     def transport(self, dt: float) -> None:
         """Stage 3: advect on each side of the shells, and give samples that these have swept values of their new side."""
         solver = self.solver
+        vortices = None
+        if solver.vortices is not None:
+            vortices = VorticesPastShells(solver.vortices, solver.velocity, self._start, self._end, self._way, dt, solver.time)
         solver.transport(dt)
+        if vortices is not None:
+            vortices.put_back(None if self._water is None else self._water.levels)
+            self.running_report.deleted_vortices = vortices.deleted
         dimension = solver.grid.dimension
         told = self.running_report
         if isinstance(solver, SmokeSolver):
@@ -268,7 +277,7 @@ class ShellCoupling(WaterStages, Stateful):
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
         solver = self.solver
-        if self._joined is None or (isinstance(solver, SmokeSolver) and solver.options.confinement):
+        if self._joined is None or (isinstance(solver, SmokeSolver) and solver.options.confinement) or solver.vortices is not None:
             solver.add_forces(dt)
             return
         # The fluid beside a sheet moves with it, and forces act on it as well.
@@ -387,7 +396,6 @@ def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:
         (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
         (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
         (solver.solid is not None, "a solid"),
-        (solver.vortices is not None, "vortex particles"),
         (o.viscosity > 0, "viscosity"),
         (o.method == "upwind", "upwind transport"),
     ):

@@ -176,7 +176,8 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             add_vorticity_confinement(
                 self.velocity, dt, o.confinement, solid=solid, walls=self._walls, time=self.time, workspace=self._workspace
             )
-        add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
+        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
+        add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""

@@ -266,7 +266,8 @@ class LiquidSolver(OpenLiquid):
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
             add_acceleration(self.air.velocity, self.gravity.tolist(), dt)
-        add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
+        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
+        add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""

@@ -17,6 +17,7 @@ from meniscus.core import Workspace, uniform
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import TRACE, Trace, workspace_or_new
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
@@ -168,6 +169,7 @@ def add_vortex_forces(
     reduce: bool = False,
     time: float = 0.0,
     workspace: Workspace | None = None,
+    walls: ThinWalls | None = None,
 ) -> None:
     """Add dt times the force of vortex particles to a velocity, in place: F = epsilon (N x kernel * w), N = (x_p - x) / |x_p - x|.
 
@@ -187,6 +189,7 @@ def add_vortex_forces(
             flip are zero.
         time: s, passed to boundary functions.
         workspace: scratch memory to reuse.
+        walls: past which particles see no face.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or dimensions, unknown kernel, values that are not finite, radii that are not
@@ -207,7 +210,9 @@ def add_vortex_forces(
         _checks.flag("reduce", reduce),
         _checks.number("time", time),
     )
-    _fluids.add_vortex_forces(velocity._core, particles._core, _checks.number("dt", dt), one, each, options, workspace_or_new(workspace))
+    seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
+    core: Any = _fluids  # overloaded over dimension and scalar
+    core.add_vortex_forces(velocity._core, particles._core, _checks.number("dt", dt), one, each, options, workspace_or_new(workspace), seen)
 
 
 def seed_vortices(
