@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import THICKNESS
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.water import Water
+from meniscus.scenes.water import Array, Water, liquid_of
 
 
 @dataclass(kw_only=True)
@@ -22,6 +25,7 @@ class ShellWater(Water):
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
 
+    refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")
     drift_correction: bool = parameter(False, "shells do not go with it")
 
     def couple(self, coupling: ShellCoupling) -> None:
@@ -49,3 +53,15 @@ class ShellWater(Water):
         """Return the arguments of both renderers."""
         shells = frame.meshes["shells"]
         return {**super()._shown(frame), "solids": [(shells.vertices, shells.elements)]}
+
+    def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
+        """Return the free surface of the water alone, which ends at the shells: light goes from water into a shell without air between."""
+        made = self.one_sided_surface(frame)
+        return made.vertices, made.elements[~made.wetted], made.normals
+
+    def one_sided_surface(self, frame: FrameData) -> WaterMesh:
+        """Return the surface of the water of a frame, on its side of the shells."""
+        grid, shells = frame.grid, frame.meshes["shells"]
+        assert grid is not None
+        vertices, elements = np.ascontiguousarray(shells.vertices, np.float64), np.ascontiguousarray(shells.elements, np.int32)
+        return water_surface(liquid_of(frame), ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing), self.refine)

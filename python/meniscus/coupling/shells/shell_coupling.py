@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
+from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
@@ -351,6 +352,15 @@ class ShellCoupling(WaterStages, Stateful):
                 )
             )
         return found
+
+    def surface(self, refine: int = 1) -> WaterMesh:
+        """Return the surface of the water now, on its side of the shells; see `shell_pictures.water_mesh.water_surface`.
+
+        Raises TypeError for a solver of smoke, and for a `refine` that is no integer.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"surface needs a solver of water, not {type(self.solver).__name__}")
+        return water_surface(self.solver.levelset, self.walls, refine, time=self.time)
 
     def __repr__(self) -> str:
         """One line: mode, solver, shells."""
