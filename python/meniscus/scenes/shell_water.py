@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from meniscus.collision import closest_point
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import THICKNESS
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Array, Water, liquid_of
 
@@ -50,9 +52,13 @@ class ShellWater(Water):
         return {**super().frame_data(), "shells": FrameMesh(shells.positions, elements.astype(np.int32), {})}
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:
-        """Return the arguments of both renderers."""
-        shells = frame.meshes["shells"]
-        return {**super()._shown(frame), "solids": [(shells.vertices, shells.elements)]}
+        """Return the arguments of both renderers. Drops beside a shell are drawn no larger than fits on their side."""
+        shells = TriangleMesh(*(np.ascontiguousarray(x) for x in (frame.meshes["shells"].vertices, frame.meshes["shells"].elements)))
+        shown = {**super()._shown(frame), "solids": [shells]}
+        if shown["spray"] is not None:
+            free = closest_point(shells, np.ascontiguousarray(shown["spray"], np.float64)).distances
+            shown["spray_radius"] = np.minimum(shown["spray_radius"], free)
+        return shown
 
     def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
         """Return the free surface of the water alone, which ends at the shells: light goes from water into a shell without air between."""
