@@ -15,6 +15,9 @@ from meniscus.grid import Grid, Particles
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+BEGIN = "begin"
+"""Column of particles that are followed through a step; others have none."""
+
 
 def cells_holding(grid: Grid, positions: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ...]:
     """Return the indices of the cells that hold points (n, dim), m, per axis; the nearest ones for points outside of the domain."""
@@ -57,6 +60,11 @@ class NearParticles:
     def kept(self, mask: Bools) -> NearParticles:
         """Return those of a mask."""
         return NearParticles(self.positions[mask], {name: values[mask] for name, values in self.columns.items()})
+
+    @property
+    def followed(self) -> dict[str, Any]:
+        """The column that tells where particles come from, if there is one."""
+        return {BEGIN: self.columns[BEGIN]} if BEGIN in self.columns else {}
 
     def joined(self, others: NearParticles) -> NearParticles:
         """Return these and others of the same set."""
