@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus.collision import closest_point
-from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
+from meniscus.coupling.shell_pictures.water_mesh import water_surface
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -18,6 +19,7 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Array, Water, liquid_of
+from meniscus.surface import LevelSet
 
 
 @dataclass(kw_only=True)
@@ -28,6 +30,7 @@ class ShellWater(Water):
     stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
 
     refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")
+    smooth: int = parameter(0, "levels of subdivision of the shells in pictures")
     drift_correction: bool = parameter(False, "shells do not go with it")
 
     def couple(self, coupling: ShellCoupling) -> None:
@@ -53,7 +56,7 @@ class ShellWater(Water):
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:
         """Return the arguments of both renderers. Drops beside a shell are drawn no larger than fits on their side."""
-        shells = TriangleMesh(*(np.ascontiguousarray(x) for x in (frame.meshes["shells"].vertices, frame.meshes["shells"].elements)))
+        shells = TriangleMesh(*self.shown_shells(frame)[0].mesh)
         shown = {**super()._shown(frame), "solids": [shells]}
         if shown["spray"] is not None:
             free = closest_point(shells, np.ascontiguousarray(shown["spray"], np.float64)).distances
@@ -62,12 +65,17 @@ class ShellWater(Water):
 
     def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
         """Return the free surface of the water alone, which ends at the shells: light goes from water into a shell without air between."""
-        made = self.one_sided_surface(frame)
+        walls, liquid = self.shown_shells(frame)
+        made = water_surface(liquid, walls, self.refine)
         return made.vertices, made.elements[~made.wetted], made.normals
 
-    def one_sided_surface(self, frame: FrameData) -> WaterMesh:
-        """Return the surface of the water of a frame, on its side of the shells."""
-        grid, shells = frame.grid, frame.meshes["shells"]
+    def shown_shells(self, frame: FrameData) -> tuple[ShellWalls, LevelSet]:
+        """Return the shells of a frame as they are drawn, and the water beside them."""
+        grid, shells, drops = frame.grid, frame.meshes["shells"], frame.particles.get("spray")
         assert grid is not None
         vertices, elements = np.ascontiguousarray(shells.vertices, np.float64), np.ascontiguousarray(shells.elements, np.int32)
-        return water_surface(liquid_of(frame), ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing), self.refine)
+        walls = ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing)
+        if self.smooth == 0:
+            return walls, liquid_of(frame)
+        points = [] if drops is None else [np.ascontiguousarray(drops["position"], np.float64)]
+        return smooth_shells(walls, liquid_of(frame), self.smooth, points=points)

@@ -166,7 +166,9 @@ class SheetRays:
         inside = ((x > self._origin) & (x < self._origin + self.walls.grid.extent)).all(axis=1)
         found = np.ones((2, len(x)))
         for values, field in zip(found, (sun, sky), strict=True):
-            values[inside] = self.walls.sample(self._field(field), np.ascontiguousarray(x[inside]), None)
+            seen = self.walls.sample(self._field(field), np.ascontiguousarray(x[inside]), None)
+            # Light is never 0 in the air: these places are in the thickness of another fold.
+            values[inside] = np.where(seen > 0, seen, 1.0)
         found[0] *= self._surface.classify(x, x + self._far) == 0
         self.on_sheet = [self._spread(values) for values in found]
 

@@ -10,6 +10,7 @@ from support.shells.water import pool
 
 import meniscus as ms
 from meniscus.coupling import KinematicShell, Shells
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shells.parity import inside_points
 from meniscus.surface import LevelSet, Pose
@@ -155,3 +156,21 @@ def test_what_is_refused() -> None:
     smoke = ms.fluids.SmokeSolver(phi.grid, ms.fluids.SmokeOptions())
     with pytest.raises(TypeError, match="surface needs a solver of water"):
         ms.coupling.ShellCoupling(smoke, Shells(phi.grid, [KinematicShell(ring((0.5, 0.5), 0.2), None)])).surface()
+
+
+def test_smooth_shells_take_the_water_with_them() -> None:
+    """A coarse ball half full: its smooth surface is smaller, and no vertex of the water's mesh and no drop is beyond that either."""
+    x, t = ball((0.5, 0.46, 0.48), 0.33, 1)
+    sim = pool((16,) * 3, (x, t), None, [(0.52, (0.5, 0.46, 0.4))])
+    drops = np.ascontiguousarray(np.array([0.5, 0.46, 0.48]) + 0.999 * (x[t].mean(axis=1)[::5] - [0.5, 0.46, 0.48]))
+    walls, water = smooth_shells(sim.walls, sim.solver.levelset, 2, points=[drops])
+    vertices, triangles = walls.mesh
+    assert len(triangles) == 16 * len(t)
+    assert inside_points(vertices, triangles, drops).all()
+    made = water_surface(water, walls, 2)
+    assert inside_points(vertices, triangles, made.vertices).all()
+    require_closed(made.elements, len(made.vertices))
+    assert not np.array_equal(water.array, sim.solver.levelset.array)
+    same, still = smooth_shells(sim.walls, sim.solver.levelset, 0)
+    assert np.array_equal(same.mesh[0], x)
+    assert (still.array <= 0).sum() == (sim.solver.levelset.array <= 0).sum()

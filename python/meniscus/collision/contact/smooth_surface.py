@@ -44,6 +44,13 @@ class SmoothSurface:
             self.triangles, vertices = finer.triangles, finer.vertices
             self._levels.append((finer, CollisionMesh(None, finer.triangles)))
 
+    def flat(self, positions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the vertices (k, 3), m, of the coarse surface with positions (n, 3), m, cut into the triangles of the smooth one."""
+        x = np.ascontiguousarray(positions, np.float64)
+        for finer, _ in self._levels:
+            x = finer.linear(x)
+        return x
+
     def at(
         self, positions: npt.NDArray[np.float64], obstacles: Sequence[npt.NDArray[np.float64] | SurfaceLike] = ()
     ) -> npt.NDArray[np.float64]:

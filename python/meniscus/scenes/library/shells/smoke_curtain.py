@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import THICKNESS, Shells
@@ -56,6 +57,7 @@ class SmokeCurtain(GasScene):
     stiffness: float = parameter(30.0, "of the edges of the cloth, N")
     bending: float = parameter(0.05, "stiffness of the springs across edges, N")
     damping: float = parameter(0.3, "fraction of the critical damping of an edge")
+    smooth: int = parameter(1, "levels of subdivision of the curtain in pictures")
     azimuth: float = parameter(-32.0, "of the camera, degrees")
 
     def setup(self) -> TimeStepper:
@@ -127,9 +129,10 @@ class SmokeCurtain(GasScene):
         smoke = CellField(grid, np.dtype(np.float32))
         smoke.array[...] = frame["smoke"]
         vertices, elements = np.ascontiguousarray(curtain.vertices, np.float64), np.ascontiguousarray(curtain.elements, np.int32)
+        walls, seen = smooth_shells(ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing), smoke, self.smooth)
         return viz.smoke(
-            smoke,
-            walls=ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing),
+            seen,
+            walls=walls,
             size=(640, 480),
             camera=viz.Camera(azimuth=self.azimuth, elevation=12.0),
             opacity=30.0,
