@@ -9,7 +9,7 @@ from support.shells.exact_ways import ways_that_meet
 from support.shells.water import pool
 
 import meniscus as ms
-from meniscus.coupling import KinematicShell, Shells
+from meniscus.coupling import KinematicShell, Shells, ShellWalls
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shells.parity import inside_points
@@ -174,3 +174,21 @@ def test_smooth_shells_take_the_water_with_them() -> None:
     same, still = smooth_shells(sim.walls, sim.solver.levelset, 0)
     assert np.array_equal(same.mesh[0], x)
     assert (still.array <= 0).sum() == (sim.solver.levelset.array <= 0).sum()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_random_water_and_crumpled_sheets(dimension: int) -> None:
+    """Noise in all cells, and folds within them: whatever is cut, the mesh is closed and on its side."""
+    rng = np.random.default_rng(dimension)
+    n = 24 if dimension == 2 else 9
+    phi = LevelSet(ms.Grid((n,) * dimension, 1 / n), "cells")
+    for _ in range(3):
+        phi.array[...] = rng.normal(size=phi.array.shape) / n
+        x, t = line(list(rng.random((14, 2)))) if dimension == 2 else sheet((0.1, 0.1, 0.5), (0.8, 0.0, 0.0), (0.0, 0.8, 0.0), 7)
+        x = x + rng.normal(size=x.shape) * 0.7 / n
+        for refine in (1, 2):
+            made = water_surface(phi, ShellWalls(phi.grid, x, t, 1e-3 / n), refine)
+            require_closed(made.elements, len(made.vertices))
+            assert len(ways_that_meet(x, t, made.vertices, made.way)) == len(ways_that_meet(x, t, made.way, made.samples)) == 0
+            assert np.isfinite(made.vertices).all()
+            assert np.abs(np.linalg.norm(made.normals, axis=1) - 1).max() < 1e-12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,8 @@ from meniscus.coupling.shell_water.near_particles import BEGIN
 from meniscus.coupling.shells.moving_contact import paths_that_meet
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.grid import Grid, Particles
-from meniscus.grid.face_arrays import domain_images
+from meniscus.grid import Particles
+from meniscus.grid.face_arrays import domain_images, shifts_to_images
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,18 +77,10 @@ class FollowedWater:
         known = begin > 0
         begins, ends = places[begin[known] - 1], ends[known]
         grid = self._solver.grid
-        begins = begins + _unwrapped(grid, ends - begins)
+        begins = begins + shifts_to_images(grid, begins, ends)
         met = np.zeros(len(begins), bool)
         shifts = self._shells.shifts(self._before)
         x0, x1 = self._before + shifts, self._shells.positions + shifts
         for image in domain_images(grid):
             met[paths_that_meet(x0 + image, x1 + image, self._shells.elements, begins, ends)] = True
         return int(known.sum()), int(met.sum()), int((~known).sum())
-
-
-def _unwrapped(grid: Grid, way: Any) -> Floats:
-    """Return by how much (n, dim), m, starts are moved along axes that close, so that ways are short."""
-    extent = np.array(grid.extent) * np.array(grid.periodic)
-    turns = np.divide(way, extent, out=np.zeros_like(way), where=extent > 0)
-    moved: Floats = np.round(turns) * extent
-    return moved
