@@ -96,9 +96,12 @@ class Extraction {
         const int axis = surface::cube_edges[static_cast<std::size_t>(x.edge)].axis;
         return vertex(i + corner[static_cast<std::size_t>(x.corner)], axis, x.corner >> axis & 1 ? -1 : 1);
       };
-      for (const auto& t : triangles_) mesh_.elements.push_back({number(t[0]), number(t[1]), number(t[2])});
-      if (cut)
-        for (const auto& [a, b] : segments_) sides_.push_back({number(a), number(b)});
+      for (const auto& t : triangles_) {
+        mesh_.elements.push_back({number(t[0]), number(t[1]), number(t[2])});
+        const std::array<std::int32_t, 3>& v = mesh_.elements.back();
+        if (cut)
+          for (std::size_t k = 0; k < 3; ++k) sides_.push_back({v[k], v[(k + 1) % 3]});
+      }
     }
   }
 
@@ -214,7 +217,7 @@ class Extraction {
   std::unordered_map<std::uint64_t, std::int32_t> numbers_;
   std::vector<End> ends_;
   std::vector<Kind> kinds_;
-  /// Pairs of crossings that are neighbours on a side of a cell that a sheet cuts.
+  /// Pairs of crossings that are neighbours in the mesh, in cells that a sheet cuts.
   std::vector<std::array<std::int32_t, 2>> sides_;
   std::vector<std::pair<WetCrossing, WetCrossing>> segments_;
   std::vector<std::array<WetCrossing, 3>> triangles_;

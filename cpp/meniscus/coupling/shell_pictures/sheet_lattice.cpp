@@ -98,16 +98,20 @@ void SheetLattice<T, D>::find_cuts() {
 }
 
 template <class T, int D>
-Vec<double, D> SheetLattice<T, D>::gradient_of_cell(const Coord<D>& c) const {
+Vec<double, D> SheetLattice<T, D>::gradient_of_cell(const Coord<D>& c, int& unknown) const {
   const Coord<D>& shape = walls_->grid().local_shape();
   Point g = Point::Zero();
+  unknown = 0;
   for (int d = 0; d < D; ++d) {
     const auto a = static_cast<std::size_t>(d);
     Coord<D> low = c, high = c;
     ++high[a];
     if (c[a] > 0 && !walls_->blocked(d, c, nullptr)) --low[a];
     if (high[a] == shape[a] || walls_->blocked(d, high, nullptr)) --high[a];
-    if (low == high) continue;
+    if (low == high) {
+      ++unknown;
+      continue;
+    }
     const double rise = static_cast<double>(*source_.view.at(high)) - static_cast<double>(*source_.view.at(low));
     g[d] = rise / (walls_->grid().spacing() * static_cast<double>(high[a] - low[a]));
   }
@@ -137,15 +141,19 @@ SheetLattice<T, D>::Level SheetLattice<T, D>::level(const Point& x) const {
   }
   Level found{std::numeric_limits<double>::quiet_NaN(), Point::Zero()};
   double nearest = std::numeric_limits<double>::infinity();
+  int fewest = D + 1;
   bool sees_water = false;
   for (std::uint32_t q = 0; q < corners; ++q) {
     if ((hidden >> q) & 1u) continue;
     const auto value = static_cast<double>(*source_.view.at(cell[q]));
     sees_water |= value <= 0;
     const double distance = (center[q] - x).squaredNorm();
-    if (!(distance < nearest)) continue;
+    int unknown = 0;
+    const Point gradient = gradient_of_cell(cell[q], unknown);
+    if (unknown > fewest || (unknown == fewest && !(distance < nearest))) continue;
     nearest = distance;
-    found.gradient = gradient_of_cell(cell[q]);
+    fewest = unknown;
+    found.gradient = gradient;
     found.value = value + found.gradient.dot(x - center[q]);
   }
   if (!sees_water && found.value <= 0) found.value = step_ * surface::crossing_margin;

@@ -2,9 +2,9 @@
 ///
 /// The lattice has the centres of cells, each cut into `refine` parts along every axis; beyond each side of the domain a sample
 /// on the side, and one more there that is outside of the water, so that a mesh follows the sides. Values are one-sided: where
-/// some corner of a cell is hidden, the nearest visible one counts, with its gradient from neighbours on its side, so that water
-/// at rest is level up to a slanted sheet; a sample that sees no wet corner is dry (after Guendelman et al. 2005, section 4.4.1,
-/// where hidden corners become means).
+/// some corner of a cell is hidden, the nearest visible one that has neighbours on its side counts, with their gradient, so that
+/// water at rest is level up to a slanted sheet; a sample that sees no wet corner is dry (after Guendelman et al. 2005,
+/// section 4.4.1, where hidden corners become means).
 #pragma once
 
 #include "meniscus/coupling/shell_water/level_samples.hpp"
@@ -44,8 +44,9 @@ class SheetLattice {
 
  private:
   bool near_wall(const Point& x) const { return walls_->clearance(x) < 2; }
-  /// A cell's gradient from neighbours that no sheet keeps apart from it.
-  Point gradient_of_cell(const Coord<D>& c) const;
+  /// A cell's gradient from neighbours that no sheet keeps apart from it; zero along axes where there is none, which are
+  /// `unknown`.
+  Point gradient_of_cell(const Coord<D>& c, int& unknown) const;
   double sampled(const Coord<D>& c) const;
   void find_values();
   void find_cuts();
