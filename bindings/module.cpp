@@ -69,6 +69,7 @@ void bind_tet_owners(py::module_& m);
 void bind_shell_walls(py::module_& m);
 void bind_shell_pressure(py::module_& m);
 void bind_shell_water(py::module_& m);
+void bind_shell_pictures(py::module_& m);
 
 }  // namespace meniscus::bindings
 
@@ -156,4 +157,5 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_shell_walls(coupling);
   bind_shell_pressure(coupling);
   bind_shell_water(coupling);
+  bind_shell_pictures(coupling);
 }

@@ -65,17 +65,18 @@ template <class T, int D>
 void bind_revalidation(py::module_& m) {
   m.def(
       "sample_one_sided",
-      [](grid::Field<T, D>& field, const grid::ThinWalls<D>& walls, double stand_in, const py::array& points, double time) {
+      [](grid::Field<T, D>& field, const grid::ThinWalls<D>& walls, double stand_in, bool mean, const py::array& points,
+         double time) {
         const auto x = shell_rows<D>(points, "points");
         py::array_t<double> out(static_cast<py::ssize_t>(x.size()));
         double* const to = out.mutable_data();
         interruptible([&] {
-          grid::sample_points_one_sided<T, D>(field, walls, {-1, stand_in}, reinterpret_cast<const double*>(x.data()),
+          grid::sample_points_one_sided<T, D>(field, walls, {-1, stand_in, mean}, reinterpret_cast<const double*>(x.data()),
                                               static_cast<Index>(x.size()), time, to);
         });
         return out;
       },
-      py::arg("field"), py::arg("walls"), py::arg("stand_in"), py::arg("points"), py::arg("time"));
+      py::arg("field"), py::arg("walls"), py::arg("stand_in"), py::arg("mean"), py::arg("points"), py::arg("time"));
   m.def(
       "revalidate",
       [](grid::Field<T, D>& field, const py::array& invalid, const grid::ThinWalls<D>& walls, int component, double value) {

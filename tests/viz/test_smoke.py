@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meniscus.coupling import ShellWalls
+from meniscus.grid import CellField, Grid
 from meniscus.viz import Camera, smoke
 from meniscus.viz.light import ambient_visibility, light_depth
 
@@ -170,3 +172,52 @@ def test_what_cannot_be_drawn_is_said():
     rho[1, 2, 3] = np.nan
     with pytest.raises(ValueError, match=r"density must be finite, but \[1, 2, 3\] is nan"):
         smoke(rho)
+
+
+def half_filled(oblique, *, clear=False):
+    """Smoke on the left of a sheet across the volume, none on its right."""
+    grid = Grid((24, 20, 22), 1 / 24)
+    x = np.array([[0.47 - oblique, -0.2, -0.2], [0.47 - oblique, 1.2, -0.2], [0.47 + oblique, 1.2, 1.2], [0.47 + oblique, -0.2, 1.2]])
+    walls = ShellWalls(grid, x, np.array([[0, 1, 2], [0, 2, 3]], np.int32), 1e-3 / 24)
+    density = CellField(grid, np.dtype(np.float32))
+    cx, _, cz = np.broadcast_arrays(*density.coordinates())
+    density.array[...] = 0.0 if clear else cx < 0.47 - oblique + 2 * oblique * (cz + 0.2) / 1.4
+    return density, walls
+
+
+@pytest.mark.parametrize("oblique", [0.0, 0.13])
+def test_smoke_beside_a_sheet_is_seen_on_its_side_alone(oblique):
+    """Seen along the sheet: beyond it the picture is that without smoke, to the bit; on this side there is no dark rim."""
+    density, walls = half_filled(oblique)
+    options = {"camera": SIDE, "size": (192, 176), "light": (-0.9, 0.3, 0.3)}
+    picture, empty = (lightness(smoke(d, walls=walls, **options)) for d in (density, half_filled(oblique, clear=True)[0]))
+    plain = lightness(smoke(density, **options))
+    row = 88
+    changed = np.flatnonzero(picture[row] != empty[row])
+    density.array[...] = 1.0
+    ends = np.flatnonzero(lightness(smoke(density, **options))[row] != empty[row])
+    place = 0.47 - oblique + 2 * oblique * (11 / 24 + 0.2) / 1.4
+    sheet = ends[0] + place * (ends[-1] + 1 - ends[0])
+    assert sheet - 2 < changed.max() < sheet + 1
+    assert np.flatnonzero(plain[row] != empty[row]).max() > sheet + 2
+    last = changed.max() - 2
+    assert abs(picture[row, last] - picture[row, last - 12]) < 0.05 * picture[row, last - 12]
+
+
+def test_a_sheet_hides_the_smoke_behind_it_and_shades_it():
+    grid = Grid((20, 20, 20), 0.05)
+    density = CellField(grid, np.dtype(np.float32))
+    density.array[:, 10:, :] = 1.0
+    x = np.array([[-0.1, 0.488, -0.1], [1.1, 0.488, -0.1], [1.1, 0.488, 1.1], [-0.1, 0.488, 1.1]])
+    walls = ShellWalls(grid, x, np.array([[0, 1, 2], [0, 2, 3]], np.int32), 5e-5)
+    density.array[:, :10, :] = 0.0
+    empty = CellField(grid, np.dtype(np.float32))
+    # Front: nothing but the sheet is seen. Behind: the sun on the other side does not reach the smoke.
+    front = Camera(azimuth=0.0, elevation=0.0, distance=1e3)
+    near = [lightness(smoke(d, walls=walls, camera=front, size=(96, 96)))[30:66, 30:66] for d in (density, empty)]
+    assert np.array_equal(*near)
+    back = Camera(azimuth=180.0, elevation=0.0, distance=1e3)
+    shaded, lit = (lightness(smoke(density, walls=w, camera=back, size=(96, 96), light=(0.0, 0.1, -1.0))).max() for w in (walls, None))
+    assert shaded < 0.8 * lit
+    with pytest.raises(ValueError, match="the grid of density"):
+        smoke(density.array, walls=walls)

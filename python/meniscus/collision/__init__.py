@@ -4,9 +4,11 @@ from meniscus.collision.barrier.friction import BarrierFriction
 from meniscus.collision.barrier.potential import Barrier, BarrierHessian, BarrierPairs, PairBarriers, barrier_of_pairs
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
+from meniscus.collision.contact.limited_motion import StillObstacles, limited_motion
 from meniscus.collision.contact.nodes import ContactNodes
 from meniscus.collision.contact.repulsion import NodeSupports, Repulsion, RepulsionPairs, RepulsionReport
 from meniscus.collision.contact.resolution import ContactResolver, ResolveInfo, resolve
+from meniscus.collision.contact.smooth_surface import SmoothSurface, smooth_surface
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
@@ -58,7 +60,9 @@ __all__ = [
     "RepulsionPairs",
     "RepulsionReport",
     "ResolveInfo",
+    "SmoothSurface",
     "SpaceTimeContacts",
+    "StillObstacles",
     "TetLocations",
     "TetLocator",
     "ThickSurface",
@@ -72,11 +76,13 @@ __all__ = [
     "edge_edge_distance",
     "edge_triangle",
     "embed",
+    "limited_motion",
     "overlapping_boxes",
     "point_in_tetrahedron",
     "point_triangle_distance",
     "points_of_bodies",
     "resolve",
+    "smooth_surface",
     "space_time_edge_edge",
     "space_time_point_segment",
     "space_time_vertex_face",

@@ -2,6 +2,9 @@
 
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
+from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
+from meniscus.coupling.shell_water.path_audit import PathAudit
 from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody, ShellBody
 from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
 from meniscus.coupling.shells.shell_coupling import ShellCoupling, ShellMode
@@ -26,6 +29,7 @@ __all__ = [
     "KDSMWaterReport",
     "KinematicShell",
     "Mode",
+    "PathAudit",
     "PushedShellBody",
     "ShellBody",
     "ShellCoupling",
@@ -35,4 +39,7 @@ __all__ = [
     "Shells",
     "Skinning",
     "WaterLedger",
+    "WaterMesh",
+    "smooth_shells",
+    "water_surface",
 ]

@@ -13,6 +13,7 @@ from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
 from meniscus.mesh.quadrature.tet_samples import tet_samples
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
+from meniscus.mesh.refinement.loop import LoopSubdivision
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Rows, SimplexMesh
@@ -27,6 +28,7 @@ from meniscus.mesh.vertex_motion import VertexMotion
 __all__ = [
     "Embedding",
     "HarmonicMorph",
+    "LoopSubdivision",
     "MeshQuality",
     "MovingTetMesh",
     "QuadraticTetMesh",

@@ -8,11 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from meniscus.collision import closest_point
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
+from meniscus.coupling.shell_pictures.water_mesh import water_surface
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import THICKNESS
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.scenes.water import Water
+from meniscus.mesh import TriangleMesh
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.water import Array, Water, liquid_of
+from meniscus.surface import LevelSet
 
 
 @dataclass(kw_only=True)
@@ -21,6 +29,9 @@ class ShellWater(Water):
 
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
+
+    refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")
+    smooth: int = parameter(0, "levels of subdivision of the shells in pictures")
 
     def couple(self, coupling: ShellCoupling) -> None:
         """Step this; water and bodies are state of the scene, and so is what the coupling knows of the next step."""
@@ -48,6 +59,27 @@ class ShellWater(Water):
         return {**super().frame_data(), "shells": FrameMesh(shells.positions, elements.astype(np.int32), {})}
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:
-        """Return the arguments of both renderers."""
-        shells = frame.meshes["shells"]
-        return {**super()._shown(frame), "solids": [(shells.vertices, shells.elements)]}
+        """Return the arguments of both renderers. Drops beside a shell are drawn no larger than fits on their side."""
+        shells = TriangleMesh(*self.shown_shells(frame)[0].mesh)
+        shown = {**super()._shown(frame), "solids": [shells]}
+        if shown["spray"] is not None:
+            free = closest_point(shells, np.ascontiguousarray(shown["spray"], np.float64)).distances
+            shown["spray_radius"] = np.minimum(shown["spray_radius"], free)
+        return shown
+
+    def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
+        """Return the free surface of the water alone, which ends at the shells: light goes from water into a shell without air between."""
+        walls, liquid = self.shown_shells(frame)
+        made = water_surface(liquid, walls, self.refine)
+        return made.vertices, made.elements[~made.wetted], made.normals
+
+    def shown_shells(self, frame: FrameData) -> tuple[ShellWalls, LevelSet]:
+        """Return the shells of a frame as they are drawn, and the water beside them."""
+        grid, shells, drops = frame.grid, frame.meshes["shells"], frame.particles.get("spray")
+        assert grid is not None
+        vertices, elements = np.ascontiguousarray(shells.vertices, np.float64), np.ascontiguousarray(shells.elements, np.int32)
+        walls = ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing)
+        if self.smooth == 0:
+            return walls, liquid_of(frame)
+        points = [] if drops is None else [np.ascontiguousarray(drops["position"], np.float64)]
+        return smooth_shells(walls, liquid_of(frame), self.smooth, points=points)

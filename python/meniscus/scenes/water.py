@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking, VolumeReport
@@ -18,6 +19,8 @@ from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Box, LevelSet, Shape
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(kw_only=True)
@@ -104,14 +107,7 @@ class Water(FluidScene[LiquidSolver]):
         """Return the arguments of both renderers."""
         from meniscus.viz import Camera
 
-        assert frame.grid is not None
-        made = frame.meshes.get("surface")
-        if made is None:
-            liquid = LevelSet(frame.grid, "cells")
-            liquid.array = frame["liquid"].astype(np.float64)
-            vertices, triangles, normals = self.clipped(liquid, frame).to_mesh(normals=True)
-        else:
-            vertices, triangles, normals = made.vertices, made.elements, np.ascontiguousarray(made.columns["normal"], np.float64)
+        vertices, triangles, normals = self.shown_surface(frame)
         drops = frame.particles.get("spray")
         flying = drops is not None and len(drops["position"]) > 0
         return {
@@ -125,6 +121,13 @@ class Water(FluidScene[LiquidSolver]):
             "spray_radius": drops["radius"] if drops is not None and flying else None,
         }
 
+    def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
+        """Return vertices, triangles and normals of the water of a frame."""
+        made = frame.meshes.get("surface")
+        if made is not None:
+            return made.vertices, made.elements, np.ascontiguousarray(made.columns["normal"], np.float64)
+        return self.clipped(liquid_of(frame), frame).to_mesh(normals=True)
+
     def clipped(self, liquid: LevelSet, frame: FrameData) -> LevelSet:
         """Return the liquid of a frame outside of the solid."""
         phi = frame.nodes.get("solid")
@@ -135,6 +138,14 @@ class Water(FluidScene[LiquidSolver]):
             # A little into the solid, so that no gap shows.
             np.maximum(liquid.array, -phi - 0.25 * liquid.grid.spacing, out=liquid.array)
         return liquid
+
+
+def liquid_of(frame: FrameData) -> LevelSet:
+    """Return the level set of the liquid of a frame."""
+    assert frame.grid is not None
+    liquid = LevelSet(frame.grid, "cells")
+    liquid.array = frame["liquid"].astype(np.float64)
+    return liquid
 
 
 def water_grid(shape: Sequence[int], spacing: float, *water: Shape) -> Grid:

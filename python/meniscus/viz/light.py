@@ -12,6 +12,8 @@ Floats = npt.NDArray[np.float32]
 # Extinction of a cell full of solid, 1 / cells.
 _SOLID_TO_SUN = 6.0
 _SOLID_TO_SKY = np.float32(1.0)
+SKY_RADIUS = 5
+"""Cells around a cell whose smoke dims its sky."""
 
 
 def light_depth(extinction: Floats, toward: npt.NDArray[Any], solid: Floats | None = None) -> Floats:
@@ -42,7 +44,7 @@ def light_depth(extinction: Floats, toward: npt.NDArray[Any], solid: Floats | No
     return np.moveaxis(depth, 0, axis)
 
 
-def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: int = 5) -> Floats:
+def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: int = SKY_RADIUS) -> Floats:
     """Return the fraction of ambient light that reaches each cell: exp of minus the optical depth of its surroundings.
 
     The depth is estimated as half of `radius` cells times the mean extinction: that of a box filter of this radius, applied twice.

@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid import CellField
 from meniscus.viz.light import ambient_visibility, light_depth
 from meniscus.viz.picture import Picture
 from meniscus.viz.samples import distance_of, grid_of, values_of
+from meniscus.viz.sheet_rays import SheetRays
 
 Floats = npt.NDArray[np.float32]
 Background = Literal["dark", "light"]
@@ -62,6 +64,7 @@ def smoke(
     density: CellField | npt.ArrayLike,
     *,
     solid: Any = None,
+    walls: ShellWalls | None = None,
     size: tuple[int, int] = (480, 640),
     up: UpAxis = "z",
     camera: Camera | None = None,
@@ -77,6 +80,8 @@ def smoke(
         density: a 3-D field, or (nx, ny, nz) on cells; values below 0 count as 0.
         solid: signed distance in cells or metres (<= 0 inside), on the cells or on the nodes: an array, field or level set; with a field
             as density also anything that `surface.KinematicSolid` takes, such as a mesh or a shape.
+        walls: thin shells on the grid of the smoke, drawn as sheets. Beside them, rays see the smoke, and the light in it, on their own
+            side alone, so that nothing shines through.
         size: width and height, pixels.
         up: the axis that points upward.
         camera: default `Camera()`.
@@ -110,14 +115,18 @@ def smoke(
         # The shadow comes from a skin deeper, or interpolation would darken the smoke that touches the solid.
         opaque = np.clip(-0.5 - distance, 0, 1)
         shading = np.stack([distance, *normal])
+    sheets = None if walls is None else SheetRays(_checked_walls(walls, grid_of(density)), axis, view, sun)
     depth = light_depth(rho * extinction, sun, opaque)
     sunlight = 0.7 * np.exp(-depth) + 0.3 * np.exp(-0.25 * depth)  # the second term stands for light scattered more than once
     sky = ambient_visibility(rho * extinction, opaque)
+    if sheets is not None:
+        sunlight, sky = sunlight * sheets.sunlit(), sheets.ambient(rho * extinction)
+        sheets.light(np.exp(-light_depth(rho * extinction, sun)), sky)
     lights = [albedo * sunlight, albedo * sky]
     if phi is not None:
         # A solid is lit by what comes through the smoke; its own shadow is in its normals.
         lights += [np.exp(-light_depth(rho * extinction, sun)), ambient_visibility(rho * extinction)]
-    layers = _march(view, rho * extinction, lights, shading, sun)
+    layers = _march(view, rho * extinction, lights, shading, sun, sheets)
     return _develop(view, layers, background, np.asarray(solid_color, np.float32))
 
 
@@ -138,6 +147,13 @@ def _checked_volume(density: Any, solid: Any) -> tuple[npt.NDArray[Any], npt.NDA
             n = phi.shape[d]
             phi = 0.5 * (phi.take(range(n - 1), d) + phi.take(range(1, n), d))
     return rho, phi
+
+
+def _checked_walls(walls: ShellWalls, grid: Any) -> ShellWalls:
+    _checks.one_of_type("walls", walls, ShellWalls)
+    if grid != walls.grid:
+        raise ValueError("walls must have the grid of density, which must be a field")
+    return walls
 
 
 def _from_front(field: npt.NDArray[Any], up: int) -> npt.NDArray[Any]:
@@ -217,6 +233,17 @@ class _View:
             result = (1 - part) * result + part * field.take([i + 1], axis).squeeze(axis)
         return result
 
+    def places(self, k: float) -> npt.NDArray[Any]:
+        """Return the places (in cells) on the slice at k that the pixels of the plane show."""
+        c = self.slice_axis
+        shrink = (self.plane - self.eye[c]) / (k + 0.5 - self.eye[c])
+        result = np.empty((len(self.grid[0]), len(self.grid[1]), 3))
+        for n, d in enumerate(self.others):
+            line = self.eye[d] + (self.grid[n] - self.eye[d]) / shrink
+            result[..., d] = line[:, None] if n == 0 else line[None, :]
+        result[..., c] = k + 0.5
+        return result
+
     def weights(self, k: float) -> list[Floats]:
         """Return matrices that map the two axes of the slice at k to the grid of the plane."""
         c = self.slice_axis
@@ -242,7 +269,9 @@ def _spline(x: npt.NDArray[Any], n: int) -> Floats:
     return weights
 
 
-def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Floats | None, sun: npt.NDArray[Any]) -> dict[str, Floats]:
+def _march(
+    view: _View, extinction: Floats, lights: list[Floats], shading: Floats | None, sun: npt.NDArray[Any], sheets: SheetRays | None
+) -> dict[str, Floats]:
     """Composite the slices from front to back: light from the sun and the sky off smoke and off the solid, and what shines through.
 
     `lights` is the light of sun and sky in the smoke and, if there is a solid, on the solid.
@@ -253,7 +282,12 @@ def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Float
     length = view.step()
     half = sun + view.axes[2]
     half /= np.linalg.norm(half)
+    done = np.zeros(shape, bool)
+    if sheets is not None:
+        sheets.see([extinction, *lights[:2]])
     for k in view.slices():
+        if sheets is not None:
+            _cover(out, through, done, sheets, k)
         thickness = view.cut(extinction, k)
         has_smoke = float(thickness.max()) > 1e-5
         solid = None if shading is None else view.cut(shading, k)
@@ -267,8 +301,10 @@ def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Float
             return result
 
         if has_smoke:
-            lit = [seen(view.cut(field, k)) for field in lights[:2]]
-            absorbed = through * -np.expm1(-np.maximum(seen(thickness), 0) * length)
+            dense, *lit = [seen(thickness), *(seen(view.cut(field, k)) for field in lights[:2])]
+            if sheets is not None:
+                sheets.correct(k, through, [dense, *lit])
+            absorbed = through * -np.expm1(-np.maximum(dense, 0) * length)
             out["smoke sun"] += absorbed * lit[0]
             out["smoke sky"] += absorbed * lit[1]
             through -= absorbed
@@ -282,7 +318,23 @@ def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Float
             out["solid sky"] += covered * (0.6 + 0.4 * upward) * lit[1]
             out["highlight"] += covered * np.maximum(glint, 0) ** _SPECULAR * lit[0]
             through -= covered
+    if sheets is not None:
+        _cover(out, through, done, sheets, -np.inf if view.plane > 0 else np.inf)
     return {**out, "background": through}
+
+
+def _cover(out: dict[str, Floats], through: Floats, done: npt.NDArray[np.bool_], sheets: SheetRays, k: float) -> None:
+    """Let the sheets before the slice at k, which are not done, stop the light that gets through; in place."""
+    new = sheets.passed(k, done)
+    if not new.any():
+        return
+    covered = np.where(new, through, np.float32(0))
+    sun, sky = sheets.on_sheet
+    out["solid sun"] += covered * np.maximum(sheets.facing, 0) * sun
+    out["solid sky"] += covered * (0.6 + 0.4 * sheets.upward) * sky
+    out["highlight"] += covered * np.maximum(sheets.glint, 0) ** _SPECULAR * sun
+    through[new] = 0
+    done |= new
 
 
 def _develop(view: _View, layers: dict[str, Floats], background: Background, solid_color: Floats) -> Picture:

@@ -16,6 +16,9 @@ from meniscus.grid import Particles
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+BEGIN = "begin"
+"""Column of particles that are followed through a step; others have none."""
+
 
 def near_walls(walls: ShellWalls, positions: npt.NDArray[Any], reach: int) -> Bools:
     """Return which points (n, dim), m, lie in cells no more than `reach` cells from a wall; outside of the domain, in the nearest cell."""
@@ -51,6 +54,11 @@ class NearParticles:
     def kept(self, mask: Bools) -> NearParticles:
         """Return those of a mask."""
         return NearParticles(self.positions[mask], {name: values[mask] for name, values in self.columns.items()})
+
+    @property
+    def followed(self) -> dict[str, Any]:
+        """The column that tells where particles come from, if there is one."""
+        return {BEGIN: self.columns[BEGIN]} if BEGIN in self.columns else {}
 
     def joined(self, others: NearParticles) -> NearParticles:
         """Return these and others of the same set."""

@@ -207,7 +207,9 @@ class WaterPastShells:
             radius = o.removed_radius(p.grid.dimension) * h or near.columns["radius"][drops]
             v = (_core.trace_past_walls(velocity._core, self.walls._core, x, 1e-6 * h, time) - x) / (1e-6 * h)
             dtype = p.dtype
-            p.spray.append(x.astype(dtype), velocity=v.astype(dtype), radius=np.broadcast_to(radius, len(x)).astype(dtype))
+            p.spray.append(
+                x.astype(dtype), velocity=v.astype(dtype), radius=np.broadcast_to(radius, len(x)).astype(dtype), **near.kept(drops).followed
+            )
             gone = gone | drops
         return near.kept(~gone)
 
@@ -303,7 +305,9 @@ class WaterPastShells:
             self._give_back(joining.positions, joining.columns["radius"])
             least, most = (r * h for r in p.options.radii)
             radius = np.clip(joining.columns["radius"], least, most).astype(p.dtype)
-            p.particles.append(joining.positions.astype(p.dtype), sign=np.full(len(joining), -1, np.int8), radius=radius)
+            p.particles.append(
+                joining.positions.astype(p.dtype), sign=np.full(len(joining), -1, np.int8), radius=radius, **joining.followed
+            )
 
     def _give_back(self, positions: Floats, radii: npt.NDArray[Any]) -> None:
         """Expect the volumes of drops at positions (n, dim), m, of the water around them."""

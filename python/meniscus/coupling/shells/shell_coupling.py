@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
+from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
+from meniscus.coupling.shell_water.path_audit import FollowedWater, PathAudit
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.bodies import PushedShellBody
@@ -361,6 +363,31 @@ class ShellCoupling(WaterStages, Stateful):
                 )
             )
         return found
+
+    def audit_paths(self, dt: float) -> PathAudit:
+        """Return whether water would meet shells on its way through a step of dt seconds, which is taken by a copy of this.
+
+        For open shells as well, exactly: ways of markers of water and of drops against triangles (segments) that move, without code of the
+        step. Nothing changes, and ordinary steps cost nothing.
+
+        Raises TypeError for a solver of smoke; and as `step`.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"audit_paths needs a solver of water, not {type(self.solver).__name__}")
+        ahead = self.copy()
+        assert isinstance(ahead.solver, LiquidSolver)
+        followed = FollowedWater(ahead.solver, ahead.shells)
+        ahead.step(dt)
+        return followed.audit()
+
+    def surface(self, refine: int = 1) -> WaterMesh:
+        """Return the surface of the water now, on its side of the shells; see `shell_pictures.water_mesh.water_surface`.
+
+        Raises TypeError for a solver of smoke, and for a `refine` that is no integer.
+        """
+        if not isinstance(self.solver, LiquidSolver):
+            raise TypeError(f"surface needs a solver of water, not {type(self.solver).__name__}")
+        return water_surface(self.solver.levelset, self.walls, refine, time=self.time)
 
     def __repr__(self) -> str:
         """One line: mode, solver, shells."""

@@ -89,13 +89,19 @@ class ShellWalls(ThinWalls):
         bits = int(self._core.hidden(x, y))
         return np.array([bits >> i & 1 for i in range(len(y))], bool)
 
-    def sample(self, field: CellField, points: npt.ArrayLike, stand_in: float = 0.0, *, time: float = 0.0) -> Floats:
+    @property
+    def mesh(self) -> tuple[Floats, Ints]:
+        """Vertices (n, dim), m, and elements (m, dim) where the shells are now."""
+        return self._vertices, self._elements
+
+    def sample(self, field: CellField, points: npt.ArrayLike, stand_in: float | None = 0.0, *, time: float = 0.0) -> Floats:
         """Return a scalar at points (n, dim), m, by linear interpolation of the samples that are visible from each.
 
         Args:
             field: on the grid of the walls.
             points: m, within the domain.
-            stand_in: what counts in place of hidden samples, and at points that a wall covers.
+            stand_in: what counts in place of hidden samples, and at points that a wall covers. None: the mean of the visible ones, which
+                keeps what is uniform uniform; and 0 where nothing is visible.
             time: s, for functions in the conditions of the field.
 
         Raises:
@@ -106,7 +112,8 @@ class ShellWalls(ThinWalls):
         _checks.one_of_type("field", field, CellField)
         x = np.ascontiguousarray(points, np.float64)
         module: Any = _coupling
-        return module.sample_one_sided(field._core, self._core, _checks.number("stand_in", stand_in), x, time)  # type: ignore[no-any-return]
+        value = 0.0 if stand_in is None else _checks.number("stand_in", stand_in)
+        return module.sample_one_sided(field._core, self._core, value, stand_in is None, x, time)  # type: ignore[no-any-return]
 
     def hold_faces(self, velocity: MacField) -> None:
         """Give blocked faces of a velocity the normal velocity of the shell there, in place."""

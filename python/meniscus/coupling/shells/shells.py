@@ -26,7 +26,7 @@ class _Loaded(Protocol):
     def advance_with(self, dt: float, impulses: Floats) -> None: ...
 
 
-_THICKNESS = 1e-3
+THICKNESS = 1e-3
 """Thickness of walls in cells, and the most that is allowed."""
 _THICKEST = 0.1
 _FLAT = 1e-14
@@ -65,7 +65,7 @@ class Shells:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         if grid.comm.size > 1:
             raise ValueError("shells need a grid of one block, not one that is cut among ranks")
-        self.thickness = _THICKNESS * grid.spacing if thickness is None else _checks.positive("thickness", thickness)
+        self.thickness = THICKNESS * grid.spacing if thickness is None else _checks.positive("thickness", thickness)
         if self.thickness > _THICKEST * grid.spacing * (1 + 1e-12):
             raise ValueError(f"thickness must be at most a tenth of the spacing, {_THICKEST * grid.spacing:g} m, not {self.thickness:g} m")
         if isinstance(bodies, (str, bytes)) or not isinstance(bodies, Sequence) or not bodies:

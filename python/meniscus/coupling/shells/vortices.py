@@ -69,7 +69,7 @@ class VorticesPastShells:
         self._near = near
 
     def put_back(self, levels: Any = None) -> None:
-        """Put the particles back where they have got to; with `levels`, a function of positions (n, dim), only those where it is negative."""
+        """Put particles back where they have got to; with `levels`, a function of positions (n, dim), only those where it is negative."""
         near = self._near
         if levels is not None and len(near):
             near = near.kept(levels(near.positions) <= 0)

@@ -32,6 +32,7 @@ class Cup(ShellWater):
     summary: ClassVar[str] = "a thin cup that is filled by a stream, and poured out"
 
     resolution: int = parameter(40, "cells across the box, 1 m")
+    smooth: int = parameter(1, "levels of subdivision of the shell in pictures")
     frames: int = parameter(72, "frames to write")
     end: float = parameter(3.0, "length of the run, s")
     radius: float = parameter(0.2, "of the rim, m")

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.collision import closest_point
+from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.coupling.shells.shells import THICKNESS, Shells
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
-from meniscus.grid import Grid, Open
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.grid import CellField, Grid, Open
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
@@ -56,6 +57,7 @@ class SmokeCurtain(GasScene):
     stiffness: float = parameter(30.0, "of the edges of the cloth, N")
     bending: float = parameter(0.05, "stiffness of the springs across edges, N")
     damping: float = parameter(0.3, "fraction of the critical damping of an edge")
+    smooth: int = parameter(1, "levels of subdivision of the curtain in pictures")
     azimuth: float = parameter(-32.0, "of the camera, degrees")
 
     def setup(self) -> TimeStepper:
@@ -113,20 +115,25 @@ class SmokeCurtain(GasScene):
         }
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """The smoke, and the distance of the nodes of the grid from the curtain less a cell, m."""
-        grid = self.solver.grid
+        """The smoke and the curtain."""
         elements = self.curtain.elements
         assert elements is not None
-        axes = [np.arange(n + 1) * grid.spacing for n in grid.shape]
-        nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-        found = closest_point(TriangleMesh(self.curtain.positions, elements), np.ascontiguousarray(nodes))
-        distance = found.distances.reshape([n + 1 for n in grid.shape]) - 0.75 * grid.spacing
-        return {"smoke": self.solver.density, "curtain": distance.astype(np.float32)}
+        return {"smoke": self.solver.density, "curtain": FrameMesh(self.curtain.positions, elements, {})}
 
     def draw(self, frame: FrameData) -> Any:
-        """Show the smoke, lit by a sun, and the curtain as if it were a cell and a half thick."""
+        """Show the smoke, lit by a sun, and the curtain; each side of it is seen by itself."""
         from meniscus import viz
 
+        grid, curtain = frame.grid, frame.meshes["curtain"]
+        assert grid is not None
+        smoke = CellField(grid, np.dtype(np.float32))
+        smoke.array[...] = frame["smoke"]
+        vertices, elements = np.ascontiguousarray(curtain.vertices, np.float64), np.ascontiguousarray(curtain.elements, np.int32)
+        walls, seen = smooth_shells(ShellWalls(grid, vertices, elements, THICKNESS * grid.spacing), smoke, self.smooth)
         return viz.smoke(
-            frame["smoke"], solid=frame["curtain"], size=(640, 480), camera=viz.Camera(azimuth=self.azimuth, elevation=12.0), opacity=30.0
+            seen,
+            walls=walls,
+            size=(640, 480),
+            camera=viz.Camera(azimuth=self.azimuth, elevation=12.0),
+            opacity=30.0,
         )

@@ -32,6 +32,7 @@ class WaterBag(ShellWater):
 
     resolution: int = parameter(40, "cells across the box, 1 m")
     quads: int = parameter(20, "quads along a side of the cloth")
+    smooth: int = parameter(1, "levels of subdivision of the shell in pictures")
     frames: int = parameter(48, "frames to write")
     end: float = parameter(2.0, "length of the run, s")
     radius: float = parameter(0.17, "of the ball of water, m")
