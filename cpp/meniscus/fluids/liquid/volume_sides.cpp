@@ -17,8 +17,6 @@
 namespace meniscus::fluids {
 namespace {
 
-/// Cells between the last liquid of a part that has vanished and one that it has met.
-constexpr int meeting = 2;
 /// Rows of cells at an open side in which a part vanishes that is on its way out.
 constexpr Index side_rows = 2;
 
@@ -180,6 +178,19 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   return inflow;
 }
 
+/// Whether a wall hid a cell from another one before the last motion.
+template <int D>
+bool VolumeBudget<D>::goes_through_wall(const Coord<D>& from, const Coord<D>& to) const {
+  Vec<double, D> here, there;
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    const Index end = grid::period_of(grid_, d) ? to[a] : std::clamp<Index>(to[a], 0, grid_.shape()[a] - 1);
+    here[d] = grid_.origin()[d] + (static_cast<double>(from[a]) + 0.5) * grid_.spacing();
+    there[d] = grid_.origin()[d] + (static_cast<double>(end) + 0.5) * grid_.spacing();
+  }
+  return from != to && moved_walls_.start->hidden(here, &there, 1, nullptr) != 0;
+}
+
 /// Collective: finds out where the parts are that do not go on in `next_`. Sets the heirs of the families (see `commit_transfer`)
 /// and `vanished_`, with the families before the transfer. Nothing is expected any more of parts that have left; returns what
 /// was.
@@ -191,7 +202,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   heirs.clear();
   if (std::find(goes_on_.begin() + 1, goes_on_.end(), 0) == goes_on_.end()) return 0.0;
   heirs.assign(families_.count(), VolumeFamilies::written_off);
-  const auto around = labels_around(next_, meeting, solid, workspace);
+  const auto around = labels_after(solid, workspace);
   // A cell of a part that does not go on, and the cell of the domain into which the flow carries it.
   struct Trace {
     Index from;
@@ -216,6 +227,11 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
       const T* lower = u.at(c);
       shift[axis] = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
       trace.to[axis] = c[axis] + static_cast<Index>(std::floor(std::clamp(shift[axis], -1e9, 1e9) + 0.5));
+    }
+    // Nothing goes through a wall.
+    if (walls_ && moved_walls_.start && goes_through_wall(c, trace.to)) {
+      trace.to = c;
+      shift.fill(0.0);
     }
     for (const Side& side : open_sides) {
       const auto axis = static_cast<std::size_t>(side.axis);
