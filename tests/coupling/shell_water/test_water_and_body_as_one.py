@@ -68,3 +68,13 @@ def test_water_at_rest_takes_up_its_share_once() -> None:
     assert 0.02 < first < 0.07
     sim.step(0.002)
     assert ball.velocity[2] == pytest.approx(first, rel=2e-3)
+
+
+def test_room_for_drops_beside_bodies_that_water_moves_is_refused() -> None:
+    """The joined pressure makes none: drops that joined would wait for ever."""
+    grid = ms.Grid((8, 8, 8), 1 / 8)
+    cup = RigidBody(open_box(0.5, 0.3), density=20.0, shell=True, pose=Pose((0.5, 0.5, 0.3)))
+    water = LiquidSolver(grid, LiquidOptions(expansion=True))
+    with pytest.raises(ValueError, match="does not go with expansion=True"):
+        ShellCoupling(water, Shells(grid, [cup]))
+    ShellCoupling(water, Shells(grid, [cup]), "one-way")
