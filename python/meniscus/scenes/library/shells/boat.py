@@ -23,12 +23,16 @@ from meniscus.surface import HalfSpace, Pose, Sphere
 _DECK = np.array([[-0.3, -0.15], [0.1, -0.15], [0.33, 0.0], [0.1, 0.15], [-0.3, 0.15]])
 """Outline of the deck, m: along the boat, and across."""
 
+_PUSHES, _SUNK = 100, 1e-6
+"""At most so many in a step, and m that are none."""
+
 
 @dataclass(kw_only=True)
 class Boat(ShellWater):
     """A boat of sheet metal, heavier than water, that floats in a tank until a stream has filled it.
 
-    Water and boat push each other; the boat is a surface without thickness, and no water goes through it.
+    Water and boat push each other; the boat is a surface without thickness, and no water goes through it. When it has sunk it lies on
+    the floor of the tank.
 
     Source: Guendelman, Selle, Losasso and Fedkiw 2005, figure 7; Selle 2008, Figure 4.8.
     """
@@ -73,6 +77,24 @@ class Boat(ShellWater):
         body = RigidBody(mesh, density=mass / area, shell=True, pose=Pose((0.5, 0.5, self.level - self.draft)))
         body.gravity = (0.0, 0.0, -9.81)
         return body
+
+    def advance(self, time: float, dt: float) -> None:
+        """As for all water, with the boat above the floor of the tank."""
+        self.hold_above_floor(dt)
+        super().advance(time, dt)
+
+    def hold_above_floor(self, dt: float) -> None:
+        """Push the corners of the boat that a step would bring below the floor of the tank, the lowest one first."""
+        for _ in range(_PUSHES):
+            x = self.boat.positions()
+            # What is below already goes no deeper.
+            above = self.coupling.shells.look_ahead(dt, self.impulses)[:, 2] - np.minimum(x[:, 2], 0.0)
+            k = int(above.argmin())
+            if above[k] >= -_SUNK:
+                return
+            corner = x[k : k + 1]
+            push = -above[k] / dt / self.boat.inverse_mass(corner)[0, 2, 2]
+            self.boat.apply_impulses(corner, np.array([[0.0, 0.0, push]]))
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the lowest point of the boat, m, and the force of the water on it, N."""
