@@ -17,6 +17,9 @@
 namespace meniscus::fluids {
 namespace {
 
+/// Cells' worth of volume that may count to a cell beside thin walls: half a cell more on each end of each axis.
+template <int D>
+constexpr double cells_beside_wall = 1 << D;
 /// Rows of cells at an open side in which a part vanishes that is on its way out.
 constexpr Index side_rows = 2;
 
@@ -96,8 +99,9 @@ Index cells_passed(const grid::MacField<T, D>& velocity, double dt) {
 }
 
 /// The liquid, in cells, of the part of a cell next to the side, `width` cells wide: by the slope of the fractions, as far as the
-/// fraction of the cell allows.
+/// fraction of the cell allows. Beside a thin wall a cell may hold more than one, the part beyond it likewise.
 double liquid_within(double before, double here, double behind, double width) {
+  if (here > 1.0) return here * liquid_within(before / here, 1.0, behind / here, width);
   const double mean = here + 0.25 * (before - behind) * (1.0 - width);
   return std::clamp(mean * width, std::max(0.0, here - (1.0 - width)), std::min(width, here));
 }
@@ -110,6 +114,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
                                         const Side& side, double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const double outward = (side.upper ? 1.0 : -1.0) * dt / grid_.spacing();
+  const double fullest = walls_ ? cells_beside_wall<D> : 1.0;
   // A sample in the air may have liquid around it.
   const auto around = labels_around(labels_, 1, nullptr, workspace);
   const SideColumns<T, D> columns(velocity, fractions, around.data(), solid, side, cells_passed(velocity, dt));
@@ -117,7 +122,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
   LabelSums sums(expected_.size());
   columns.for_each([&](const Coord<D>& column) {
     const auto part = [&](Index i) {
-      return std::clamp(static_cast<double>(columns.fraction(column, std::clamp<Index>(i, 0, length - 1))), 0.0, 1.0);
+      return std::clamp(static_cast<double>(columns.fraction(column, std::clamp<Index>(i, 0, length - 1))), 0.0, fullest);
     };
     const double at_side = static_cast<double>(columns.speed(column, 0)) * outward;
     if (!(at_side > 0.0)) return;
@@ -131,7 +136,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
     const double open = columns.open(column);
     for (Index i = 0; static_cast<double>(i) < depth; ++i) {
       const double width = std::min(depth - static_cast<double>(i), 1.0);
-      const double before = i ? part(i - 1) : std::clamp(2.0 * part(0) - part(1), 0.0, 1.0);
+      const double before = i ? part(i - 1) : std::clamp(2.0 * part(0) - part(1), 0.0, fullest);
       sums.add(columns.label(column, i), liquid_within(before, part(i), part(i + 1), width) * open * cell_);
     }
   });
@@ -155,6 +160,7 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
                                        double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const T inward = side.upper ? T(-1) : T(1);
+  const double fullest = walls_ ? cells_beside_wall<D> : 1.0;
   const double scale = dt * cell_ / grid_.spacing();
   const auto around = labels_around(labels_, 1, nullptr, workspace);
   // A block that is cut has the two cells that count.
@@ -164,7 +170,8 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   LabelSums sums(parts + 1);
   columns.for_each([&](const Coord<D>& column) {
     const T last = columns.fraction(column, 0);
-    const T part = columns.length() > 1 ? std::clamp(T(1.5) * last - T(0.5) * columns.fraction(column, 1), T(0), T(1)) : last;
+    const T most = static_cast<T>(fullest);
+    const T part = columns.length() > 1 ? std::clamp(T(1.5) * last - T(0.5) * columns.fraction(column, 1), T(0), most) : last;
     const double amount = static_cast<double>(columns.speed(column, 0) * inward * part) * columns.open(column) * scale;
     if (!(amount > 0.0)) return;
     sums.add(parts, amount);

@@ -34,7 +34,8 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     parent[std::max(a, b)] = std::min(a, b);
   };
   const std::uint8_t* const clearance = walls.clearance();
-  // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the first.
+  // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the
+  // first.
   const auto find_runs = [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       Coord<D> c = grid::row_start<D>(cells, r);
@@ -105,8 +106,9 @@ class SeenVolumes {
     }
   }
 
-  /// Adds the parts of the cells of a row; `all`, `any`: scratch of a value per cell.
-  void add_row(Coord<D> c, Index first, double* sums, std::uint8_t* all, std::uint8_t* any) const {
+  /// Calls take(k, label, part) for parts of the cells k of a row, in cells; `all`, `any`: scratch of a value per cell.
+  template <class Take>
+  void add_row(Coord<D> c, Index first, std::uint8_t* all, std::uint8_t* any, Take&& take) const {
     const Index length = phi_.extents[D - 1];
     std::fill_n(all, length, std::uint8_t{1});
     std::fill_n(any, length, std::uint8_t{0});
@@ -129,17 +131,18 @@ class SeenVolumes {
       const Index above = grid::nearest_cell<D>(walls_.grid(), D - 1, k + 1);
       if (!(any[below] | any[k] | any[above])) continue;
       if ((all[below] & all[k] & all[above]) && clearance[k] > 0) {
-        sums[labels_[first + k]] += 1.0;
+        take(k, labels_[first + k], 1.0);
         continue;
       }
       c[D - 1] = k;
-      add(c, first + k, sums);
+      add(c, first + k, [&](std::int32_t label, double part) { take(k, label, part); });
     }
   }
 
  private:
-  /// Adds the parts of a cell, in cells, to sums by label.
-  void add(const Coord<D>& c, Index number, double* sums) const {
+  /// Calls take(label, part) for the parts of a cell, in cells.
+  template <class Take>
+  void add(const Coord<D>& c, Index number, Take&& take) const {
     const bool wet = *phi_.at(c) <= 0;
     const bool marked = walls_.clearance()[number] == 0;
     std::array<Index, block> cell;
@@ -165,7 +168,7 @@ class SeenVolumes {
       }
       // The own corner is always seen, but for a centre that a wall covers.
       if (unseen & 1u) {
-        if (wet) sums[label] += share;
+        if (wet) take(label, share);
         continue;
       }
       for (int ring = 1; label == 0 && ring <= D; ++ring)
@@ -173,7 +176,7 @@ class SeenVolumes {
           if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
       if (label == 0) continue;
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
-      sums[label] += share * fraction(value);
+      take(label, share * fraction(value));
     }
   }
 
@@ -268,7 +271,8 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
     double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
     std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
     for (Index r = begin; r < end; ++r)
-      seen.add_row(grid::row_start<D>(phi.extents, r), r * length, sums, all, all + length);
+      seen.add_row(grid::row_start<D>(phi.extents, r), r * length, all, all + length,
+                   [&](Index, std::int32_t label, double part) { sums[label] += part; });
   });
   volumes.assign(parts, 0.0);
   const double cell = std::pow(levelset.grid().spacing(), D);
@@ -276,6 +280,34 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
     for (std::size_t p = 0; p < pieces_of_rows; ++p) volumes[i] += partial.data()[p * parts + i];
     volumes[i] *= cell;
   }
+}
+
+template <class T, int D>
+void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+                      Workspace& workspace) {
+  require(levelset.grid() == walls.grid() && fractions.grid() == walls.grid(), "the walls must have the grid of the level set");
+  const grid::FieldView<const T, D> phi = levelset.view();
+  const grid::FieldView<T, D> out = fractions.view();
+  const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
+  const auto wet = workspace.take<std::int32_t>(rows * length);
+  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* row = phi.at(grid::row_start<D>(phi.extents, r));
+      for (Index k = 0; k < length; ++k) wet.data()[r * length + k] = row[k] <= 0;
+    }
+  });
+  const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
+  const auto flags = workspace.take<std::uint8_t>(2 * pieces_of_rows * length);
+  const SeenVolumes<T, D> seen(phi, walls, wet.data());
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = grid::row_start<D>(phi.extents, r);
+      T* row = out.at(c);
+      std::fill_n(row, length, T(0));
+      seen.add_row(c, r * length, all, all + length, [&](Index k, std::int32_t, double part) { row[k] += static_cast<T>(part); });
+    }
+  });
 }
 
 template <int D>
@@ -334,8 +366,8 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
           here[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
           there[d] = here[d] + static_cast<double>(grid.periodic()[a] ? steps : from[a] - c[a]) * grid.spacing();
         }
-        const bool clear = !walls.start || walls.start->clearance()[i] > farthest ||
-                           walls.start->hidden(here, &there, 1, nullptr) == 0;
+        const bool clear =
+            !walls.start || walls.start->clearance()[i] > farthest || walls.start->hidden(here, &there, 1, nullptr) == 0;
         // What lies behind a wall says nothing: then the cell says itself where it was.
         const std::int32_t label = clear ? before[dot<D>(from, strides)] : 0;
         origin[i] = label ? label : before[i];
@@ -352,10 +384,11 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
 
 template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, Workspace&);
 template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
-  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,           \
-                                                std::vector<double>&, Workspace&);                                            \
-  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,          \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,          \
+                                                std::vector<double>&, Workspace&);                                           \
+  template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&); \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,         \
                                      const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -1,8 +1,8 @@
 /// Connected components of a liquid between thin walls, and their volumes.
 ///
 /// Cells are connected through faces that no wall blocks. A cell counts to the side of the walls where its centre is, and holds
-/// what is liquid of it as the centre sees it, up to the walls: on a blocked face, as far as the wall that its centre meets, which
-/// may be beyond the face. Between planes the volumes add up exactly, wherever the planes are between the centres.
+/// what is liquid of it as the centre sees it, up to the walls: on a blocked face, as far as the wall that its centre meets,
+/// which may be beyond the face. Between planes the volumes add up exactly, wherever the planes are between the centres.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -17,6 +17,11 @@ namespace meniscus::fluids {
 template <class T, int D>
 void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, std::int32_t* labels,
                                std::vector<double>& volumes, Workspace& workspace);
+
+/// The volume that counts to each cell, in cells: up to the walls, so that it may be more than one.
+template <class T, int D>
+void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+                      Workspace& workspace);
 
 /// As `spread_labels`, through faces that no wall blocks.
 template <int D>
