@@ -152,12 +152,12 @@ class SeenVolumes {
       cell[q] = dot<D>(at, strides_);
     }
     const std::uint32_t hidden = marked ? hidden_from(c) : 0;
-    std::array<std::array<double, 2>, D> reach{};  // beyond the half of a cell, twice
+    std::array<std::array<Reach, 2>, D> reach{};
     if (marked) find_reach(c, reach);
     for (std::uint32_t octant = 0; octant < corners; ++octant) {
-      double share = 1.0 / corners, beyond = 1.0;
-      for (std::size_t d = 0; d < D; ++d) beyond += reach[d][(octant >> d) & 1u];
-      share *= std::max(beyond, 0.0);
+      std::array<Reach, D> ends;
+      for (std::size_t d = 0; d < D; ++d) ends[d] = reach[d][(octant >> d) & 1u];
+      const double share = std::max(size(ends), 0.0) / corners;
       std::array<double, corners> value;
       std::uint32_t unseen = 0;
       std::int32_t label = labels_[number];
@@ -178,6 +178,26 @@ class SeenVolumes {
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
       take(label, share * fraction(value));
     }
+  }
+
+  /// How far a wall is beyond the half of a cell, twice, times the weight: the square of the part of its normal along the axis.
+  struct Reach {
+    double beyond = 0.0, weight = 0.0;
+  };
+
+  /// The size of an octant that ends at walls along the axes, in its own: of one plane the parts along the axes add up; planes
+  /// across each other make a corner.
+  static double size(const std::array<Reach, D>& ends) {
+    double sum = 1.0, all = 1.0, weights = 1.0 - D;
+    for (std::size_t a = 0; a < D; ++a) {
+      sum += ends[a].beyond;
+      all *= ends[a].beyond;
+      weights += ends[a].weight;
+      if constexpr (D == 3)
+        for (std::size_t b = 0; b < a; ++b)
+          sum += std::max(ends[a].weight + ends[b].weight - 1.0, 0.0) * ends[a].beyond * ends[b].beyond;
+    }
+    return sum + std::max(weights, 0.0) * all;
   }
 
   static constexpr std::uint32_t corners = 1u << D;
@@ -234,7 +254,7 @@ class SeenVolumes {
     return walls_.hidden(origin, place.data(), static_cast<int>(block), nullptr);
   }
 
-  void find_reach(const Coord<D>& c, std::array<std::array<double, 2>, D>& reach) const {
+  void find_reach(const Coord<D>& c, std::array<std::array<Reach, 2>, D>& reach) const {
     for (int d = 0; d < D; ++d)
       for (const std::size_t up : {0u, 1u}) {
         Coord<D> face = c;
@@ -242,7 +262,8 @@ class SeenVolumes {
         grid::WallBetween wall;
         if (!walls_.between(d, face, wall)) continue;
         // The cell is the lower one of its upper face.
-        reach[static_cast<std::size_t>(d)][up] = 2 * wall.weight[1 - up] * (wall.distance[1 - up] - 0.5);
+        const double weight = wall.weight[1 - up];
+        reach[static_cast<std::size_t>(d)][up] = {2 * weight * (wall.distance[1 - up] - 0.5), weight};
       }
   }
 
