@@ -7,6 +7,7 @@
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
+#include "meniscus/grid/walls/straight_way.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -191,7 +192,7 @@ bool VolumeBudget<D>::goes_through_wall(const Coord<D>& from, const Coord<D>& to
   Vec<double, D> here, there;
   for (int d = 0; d < D; ++d) {
     const auto a = static_cast<std::size_t>(d);
-    const Index end = grid::period_of(grid_, d) ? to[a] : std::clamp<Index>(to[a], 0, grid_.shape()[a] - 1);
+    const Index end = grid::end_of_way<D>(grid_, d, to[a]);
     here[d] = grid_.origin()[d] + (static_cast<double>(from[a]) + 0.5) * grid_.spacing();
     there[d] = grid_.origin()[d] + (static_cast<double>(end) + 0.5) * grid_.spacing();
   }

@@ -5,6 +5,7 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
+#include "meniscus/grid/walls/straight_way.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -385,7 +386,7 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
           from[a] = grid::nearest_cell<D>(grid, d, c[a] + steps);
           farthest = std::max(farthest, std::abs(steps));
           here[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
-          there[d] = here[d] + static_cast<double>(grid.periodic()[a] ? steps : from[a] - c[a]) * grid.spacing();
+          there[d] = here[d] + static_cast<double>(grid::end_of_way<D>(grid, d, c[a] + steps) - c[a]) * grid.spacing();
         }
         const bool clear =
             !walls.start || walls.start->clearance()[i] > farthest || walls.start->hidden(here, &there, 1, nullptr) == 0;
