@@ -47,6 +47,12 @@ void bind_measure(py::module_& m) {
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
   m.def(
+      "walled_fractions",
+      [](const F& levelset, const grid::ThinWalls<D>& walls, F& fractions, Workspace& workspace) {
+        interruptible([&] { fluids::walled_fractions(levelset, walls, fractions, workspace); });
+      },
+      py::arg("levelset"), py::arg("walls"), py::arg("fractions"), py::arg("workspace"));
+  m.def(
       "measure_walled_components",
       [](const F& levelset, const grid::ThinWalls<D>& walls, const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from meniscus import scenes
+from meniscus.scenes.library.shells.boat import Boat
 
 SMALL: dict[str, dict[str, Any]] = {
     "cup": {"resolution": 12, "end": 0.15},
@@ -35,6 +36,15 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.coupling.shells.positions, whole.coupling.shells.positions)
     assert 0 < last.diagnostics["pressure iterations"] <= 25
     assert last.diagnostics["max speed"] > 0.01
+
+
+def test_a_boat_that_has_sunk_lies_on_the_floor() -> None:
+    boat = Boat(resolution=8, frames=1, end=1.0, level=0.25, draft=0.199, depth=0.1)
+    boat.setup()
+    for k in range(25):
+        boat.advance(0.02 * k, 0.02)
+    assert -2e-5 < boat.report(0.5)["keel"] < 0.05
+    assert np.abs(boat.boat.velocity).max() < 0.2
 
 
 @pytest.mark.slow

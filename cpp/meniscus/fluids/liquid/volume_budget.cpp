@@ -95,7 +95,7 @@ template <int D>
 void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin,
                                              Workspace& workspace) {
   const std::size_t count = next_volumes_.size();
-  if (amounts.size() == 2 && count == 2) {  // one part that stays one
+  if (amounts.size() == 2 && count == 2 && !walls_) {  // one part that stays one
     transferred_ = amounts;
     has_origin_.assign(2, 1);
     goes_on_.assign(2, 1);
@@ -214,7 +214,7 @@ double VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, 
     transfer_to_components(expected_, origin.data(), workspace);
   }
   if (std::find(has_origin_.begin() + 1, has_origin_.end(), 0) != has_origin_.end())
-    find_relatives(labels_around(labels_, spread, liquid.solid, workspace).data());
+    find_relatives(labels_before(liquid.solid, workspace).data());
   std::vector<std::int32_t> heirs;
   const double left = find_heirs(velocity, dt, liquid.solid, open_sides, heirs, workspace);
   return left + commit_motion(heirs);
@@ -310,6 +310,29 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(const Block<std::i
     spread_walled_labels<D>(*walls_, around.data(), layers, workspace);
   else
     spread_labels<D>(grid_, around.data(), layers, solid, workspace);
+  return around;
+}
+
+/// The labels around of the parts before the last motion. A cell that a wall has passed since says nothing of its new side.
+template <int D>
+Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_before(const Solid* solid, Workspace& workspace) const {
+  const std::uint8_t* const swept = walls_ ? moved_walls_.swept : nullptr;
+  if (!swept) return labels_around(labels_, spread, solid, workspace);
+  auto around = workspace.take<std::int32_t>(cells());
+  for (Index i = 0; i < cells(); ++i) around.data()[i] = swept[i] ? 0 : labels_.data()[i];
+  spread_walled_labels<D>(*walls_, around.data(), spread, workspace);
+  return around;
+}
+
+/// The labels in `next_` around, by the cells where liquid was before the last motion: in cells that a wall has passed since,
+/// what is on the side where they were.
+template <int D>
+Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_after(const Solid* solid, Workspace& workspace) const {
+  auto around = labels_around(next_, meeting, solid, workspace);
+  if (!walls_ || !moved_walls_.swept || !moved_walls_.start) return around;
+  for (Index i = 0; i < cells(); ++i)
+    if (moved_walls_.swept[i]) around.data()[i] = 0;
+  spread_walled_labels<D>(*moved_walls_.start, around.data(), spread, workspace);
   return around;
 }
 

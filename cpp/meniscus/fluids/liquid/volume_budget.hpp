@@ -172,8 +172,11 @@ class VolumeBudget {
   template <class T>
   double find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid, std::span<const Side> open_sides,
                     std::vector<std::int32_t>& heirs, Workspace& workspace);
-  std::int32_t family_of_vanished(const Coord<D>& cell) const;
-  std::array<std::int32_t, 2> label_and_family(const Coord<D>& cell, const std::int32_t* around) const;
+  bool goes_through_wall(const Coord<D>& from, const Coord<D>& to) const;
+  std::int32_t family_of_vanished(const Coord<D>& cell, const Vec<double, D>& at) const;
+  std::array<std::int32_t, 2> label_and_family(const Coord<D>& cell, const Vec<double, D>& at, const std::int32_t* around) const;
+  /// The label of the nearest cell around a cell whose centre a place in it sees; 0 where it sees none that has one.
+  std::int32_t label_seen(const Coord<D>& cell, const Vec<double, D>& at, const std::int32_t* around) const;
   bool is_leaving(std::size_t label) const { return label < leaving_.size() && leaving_[label] != 0; }
   template <class T>
   double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, const Solid* solid,
@@ -182,8 +185,12 @@ class VolumeBudget {
   double transfer(const T* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace);
   /// Cells around a part that count to it: where its surface is moved, and where drops leave and join it.
   static constexpr int spread = 4;
+  /// Cells between the last liquid of a part that has vanished and one that it has met.
+  static constexpr int meeting = 2;
   Workspace::Lease<std::int32_t> labels_around(const Block<std::int32_t>& labels, int layers, const Solid* solid,
                                                Workspace& workspace) const;
+  Workspace::Lease<std::int32_t> labels_before(const Solid* solid, Workspace& workspace) const;
+  Workspace::Lease<std::int32_t> labels_after(const Solid* solid, Workspace& workspace) const;
   Index cells() const { return labels_.size(); }
 
   grid::Grid<D> grid_;

@@ -3,12 +3,14 @@
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::fluids {
 
@@ -24,7 +26,10 @@ double VolumeBudget<D>::transfer(const T* positions, const double* volumes, Inde
   const std::size_t leaves = families_.count();
   for (Index i = 0; i < n; ++i) {
     if (volumes[i] == 0.0) continue;
-    const auto [label, family] = label_and_family(grid::cell_in_block<T, D>(grid_, positions + i * D), around.data());
+    const Coord<D> cell = grid::cell_in_block<T, D>(grid_, positions + i * D);
+    Vec<double, D> at;
+    for (int d = 0; d < D; ++d) at[d] = static_cast<double>(positions[i * D + d]);
+    const auto [label, family] = label_and_family(cell, at, around.data());
     const auto f = family == VolumeFamilies::has_left ? leaves : static_cast<std::size_t>(family);
     to_families.add(f, volumes[i]);
     if (f == leaves) continue;
@@ -43,14 +48,50 @@ double VolumeBudget<D>::transfer(const T* positions, const double* volumes, Inde
   return by_family[leaves];
 }
 
-/// The part that a cell of the block counts to, or zero, and its family.
+/// The part that a place in a cell of the block counts to, or zero, and its family. Beside a thin wall it is that of the nearest
+/// cell whose centre the place sees.
 template <int D>
-std::array<std::int32_t, 2> VolumeBudget<D>::label_and_family(const Coord<D>& cell, const std::int32_t* around) const {
-  const std::int32_t label = around[dot<D>(cell, c_strides<D>(grid_.local_shape()))];
+std::array<std::int32_t, 2> VolumeBudget<D>::label_and_family(const Coord<D>& cell, const Vec<double, D>& at,
+                                                              const std::int32_t* around) const {
+  const Coord<D> strides = c_strides<D>(grid_.local_shape());
+  const Index own = dot<D>(cell, strides);
+  const bool beside = walls_ && walls_->clearance()[own] == 0;
+  const std::int32_t label = beside ? label_seen(cell, at, around) : around[own];
   if (label) return {label, families_.of_parts()[static_cast<std::size_t>(label)]};
   Coord<D> in_domain = cell;
   for (std::size_t d = 0; d < D; ++d) in_domain[d] += grid_.first_cell()[d];
-  return {0, family_of_vanished(in_domain)};
+  return {0, family_of_vanished(in_domain, at)};
+}
+
+template <int D>
+std::int32_t VolumeBudget<D>::label_seen(const Coord<D>& cell, const Vec<double, D>& at, const std::int32_t* around) const {
+  constexpr int block = D == 2 ? 9 : 27;
+  const Coord<D> strides = c_strides<D>(grid_.local_shape());
+  std::array<Vec<double, D>, block> center;
+  std::array<std::int32_t, block> label;
+  int count = 0;
+  for (int q = 0; q < block; ++q) {
+    Index number = 0;
+    for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
+      const auto a = static_cast<std::size_t>(d);
+      const Index there = cell[a] + rest % 3 - 1, image = grid::image_of_cell<D>(grid_, d, there);
+      number = number < 0 || image < 0 ? -1 : number + image * strides[a];
+      center[static_cast<std::size_t>(count)][d] = grid_.origin()[d] + (static_cast<double>(there) + 0.5) * grid_.spacing();
+    }
+    if (number < 0 || around[number] == 0) continue;
+    label[static_cast<std::size_t>(count++)] = around[number];
+  }
+  const std::uint32_t hidden = count ? walls_->hidden(at, center.data(), count, nullptr) : 0;
+  double nearest = std::numeric_limits<double>::max();
+  std::int32_t found = 0;
+  for (std::size_t q = 0; q < static_cast<std::size_t>(count); ++q) {
+    double distance = 0.0;
+    for (int d = 0; d < D; ++d) distance += (center[q][d] - at[d]) * (center[q][d] - at[d]);
+    if (((hidden >> q) & 1u) || distance >= nearest) continue;
+    nearest = distance;
+    found = label[q];
+  }
+  return found;
 }
 
 /// Moves the volumes of flagged drops, times `sign`, to the parts around them. Returns what goes to those that have left.
@@ -72,13 +113,17 @@ double VolumeBudget<D>::add_volumes(const double* positions, const double* volum
   return transfer(positions, volumes, n, solid, workspace);
 }
 
-/// The family of parts that have vanished near a cell of the domain; 0 for none.
+/// The family of parts that have vanished near a cell of the domain, and are seen from a place in it; 0 for none.
 template <int D>
-std::int32_t VolumeBudget<D>::family_of_vanished(const Coord<D>& cell) const {
+std::int32_t VolumeBudget<D>::family_of_vanished(const Coord<D>& cell, const Vec<double, D>& at) const {
   const auto is_near = [&](const Vanished& v) {
-    for (std::size_t d = 0; d < D; ++d)
-      if (std::abs(v.cell[d] - cell[d]) > spread) return false;
-    return true;
+    Vec<double, D> center;
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      if (std::abs(v.cell[a] - cell[a]) > spread) return false;
+      center[d] = grid_.origin()[d] + (static_cast<double>(v.cell[a]) + 0.5) * grid_.spacing();
+    }
+    return !walls_ || walls_->hidden(at, &center, 1, nullptr) == 0;
   };
   const auto found = std::find_if(vanished_.begin(), vanished_.end(), is_near);
   return found == vanished_.end() ? 0 : found->family;

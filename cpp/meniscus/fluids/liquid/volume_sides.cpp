@@ -7,6 +7,7 @@
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
+#include "meniscus/grid/walls/straight_way.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -17,8 +18,9 @@
 namespace meniscus::fluids {
 namespace {
 
-/// Cells between the last liquid of a part that has vanished and one that it has met.
-constexpr int meeting = 2;
+/// Cells' worth of volume that may count to a cell beside thin walls: half a cell more on each end of each axis.
+template <int D>
+constexpr double cells_beside_wall = 1 << D;
 /// Rows of cells at an open side in which a part vanishes that is on its way out.
 constexpr Index side_rows = 2;
 
@@ -98,8 +100,9 @@ Index cells_passed(const grid::MacField<T, D>& velocity, double dt) {
 }
 
 /// The liquid, in cells, of the part of a cell next to the side, `width` cells wide: by the slope of the fractions, as far as the
-/// fraction of the cell allows.
+/// fraction of the cell allows. Beside a thin wall a cell may hold more than one, the part beyond it likewise.
 double liquid_within(double before, double here, double behind, double width) {
+  if (here > 1.0) return here * liquid_within(before / here, 1.0, behind / here, width);
   const double mean = here + 0.25 * (before - behind) * (1.0 - width);
   return std::clamp(mean * width, std::max(0.0, here - (1.0 - width)), std::min(width, here));
 }
@@ -112,6 +115,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
                                         const Side& side, double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const double outward = (side.upper ? 1.0 : -1.0) * dt / grid_.spacing();
+  const double fullest = walls_ ? cells_beside_wall<D> : 1.0;
   // A sample in the air may have liquid around it.
   const auto around = labels_around(labels_, 1, nullptr, workspace);
   const SideColumns<T, D> columns(velocity, fractions, around.data(), solid, side, cells_passed(velocity, dt));
@@ -119,7 +123,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
   LabelSums sums(expected_.size());
   columns.for_each([&](const Coord<D>& column) {
     const auto part = [&](Index i) {
-      return std::clamp(static_cast<double>(columns.fraction(column, std::clamp<Index>(i, 0, length - 1))), 0.0, 1.0);
+      return std::clamp(static_cast<double>(columns.fraction(column, std::clamp<Index>(i, 0, length - 1))), 0.0, fullest);
     };
     const double at_side = static_cast<double>(columns.speed(column, 0)) * outward;
     if (!(at_side > 0.0)) return;
@@ -133,7 +137,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
     const double open = columns.open(column);
     for (Index i = 0; static_cast<double>(i) < depth; ++i) {
       const double width = std::min(depth - static_cast<double>(i), 1.0);
-      const double before = i ? part(i - 1) : std::clamp(2.0 * part(0) - part(1), 0.0, 1.0);
+      const double before = i ? part(i - 1) : std::clamp(2.0 * part(0) - part(1), 0.0, fullest);
       sums.add(columns.label(column, i), liquid_within(before, part(i), part(i + 1), width) * open * cell_);
     }
   });
@@ -157,6 +161,7 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
                                        double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const T inward = side.upper ? T(-1) : T(1);
+  const double fullest = walls_ ? cells_beside_wall<D> : 1.0;
   const double scale = dt * cell_ / grid_.spacing();
   const auto around = labels_around(labels_, 1, nullptr, workspace);
   // A block that is cut has the two cells that count.
@@ -166,7 +171,8 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   LabelSums sums(parts + 1);
   columns.for_each([&](const Coord<D>& column) {
     const T last = columns.fraction(column, 0);
-    const T part = columns.length() > 1 ? std::clamp(T(1.5) * last - T(0.5) * columns.fraction(column, 1), T(0), T(1)) : last;
+    const T most = static_cast<T>(fullest);
+    const T part = columns.length() > 1 ? std::clamp(T(1.5) * last - T(0.5) * columns.fraction(column, 1), T(0), most) : last;
     const double amount = static_cast<double>(columns.speed(column, 0) * inward * part) * columns.open(column) * scale;
     if (!(amount > 0.0)) return;
     sums.add(parts, amount);
@@ -180,6 +186,19 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   return inflow;
 }
 
+/// Whether a wall hid a cell from another one before the last motion.
+template <int D>
+bool VolumeBudget<D>::goes_through_wall(const Coord<D>& from, const Coord<D>& to) const {
+  Vec<double, D> here, there;
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    const Index end = grid::end_of_way<D>(grid_, d, to[a]);
+    here[d] = grid_.origin()[d] + (static_cast<double>(from[a]) + 0.5) * grid_.spacing();
+    there[d] = grid_.origin()[d] + (static_cast<double>(end) + 0.5) * grid_.spacing();
+  }
+  return from != to && moved_walls_.start->hidden(here, &there, 1, nullptr) != 0;
+}
+
 /// Collective: finds out where the parts are that do not go on in `next_`. Sets the heirs of the families (see `commit_transfer`)
 /// and `vanished_`, with the families before the transfer. Nothing is expected any more of parts that have left; returns what
 /// was.
@@ -191,7 +210,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   heirs.clear();
   if (std::find(goes_on_.begin() + 1, goes_on_.end(), 0) == goes_on_.end()) return 0.0;
   heirs.assign(families_.count(), VolumeFamilies::written_off);
-  const auto around = labels_around(next_, meeting, solid, workspace);
+  const auto around = labels_after(solid, workspace);
   // A cell of a part that does not go on, and the cell of the domain into which the flow carries it.
   struct Trace {
     Index from;
@@ -216,6 +235,11 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
       const T* lower = u.at(c);
       shift[axis] = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
       trace.to[axis] = c[axis] + static_cast<Index>(std::floor(std::clamp(shift[axis], -1e9, 1e9) + 0.5));
+    }
+    // Nothing goes through a wall.
+    if (walls_ && moved_walls_.start && goes_through_wall(c, trace.to)) {
+      trace.to = c;
+      shift.fill(0.0);
     }
     for (const Side& side : open_sides) {
       const auto axis = static_cast<std::size_t>(side.axis);

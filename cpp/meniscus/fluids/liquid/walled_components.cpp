@@ -5,6 +5,7 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
+#include "meniscus/grid/walls/straight_way.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -106,8 +107,9 @@ class SeenVolumes {
     }
   }
 
-  /// Adds the parts of the cells of a row; `all`, `any`: scratch of a value per cell.
-  void add_row(Coord<D> c, Index first, double* sums, std::uint8_t* all, std::uint8_t* any) const {
+  /// Calls take(k, label, part) for parts of the cells k of a row, in cells; `all`, `any`: scratch of a value per cell.
+  template <class Take>
+  void add_row(Coord<D> c, Index first, std::uint8_t* all, std::uint8_t* any, Take&& take) const {
     const Index length = phi_.extents[D - 1];
     std::fill_n(all, length, std::uint8_t{1});
     std::fill_n(any, length, std::uint8_t{0});
@@ -130,17 +132,18 @@ class SeenVolumes {
       const Index above = grid::nearest_cell<D>(walls_.grid(), D - 1, k + 1);
       if (!(any[below] | any[k] | any[above])) continue;
       if ((all[below] & all[k] & all[above]) && clearance[k] > 0) {
-        sums[labels_[first + k]] += 1.0;
+        take(k, labels_[first + k], 1.0);
         continue;
       }
       c[D - 1] = k;
-      add(c, first + k, sums);
+      add(c, first + k, [&](std::int32_t label, double part) { take(k, label, part); });
     }
   }
 
  private:
-  /// Adds the parts of a cell, in cells, to sums by label.
-  void add(const Coord<D>& c, Index number, double* sums) const {
+  /// Calls take(label, part) for the parts of a cell, in cells.
+  template <class Take>
+  void add(const Coord<D>& c, Index number, Take&& take) const {
     const bool wet = *phi_.at(c) <= 0;
     const bool marked = walls_.clearance()[number] == 0;
     std::array<Index, block> cell;
@@ -150,12 +153,12 @@ class SeenVolumes {
       cell[q] = dot<D>(at, strides_);
     }
     const std::uint32_t hidden = marked ? hidden_from(c) : 0;
-    std::array<std::array<double, 2>, D> reach{};  // beyond the half of a cell, twice
+    std::array<std::array<Reach, 2>, D> reach{};
     if (marked) find_reach(c, reach);
     for (std::uint32_t octant = 0; octant < corners; ++octant) {
-      double share = 1.0 / corners, beyond = 1.0;
-      for (std::size_t d = 0; d < D; ++d) beyond += reach[d][(octant >> d) & 1u];
-      share *= std::max(beyond, 0.0);
+      std::array<Reach, D> ends;
+      for (std::size_t d = 0; d < D; ++d) ends[d] = reach[d][(octant >> d) & 1u];
+      const double share = std::max(size(ends), 0.0) / corners;
       std::array<double, corners> value;
       std::uint32_t unseen = 0;
       std::int32_t label = labels_[number];
@@ -166,7 +169,7 @@ class SeenVolumes {
       }
       // The own corner is always seen, but for a centre that a wall covers.
       if (unseen & 1u) {
-        if (wet) sums[label] += share;
+        if (wet) take(label, share);
         continue;
       }
       for (int ring = 1; label == 0 && ring <= D; ++ring)
@@ -174,8 +177,28 @@ class SeenVolumes {
           if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
       if (label == 0) continue;
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
-      sums[label] += share * fraction(value);
+      take(label, share * fraction(value));
     }
+  }
+
+  /// How far a wall is beyond the half of a cell, twice, times the weight: the square of the part of its normal along the axis.
+  struct Reach {
+    double beyond = 0.0, weight = 0.0;
+  };
+
+  /// The size of an octant that ends at walls along the axes, in its own: of one plane the parts along the axes add up; planes
+  /// across each other make a corner.
+  static double size(const std::array<Reach, D>& ends) {
+    double sum = 1.0, all = 1.0, weights = 1.0 - D;
+    for (std::size_t a = 0; a < D; ++a) {
+      sum += ends[a].beyond;
+      all *= ends[a].beyond;
+      weights += ends[a].weight;
+      if constexpr (D == 3)
+        for (std::size_t b = 0; b < a; ++b)
+          sum += std::max(ends[a].weight + ends[b].weight - 1.0, 0.0) * ends[a].beyond * ends[b].beyond;
+    }
+    return sum + std::max(weights, 0.0) * all;
   }
 
   static constexpr std::uint32_t corners = 1u << D;
@@ -232,7 +255,7 @@ class SeenVolumes {
     return walls_.hidden(origin, place.data(), static_cast<int>(block), nullptr);
   }
 
-  void find_reach(const Coord<D>& c, std::array<std::array<double, 2>, D>& reach) const {
+  void find_reach(const Coord<D>& c, std::array<std::array<Reach, 2>, D>& reach) const {
     for (int d = 0; d < D; ++d)
       for (const std::size_t up : {0u, 1u}) {
         Coord<D> face = c;
@@ -240,7 +263,8 @@ class SeenVolumes {
         grid::WallBetween wall;
         if (!walls_.between(d, face, wall)) continue;
         // The cell is the lower one of its upper face.
-        reach[static_cast<std::size_t>(d)][up] = 2 * wall.weight[1 - up] * (wall.distance[1 - up] - 0.5);
+        const double weight = wall.weight[1 - up];
+        reach[static_cast<std::size_t>(d)][up] = {2 * weight * (wall.distance[1 - up] - 0.5), weight};
       }
   }
 
@@ -268,7 +292,9 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
     std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
-    for (Index r = begin; r < end; ++r) seen.add_row(grid::row_start<D>(phi.extents, r), r * length, sums, all, all + length);
+    for (Index r = begin; r < end; ++r)
+      seen.add_row(grid::row_start<D>(phi.extents, r), r * length, all, all + length,
+                   [&](Index, std::int32_t label, double part) { sums[label] += part; });
   });
   volumes.assign(parts, 0.0);
   const double cell = std::pow(levelset.grid().spacing(), D);
@@ -276,6 +302,34 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
     for (std::size_t p = 0; p < pieces_of_rows; ++p) volumes[i] += partial.data()[p * parts + i];
     volumes[i] *= cell;
   }
+}
+
+template <class T, int D>
+void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+                      Workspace& workspace) {
+  require(levelset.grid() == walls.grid() && fractions.grid() == walls.grid(), "the walls must have the grid of the level set");
+  const grid::FieldView<const T, D> phi = levelset.view();
+  const grid::FieldView<T, D> out = fractions.view();
+  const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
+  const auto wet = workspace.take<std::int32_t>(rows * length);
+  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* row = phi.at(grid::row_start<D>(phi.extents, r));
+      for (Index k = 0; k < length; ++k) wet.data()[r * length + k] = row[k] <= 0;
+    }
+  });
+  const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
+  const auto flags = workspace.take<std::uint8_t>(2 * pieces_of_rows * length);
+  const SeenVolumes<T, D> seen(phi, walls, wet.data());
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = grid::row_start<D>(phi.extents, r);
+      T* row = out.at(c);
+      std::fill_n(row, length, T(0));
+      seen.add_row(c, r * length, all, all + length, [&](Index k, std::int32_t, double part) { row[k] += static_cast<T>(part); });
+    }
+  });
 }
 
 template <int D>
@@ -330,10 +384,9 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
           const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[a]]));
           const auto steps = static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
           from[a] = grid::nearest_cell<D>(grid, d, c[a] + steps);
-          const bool leaves = grid::image_of_cell<D>(grid, d, c[a] + steps) < 0;
           farthest = std::max(farthest, std::abs(steps));
           here[d] = grid.origin()[d] + (static_cast<double>(c[a]) + 0.5) * grid.spacing();
-          there[d] = here[d] + static_cast<double>(leaves ? from[a] - c[a] : steps) * grid.spacing();
+          there[d] = here[d] + static_cast<double>(grid::end_of_way<D>(grid, d, c[a] + steps) - c[a]) * grid.spacing();
         }
         const bool clear =
             !walls.start || walls.start->clearance()[i] > farthest || walls.start->hidden(here, &there, 1, nullptr) == 0;
@@ -353,10 +406,11 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
 
 template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, Workspace&);
 template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
-  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,  \
-                                                std::vector<double>&, Workspace&);                                   \
-  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,          \
+                                                std::vector<double>&, Workspace&);                                           \
+  template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&); \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,         \
                                      const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

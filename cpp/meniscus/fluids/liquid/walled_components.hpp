@@ -18,6 +18,11 @@ template <class T, int D>
 void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, std::int32_t* labels,
                                std::vector<double>& volumes, Workspace& workspace);
 
+/// The volume that counts to each cell, in cells: up to the walls, so that it may be more than one.
+template <class T, int D>
+void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+                      Workspace& workspace);
+
 /// As `spread_labels`, through faces that no wall blocks.
 template <int D>
 void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, Workspace& workspace);

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.coupling.shell_water.filling import fill_side
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
@@ -16,7 +17,10 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
+from meniscus.solids import DeformableBody, RigidBody
 from meniscus.surface import LevelSet, Shape
+
+Floats = npt.NDArray[np.float64]
 
 WATER_STAGES = (
     "move_shells",
@@ -96,18 +100,33 @@ class WaterStages:
         return found[0]
 
     def _begin_with_water(self, dt: float) -> None:
-        """Find what water gives shells in their first step: without, what floats would begin with a fall."""
+        """Find what water and shells give each other in their first step: without, what floats would begin with a fall.
+
+        The velocity of the water is from now on that of this step, as between all others; so the shells get no impulse that the water
+        does not give.
+        """
         solver, joined = self.solver, self._joined
         assert joined is not None
+        assert isinstance(solver, LiquidSolver)
         x = self.shells.positions
-        self._end.place(x, np.zeros_like(x))
+        self._end.place(x + self.shells.shifts(x), self._velocities_now(x, dt))
         solver._walls = self._end
-        velocity = [solver.velocity.component(d).copy() for d in range(solver.grid.dimension)]
+        # The water beside a sheet moves with it, as in `add_forces`.
         self._end.hold_faces(solver.velocity)
         solver.add_forces(dt)
         self.impulses[...] = joined.act(self._end, dt).impulses
-        for d, values in enumerate(velocity):
-            solver.velocity.component(d)[...] = values
+        solver.extend(0.0)
+
+    def _velocities_now(self, x: Floats, dt: float) -> Floats:
+        """Return the velocities (n, dim) of the nodes at x, m/s, before the forces of a step of dt seconds."""
+        velocities = (self.shells.look_ahead(dt, np.zeros_like(self.impulses)) - x) / dt
+        for i, body in enumerate(self.shells.bodies):
+            rows = self.shells.rows(i)
+            if isinstance(body, DeformableBody):
+                velocities[rows] = body.velocities
+            elif isinstance(body, RigidBody) and body._dynamic:
+                velocities[rows] = body.velocities(x[rows])
+        return velocities
 
     def _with_water(self, change: Callable[[], None]) -> None:
         """Change the surface of the water with the walls where the shells are now."""

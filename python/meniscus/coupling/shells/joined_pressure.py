@@ -136,5 +136,7 @@ def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: s
     if isinstance(solver, LiquidSolver):
         if solver.options.air_pressure != 0.0:
             raise ValueError(f'mode "{mode}" needs air_pressure=0')
+        if solver.options.expansion and any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
+            raise ValueError(f'mode "{mode}" does not go with expansion=True beside bodies that water moves')
     elif solver._divergence is not None:
         raise ValueError(f'mode "{mode}" does not go with emitters that have a divergence')

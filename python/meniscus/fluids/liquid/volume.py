@@ -189,7 +189,13 @@ class LiquidVolume(Stateful):
         sides = self._sides_with_flow(velocity)
         if not sides:
             return
-        self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
+        if self._seen and self._seen[0] is not None:
+            core: Any = _fluids  # overloaded over dimension and scalar
+            if self._fractions is None:
+                self._fractions = CellField(self._grid, levelset.dtype)
+            core.walled_fractions(levelset.field._core, self._seen[0]._core, self._fractions._core, self._workspace)
+        else:
+            self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
         for d, upper in sides:
             self.totals[total] += account(velocity._core, self._fractions._core, d, upper, dt, _core_of(solid), self._workspace)
 

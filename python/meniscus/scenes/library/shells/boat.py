@@ -55,7 +55,7 @@ class Boat(ShellWater):
         self.boat = self.make_boat()
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         self.world.add(self.boat, thickness=0.1 / n)
-        self.world.add_obstacle(HalfSpace((0.0, 0.0, 1.0 / n), (0.0, 0.0, 1.0)))
+        self.world.add_obstacle(HalfSpace((0.0, 0.0, 0.25 / n), (0.0, 0.0, 1.0)))
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat], world=self.world)))
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
         return TimeStepper(_checks.positive("end", self.end), self.frames)
