@@ -16,13 +16,13 @@ from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.coupling.coupled_world import CoupledWorld, NoBodies
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
+from meniscus.solids.contact.soft_ends import SoftLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.interaction.budget import Budget, part_of
@@ -44,7 +44,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, CoupledLoop):
+class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, SoftLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
