@@ -336,6 +336,7 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Soft
             # What is pressed onto nodes that rest on solids goes into these.
             resting.apply(own)
             core.hold_mean_velocities(own)
+        self._follow_pushed(core, dt)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""

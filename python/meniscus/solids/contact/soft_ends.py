@@ -16,13 +16,12 @@ from meniscus.solids.contact.barrier_solids import BarrierSolids
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody
+from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.force import unchanged
 from meniscus.solids.springs.edge_springs import EdgeSprings
 from meniscus.solids.springs.options import SpringOptions
 
-# Of the kinetic and elastic energy: a gain below it is left.
-_LEAST_GAIN = 1e-3
 # Inverse of the squared time in which the corners of a rigid body swing about each other, in loops.
 _STIFF = 1e4
 # Of Newton's method, at most.
@@ -76,15 +75,6 @@ class _WithOthers:
 class SoftLoop(CoupledLoop):
     """Loop at whose end deformable bodies give way as their elements let them."""
 
-    def _stored(self, positions: Floats) -> float:
-        """Return the elastic energy of the deformable bodies at positions of all nodes, J."""
-        total = 0.0
-        for first, body in zip(self.surface.starts, self.bodies, strict=False):
-            own = np.ascontiguousarray(positions[int(first) : int(first) + len(body)])
-            with unchanged(body.force_memory):
-                total += sum(force.energy(own) for force in (_force_core(f) for f in body.forces))
-        return total
-
     def _softened(self, here: Floats, ends: Floats) -> SoftEnd | None:
         """Return the end of the loop with deformable bodies that yield as a whole; None where what contact moves stores little, or too much.
 
@@ -95,11 +85,8 @@ class SoftLoop(CoupledLoop):
         surface, length = self.surface, self.loop_time
         if not self.bodies or not all(self._has_masses(other) for other, _ in surface.others):
             return None
-        nodes, masses = surface.body_nodes, self._masses()
-        moved = ends[:nodes] - here[:nodes]
-        taken = 0.5 * float(masses @ np.einsum("nd,nd->n", moved, moved)) / length**2
-        stored, before = self._stored(ends), self._stored(here)
-        if stored - before <= taken + _LEAST_GAIN * (before + self._kinetic()):
+        stored = stores_too_much(surface, self.bodies, here, ends, length)
+        if stored is None:
             return None
         memory = [m for body in self.bodies for m in body.force_memory]
         with unchanged(memory):
@@ -108,13 +95,13 @@ class SoftLoop(CoupledLoop):
             return None
         x, residual = found
         ends = self._at_possible_places(x)
-        if ends is None or self._stored(ends) >= stored:
+        if ends is None or elastic_energy(surface, self.bodies, ends) >= stored:
             return None
+        nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
         change = (ends[:nodes] - here[:nodes]) / length
-        free = surface.inverse_masses[:nodes] > 0
-        if free.any():
+        if masses.any():
             # What Newton's method has left of the momentum equation.
-            change[free] -= length * residual / float(masses[free].sum())
+            change[masses > 0] -= length * residual / float(masses.sum())
         return SoftEnd(ends, change)
 
     def _least_potential(self, here: Floats) -> tuple[Floats, Floats] | None:
@@ -207,25 +194,6 @@ class SoftLoop(CoupledLoop):
     def _has_masses(self, other: Any) -> bool:
         """Return whether the nodes of a body with steps of its own have masses that tell how they yield."""
         return other.loose or not isinstance(other, CoupledBody)
-
-    def _masses(self) -> Floats:
-        """Return the masses (n,) of the nodes of deformable bodies, 0 for those that contact does not move, kg."""
-        w = self.surface.inverse_masses[: self.surface.body_nodes]
-        result: Floats = np.where(w > 0, 1.0 / np.where(w > 0, w, 1.0), 0.0)
-        return result
-
-    def _kinetic(self) -> float:
-        """Return the kinetic energy of all nodes that contact moves about their mean velocity, J."""
-        surface = self.surface
-        v = np.zeros((surface.size, 3))
-        for first, body in zip(surface.starts, self.bodies, strict=False):
-            v[int(first) : int(first) + len(body)] = body.velocities
-        for other, rows in surface.others:
-            other.velocities(v[rows])
-        w = surface.inverse_masses
-        m = np.where(w > 0, 1.0 / np.where(w > 0, w, 1.0), 0.0)
-        relative = v - (m @ v) / max(float(m.sum()), 1e-300)
-        return 0.5 * float(m @ np.einsum("nd,nd->n", relative, relative))
 
     def _activation(self) -> Floats:
         """Return the distances (v,) at which vertices begin to keep others off, m."""
