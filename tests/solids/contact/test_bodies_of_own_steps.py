@@ -41,7 +41,7 @@ FAST = {("cloth", "rigid"), ("cloth", "reduced"), ("strands", "reduced"), ("rigi
 def collision(first: str, second: str, thickness: float) -> World:
     """The second body, in a random pose, flies at the first one."""
     rng = np.random.default_rng(3)
-    world = world_of(None, 5e-14)
+    world = world_of(None, 1e-6)
     target, thrown = KINDS[first](), KINDS[second]()
     crossed = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
     lifted(thrown, crossed if first == second == "strands" else np.array(random_rotation(rng)), np.array([0.02, 0.01, 0.45]))
@@ -54,9 +54,7 @@ def collision(first: str, second: str, thickness: float) -> World:
 @pytest.mark.parametrize("thickness", [0.008, 1e-4])
 @pytest.mark.parametrize(("first", "second"), [pytest.param(*p, marks=() if p in FAST else pytest.mark.slow) for p in PAIRS])
 def test_a_collision_keeps_momentum_and_gains_no_energy(first: str, second: str, thickness: float) -> None:
-    """With little thickness, impulses at the ends of loops do most of it."""
-    if thickness < 0.001 and {first, second} <= {"springs", "jelly", "rigid"}:
-        pytest.skip("springs store what impulses at the ends of loops displace")
+    """With the default tolerance of the velocity solves; with little thickness, impulses at the ends of loops do most of it."""
     world = collision(first, second, thickness)
     start, energy = momentum(world), kinetic_energy(world)
     touched = 0

@@ -45,7 +45,7 @@ def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) ->
 
 
 def stores_too_much(surface: ContactSurface, bodies: Sequence[Any], free: Floats, touched: Floats, over: float) -> float | None:
-    """Return the elastic energy (J) of bodies where contact has moved nodes, if it has stored more than it has taken from motion; else None.
+    """Return the elastic energy (J) of bodies where contact has moved nodes, if it stores more than it takes from motion; else None.
 
     An impulse that changes the way in a time by d takes at least m d^2 / (2 time^2) from kinetic energy, seen from what it touches.
 

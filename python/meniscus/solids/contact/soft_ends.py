@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from meniscus._meniscus import solids as _solids
 from meniscus.collision import Barrier
 from meniscus.core import Workspace
-from meniscus.solids.body import _force_core
+from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_solids import BarrierSolids
@@ -26,18 +26,6 @@ from meniscus.solids.springs.options import SpringOptions
 _STIFF = 1e4
 # Of Newton's method, at most.
 _ITERATIONS = 100
-
-
-class SoftEnd(NamedTuple):
-    """How bodies end a loop.
-
-    Attributes:
-        ends: (n, 3), positions of all nodes, m.
-        change: (k, 3), of the velocities of the nodes of deformable bodies, m/s.
-    """
-
-    ends: Floats
-    change: Floats
 
 
 class _Corrected:
@@ -59,11 +47,17 @@ class _Corrected:
 
 
 class _WithOthers:
-    """A surface of which nodes of bodies with steps of their own count among those of deformable bodies."""
+    """A surface of which nodes of bodies with steps of their own count among those of deformable bodies.
 
-    def __init__(self, surface: ContactSurface, nodes: int) -> None:
+    Attributes:
+        body_nodes: number of the nodes of both.
+        inverse_masses: (n,), 1/kg, 0 for those that go given ways.
+    """
+
+    def __init__(self, surface: ContactSurface, nodes: int, inverse_masses: Floats) -> None:
         self._surface = surface
         self.body_nodes = nodes
+        self.inverse_masses = inverse_masses
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._surface, name)
@@ -73,44 +67,62 @@ class _WithOthers:
 
 
 class SoftLoop(CoupledLoop):
-    """Loop at whose end deformable bodies give way as their elements let them."""
+    """Loop at whose end deformable bodies give way as their elements let them.
 
-    def _softened(self, here: Floats, ends: Floats) -> SoftEnd | None:
-        """Return the end of the loop with deformable bodies that yield as a whole; None where what contact moves stores little, or too much.
+    Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
+    impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
+    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid bodies are four corners
+    with stiff springs, those of position based dynamics are their nodes. Newton's method goes there from the start of the loop on ways
+    that are free of contact by the exact test. Momentum is kept to rounding errors, and what contact stores it takes from motion.
+
+    Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
+    """
+
+    def _softened(self, here: Floats, ends: Floats) -> tuple[Floats, Floats] | None:
+        """Return the end of the loop with deformable bodies that yield as a whole; None where contact stores little, or no better is found.
 
         Args:
             here: (n, 3), positions of all nodes without contact, m.
             ends: (n, 3), those with impulses between single nodes, m.
+
+        Returns:
+            Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s.
         """
         surface, length = self.surface, self.loop_time
-        if not self.bodies or not all(self._has_masses(other) for other, _ in surface.others):
+        given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.loose]
+        if not self.bodies or any((ends[rows] != here[rows]).any() for rows in given):
             return None
         stored = stores_too_much(surface, self.bodies, here, ends, length)
         if stored is None:
             return None
         memory = [m for body in self.bodies for m in body.force_memory]
         with unchanged(memory):
-            found = self._least_potential(here)
+            found = self._least_potential(here, given)
         if found is None:
             return None
         x, residual = found
-        ends = self._at_possible_places(x)
-        if ends is None or elastic_energy(surface, self.bodies, ends) >= stored:
+        there = self._at_possible_places(x)
+        if there is None or elastic_energy(surface, self.bodies, there) >= stored:
             return None
         nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
-        change = (ends[:nodes] - here[:nodes]) / length
+        change = (there[:nodes] - here[:nodes]) / length
         if masses.any():
             # What Newton's method has left of the momentum equation.
             change[masses > 0] -= length * residual / float(masses.sum())
-        return SoftEnd(ends, change)
+        return there, change
 
-    def _least_potential(self, here: Floats) -> tuple[Floats, Floats] | None:
-        """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N."""
+    def _least_potential(self, here: Floats, given: list[slice]) -> tuple[Floats, Floats] | None:
+        """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
+
+        Nodes in the rows `given` go their ways whatever touches them; None where something does.
+        """
         surface, length, start = self.surface, self.loop_time, self.x_free
-        cores = [self._body_in_loop(body._core, body.forces, int(first), len(body)) for first, body in zip(surface.starts, self.bodies, strict=False)]
-        own = surface.body_nodes
+        cores: list[Any] = [self._body_in_loop(body, int(first)) for first, body in zip(surface.starts, self.bodies, strict=False)]
+        own, w = surface.body_nodes, surface.inverse_masses.copy()
+        for rows in given:
+            w[rows] = 0.0
         if surface.others:
-            cores.append(self._others_in_loop())
+            cores.append(self._others_in_loop(w))
             own = surface.others[-1][1].stop
         velocities = (here - start) / length
         first = 0
@@ -122,7 +134,7 @@ class SoftLoop(CoupledLoop):
         group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
         barrier = Barrier(surface.mesh, surface.rest, thickness, nodes=surface.contact_nodes, normalized=True, rest_part=0.9, groups=group)
         problem = BarrierProblem(
-            _WithOthers(surface, own),  # type: ignore[arg-type]
+            _WithOthers(surface, own, w),  # type: ignore[arg-type]
             _Corrected(step, np.ascontiguousarray(here[:own])),
             barrier,
             BarrierSolids((), surface.movable, 1.0),
@@ -137,32 +149,38 @@ class SoftLoop(CoupledLoop):
         )
         if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
             return None
-        w = surface.inverse_masses[:own]
         h = float(thickness.mean())
-        problem.stiffness = problem.least_stiffness = float((1.0 / w[w > 0]).mean()) * (h / length) ** 2
+        problem.stiffness = problem.least_stiffness = float((1.0 / w[:own][w[:own] > 0]).mean()) * (h / length) ** 2
         if not problem.approach():
             return None
         problem.minimise(_ITERATIONS)
+        if given:
+            vertices = surface.at_vertices(problem.x)
+            of_vertices, pressed = np.zeros_like(vertices), np.zeros_like(problem.x)
+            barrier.core.add_gradient(vertices, 1.0, of_vertices)
+            _solids.add_to_nodes(surface.contact_nodes._core, of_vertices, pressed)
+            if any(pressed[rows].any() for rows in given):
+                return None
         _, gradient = problem.evaluate(problem.x, 1.0)
-        self._counts = problem.counts
         return problem.x, gradient.sum(axis=0)
 
-    def _body_in_loop(self, core: Any, forces: Any, first: int, count: int) -> Any:
-        """Return a body with the same forces and constraints, at the start of the loop."""
-        made = _solids.DeformableBody(np.ascontiguousarray(self.x_free[first : first + count]), np.array(core.masses))
-        for force in forces:
+    def _body_in_loop(self, body: DeformableBody, first: int) -> Any:
+        """Return the core of a body with the same forces and constraints, at the start of the loop."""
+        core = body._core
+        made = _solids.DeformableBody(np.ascontiguousarray(self.x_free[first : first + len(body)]), np.array(core.masses))
+        for force in body.forces:
             made.add(_force_core(force))
         sliding, normals = core.sliding()
         made.fix(np.setdiff1d(core.constrained, sliding).astype(np.int32))
         made.restore_sliding(sliding, normals)
         return made
 
-    def _others_in_loop(self) -> Any:
+    def _others_in_loop(self, inverse_masses: Floats) -> Any:
         """Return a body of the nodes of those with steps of their own, at the start of the loop; rigid ones are held by stiff springs."""
         others = self.surface.others
         first, last = others[0][1].start, others[-1][1].stop
         at = np.ascontiguousarray(self.x_free[first:last])
-        w = self.surface.inverse_masses[first:last]
+        w = inverse_masses[first:last]
         held = w == 0
         masses = 1.0 / np.where(held, 1.0, w)
         made = _solids.DeformableBody(at, masses)
@@ -172,8 +190,7 @@ class SoftLoop(CoupledLoop):
             four = np.concatenate(corners)
             pairs = np.concatenate([four[:, [a, b]] for a in range(4) for b in range(a + 1, 4)]).astype(np.int32)
             stiffness = _STIFF * masses[pairs[:, 0]] / self.loop_time**2
-            self._struts = EdgeSprings(np.ascontiguousarray(pairs), SpringOptions(spring_constant=stiffness), at)
-            made.add(_force_core(self._struts))
+            made.add(EdgeSprings(np.ascontiguousarray(pairs), SpringOptions(spring_constant=stiffness), at)._core)
         return made
 
     def _at_possible_places(self, x: Floats) -> Floats | None:
@@ -191,10 +208,6 @@ class SoftLoop(CoupledLoop):
             self.x_free = start
         return None if info.fraction < 1.0 else ends
 
-    def _has_masses(self, other: Any) -> bool:
-        """Return whether the nodes of a body with steps of its own have masses that tell how they yield."""
-        return other.loose or not isinstance(other, CoupledBody)
-
     def _activation(self) -> Floats:
         """Return the distances (v,) at which vertices begin to keep others off, m."""
         given = self.surface.thickness
@@ -203,4 +216,5 @@ class SoftLoop(CoupledLoop):
             edges = self.surface.mesh.edges
             at = self.surface.rest
             least = 0.01 * float(np.linalg.norm(at[edges[:, 0]] - at[edges[:, 1]], axis=1).mean())
-        return np.maximum(given, least)
+        result: Floats = np.maximum(given, least)
+        return result
