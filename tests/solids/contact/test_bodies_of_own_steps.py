@@ -263,3 +263,21 @@ def test_a_loop_is_cut_short_where_bodies_find_no_way(monkeypatch: pytest.Monkey
             assert not len(world.audit())
     assert cuts > 0
     assert world.time < 64 * DT - 1e-3
+
+
+def test_energy_is_that_of_bodies_of_all_types() -> None:
+    world = World(gravity=(0, 0, -9.8))
+    bodies = [world.add(make()) for make in KINDS.values()]
+    for k, body in enumerate(bodies):
+        lifted(body, np.eye(3), np.array([0.0, 0.0, 0.5 * k]))
+        throw(body, (0.1, 0.2, 0.3))
+    kinetic = kinetic_energy(world)
+    found = world.energy()
+    assert found["kinetic"] == pytest.approx(kinetic, rel=1e-12)
+    elastic = [b.energy()["elastic"] for b in bodies if isinstance(b, (ms.solids.DeformableBody, ms.solids.ReducedBody))]
+    assert found["elastic"] == pytest.approx(sum(elastic), abs=1e-12)
+    of_nodes = sum(b.masses @ b.positions[:, 2] for b in bodies if hasattr(b, "masses"))
+    rigid, soft = bodies[list(KINDS).index("rigid")], bodies[list(KINDS).index("reduced")]
+    weights = 9.8 * (of_nodes + rigid.mass * rigid.center[2]) + soft.energy()["gravity"]
+    assert found["gravity"] == pytest.approx(weights, rel=1e-12)
+    assert found["total"] == pytest.approx(found["kinetic"] + found["elastic"] + found["gravity"], rel=1e-14)

@@ -128,11 +128,6 @@ class WorldSetup(Stateful):
             if solid.friction != mu:
                 self._solids[k] = replace(solid, friction=mu)
 
-    def energy(self) -> dict[str, float]:
-        """Return energies (J) by name, as `DeformableBody.energy` does, summed over all bodies."""
-        parts = [body.energy() for body in self.bodies]
-        return {name: float(sum(part[name] for part in parts)) for name in (parts[0] if parts else ())}
-
     def start_at(self, time: float) -> None:
         """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
         self.time = time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,19 @@ class CoupledWorld(RigidWorld):
         return float(np.sqrt(max(squares, default=0.0)))
 
     def energy(self) -> dict[str, float]:
-        """Return energies (J) by name, as `DeformableBody.energy` does, summed over all bodies but rigid ones."""
-        total = super().energy()
-        for other in self.others:
-            for name, value in other.energy().items():
-                total[name] = total.get(name, 0.0) + value
-        return total
+        """Return the energies (J) of all bodies of all types: "kinetic", "elastic", "gravity" and their sum, "total".
+
+        Elastic energy is that of the forces of deformable bodies and of reduced ones; what constraints of position based dynamics and
+        springs of joints store is not counted, as it has no part in their steps. Gravity is 0 at the origin. Nodes and rigid bodies that
+        forces do not move (of infinite mass, fixed, on paths) count nothing.
+        """
+        parts = [*(body.energy() for body in self.bodies), *(other.energy() for other in self.others)]
+        kinetic, elastic, gravity = (math.fsum(part.get(name, 0.0) for part in parts) for name in ("kinetic", "elastic", "gravity"))
+        for body in self.rigid.bodies:
+            if body._dynamic:
+                kinetic += body.kinetic_energy
+                gravity -= body.mass * float(body.gravity @ body.center)
+        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
 
     def start_at(self, time: float) -> None:
         """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
