@@ -22,6 +22,7 @@ from meniscus.solids.interaction.interaction import Interaction
 from meniscus.solids.interaction.picking import cast_ray, nearest
 from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, matrix_of
 from meniscus.solids.interaction.sanity import Sanity, sanity_of
+from meniscus.solids.options import world_step
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_system import RigidSystem
 from meniscus.surface import Pose
@@ -269,7 +270,7 @@ class InteractiveWorld(Stateful):
         What pulls and fields give acts on the velocities as the step begins; then come the stages.
 
         Args:
-            dt: s, positive.
+            dt: s, positive, at most 1e4.
             on_stage: called with the name of each stage and this world, after the stage.
             budget: s of `clock`, or a `Budget`: what iterates (sweeps over rigid bodies) does so until the time is used, but at least
                 as often as `Budget.least` says. The report has the `counts`; a step with these has the same bits.
@@ -283,12 +284,12 @@ class InteractiveWorld(Stateful):
         Raises:
             ConvergenceError: a velocity solve failed.
             ContactError: contacts at the end of a loop that nothing resolves.
-            TypeError, ValueError: dt is not positive or beyond the limit of stability; surfaces that intersect at the start of a loop, with
-                their number and the first; values that are not finite. In all cases nothing has changed.
+            TypeError, ValueError: dt is not positive, absurd, or beyond the limit of stability; surfaces that intersect at the start of a
+                loop, with their number and the first; values that are not finite. In all cases nothing has changed.
 
         Source: Selle 2008, section 6.2.
         """
-        dt = _checks.positive("dt", dt)
+        dt = world_step(dt)
         if budget is not None and counts is not None:
             raise ValueError("give either a budget or counts, not both")
         allowed = budget_of(budget)

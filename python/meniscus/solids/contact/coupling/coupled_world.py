@@ -12,6 +12,7 @@ from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.coupling.position_surfaces import PositionSurface
 from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
 from meniscus.solids.contact.self_stepping import Floats, SelfStepping
+from meniscus.solids.ownership import claim, require_free
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.reduced.reduced_body import ReducedBody
 from meniscus.solids.rigid.rigid_options import RigidOptions
@@ -75,18 +76,22 @@ class CoupledWorld(RigidWorld):
             return super().add(body, surface, thickness, friction, **options)
         self._require_coupling(True)
         self._require_between_loops("bodies are added")
-        if any(other.body is body for other in self.others):
-            raise ValueError("the world has this body already")
+        require_free(body, self, "world")
         if surface is not None:
             raise ValueError(f"contact of a {type(body).__name__} sees its own mesh: `surface` is for deformable bodies")
         made = kind(body, thickness, friction, **options)
         if self.gravity is not None:
             body.gravity = self.gravity.copy()
         body.time = self.time
+        claim(body, self)
         self.others.append(made)
         self._know_others()
         self._joined = None
         return body
+
+    def has(self, body: Any) -> bool:
+        """Return whether a body is one of the world's."""
+        return super().has(body) or self.rigid.has(body) or any(other.body is body for other in self.others)
 
     def _require_coupling(self, mixed: bool) -> None:
         if mixed and (self._response != "impulses" or self._rewinds):
@@ -150,4 +155,6 @@ class CoupledWorld(RigidWorld):
     def _setup(self, setup: Any) -> None:
         RigidWorld._setup.fset(self, setup)  # type: ignore[attr-defined]
         self.others[:] = setup["others"]
+        for other in self.others:
+            claim(other.body, self)
         self._know_others()
