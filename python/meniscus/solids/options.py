@@ -144,9 +144,7 @@ def world_step(dt: float) -> float:
     """Return the length of a step of a world, s; TypeError or ValueError for one that is not positive and finite, or absurd."""
     dt = _checks.positive("dt", dt)
     if not _SHORTEST <= dt <= _LONGEST:
-        raise ValueError(
-            f"dt must be from {_SHORTEST:g} to {_LONGEST:g} s, not {dt:g}: nothing that touches can be solved for in such steps"
-        )
+        raise ValueError(f"dt must be from {_SHORTEST:g} to {_LONGEST:g} s, but is {dt:g}: no contact can be solved in such steps")
     return dt
 
 

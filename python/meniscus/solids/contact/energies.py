@@ -11,8 +11,8 @@ from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.force import unchanged
 
-# Of the kinetic and elastic energy: what contact may store beyond what it takes from motion.
-_LEAST_GAIN = 1e-3
+# Of the kinetic and of the elastic energy: what contact may store beyond what it takes from motion. What rests stirs that much.
+_OF_MOTION, _OF_ELASTICITY = 1e-3, 5e-2
 
 
 def masses_of(surface: ContactSurface, count: int | None = None) -> Floats:
@@ -44,15 +44,18 @@ def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) ->
     return 0.5 * float((m * (relative * relative).sum(axis=1)).sum())
 
 
-def stores_too_much(surface: ContactSurface, bodies: Sequence[Any], free: Floats, touched: Floats, over: float) -> float | None:
+def stores_too_much(
+    surface: ContactSurface, bodies: Sequence[Any], start: Floats, free: Floats, touched: Floats, over: float
+) -> float | None:
     """Return the elastic energy (J) of bodies where contact has moved nodes, if it stores more than it takes from motion; else None.
 
-    An impulse that changes the way in a time by d takes at least m d^2 / (2 time^2) from kinetic energy, seen from what it touches.
+    An impulse that changes the way in a time by d takes at least m d^2 / (2 time^2) from kinetic energy, seen from what it touches. What
+    was stored at the start, such as under a weight that rests, may stay so.
 
     Args:
         surface: all surfaces, with their nodes.
         bodies: deformable ones.
-        free, touched: (n, 3), positions of their nodes without and with contact, m.
+        start, free, touched: (n, 3), positions of their nodes at the start, and at the end without and with contact, m.
         over: the time in which contact has moved them, s.
     """
     count = surface.body_nodes
@@ -60,7 +63,10 @@ def stores_too_much(surface: ContactSurface, bodies: Sequence[Any], free: Floats
     if not way.any():
         return None
     taken = 0.5 * float((masses_of(surface, count) * (way * way).sum(axis=1)).sum()) / over**2
-    before, stored = elastic_energy(surface, bodies, free), elastic_energy(surface, bodies, touched)
+    stored = elastic_energy(surface, bodies, touched)
+    before = elastic_energy(surface, bodies, free)
     if stored - before <= taken:
         return None
-    return stored if stored - before > taken + _LEAST_GAIN * (before + kinetic_energy(surface, bodies)) else None
+    before = max(before, elastic_energy(surface, bodies, start))
+    least = taken + _OF_ELASTICITY * before
+    return stored if stored - before > least and stored - before > least + _OF_MOTION * kinetic_energy(surface, bodies) else None

@@ -132,7 +132,7 @@ class RestingContacts(ContactLoop):
         if not len(pushed) or self._elastic_part == 0.0:
             return
         x = a.own(a.x0)
-        if stores_too_much(self.surface, self.bodies, x + dt * predicted, x + dt * own, dt) is None:
+        if stores_too_much(self.surface, self.bodies, x, x + dt * predicted, x + dt * own, dt) is None:
             return
         resting = self._predicted
         nodes, normals = resting.holds()
@@ -146,7 +146,7 @@ class RestingContacts(ContactLoop):
         self._solve(a.x0, a.v0, 0.5 * dt, self._elastic_part * dt, a.v, None)
         core.set_contacts(*_NO_HOLDS)
         core.hold_mean_velocities(own)
-        if stores_too_much(self.surface, self.bodies, x + dt * predicted, x + dt * own, dt) is not None:
+        if stores_too_much(self.surface, self.bodies, x, x + dt * predicted, x + dt * own, dt) is not None:
             a.v[...] = a.predicted
 
     def _contacts_with(self, met: SolidContacts, dt: float) -> SolveFriction:

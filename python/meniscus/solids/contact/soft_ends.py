@@ -13,10 +13,11 @@ from meniscus.solids.body import DeformableBody, _force_core
 from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_solids import BarrierSolids
-from meniscus.solids.contact.contact_surface import ContactSurface, Floats
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
+from meniscus.solids.contact.held_by_solids import pressed_into_solids
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.force import unchanged
 from meniscus.solids.springs.edge_springs import EdgeSprings
@@ -26,6 +27,8 @@ from meniscus.solids.springs.options import SpringOptions
 _STIFF = 1e4
 # Of Newton's method, at most.
 _ITERATIONS = 100
+# How often more nodes are kept out of solids.
+_STOPS = 4
 
 
 class _Corrected:
@@ -92,17 +95,26 @@ class SoftLoop(CoupledLoop):
         given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.loose]
         if not self.bodies or any((ends[rows] != here[rows]).any() for rows in given):
             return None
-        stored = stores_too_much(surface, self.bodies, here, ends, length)
+        stored = stores_too_much(surface, self.bodies, self.x_free, here, ends, length)
         if stored is None:
             return None
         memory = [m for body in self.bodies for m in body.force_memory]
-        with unchanged(memory):
-            found = self._least_potential(here, given)
-        if found is None:
-            return None
-        x, residual = found
-        there = self._at_possible_places(x)
-        if there is None or elastic_energy(surface, self.bodies, there) >= stored:
+        stopped = np.zeros(0, np.int32)
+        for _ in range(_STOPS):
+            with unchanged(memory):
+                found = self._least_potential(here, given, stopped)
+            if found is None:
+                return None
+            x, residual = found
+            there = self._at_possible_places(x)
+            if there is None or elastic_energy(surface, self.bodies, there) >= stored:
+                return None
+            # What would be pressed into solids stays where it is, and the others give way.
+            pressed = pressed_into_solids(self._solids, here, there, self.time, np.setdiff1d(surface.movable, stopped))
+            if not len(pressed):
+                break
+            stopped = np.union1d(stopped, pressed).astype(np.int32)
+        else:
             return None
         nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
         change = (there[:nodes] - here[:nodes]) / length
@@ -111,16 +123,17 @@ class SoftLoop(CoupledLoop):
             change[masses > 0] -= length * residual / float(masses.sum())
         return there, change
 
-    def _least_potential(self, here: Floats, given: list[slice]) -> tuple[Floats, Floats] | None:
+    def _least_potential(self, here: Floats, given: list[slice], stopped: Ints) -> tuple[Floats, Floats] | None:
         """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
 
-        Nodes in the rows `given` go their ways whatever touches them; None where something does.
+        Nodes in the rows `given` go their ways whatever touches them, None where something does; so do those that are `stopped`.
         """
         surface, length, start = self.surface, self.loop_time, self.x_free
-        cores: list[Any] = [self._body_in_loop(body, int(first)) for first, body in zip(surface.starts, self.bodies, strict=False)]
+        cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
         own, w = surface.body_nodes, surface.inverse_masses.copy()
         for rows in given:
             w[rows] = 0.0
+        w[stopped] = 0.0
         if surface.others:
             cores.append(self._others_in_loop(w))
             own = surface.others[-1][1].stop
@@ -147,6 +160,7 @@ class SoftLoop(CoupledLoop):
             most=0.01 * float(thickness.min()) / length,
             on_iterate=None,
         )
+        problem.test_all_but(surface.inverse_masses == 0)
         if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
             return None
         h = float(thickness.mean())
@@ -164,7 +178,7 @@ class SoftLoop(CoupledLoop):
         _, gradient = problem.evaluate(problem.x, 1.0)
         return problem.x, gradient.sum(axis=0)
 
-    def _body_in_loop(self, body: DeformableBody, first: int) -> Any:
+    def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
         """Return the core of a body with the same forces and constraints, at the start of the loop."""
         core = body._core
         made = _solids.DeformableBody(np.ascontiguousarray(self.x_free[first : first + len(body)]), np.array(core.masses))
@@ -173,6 +187,7 @@ class SoftLoop(CoupledLoop):
         sliding, normals = core.sliding()
         made.fix(np.setdiff1d(core.constrained, sliding).astype(np.int32))
         made.restore_sliding(sliding, normals)
+        made.fix(stopped[(stopped >= first) & (stopped < first + len(body))] - np.int32(first))
         return made
 
     def _others_in_loop(self, inverse_masses: Floats) -> Any:

@@ -94,8 +94,8 @@ class LeavingBodies(CoupledWorld):
             part += count
         for item, rows in surface.others:
             if isinstance(item, RigidSurfaces):
-                for k, own in enumerate(item._bodies):
-                    if own is body:
+                for k, rigid in enumerate(item._bodies):
+                    if rigid is body:
                         return _Place(slice(rows.start + 4 * k, rows.start + 4 * k + 4), _vertices(surface, part + k, 1))
             elif getattr(item, "body", None) is body:
                 return _Place(rows, _vertices(surface, part, len(item.surfaces)))
@@ -118,7 +118,7 @@ class LeavingBodies(CoupledWorld):
         count = gone.stop - gone.start
 
         def number(old: Ints) -> Ints:
-            new = old - count * (old >= gone.stop).astype(np.int32)
+            new: Ints = old - count * (old >= gone.stop).astype(np.int32)
             new[(old >= gone.start) & (old < gone.stop)] = -1
             return new
 
