@@ -12,7 +12,7 @@ from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.force import unchanged
 
 # Of the kinetic and of the elastic energy: what contact may store beyond what it takes from motion. What rests stirs that much.
-_OF_MOTION, _OF_ELASTICITY = 1e-3, 5e-2
+_OF_MOTION, _OF_ELASTICITY = 1e-2, 5e-2
 
 
 def masses_of(surface: ContactSurface, count: int | None = None) -> Floats:

@@ -26,7 +26,7 @@ from meniscus.solids.springs.options import SpringOptions
 # Inverse of the squared time in which the corners of a rigid body swing about each other, in loops.
 _STIFF = 1e4
 # Of Newton's method, at most.
-_ITERATIONS = 100
+_ITERATIONS = 50
 # How often more nodes are kept out of solids.
 _STOPS = 4
 
@@ -151,7 +151,7 @@ class SoftLoop(CoupledLoop):
             _Corrected(step, np.ascontiguousarray(here[:own])),
             barrier,
             BarrierSolids((), surface.movable, 1.0),
-            BarrierOptions(linear_tolerance=1e-4),
+            BarrierOptions(increments=20),
             start=start,
             target=here,
             time=self._time - length,
