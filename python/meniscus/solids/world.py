@@ -450,6 +450,14 @@ class World(InteractiveWorld, LeavingBodies, RestingContacts, BarrierStages, Sof
             raise ValueError(f"the step that has begun is of {self.running_report.dt:g} s, not of {dt!r}")
         return self._core, self._arrays
 
+    def _within_step(self) -> bool:
+        return self._core is not None
+
+    def _state_replaced(self) -> None:
+        super()._state_replaced()
+        # Also of a step that somebody else had begun, and that failed.
+        self._core = self._problem = None
+
     @property
     def surface(self) -> ContactSurface:
         """All surfaces as one, with the nodes behind their vertices as they are held now, or were as the present step began."""

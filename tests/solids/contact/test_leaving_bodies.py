@@ -198,3 +198,36 @@ def test_absurd_steps_are_refused_in_one_sentence(dt: float, response: Any) -> N
         world.step(dt)
     assert same(bits(body), before)
     assert world.time == 0.0
+
+
+def test_nothing_is_copied_in_the_middle_of_a_step() -> None:
+    """Some bodies have moved then, and others have not."""
+    real_time: Any
+    real_time, bodies = stacked(("rigid", "cloth"), "positions")
+    real_time.begin_frame(1 / 60)
+    real_time.substep()
+    calls = [real_time.snapshot, real_time.copy, lambda: pickle.dumps(real_time), lambda: real_time.remove(bodies[0])]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"in the middle of a step|substeps left"):
+            call()
+    real_time.substep(real_time._left)
+    with pytest.raises(ValueError, match="in the middle of a step"):
+        real_time.copy()
+    real_time.end_frame()
+    assert same(bits(real_time.copy().rigid.bodies[0]), bits(bodies[0]))
+
+    world, _ = stacked(("springs", "cloth"))
+    refused = []
+
+    def look(name: str, now: World) -> None:
+        for call in (now.snapshot, now.copy, lambda: pickle.dumps(now)):
+            with pytest.raises(ValueError, match="in the middle of a step"):
+                call()
+        refused.append(name)
+
+    world.step(DT, look)
+    assert len(refused) == 8
+    # A step that fails leaves the world whole.
+    with pytest.raises(ZeroDivisionError):
+        world.step(DT, lambda *_: 1 // 0)
+    assert same(bits(world.copy().bodies[0]), bits(world.bodies[0]))

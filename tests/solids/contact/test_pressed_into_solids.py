@@ -13,7 +13,7 @@ def test_a_strip_that_folds_on_the_ground_stays_above_it(steps_per_loop: int) ->
     strip = strip.moved(np.ascontiguousarray(strip.vertices[:, ::-1]) + np.array([0, 0, 0.01]))
     body = ms.solids.DeformableBody(strip, density=0.2)
     body.add(ms.solids.EdgeSprings(strip, ms.solids.SpringOptions(stiffness=10.0, damping_fraction=0.5, masses=body.masses)))
-    body.velocities[...] = 1e-3 * np.random.default_rng(4).normal(size=body.velocities.shape)
+    body.velocities[...] = 1e-3 * np.random.default_rng(2).normal(size=body.velocities.shape)
     world.add(body)
     world.add_obstacle(ms.surface.HalfSpace((0, 0, 0), (0, 0, 1)))
     contacts, lowest = 0, 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -343,7 +343,26 @@ class InteractiveWorld(Stateful):
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "_functions": self._functions}
 
+    def _within_step(self) -> bool:
+        """Return whether a step has begun and not ended: some bodies are where they were, others have moved."""
+        return False
+
+    def _require_whole(self) -> None:
+        if self._within_step():
+            raise ValueError("in the middle of a step the state is not whole: make copies, snapshots and pickles between steps")
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of all parts of the state by name. Raises BusyError while another thread changes them, ValueError within a step."""
+        self._require_whole()
+        return super().snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind, and within a step."""
+        self._require_whole()
+        super().restore(snapshot)
+
     def _duplicate(self: Any, arguments: tuple[Any, ...], named: dict[str, Any], settings: dict[str, Any]) -> Any:
+        self._require_whole()
         return super()._duplicate(arguments, named, {**settings, "_functions": self._functions})
 
 

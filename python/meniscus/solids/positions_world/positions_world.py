@@ -304,6 +304,9 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._core = None
         self.passed, self.depth = np.zeros((0, 3), np.int32), _REACH
 
+    def _within_step(self) -> bool:
+        return bool(self._left or self._dt)
+
     def _state_replaced(self) -> None:
         self._left, self._dt = 0, 0.0
         if self.removals != self._removals:
