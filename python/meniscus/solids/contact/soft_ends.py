@@ -27,6 +27,8 @@ from meniscus.solids.springs.options import SpringOptions
 _STIFF = 1e4
 # Of Newton's method, at most.
 _ITERATIONS = 50
+# Of nodes, at most: for more it takes too long.
+_NODES = 100_000
 # How often more nodes are kept out of solids.
 _STOPS = 4
 
@@ -93,7 +95,7 @@ class SoftLoop(CoupledLoop):
         """
         surface, length = self.surface, self.loop_time
         given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.loose]
-        if not self.bodies or any((ends[rows] != here[rows]).any() for rows in given):
+        if not self.bodies or surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
             return None
         stored = stores_too_much(surface, self.bodies, self.x_free, here, ends, length)
         if stored is None:
