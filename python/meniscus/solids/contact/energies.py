@@ -68,5 +68,10 @@ def stores_too_much(
     if stored - before <= taken:
         return None
     before = max(before, elastic_energy(surface, bodies, start))
-    least = taken + _OF_ELASTICITY * before
+    # What rests falls in each prediction, and contact lifts it again.
+    m = masses_of(surface, count)
+    falls = 0.0
+    for first, body in zip(surface.starts, bodies, strict=False):
+        falls += float(body.gravity @ body.gravity) * float(m[int(first) : int(first) + len(body)].sum())
+    least = taken + _OF_ELASTICITY * before + 0.5 * over**2 * falls
     return stored if stored - before > least and stored - before > least + _OF_MOTION * kinetic_energy(surface, bodies) else None
