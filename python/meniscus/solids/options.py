@@ -137,6 +137,17 @@ def step_options(
     return o
 
 
+_SHORTEST, _LONGEST = 1e-100, 1e4
+
+
+def world_step(dt: float) -> float:
+    """Return the length of a step of a world, s; TypeError or ValueError for one that is not positive and finite, or absurd."""
+    dt = _checks.positive("dt", dt)
+    if not _SHORTEST <= dt <= _LONGEST:
+        raise ValueError(f"dt must be from {_SHORTEST:g} to {_LONGEST:g} s, but is {dt:g}: no contact can be solved in such steps")
+    return dt
+
+
 def integrator_of(name: object) -> Any:
     """Check and translate the name of an integrator."""
     return INTEGRATOR("integrator", name)

@@ -16,18 +16,19 @@ from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.coupled_loop import CoupledLoop
-from meniscus.solids.contact.coupling.coupled_world import CoupledWorld, NoBodies
+from meniscus.solids.contact.coupling.coupled_world import NoBodies
+from meniscus.solids.contact.coupling.leaving_bodies import LeavingBodies
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
+from meniscus.solids.contact.soft_ends import SoftLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
-from meniscus.solids.options import step_options
+from meniscus.solids.options import step_options, world_step
 from meniscus.solids.positions_world.positions_world import PositionsWorld
 from meniscus.solids.rigid.rigid_options import RigidOptions
 from meniscus.solids.rigid.rigid_world import RIGID_STEP
@@ -44,7 +45,7 @@ _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, CoupledLoop):
+class World(InteractiveWorld, LeavingBodies, RestingContacts, BarrierStages, SoftLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -263,7 +264,7 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Coup
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
         self._begin_others()
-        self.running_report = WorldInfo(dt=_checks.positive("dt", dt))
+        self.running_report = WorldInfo(dt=world_step(dt))
         self._core = None
         surface = self.surface
         self._refuse_targets()
@@ -339,6 +340,7 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Coup
             # What is pressed onto nodes that rest on solids goes into these.
             resting.apply(own)
             core.hold_mean_velocities(own)
+        self._follow_pushed(core, dt)
 
     def advance_positions(self, dt: float) -> None:
         """Move the nodes with these velocities."""
@@ -450,6 +452,14 @@ class World(InteractiveWorld, CoupledWorld, RestingContacts, BarrierStages, Coup
         if dt != self.running_report.dt:
             raise ValueError(f"the step that has begun is of {self.running_report.dt:g} s, not of {dt!r}")
         return self._core, self._arrays
+
+    def _within_step(self) -> bool:
+        return self._core is not None
+
+    def _state_replaced(self) -> None:
+        super()._state_replaced()
+        # Also of a step that somebody else had begun, and that failed.
+        self._core = self._problem = None
 
     @property
     def surface(self) -> ContactSurface:

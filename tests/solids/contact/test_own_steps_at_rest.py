@@ -93,8 +93,7 @@ def position_jelly() -> PositionBody:
 
 
 def energy(world: World) -> float:
-    rigid = sum(b.kinetic_energy + 9.8 * b.mass * b.center[2] for b in world.rigid.bodies)
-    return world.energy().get("total", 0.0) + rigid
+    return world.energy()["total"]
 
 
 FALLING = {**{name: KINDS[name] for name in ("cloth", "soft cloth", "strands", "reduced")}, "position jelly": position_jelly}

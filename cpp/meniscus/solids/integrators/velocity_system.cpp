@@ -156,6 +156,47 @@ void VelocitySystem::advance(double alpha, double beta, const Vector& z, Vector&
   });
 }
 
+namespace {
+
+/// Whether forces move all nodes of a body in all directions.
+bool moves_freely(const BodyStep& step, const BodyInStep& body) {
+  const auto stopped = [&](std::size_t i) {
+    return step.kind(body.node(i)) != ConstraintKind::free || !step.moves(body.node(i));
+  };
+  return nodes::first(body.size(), stopped) == body.size();
+}
+
+/// Gives bodies on which nothing from outside acts the momentum back that the residual r of an unfinished solve is: the same
+/// velocity for all nodes. Forces that a motion of the whole body changes come from outside.
+void return_lost_momentum(const BodyStep& step, const VelocitySystem& system, ConstPoints r, Points v, Points change,
+                          Points pulled) {
+  nodes::clear(change);
+  nodes::clear(pulled);
+  bool any = false;
+  for (const BodyInStep& b : step.bodies()) {
+    if (b.size() == 0 || !moves_freely(step, b)) continue;
+    const mesh::Point lost = nodes::sum(b.size(), mesh::Point(mesh::Point::Zero()),
+                                        [&](std::size_t i) { return mesh::Point(r[b.node(i)] / system.scale(b.node(i))); });
+    const double mass = nodes::sum(b.size(), 0.0, [&](std::size_t i) { return 1 / step.inverse_mass(b.node(i)); });
+    const Points own = b.of(change);
+    nodes::each(b.size(), [&](std::size_t i) { own[i] = lost / mass; });
+    any = any || !lost.isZero(0.0);
+  }
+  if (!any) return;
+  system.add_forces(change, pulled);
+  for (const BodyInStep& b : step.bodies()) {
+    const Points own = b.of(change), out = b.of(v);
+    if (b.size() == 0 || own[0].isZero(0.0)) continue;
+    const Points forces = b.of(pulled);
+    const mesh::Point outside = nodes::sum(b.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return forces[i]; });
+    const double mass = nodes::sum(b.size(), 0.0, [&](std::size_t i) { return 1 / step.inverse_mass(b.node(i)); });
+    if (outside.norm() > 1e-6 * mass * own[0].norm()) continue;
+    nodes::each(b.size(), [&](std::size_t i) { out[i] += own[i]; });
+  }
+}
+
+}  // namespace
+
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
                       const numerics::SolveOptions& options, Preconditioner preconditioner, numerics::SolveInfo& info) {
   static_assert(numerics::LinearSystem<VelocitySystem>);
@@ -211,6 +252,8 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     info.iterations += spent;
   }
   nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
+  const bool solved = std::isfinite(info.residual) && info.end != numerics::SolveEnd::zero_right_hand_side;
+  if (solved && !step.dragged()) return_lost_momentum(step, system, r, v, p, q);
   if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return info.converged;

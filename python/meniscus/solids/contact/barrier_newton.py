@@ -101,8 +101,13 @@ class BarrierProblem:
         self._vertices0 = surface.at_vertices(start)
         # Only pairs of which a vertex can move are tested.
         self._yielding = np.zeros(len(surface), np.bool_)
-        np.logical_or.at(self._yielding, np.nonzero(surface.weights)[0], ~self.fixed[surface.nodes[np.nonzero(surface.weights)]])
+        self.test_all_but(self.fixed)
         self._closest = np.inf
+
+    def test_all_but(self, fixed: npt.NDArray[np.bool_]) -> None:
+        """Leave only pairs out of the exact test all of whose nodes are `fixed` (n,): others on given ways may meet too."""
+        used = np.nonzero(self.surface.weights)
+        np.logical_or.at(self._yielding, used[0], ~fixed[self.surface.nodes[used]])
 
     # --- the potential -------------------------------------------------------------------------------------------------------
 

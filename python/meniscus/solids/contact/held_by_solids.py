@@ -13,6 +13,16 @@ from meniscus.solids.contact.obstacles import SolidObstacle
 _SLACK = 1e-6
 
 
+def pressed_into_solids(solids: Sequence[SolidObstacle], here: Floats, ends: Floats, time: float, nodes: Ints) -> Ints:
+    """Return those of nodes that are deeper in a solid at `ends` (n, 3), m, than they were at `here`."""
+    changes = np.abs(ends[nodes] - here[nodes]).max(axis=1)
+    deeper = np.zeros(len(nodes), np.bool_)
+    for solid in solids:
+        before, after = (solid.distance(np.ascontiguousarray(x[nodes]), time) for x in (here, ends))
+        deeper |= after < np.minimum(before, 0.0) - _SLACK * changes.max(initial=0.0)
+    return nodes[deeper]
+
+
 def hold_out_of_solids(
     solids: Sequence[SolidObstacle], here: Floats, ends: Floats, time: float, movable: Ints, guides: tuple[Ints, Floats]
 ) -> tuple[Ints, Floats] | None:

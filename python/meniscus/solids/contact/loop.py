@@ -188,11 +188,16 @@ class ContactLoop(WorldSetup):
             self.cut_time = part * length
         else:
             self._forget_cuts()
+        softer = self._softened(here, ends) if info.impulses and info.certified and part == 1.0 else None
+        ends = ends if softer is None else softer[0]
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
         for first, body in zip(surface.starts, self.bodies, strict=False):
             rows = slice(int(first), int(first) + len(body))
             changed = np.any(whole[rows] != here[rows], axis=1)
-            body.velocities[changed] += (whole[rows][changed] - here[rows][changed]) / length
+            if softer is not None:
+                body.velocities += softer[1][rows]
+            else:
+                body.velocities[changed] += (whole[rows][changed] - here[rows][changed]) / length
             if part < 1.0:
                 v = self.v_free[rows]
                 body.velocities[...] = v + part * (body.velocities - v)
@@ -208,6 +213,10 @@ class ContactLoop(WorldSetup):
         info.loop_ended = True
         self._auto_steps, self._calm_loops = next_length(self._auto_steps, self._calm_loops, info, surface.body_nodes)
         self._auto_loop = self._auto_steps
+
+    def _softened(self, here: Floats, ends: Floats) -> tuple[Floats, Floats] | None:
+        """Return other ends of the loop, and changes of velocities; see `SoftLoop`. None: those that impulses between nodes lead to."""
+        return None
 
     # --- cuts ----------------------------------------------------------------------------------------------------------------
 

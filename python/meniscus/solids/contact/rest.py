@@ -8,6 +8,7 @@ import numpy as np
 
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.contact.contact_surface import Floats
+from meniscus.solids.contact.energies import stores_too_much
 from meniscus.solids.contact.friction import SolveFriction
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.reports import WorldInfo
@@ -122,6 +123,31 @@ class RestingContacts(ContactLoop):
         own += pushed
         core.hold_mean_velocities(own)
         core.advance_positions(own, a.own(a.x1))
+
+    def _follow_pushed(self, core: Any, dt: float) -> None:
+        """Take the prediction once more with the nodes held that repulsion has pushed, where that would store more than it has taken."""
+        a = self._arrays
+        own, predicted = a.own(a.v), a.own(a.predicted)
+        pushed = np.flatnonzero((own != predicted).any(axis=1)).astype(np.int32)
+        if not len(pushed) or self._elastic_part == 0.0:
+            return
+        x = a.own(a.x0)
+        if stores_too_much(self.surface, self.bodies, x, x + dt * predicted, x + dt * own, dt) is None:
+            return
+        resting = self._predicted
+        nodes, normals = resting.holds()
+        single = ~np.isin(nodes, pushed)
+        nodes = np.concatenate([nodes[single], np.repeat(pushed, 3)])
+        normals = np.concatenate([normals[single], np.tile(np.eye(3), (len(pushed), 1))])
+        order = np.argsort(nodes, kind="stable")
+        core.set_contacts(np.ascontiguousarray(nodes[order]), np.ascontiguousarray(normals[order]))
+        given = own.copy()
+        core.hold_contacts(given, own)
+        self._solve(a.x0, a.v0, 0.5 * dt, self._elastic_part * dt, a.v, None)
+        core.set_contacts(*_NO_HOLDS)
+        core.hold_mean_velocities(own)
+        if stores_too_much(self.surface, self.bodies, x, x + dt * predicted, x + dt * own, dt) is not None:
+            a.v[...] = a.predicted
 
     def _contacts_with(self, met: SolidContacts, dt: float) -> SolveFriction:
         """Return the contacts of a step, from those that nodes have met."""

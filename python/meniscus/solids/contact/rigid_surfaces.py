@@ -50,7 +50,7 @@ class RigidSurfaces(SelfStepping):
             weights = np.linalg.solve(np.vstack([np.ones(4), own.T]), np.vstack([np.ones(len(local)), local.T])).T
             nodes = np.broadcast_to(4 * len(self._bodies) + np.arange(4, dtype=np.int32), (len(local), 4))
             friction = float(part.row[0, 1])
-            self._surfaces.append(BodySurface(edges, triangles, nodes, weights, body.positions(vertices), float(part.row[0, 6]), friction))
+            self._surfaces.append(BodySurface(edges, triangles, nodes, weights, vertices, float(part.row[0, 6]), friction))
             self._bodies.append(body)
             corners.append(own)
         self._corners = np.array(corners).reshape(-1, 4, 3)

@@ -15,6 +15,7 @@ from meniscus.solids.contact.body_surface import BodySurface, surface_of
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats
 from meniscus.solids.contact.obstacles import MeshMotion, MeshObstacle, Sides, SolidObstacle, obstacle_of
 from meniscus.solids.contact.self_stepping import SelfStepping
+from meniscus.solids.ownership import claim, require_free
 
 
 class WorldSetup(Stateful):
@@ -54,17 +55,21 @@ class WorldSetup(Stateful):
         if not isinstance(body, DeformableBody):
             # Those with steps of their own are taken by the classes that derive from this one.
             raise TypeError(f"body must be a DeformableBody, RigidBody, PositionBody or ReducedBody, not {type(body).__name__}")
-        if any(b is body for b in self.bodies):
-            raise ValueError("the world has this body already")
+        require_free(body, self, "world")
         self._require_between_loops("bodies are added")
         own = surface_of(body, surface, thickness, friction)
         if self.gravity is not None:
             body.gravity = self.gravity
         body.time = self.time
+        claim(body, self)
         self.bodies.append(body)
         self._surfaces.append(own)
         self._joined = None
         return body
+
+    def has(self, body: Any) -> bool:
+        """Return whether a body is one of the world's."""
+        return any(b is body for b in self.bodies)
 
     @exclusively
     def add_obstacle(
@@ -127,11 +132,6 @@ class WorldSetup(Stateful):
         for k, (solid, mu) in enumerate(zip(self._solids, values.tolist(), strict=True)):
             if solid.friction != mu:
                 self._solids[k] = replace(solid, friction=mu)
-
-    def energy(self) -> dict[str, float]:
-        """Return energies (J) by name, as `DeformableBody.energy` does, summed over all bodies."""
-        parts = [body.energy() for body in self.bodies]
-        return {name: float(sum(part[name] for part in parts)) for name in (parts[0] if parts else ())}
 
     def start_at(self, time: float) -> None:
         """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
@@ -205,6 +205,8 @@ class WorldSetup(Stateful):
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
         self.bodies[:] = setup["bodies"]
+        for body in self.bodies:
+            claim(body, self)
         self._surfaces[:] = setup["surfaces"]
         self._solids[:] = setup["solids"]
         self._meshes[:] = setup["meshes"]

@@ -92,6 +92,25 @@ class Interaction:
                 return surface_of_body(body, given)
         return None
 
+    def body_left(self, name: str, before: Mapping[str, int]) -> None:
+        """Let go of a body that has left the world, and give others their new names.
+
+        Args:
+            name: of the body.
+            before: the names of all bodies, with their identities, before it left.
+        """
+        now = {id(body): own for own, body in self.bodies.items()}
+        names = {old: now[identity] for old, identity in before.items() if identity in now}
+        for pull in list(self.pulls.values()):
+            held = [getattr(pull, attribute) for attribute in pull._names]
+            if name in held:
+                self.remove(pull)
+                continue
+            for attribute, old in zip(pull._names, held, strict=True):
+                setattr(pull, attribute, names.get(old, old))
+        self._group = None
+        self.record("remove", body=name)
+
     # --- events --------------------------------------------------------------------------------------------------------------
 
     def record(self, event: str, **values: Any) -> None:

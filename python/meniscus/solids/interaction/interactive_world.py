@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from meniscus.solids.interaction.interaction import Interaction
 from meniscus.solids.interaction.picking import cast_ray, nearest
 from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, matrix_of
 from meniscus.solids.interaction.sanity import Sanity, sanity_of
+from meniscus.solids.options import world_step
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_system import RigidSystem
 from meniscus.surface import Pose
@@ -269,7 +270,7 @@ class InteractiveWorld(Stateful):
         What pulls and fields give acts on the velocities as the step begins; then come the stages.
 
         Args:
-            dt: s, positive.
+            dt: s, positive, at most 1e4.
             on_stage: called with the name of each stage and this world, after the stage.
             budget: s of `clock`, or a `Budget`: what iterates (sweeps over rigid bodies) does so until the time is used, but at least
                 as often as `Budget.least` says. The report has the `counts`; a step with these has the same bits.
@@ -283,12 +284,12 @@ class InteractiveWorld(Stateful):
         Raises:
             ConvergenceError: a velocity solve failed.
             ContactError: contacts at the end of a loop that nothing resolves.
-            TypeError, ValueError: dt is not positive or beyond the limit of stability; surfaces that intersect at the start of a loop, with
-                their number and the first; values that are not finite. In all cases nothing has changed.
+            TypeError, ValueError: dt is not positive, absurd, or beyond the limit of stability; surfaces that intersect at the start of a
+                loop, with their number and the first; values that are not finite. In all cases nothing has changed.
 
         Source: Selle 2008, section 6.2.
         """
-        dt = _checks.positive("dt", dt)
+        dt = world_step(dt)
         if budget is not None and counts is not None:
             raise ValueError("give either a budget or counts, not both")
         allowed = budget_of(budget)
@@ -342,7 +343,26 @@ class InteractiveWorld(Stateful):
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "_functions": self._functions}
 
+    def _within_step(self) -> bool:
+        """Return whether a step has begun and not ended: some bodies are where they were, others have moved."""
+        return False
+
+    def _require_whole(self) -> None:
+        if self._within_step():
+            raise ValueError("in the middle of a step the state is not whole: make copies, snapshots and pickles between steps")
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of all parts of the state by name. Raises BusyError while another thread changes them, ValueError within a step."""
+        self._require_whole()
+        return super().snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind, and within a step."""
+        self._require_whole()
+        super().restore(snapshot)
+
     def _duplicate(self: Any, arguments: tuple[Any, ...], named: dict[str, Any], settings: dict[str, Any]) -> Any:
+        self._require_whole()
         return super()._duplicate(arguments, named, {**settings, "_functions": self._functions})
 
 

@@ -163,6 +163,10 @@ def _time(world: Any, values: dict[str, Any]) -> None:
     world.time = values["time"]
 
 
+def _remove(world: Any, values: dict[str, Any]) -> None:
+    world.remove(world.interaction.body(values["body"]))
+
+
 def _release(world: Any, values: dict[str, Any]) -> None:
     item = world.interaction.item(values["number"])
     if isinstance(item, AppliedField):
@@ -179,6 +183,7 @@ _REPLAYS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "field": _field,
     "move": _move,
     "release": _release,
+    "remove": _remove,
     "time": _time,
 }
 

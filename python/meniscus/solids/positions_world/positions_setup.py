@@ -14,6 +14,8 @@ from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.contact.obstacles import SolidObstacle, obstacle_of
+from meniscus.solids.interaction.interaction import Interaction
+from meniscus.solids.ownership import claim, require_free
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.positions_world.surfaces import WorldSurface, surface_of
 from meniscus.solids.reduced.reduced_body import ReducedBody
@@ -35,6 +37,8 @@ class PositionsSetup(Stateful):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("_setup",)
+    interaction: Interaction
+    _left: int
 
     def _make_setup(self, gravity: Sequence[float] | Floats | None, rigid: RigidOptions | None) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
@@ -46,6 +50,8 @@ class PositionsSetup(Stateful):
         self._surfaces: dict[int, WorldSurface] = {}
         self._solids: list[SolidObstacle] = []
         self._time = self.declare("_time", 0.0)
+        self.removals = self.declare("removals", 0)
+        self._removals = 0
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -74,8 +80,7 @@ class PositionsSetup(Stateful):
         if isinstance(body, DeformableBody):
             raise TypeError('a world with response="positions" has no DeformableBody: make a PositionBody, or leave the response out')
         _checks.one_of_type("body", body, (PositionBody, RigidBody, ReducedBody))
-        if any(b is body for b in self.bodies):
-            raise ValueError("the world has this body already")
+        require_free(body, self, "world")
         law = friction_of(friction)
         sliding = law.static if law.dynamic is None else law.dynamic
         h = None if thickness is None else _checks.number("thickness", thickness)
@@ -94,11 +99,42 @@ class PositionsSetup(Stateful):
             self.reduced_bodies.append(body)
         self._surfaces[id(body)] = surface_of(body, h, sliding)
         if not isinstance(body, RigidBody):
+            claim(body, self)
             if self.gravity is not None:
                 body.gravity = self.gravity.copy()
             body.time = self.time
         self._set_up_changed()
         return body
+
+    @exclusively
+    def remove(self, body: Any) -> None:
+        """Take a body of any type out, with its joints, handles, attachments and pose targets.
+
+        It stays as it is, and belongs to nobody; the state of all others stays the same to the last bit. Which pairs of surfaces had
+        passed each other is forgotten, as by `add`. Snapshots of before do not fit any more: to restore one raises ValueError.
+
+        Raises:
+            ValueError: the world has not this body; in the middle of a frame.
+        """
+        if not self.has(body):
+            raise ValueError("the world has not this body")
+        if self._left:
+            raise ValueError(f"the frame that has begun has {self._left} substeps left")
+        name, names = self.interaction.name_of(body), {known: id(own) for known, own in self.interaction.bodies.items()}
+        if self.rigid.has(body):
+            self.rigid.remove(body)
+        else:
+            self.node_bodies[:] = [own for own in self.node_bodies if own is not body]
+            self.reduced_bodies[:] = [own for own in self.reduced_bodies if own is not body]
+        del self._surfaces[id(body)]
+        self.removals += 1
+        self._removals = self.removals
+        self._set_up_changed()
+        self.interaction.body_left(name, names)
+
+    def has(self, body: Any) -> bool:
+        """Return whether a body is one of the world's."""
+        return any(b is body for b in self.bodies)
 
     @exclusively
     def add_obstacle(self, obstacle: Any, *, thickness: float = 0.0, friction: Any = 0.4, restitution: float = 0.0) -> None:
@@ -188,6 +224,7 @@ class PositionsSetup(Stateful):
             "rigid": rigid,
             "surfaces": [self._surfaces[id(b)] for b in self.bodies],
             "solids": list(self._solids),
+            "removals": self._removals,
         }
 
     @property
@@ -198,7 +235,10 @@ class PositionsSetup(Stateful):
     def _setup(self, setup: Mapping[str, Any]) -> None:
         self.node_bodies[:] = setup["bodies"]
         self.reduced_bodies[:] = setup["reduced"]
+        for body in (*self.node_bodies, *self.reduced_bodies):
+            claim(body, self)
         self.rigid._setup = setup["rigid"]
         self._surfaces = {id(b): s for b, s in zip(self.bodies, setup["surfaces"], strict=True)}
         self._solids[:] = setup["solids"]
+        self.removals = self._removals = setup["removals"]
         self._set_up_changed()

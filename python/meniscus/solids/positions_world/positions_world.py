@@ -14,6 +14,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus.core.stateful import exclusively
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
+from meniscus.solids.options import world_step
 from meniscus.solids.position.position_constraints import AttachmentConstraints, ClosedVolumeConstraint, PositionConstraints
 from meniscus.solids.position.shape_matching import ShapeMatching
 from meniscus.solids.positions_world.frame_planes import frame_planes
@@ -196,7 +197,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
     @exclusively
     def begin_frame(self, dt: float, *, substeps: int | None = None) -> int:
         """Begin a frame of dt seconds; return the number of its substeps, all of which `substep` must take before `end_frame`."""
-        h = _checks.positive("dt", dt)
+        h = world_step(dt)
         if self._left:
             raise ValueError(f"the frame that has begun has {self._left} substeps left")
         if not self.bodies:
@@ -303,8 +304,13 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._core = None
         self.passed, self.depth = np.zeros((0, 3), np.int32), _REACH
 
+    def _within_step(self) -> bool:
+        return bool(self._left or self._dt)
+
     def _state_replaced(self) -> None:
         self._left, self._dt = 0, 0.0
+        if self.removals != self._removals:
+            raise ValueError(f"the state is that of a world that {self.removals} bodies were taken out of, not {self._removals}")
 
     def _built(self) -> Any:
         """Return the world of the core, made anew after changes of the set-up or of the rigid system's."""

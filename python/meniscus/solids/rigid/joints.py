@@ -48,26 +48,35 @@ class HasJoints(Protocol):
 
 
 class RigidJoint:
-    """A joint of a system of rigid bodies, made by `join`. Places are in rad for hinges and in m for sliders."""
+    """A joint of a system of rigid bodies, made by `join`. Places are in rad for hinges and in m for sliders.
+
+    Attributes:
+        number: among the joints of the system; -1 once it has gone with a body, after which nothing else may be asked.
+    """
 
     def __init__(self, system: HasJoints, number: int) -> None:
         self._system = system
         self.number = number
 
+    def _present(self) -> int:
+        if self.number < 0:
+            raise ValueError("the joint has gone with one of its bodies")
+        return self.number
+
     @property
     def kind(self) -> JointKind:
         """Kind of the joint."""
-        return self._system.joints[self.number].kind
+        return self._system.joints[self._present()].kind
 
     @property
     def place(self) -> float:
         """Place of a hinge (rad, -pi to pi) or slider (m): 0 when it was made."""
-        return self._system.joint_place(self.number)
+        return self._system.joint_place(self._present())
 
     @property
     def motor(self) -> tuple[float, float]:
         """Speed (rad/s or m/s) and largest torque or force (N m or N) of the motor; assignable, and state. A limit of 0: no motor."""
-        speed, limit = self._system.motors[self.number].tolist()
+        speed, limit = self._system.motors[self._present()].tolist()
         return speed, limit
 
     @motor.setter
@@ -78,7 +87,7 @@ class RigidJoint:
 
     def __repr__(self) -> str:
         """One line."""
-        return f"<RigidJoint {self.number}, {self.kind}>"
+        return "<RigidJoint, gone with a body>" if self.number < 0 else f"<RigidJoint {self.number}, {self.kind}>"
 
 
 def motor_of(value: Sequence[float] | None, kind: JointKind) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from meniscus import _checks
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh import TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.solids.ownership import claim, require_free
 from meniscus.solids.rigid.forms import ContactForm, form_of_body, form_of_mesh, form_of_shape
 from meniscus.solids.rigid.joints import JointSetup, RigidJoint, joint_of, motor_of
 from meniscus.solids.rigid.rigid_body import RigidBody
@@ -22,10 +23,6 @@ from meniscus.surface import KinematicSolid, Shape, Solid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-
-
-# Which system has moved a body last.
-_OWNERS: weakref.WeakKeyDictionary[RigidBody, weakref.ref[RigidSetup]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -73,6 +70,10 @@ class RigidSetup(Stateful):
         self.last_step = self.declare("last_step", 0.0)
         self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)), resizable=True)
         self.forces = self.torques = np.zeros((0, 3))
+        # A state from before a body was removed is not one of these bodies, though there may be as many.
+        self.removals = self.declare("removals", 0)
+        self._removals = 0
+        self._made_joints: weakref.WeakSet[RigidJoint] = weakref.WeakSet()
 
     def _set_up_changed(self) -> None:
         """Discard what was made from the set-up."""
@@ -108,11 +109,7 @@ class RigidSetup(Stateful):
                 of range.
         """
         _checks.one_of_type("body", body, RigidBody)
-        if any(b is body for b in self.bodies):
-            raise ValueError("the system has this body already")
-        owner = _OWNERS.get(body, lambda: None)()
-        if owner is not None and owner is not self and any(b is body for b in owner.bodies):
-            raise ValueError("another system has this body, and two cannot move it: add a copy")
+        require_free(body, self, "system")
         row = surface_row(friction, restitution, thickness)
         _checks.choice("form", form, RigidFormKind)
         own = form_of_body(body, form, thickness)
@@ -120,7 +117,7 @@ class RigidSetup(Stateful):
         if self.gravity is not None:
             body.gravity = self.gravity
         body.time = self.time
-        _OWNERS[body] = weakref.ref(self)
+        claim(body, self)
         self.bodies.append(body)
         self._add_part(RigidPart(body, None, own, row))
         return body
@@ -205,7 +202,59 @@ class RigidSetup(Stateful):
         self.motors = np.vstack([self.motors, [speed]])
         self.joint_memory = np.vstack([self.joint_memory, np.zeros((1, 10))])
         self._set_up_changed()
-        return RigidJoint(self, len(self.joints) - 1)
+        made = RigidJoint(self, len(self.joints) - 1)
+        self._made_joints.add(made)
+        return made
+
+    def has(self, body: Any) -> bool:
+        """Return whether a body is one of the system's."""
+        return any(b is body for b in self.bodies)
+
+    @exclusively
+    def remove(self, body: RigidBody) -> None:
+        """Take a body out, with its joints and contacts. It stays as it is, and so does the state of all others.
+
+        Snapshots of before do not fit any more. Raises ValueError for a body that the system has not.
+        """
+        if not self.has(body):
+            raise ValueError("the system has not this body")
+        gone = next(i for i, part in enumerate(self.parts) if part.body is body)
+        kept = np.arange(len(self.parts)) != gone
+        # Numbers of parts as they become.
+        number = np.cumsum(kept) - 1
+        lasting = np.array([gone not in joint.bodies for joint in self.joints], np.bool_)
+        for joint in list(self._made_joints):
+            joint.number = int(lasting[: joint.number].sum()) if joint.number >= 0 and lasting[joint.number] else -1
+        first, second = (number[[joint.bodies[k] for joint in self.joints]] if self.joints else number[:0] for k in range(2))
+        self.joints[:] = [
+            replace(joint, bodies=(int(a), int(b))) for joint, a, b, stays in zip(self.joints, first, second, lasting, strict=True) if stays
+        ]
+        self.motors, self.joint_memory = self.motors[lasting], self.joint_memory[lasting]
+        touching = (self.contact_groups[:, :2] == gone).any(axis=1)
+        self.contact_points = self.contact_points[~np.repeat(touching, self.contact_groups[:, 2])]
+        self.contact_groups = self.contact_groups[~touching]
+        self.contact_groups[:, :2] = number[self.contact_groups[:, :2]]
+        del self.parts[gone]
+        self.bodies[:] = [b for b in self.bodies if b is not body]
+        for name in ("quiet", "last_poses", "last_gravity", "forces", "torques"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.removals += 1
+        self._removals = self.removals
+        self._body_removed(int(gone))
+        self._set_up_changed()
+
+    def _forget_contacts(self) -> None:
+        """Forget what the last steps have found: the system is about to begin anew."""
+        self.contact_groups, self.contact_points = np.zeros((0, 3), np.int32), np.zeros((0, 17))
+        self.last_step = 0.0
+
+    def _body_removed(self, part: int) -> None:
+        """Forget what is known of a part."""
+
+    def _state_replaced(self) -> None:
+        super()._state_replaced()
+        if self.removals != self._removals:
+            raise ValueError(f"the state is that of a system that {self.removals} bodies were taken out of, not {self._removals}")
 
     def _number(self, body: RigidBody) -> int:
         for i, part in enumerate(self.parts):
@@ -230,17 +279,20 @@ class RigidSetup(Stateful):
         """Return the set-up with copies of the bodies."""
         made = {id(b): b.copy() for b in self.bodies}
         parts = [p if p.body is None else RigidPart(made[id(p.body)], p.solid, p.form, p.row) for p in self.parts]
-        return {"parts": parts, "joints": list(self.joints)}
+        return {"parts": parts, "joints": list(self.joints), "removals": self._removals}
 
     @property
     def _setup(self) -> dict[str, Any]:
-        return {"parts": list(self.parts), "joints": list(self.joints)}
+        return {"parts": list(self.parts), "joints": list(self.joints), "removals": self._removals}
 
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
         self.parts[:] = setup["parts"]
         self.joints[:] = setup["joints"]
         self.bodies[:] = [p.body for p in self.parts if p.body is not None]
+        for body in self.bodies:
+            claim(body, self)
+        self.removals = self._removals = setup["removals"]
         self.quiet, self.last_poses = np.zeros(len(self.parts)), np.zeros((len(self.parts), 7))
         self.forces, self.torques = np.zeros((len(self.parts), 3)), np.zeros((len(self.parts), 3))
         self.last_gravity = np.zeros((len(self.parts), 3))

@@ -72,6 +72,16 @@ class RigidSystem(RigidSetup):
     def _set_up_changed(self) -> None:
         self._core = self._guard = None
 
+    def _body_removed(self, part: int) -> None:
+        def number(pair: tuple[int, int]) -> tuple[int, int]:
+            return pair[0] - (pair[0] > part), pair[1] - (pair[1] > part)
+
+        if self._certified is not None:
+            self._certified = np.delete(self._certified, part, axis=0)
+        self._pinched = {number(pair) for pair in self._pinched if part not in pair}
+        if self.report is not None:
+            self.report.unresolved = tuple(number(pair) for pair in self.report.unresolved if part not in pair)
+
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
     @exclusively

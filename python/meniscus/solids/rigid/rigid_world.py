@@ -78,7 +78,7 @@ class RigidWorld(WorldSetup):
                     self._add_rigid_obstacle(given)
             except BaseException:
                 body.time, body.gravity = before
-                self.rigid._setup = {"parts": [], "joints": []}
+                self.rigid._setup = {"parts": [], "joints": [], "removals": self.rigid._removals}
                 raise
         self._joined = None
         return added

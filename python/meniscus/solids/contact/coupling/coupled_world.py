@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.coupling.position_surfaces import PositionSurface
 from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
 from meniscus.solids.contact.self_stepping import Floats, SelfStepping
+from meniscus.solids.ownership import claim, require_free
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.reduced.reduced_body import ReducedBody
 from meniscus.solids.rigid.rigid_options import RigidOptions
@@ -74,18 +76,22 @@ class CoupledWorld(RigidWorld):
             return super().add(body, surface, thickness, friction, **options)
         self._require_coupling(True)
         self._require_between_loops("bodies are added")
-        if any(other.body is body for other in self.others):
-            raise ValueError("the world has this body already")
+        require_free(body, self, "world")
         if surface is not None:
             raise ValueError(f"contact of a {type(body).__name__} sees its own mesh: `surface` is for deformable bodies")
         made = kind(body, thickness, friction, **options)
         if self.gravity is not None:
             body.gravity = self.gravity.copy()
         body.time = self.time
+        claim(body, self)
         self.others.append(made)
         self._know_others()
         self._joined = None
         return body
+
+    def has(self, body: Any) -> bool:
+        """Return whether a body is one of the world's."""
+        return super().has(body) or self.rigid.has(body) or any(other.body is body for other in self.others)
 
     def _require_coupling(self, mixed: bool) -> None:
         if mixed and (self._response != "impulses" or self._rewinds):
@@ -118,12 +124,19 @@ class CoupledWorld(RigidWorld):
         return float(np.sqrt(max(squares, default=0.0)))
 
     def energy(self) -> dict[str, float]:
-        """Return energies (J) by name, as `DeformableBody.energy` does, summed over all bodies but rigid ones."""
-        total = super().energy()
-        for other in self.others:
-            for name, value in other.energy().items():
-                total[name] = total.get(name, 0.0) + value
-        return total
+        """Return the energies (J) of all bodies of all types: "kinetic", "elastic", "gravity" and their sum, "total".
+
+        Elastic energy is that of the forces of deformable bodies and of reduced ones; what constraints of position based dynamics and
+        springs of joints store is not counted, as it has no part in their steps. Gravity is 0 at the origin. Nodes and rigid bodies that
+        forces do not move (of infinite mass, fixed, on paths) count nothing.
+        """
+        parts = [*(body.energy() for body in self.bodies), *(other.energy() for other in self.others)]
+        kinetic, elastic, gravity = (math.fsum(part.get(name, 0.0) for part in parts) for name in ("kinetic", "elastic", "gravity"))
+        for body in self.rigid.bodies:
+            if body._dynamic:
+                kinetic += body.kinetic_energy
+                gravity -= body.mass * float(body.gravity @ body.center)
+        return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
 
     def start_at(self, time: float) -> None:
         """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
@@ -142,4 +155,6 @@ class CoupledWorld(RigidWorld):
     def _setup(self, setup: Any) -> None:
         RigidWorld._setup.fset(self, setup)  # type: ignore[attr-defined]
         self.others[:] = setup["others"]
+        for other in self.others:
+            claim(other.body, self)
         self._know_others()

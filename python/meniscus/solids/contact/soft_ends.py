@@ -1,0 +1,237 @@
+"""Ends of loops whose contacts would store more elastic energy than they take from motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meniscus._meniscus import solids as _solids
+from meniscus.collision import Barrier
+from meniscus.core import Workspace
+from meniscus.solids.body import DeformableBody, _force_core
+from meniscus.solids.contact.barrier_newton import BarrierProblem
+from meniscus.solids.contact.barrier_options import BarrierOptions
+from meniscus.solids.contact.barrier_solids import BarrierSolids
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
+from meniscus.solids.contact.coupled_loop import CoupledLoop
+from meniscus.solids.contact.coupling.coupled_body import CoupledBody
+from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
+from meniscus.solids.contact.held_by_solids import pressed_into_solids
+from meniscus.solids.contact.reports import ContactError, ContactInfo
+from meniscus.solids.force import unchanged
+from meniscus.solids.springs.edge_springs import EdgeSprings
+from meniscus.solids.springs.options import SpringOptions
+
+# Inverse of the squared time in which the corners of a rigid body swing about each other, in loops.
+_STIFF = 1e4
+# Of Newton's method, at most.
+_ITERATIONS = 50
+# Of nodes, at most: for more it takes too long.
+_NODES = 100_000
+# How often more nodes are kept out of solids.
+_STOPS = 4
+
+
+class _Corrected:
+    """The incremental potential of a loop less its slope where the bodies would be without contact: there is its minimum."""
+
+    def __init__(self, core: Any, at: Floats) -> None:
+        self._core = core
+        self._slope = np.zeros_like(at)
+        core.evaluate(at, self._slope)
+        self._at = at
+
+    def evaluate(self, x: Floats, gradient: Floats) -> float:
+        value = float(self._core.evaluate(x, gradient))
+        gradient -= self._slope
+        return value - float((self._slope * (x - self._at)).sum())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+
+class _WithOthers:
+    """A surface of which nodes of bodies with steps of their own count among those of deformable bodies.
+
+    Attributes:
+        body_nodes: number of the nodes of both.
+        inverse_masses: (n,), 1/kg, 0 for those that go given ways.
+    """
+
+    def __init__(self, surface: ContactSurface, nodes: int, inverse_masses: Floats) -> None:
+        self._surface = surface
+        self.body_nodes = nodes
+        self.inverse_masses = inverse_masses
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._surface, name)
+
+    def __len__(self) -> int:
+        return len(self._surface)
+
+
+class SoftLoop(CoupledLoop):
+    """Loop at whose end deformable bodies give way as their elements let them.
+
+    Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
+    impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
+    whole loop: inertia about the places without contact, elements, damping, and a barrier between surfaces. Rigid bodies are four corners
+    with stiff springs, those of position based dynamics are their nodes. Newton's method goes there from the start of the loop on ways
+    that are free of contact by the exact test. Momentum is kept to rounding errors, and what contact stores it takes from motion.
+
+    Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
+    """
+
+    def _softened(self, here: Floats, ends: Floats) -> tuple[Floats, Floats] | None:
+        """Return the end of the loop with deformable bodies that yield as a whole; None where contact stores little, or no better is found.
+
+        Args:
+            here: (n, 3), positions of all nodes without contact, m.
+            ends: (n, 3), those with impulses between single nodes, m.
+
+        Returns:
+            Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s.
+        """
+        surface, length = self.surface, self.loop_time
+        given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.loose]
+        if not self.bodies or surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
+            return None
+        stored = stores_too_much(surface, self.bodies, self.x_free, here, ends, length)
+        if stored is None:
+            return None
+        memory = [m for body in self.bodies for m in body.force_memory]
+        stopped = np.zeros(0, np.int32)
+        for _ in range(_STOPS):
+            with unchanged(memory):
+                found = self._least_potential(here, given, stopped)
+            if found is None:
+                return None
+            x, residual = found
+            there = self._at_possible_places(x)
+            if there is None or elastic_energy(surface, self.bodies, there) >= stored:
+                return None
+            # What would be pressed into solids stays where it is, and the others give way.
+            pressed = pressed_into_solids(self._solids, here, there, self.time, np.setdiff1d(surface.movable, stopped))
+            if not len(pressed):
+                break
+            stopped = np.union1d(stopped, pressed).astype(np.int32)
+        else:
+            return None
+        nodes, masses = surface.body_nodes, masses_of(surface, surface.body_nodes)
+        change = (there[:nodes] - here[:nodes]) / length
+        if masses.any():
+            # What Newton's method has left of the momentum equation.
+            change[masses > 0] -= length * residual / float(masses.sum())
+        return there, change
+
+    def _least_potential(self, here: Floats, given: list[slice], stopped: Ints) -> tuple[Floats, Floats] | None:
+        """Return positions (n, 3) of all nodes, m, free of contact and of least potential, and the sum (3,) of what is left of forces, N.
+
+        Nodes in the rows `given` go their ways whatever touches them, None where something does; so do those that are `stopped`.
+        """
+        surface, length, start = self.surface, self.loop_time, self.x_free
+        cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
+        own, w = surface.body_nodes, surface.inverse_masses.copy()
+        for rows in given:
+            w[rows] = 0.0
+        w[stopped] = 0.0
+        if surface.others:
+            cores.append(self._others_in_loop(w))
+            own = surface.others[-1][1].stop
+        velocities = (here - start) / length
+        first = 0
+        for core in cores:
+            core.velocities[...] = velocities[first : first + core.size]
+            first += core.size
+        step = _solids.BarrierStep(cores, [None] * len(cores), length, Workspace())
+        thickness = self._activation()
+        group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
+        barrier = Barrier(surface.mesh, surface.rest, thickness, nodes=surface.contact_nodes, normalized=True, rest_part=0.9, groups=group)
+        problem = BarrierProblem(
+            _WithOthers(surface, own, w),  # type: ignore[arg-type]
+            _Corrected(step, np.ascontiguousarray(here[:own])),
+            barrier,
+            BarrierSolids((), surface.movable, 1.0),
+            BarrierOptions(increments=20),
+            start=start,
+            target=here,
+            time=self._time - length,
+            dt=length,
+            tolerance=0.0,
+            most=0.01 * float(thickness.min()) / length,
+            on_iterate=None,
+        )
+        problem.test_all_but(surface.inverse_masses == 0)
+        if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
+            return None
+        h = float(thickness.mean())
+        problem.stiffness = problem.least_stiffness = float((1.0 / w[:own][w[:own] > 0]).mean()) * (h / length) ** 2
+        if not problem.approach():
+            return None
+        problem.minimise(_ITERATIONS)
+        if given:
+            vertices = surface.at_vertices(problem.x)
+            of_vertices, pressed = np.zeros_like(vertices), np.zeros_like(problem.x)
+            barrier.core.add_gradient(vertices, 1.0, of_vertices)
+            _solids.add_to_nodes(surface.contact_nodes._core, of_vertices, pressed)
+            if any(pressed[rows].any() for rows in given):
+                return None
+        _, gradient = problem.evaluate(problem.x, 1.0)
+        return problem.x, gradient.sum(axis=0)
+
+    def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
+        """Return the core of a body with the same forces and constraints, at the start of the loop."""
+        core = body._core
+        made = _solids.DeformableBody(np.ascontiguousarray(self.x_free[first : first + len(body)]), np.array(core.masses))
+        for force in body.forces:
+            made.add(_force_core(force))
+        sliding, normals = core.sliding()
+        made.fix(np.setdiff1d(core.constrained, sliding).astype(np.int32))
+        made.restore_sliding(sliding, normals)
+        made.fix(stopped[(stopped >= first) & (stopped < first + len(body))] - np.int32(first))
+        return made
+
+    def _others_in_loop(self, inverse_masses: Floats) -> Any:
+        """Return a body of the nodes of those with steps of their own, at the start of the loop; rigid ones are held by stiff springs."""
+        others = self.surface.others
+        first, last = others[0][1].start, others[-1][1].stop
+        at = np.ascontiguousarray(self.x_free[first:last])
+        w = inverse_masses[first:last]
+        held = w == 0
+        masses = 1.0 / np.where(held, 1.0, w)
+        made = _solids.DeformableBody(at, masses)
+        made.fix(np.flatnonzero(held).astype(np.int32))
+        corners = [r.nodes + rows.start - first for o, rows in others if (r := o.rigid_rows()).nodes.size]
+        if corners:
+            four = np.concatenate(corners)
+            pairs = np.concatenate([four[:, [a, b]] for a in range(4) for b in range(a + 1, 4)]).astype(np.int32)
+            stiffness = _STIFF * masses[pairs[:, 0]] / self.loop_time**2
+            made.add(EdgeSprings(np.ascontiguousarray(pairs), SpringOptions(spring_constant=stiffness), at)._core)
+        return made
+
+    def _at_possible_places(self, x: Floats) -> Floats | None:
+        """Return positions (n, 3) near others, m, at which all bodies can be, on whose way from there nothing touches; None without."""
+        aim = np.array(x)
+        for other, rows in self.surface.others:
+            aim[rows] = other.closest(x[rows])
+        start, info = self.x_free, ContactInfo()
+        self.x_free = x
+        try:
+            ends = self.resolve(aim, info)
+        except (ContactError, RuntimeError):
+            return None
+        finally:
+            self.x_free = start
+        return None if info.fraction < 1.0 else ends
+
+    def _activation(self) -> Floats:
+        """Return the distances (v,) at which vertices begin to keep others off, m."""
+        given = self.surface.thickness
+        least = float(given[given > 0].min(initial=np.inf))
+        if not np.isfinite(least):
+            edges = self.surface.mesh.edges
+            at = self.surface.rest
+            least = 0.01 * float(np.linalg.norm(at[edges[:, 0]] - at[edges[:, 1]], axis=1).mean())
+        result: Floats = np.maximum(given, least)
+        return result
