@@ -8,6 +8,7 @@ from meniscus.coupling.shells.parity import inside_cells, inside_points, is_clos
 from meniscus.coupling.shells.reports import ClosedWaterAudit
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.grid.face_arrays import domain_images
 
 
 def audit_water(solver: LiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
@@ -18,20 +19,27 @@ def audit_water(solver: LiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
     markers = none if particles is None else np.array(particles.particles.positions[particles.particles["sign"] < 0], np.float64)
     drops = none if particles is None else np.array(particles.spray.positions, np.float64)
     x = shells.positions
+    x = x + shells.shifts(x)
+    images = domain_images(grid)
     found = []
-    for i, part in enumerate(shells._parts):
+    for body, part in enumerate(shells._parts):
         if not is_closed(part.elements):
             continue
-        vertices = x[shells.rows(i)][:, : grid.dimension]
+        vertices = x[shells.rows(body)][:, : grid.dimension]
         low = np.array(grid.origin, np.float64)
         # A cell whose centre lies in the thickness of the shell is on neither side.
         shifts = 2.0 * shells.thickness * np.concatenate([np.eye(grid.dimension), -np.eye(grid.dimension)])
-        near = [inside_cells(vertices, part.elements, low + shift, grid.spacing, tuple(grid.shape)) for shift in shifts]
+        near = [
+            np.logical_or.reduce([inside_cells(vertices + i, part.elements, low + shift, grid.spacing, tuple(grid.shape)) for i in images])
+            for shift in shifts
+        ]
         inside, outside = np.logical_and.reduce(near), ~np.logical_or.reduce(near)
-        marker_in, drop_in = (inside_points(vertices, part.elements, points) for points in (markers, drops))
+        marker_in, drop_in = (
+            np.logical_or.reduce([inside_points(vertices + i, part.elements, points) for i in images]) for points in (markers, drops)
+        )
         found.append(
             ClosedWaterAudit(
-                body=i,
+                body=body,
                 cells=int(inside.sum()),
                 wet=int((wet & inside).sum()),
                 wet_outside=int((wet & outside).sum()),

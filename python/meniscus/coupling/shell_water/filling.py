@@ -19,6 +19,7 @@ Bools = npt.NDArray[np.bool_]
 def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
     """Add the part of a region that cells are connected to, and restart with the resulting surface; see `ShellCoupling.fill`."""
     grid = solver.grid
+    _checks.one_of_type("region", region, (Shape, LevelSet))
     x = _checks.vector("side_of", side_of, grid.dimension)
     start = tuple(int(i) for i in np.floor((np.array(x) - np.array(grid.origin)) / grid.spacing))
     if not all(0 <= i < n for i, n in zip(start, grid.shape, strict=True)):

@@ -60,16 +60,24 @@ def inside_points(vertices: Floats, elements: Ints, points: Floats) -> Bools:
         elements: triangles (m, 3) or segments (m, 2).
         points: m; of one whose line meets an edge the answer may be wrong.
     """
-    odd = np.zeros(len(points), bool)
-    for corners in vertices[elements]:
-        base = corners[:, :-1]
-        near = np.flatnonzero(((points[:, :-1] >= base.min(axis=0)) & (points[:, :-1] <= base.max(axis=0))).all(axis=1))
+    order = np.argsort(points[:, 0], kind="stable")
+    ordered, odd = points[order], np.zeros(len(points), bool)
+    corners = vertices[elements]
+    low, high = corners[..., :-1].min(axis=1), corners[..., :-1].max(axis=1)
+    first, last = np.searchsorted(ordered[:, 0], low[:, 0], "left"), np.searchsorted(ordered[:, 0], high[:, 0], "right")
+    for i in np.flatnonzero(first < last):
+        near = np.arange(first[i], last[i])
+        if points.shape[1] == 3:
+            across = ordered[near, 1]
+            near = near[(across >= low[i, 1]) & (across <= high[i, 1])]
         if len(near) == 0:
             continue
-        weights = _weights(points[near, :-1], base)
+        weights = _weights(ordered[near, :-1], corners[i, :, :-1])
         met = (weights > 0).all(axis=1)
-        odd[near[met]] ^= weights[met] @ corners[:, -1] < points[near[met], -1]
-    return odd
+        odd[near[met]] ^= weights[met] @ corners[i, :, -1] < ordered[near[met], -1]
+    result = np.zeros_like(odd)
+    result[order] = odd
+    return result
 
 
 def _weights(points: Floats, base: Floats) -> Floats:

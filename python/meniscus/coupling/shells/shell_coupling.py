@@ -410,6 +410,8 @@ class ShellCoupling(WaterStages, Stateful):
 def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -> dict[str, str]:
     if isinstance(given, Mapping):
         for name in given:
+            if not names:
+                raise ValueError(f"stand_in names what smoke carries, but the solver is one of water: there is no {name!r}")
             if name not in names:
                 raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
         return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
