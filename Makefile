@@ -86,9 +86,10 @@ $(STAMPS)/hypre: | $(STAMPS)/venv
 	@.ci/bootstrap hypre
 	@touch $@
 
-# Changes when a source file comes or goes.
+# Changes when a source file comes or goes. Their names are too many for one command of a shell.
 $(STAMPS)/sources: FORCE | $(STAMPS)/venv
-	@printf '%s\n' $(PACKAGE_SOURCES) | cmp -s - $@ || printf '%s\n' $(PACKAGE_SOURCES) > $@
+	@{ find cpp bindings -name '*.[ch]pp'; find python -name '*.py' -o -name py.typed; } | sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The tree that pip builds in belongs to one version of Python; the C++ tests are built there too, from the same objects.
 BUILD = build/$(shell $(RUN) -c 'import sys; print(sys.implementation.cache_tag)')
@@ -192,13 +193,13 @@ lint: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-lint
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FOLDERS)
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FOLDERS) || \
 	  { $(VENV)/bin/ruff format --check $(PYTHON_FOLDERS); echo "run make format"; exit 1; }
-	@$(VENV)/bin/clang-format --dry-run -Werror $(CPP_SOURCES) $(CPP_TESTS)
+	@find cpp bindings tests/cpp -name '*.[ch]pp' | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	@$(VENV)/bin/mypy --strict -p meniscus
 
 format: $(STAMPS)/packages-lint
 	@$(VENV)/bin/ruff check --quiet --fix $(PYTHON_FOLDERS) || true
 	@$(VENV)/bin/ruff format --quiet $(PYTHON_FOLDERS)
-	@$(VENV)/bin/clang-format -i $(CPP_SOURCES) $(CPP_TESTS)
+	@find cpp bindings tests/cpp -name '*.[ch]pp' | xargs $(VENV)/bin/clang-format -i
 
 # --- sanitizers ----------------------------------------------------------------------------------------------------------------
 
