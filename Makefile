@@ -30,7 +30,6 @@ export MENISCUS_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
 CPP_SOURCES := $(shell find cpp bindings -name '*.[ch]pp' | sort)
-CPP_TESTS := $(shell find tests/cpp -name '*.[ch]pp' | sort)
 PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sort)
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)

@@ -41,6 +41,7 @@ class StreamOnCurtain(ShellWater):
     stiffness: float = parameter(3000.0, "of the edges of the curtain, N/m")
     cloth_density: float = parameter(0.6, "of the curtain, kg/m^2")
     azimuth: float = parameter(-38.0, "of the camera, degrees")
+    smooth: int = parameter(1, "levels of subdivision of the shells in pictures")
 
     def setup(self) -> TimeStepper:
         """Create the curtain and the stream."""
