@@ -13,7 +13,7 @@ from meniscus.grid.uniform import AXES
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_SHALLOWEST = 1e-3
+_SHALLOWEST = 1e-9
 """Cells: less water than this above a centre counts as so much."""
 
 
