@@ -82,3 +82,60 @@ def test_a_held_sheet_carries_the_column_above_it(height: float, dt: float) -> N
     assert report.impulse[2] / dt == pytest.approx(-1000.0 * G * (level - height), rel=1e-6)
     assert abs(np.asarray(report.impulse[:2])).max() < 1e-8 * abs(report.impulse[2])
     assert sim.solver.report.max_speed < 1e-9
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_impulses_on_water_and_shell_are_opposite_and_give_no_energy(seed: int) -> None:
+    """In a box that closes sideways, with water that moves at random and a ball that floats in it, beside free surfaces anywhere."""
+    n, rho = 8, 1000.0
+    rng = np.random.default_rng(seed)
+    grid = ms.Grid((n, n, n), 1 / n, periodic=(True, True, False))
+    body = RigidBody(icosphere(2, 0.23), density=40.0, shell=True, pose=Pose((0.5, 0.47, 0.5)))
+    solver = LiquidSolver(grid, LiquidOptions(tolerance=1e-11, gravity=(0.0, 0.0, 0.0)))
+    sim = ShellCoupling(solver, Shells(grid, [body]))
+    sim.fill(HalfSpace((0.0, 0.0, 0.55), (0.2 * rng.normal(), 0.0, 1.0)), (0.02, 0.02, 0.02))
+    stirred: list[np.ndarray] = []
+
+    def stir(name: str, _: object) -> None:
+        if name == "look_ahead":
+            for k in range(3):
+                u = solver.velocity.component(k)
+                u += 0.5 * rng.normal(size=u.shape)
+                if k < 2:
+                    u[(slice(None),) * k + (-1,)] = u[(slice(None),) * k + (0,)]
+            solver.velocity.enforce_boundary(solver.time)
+            stirred[:] = [solver.velocity.component(k).copy() for k in range(3)]
+
+    for _ in range(3):
+        sim.step(0.004, stir)
+        joined = sim._joined
+        assert joined is not None
+        result, sides = joined.result, joined.sides
+        assert result is not None
+        assert sides is not None
+        assert np.abs(result.impulses).max() > 1e-3
+        _, masses, _, _ = joined._fluid([])
+        gained, before, after = np.zeros(3), 0.0, 0.0
+        for k in range(3):
+            own = (slice(None),) * k + (slice(0, n),)
+            m = np.where(np.isfinite(masses[k]) & ~sim.walls.blocked_faces[k], masses[k], 0.0)[own]
+            u, v = stirred[k][own], solver.velocity.component(k)[own]
+            gained[k] = (m * (v - u)).sum()
+            before += 0.5 * (m * u * u).sum()
+            after += 0.5 * (m * v * v).sum()
+        mass = joined._pressure._side_mass
+        moved = np.einsum("sk,sk->s", sides.weights, result.velocities[sides.nodes, sides.axis[:, None]])
+        near = np.array([stirred[a][tuple(f)] for a, f in zip(sides.axis, sides.face, strict=True)])
+        np.add.at(gained, sides.axis, mass * (moved - near))
+        assert gained[:2] == pytest.approx(-result.impulses.sum(axis=0)[:2], abs=1e-12 * rho)
+        pushed = body.copy()
+        pushed.apply_impulses(body.positions(), result.impulses)
+        before += 0.5 * (mass * near**2).sum() + body.kinetic_energy
+        after += 0.5 * (mass * moved**2).sum() + pushed.kinetic_energy
+        assert after < before
+        center = np.zeros((len(sides), 3))
+        center[:] = (sides.face + 0.5) / n
+        push = np.zeros((len(sides), 3))
+        push[np.arange(len(sides)), sides.axis] = result.side_impulses
+        torque = np.cross(body.positions(), result.impulses).sum(axis=0)
+        assert torque == pytest.approx(np.cross(center, push).sum(axis=0), abs=1e-12 * rho)
