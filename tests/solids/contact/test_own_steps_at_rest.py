@@ -113,7 +113,7 @@ def test_what_is_dropped_gains_no_energy(kind: str, under: str) -> None:
     lifted(body, rotation, np.array([0.02, 0.01, 0.45]))
     world.add(body, friction=0.5, thickness=0.008)
     start, fastest = energy(world), 0.0
-    for _ in range(48):
+    for _ in range(64):
         run(world, 8)
         assert energy(world) < start
         fastest = max(fastest, kinetic_energy(world))
