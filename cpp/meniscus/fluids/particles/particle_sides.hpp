@@ -130,6 +130,7 @@ class CellSight {
     if (sides_) find();
   }
 
+  bool sees_all() const { return !sides_; }
   /// Particle i, whose image is at x (cells); axes with a negative scale are mirrored.
   bool sees(Index i, const std::array<double, D>& x, const std::array<double, D>& scale) const {
     if (!sides_) return true;
@@ -143,6 +144,14 @@ class CellSight {
       if (std::abs(o) > reach_) return false;
       at = at * (2 * most + 1) + o + most;
     }
+    return seen_[static_cast<std::size_t>(at)];
+  }
+
+  /// The cell at an offset of at most the reach.
+  bool sees(const Coord<D>& offset) const {
+    if (!sides_) return true;
+    Index at = 0;
+    for (std::size_t d = 0; d < D; ++d) at = at * (2 * most + 1) + offset[d] + most;
     return seen_[static_cast<std::size_t>(at)];
   }
 

@@ -157,6 +157,23 @@ bool belongs_to(const ParticleSides<D>& sides, Index i, const std::array<double,
   return true;
 }
 
+/// Whether a cell beside a wall, to which the one next to it may not be open, sees liquid around a corner; `phi` in C order.
+template <int D>
+bool touches_liquid(const ParticleSides<D>& sides, const double* phi, const Coord<D>& cell) {
+  const CellSight<D> sight(&sides, cell, 1);
+  if (sight.sees_all()) return false;
+  for (int k = 0; k < ParticleSides<D>::around; ++k) {
+    const Coord<D> offset = ParticleSides<D>::offset_of(k);
+    Index number = 0;
+    for (std::size_t d = 0; d < D && number >= 0; ++d) {
+      const Index at = grid::image_of_cell<D>(sides.grid(), static_cast<int>(d), cell[d] + offset[d]);
+      number = at < 0 ? -1 : number * sides.grid().shape()[d] + at;
+    }
+    if (number >= 0 && phi[number] <= 0.0 && sight.sees(offset)) return true;
+  }
+  return false;
+}
+
 /// Cells that hold a particle but neither are nor touch liquid, become liquid as if the particle was a sphere around the cell.
 template <int D>
 void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
@@ -173,6 +190,7 @@ void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
     const Coord<D> cell = cells.in_domain(c);
     const Vec<double, D> y = evaluation.center(cell);
     if (sides) {
+      if (touches_liquid<D>(*sides, before, cell)) return;
       grid::for_each_neighbor<D>(evaluation.particles, cell, 0, 1,
                                  [&](Index i, const std::array<double, D>& x, const auto& scale) {
                                    const bool mirrored = std::ranges::any_of(scale, [](double s) { return s < 0; });

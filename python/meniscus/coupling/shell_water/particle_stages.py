@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling.shell_water.filling import cells_of_side
 from meniscus.coupling.shell_water.particles_past_shells import ParticlesPastShells
 from meniscus.coupling.shells.bodies import KinematicShell
@@ -19,10 +18,7 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
-from meniscus.grid.fields import CellField
 from meniscus.surface import LevelSet, Shape
-
-_core: Any = _coupling  # overloaded over dimension and scalar
 
 PARTICLE_STAGES = (
     "move_shells",
@@ -49,7 +45,7 @@ class ParticleStages:
 
     @checked_stage
     def transfer_to_grid(self, dt: float) -> None:
-        """With particles: that of the solver; a particle and a face that a wall hides from each other have nothing to do with each other."""
+        """With particles: that of the solver; particles and faces that a wall hides from each other do not see each other."""
         self._of_particles.transfer_to_grid(dt)
 
     @checked_stage
@@ -80,13 +76,12 @@ class ParticleStages:
 
 def fill_with_particles(solver: ParticleLiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
     """Add particles in the part of a region that cells are connected to; see `ShellCoupling.fill`."""
-    side = CellField(solver.grid, solver.levelset.dtype)
+    side = LevelSet(solver.grid, "cells", solver.velocity.dtype)
     side.array[...] = cells_of_side(solver, walls, region, side_of)[1]
 
     def here(positions: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return which points see a centre of these cells around them."""
-        seen = _core.sample_level_past_walls(side._core, walls._core, np.array(positions, np.float64), 0.0)
-        found: npt.NDArray[np.bool_] = seen > 0
+        found: npt.NDArray[np.bool_] = solver.shells.levels(side, positions) > 0
         return found
 
     solver._fill(region, None, here)

@@ -127,6 +127,12 @@ class ParticlesPastShells:
         if "affine" in particles.columns:
             particles["affine"][mask] = gradients
 
+    def levels(self, levelset: LevelSet, positions: npt.NDArray[Any]) -> Floats:
+        """Return a level set at points (n, dim), m, as each sees it; NaN where it sees none."""
+        points = np.array(positions, np.float64)
+        values: Floats = _core.sample_level_past_walls(levelset.field._core, self.walls._core, points, 0.0)
+        return values
+
     def update_distances(self, particles: Particles, positions: CellField, deepest: float, dt: float, time: float) -> None:
         """Let the distances of particles near walls follow the surface of the positions that they see."""
         args = positions._core, deepest, self._velocity._core, self.walls._core, dt, time

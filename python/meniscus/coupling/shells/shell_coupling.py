@@ -57,9 +57,9 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
        close are solved for by themselves.
 
     Water has the stages `spray` and `correct_volume` after the transport, in which drops meet the shells on their ways, and ends with
-    `extend`. It is that of a `LiquidSolver` with open air, or one way of a `ParticleLiquidSolver`: its stages `transfer_to_grid`, `project`,
-    `extend` and `transfer_to_particles` see the shells where they were, with the velocity of their way through this step, `move` takes
-    particles along that way, and `resample` sees them where they are now.
+    `extend`. It is that of a `LiquidSolver` with open air, or, one way, of a `ParticleLiquidSolver`: from `transfer_to_grid` to
+    `transfer_to_particles` that one sees the shells where they were, with the velocity of their way through this step; `move` takes
+    particles past that way, and `resample` sees the shells where they are now.
 
     `step` is transactional: an error or Ctrl-C leaves fluid and shells unchanged. Between steps both are at the same time. The state is
     that of the solver and of the bodies.
@@ -69,7 +69,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
 
     Args:
         solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average" and without density correction. Water that is there is from now on what is on the side of the shells where its cells are.
+            semi-Lagrangian transport, or particles with the surface "average" and no density correction. Water that
+            is there is from now on what is on the side of the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,

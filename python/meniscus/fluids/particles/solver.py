@@ -33,6 +33,8 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
+Bools = npt.NDArray[np.bool_]
+
 _VISCOUS_TOLERANCE = 1e-6
 
 
@@ -153,27 +155,28 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         return self._fill(region, velocity)
 
     def _fill(
-        self,
-        region: Shape | LevelSet,
-        velocity: Sequence[float] | None,
-        here: Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]] | None = None,
+        self, region: Shape | LevelSet, velocity: Sequence[float] | None, here: Callable[[npt.NDArray[Any]], Bools] | None = None
     ) -> int:
-        """Fill the part of a region where `here` of positions (n, dim), m, is true; other particles than those there stay as they are."""
+        """Fill a region. Beside thin shells, `here` tells which of some positions (n, dim), m, are to be filled; other particles stay as
+        they are."""
         solid = self._outside(self._solid.at(self.time))
         before = self.levelset if self._count() else None
         old = np.array(self.particles["distance"])
         added, phi = self._supply.fill(self.particles, region, velocity, solid)
-        if here is not None:
+        if here is None:
+            self._distance.set_region(self.particles, phi, before)
+        else:
             inside = here(self.particles.positions)
-            wrong = ~inside
-            wrong[: len(old)] = False
-            added -= int(wrong.sum())
-        self._distance.set_region(self.particles, phi, before)
-        if here is not None:
-            elsewhere = ~inside[: len(old)]
-            self.particles["distance"][: len(old)][elsewhere] = old[elsewhere]
-            if wrong.any():
-                self.particles.remove(wrong, workspace=self._workspace)
+            self._distance.set_region(self.particles, phi, None)
+            distances = self.particles["distance"]
+            distances[: len(old)] = np.where(inside[: len(old)], distances[: len(old)], old)
+            if before is not None:
+                # What the walls hide is no liquid of this side.
+                levels = self.shells.levels(before, self.particles.positions[len(old) :])
+                distances[len(old) :] = np.fmin(distances[len(old) :], levels)
+            inside[: len(old)] = True
+            added -= int((~inside).sum())
+            self.particles.remove(~inside, workspace=self._workspace)
         self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = True
         self.volume.totals["initial"] += added
