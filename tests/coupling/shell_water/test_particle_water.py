@@ -215,6 +215,8 @@ def test_what_does_not_go_with_shells_is_refused() -> None:
         ShellCoupling(ParticleLiquidSolver(grid), Shells(grid, [body]))
     sim = ShellCoupling(ParticleLiquidSolver(grid), Shells(grid, [body]), mode="one-way")
     sim.step(0.01)
+    with pytest.raises(RuntimeError, match="stepped by its ShellCoupling"):
+        sim.solver.step(0.01)
     with pytest.raises(TypeError, match="volume_report needs a LiquidSolver"):
         sim.volume_report()
 

@@ -106,7 +106,7 @@ class ParticleSides {
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       const Index c = static_cast<Index>(std::floor((center[d] - grid().origin()[d]) / grid().spacing())) + o[a];
-      if (!grid().periodic()[a] && (c < 0 || c >= grid().shape()[a])) return false;
+      if (grid::image_of_cell<D>(grid(), d, c) < 0) return false;
     }
     return true;
   }

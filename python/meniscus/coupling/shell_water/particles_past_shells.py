@@ -14,8 +14,8 @@ from meniscus.core import Workspace
 from meniscus.coupling.shell_water.near_particles import near_walls
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid import Particles
-from meniscus.grid.boundary import Wall
 from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.particles.domain_ends import held_at_walls, shifts_around_ends
 from meniscus.grid.transport.advection import max_speed
 from meniscus.surface import LevelSet
 
@@ -143,7 +143,8 @@ class ParticlesPastShells:
 
         They go with the velocity that they see, and along a shell that they would meet, else with it.
         """
-        assert self._start is not None
+        if self._start is None:
+            raise RuntimeError("a liquid of particles beside shells must be stepped by its ShellCoupling")
         cells = (max_speed(velocity) * dt + self._way) / velocity.grid.spacing + 2
         mask = near_walls(self._start, particles.positions, math.ceil(cells) if cells < _MOST else _EVERYWHERE)
         x = np.array(particles.positions[mask], np.float64)
@@ -167,29 +168,14 @@ class ParticlesPastShells:
         assert self._start is not None
         assert self._end is not None
         walls = self._start._core, self._end._core
-        self._within(aims)
+        held_at_walls(self._velocity, aims)
         stops, _, ends = _core.stop_at_shells(*walls, x, aims, dt)
-        self._within(stops)
+        held_at_walls(self._velocity, stops)
         lost: Bools = ends == _LOST
-        grid = self._velocity.grid
-        size = np.array([n * grid.spacing if p else np.inf for n, p in zip(grid.shape, grid.periodic, strict=True)])
-        turns = np.floor((stops - np.array(grid.origin)) / size)
-        shift = np.where(np.isfinite(size), -turns * np.where(np.isfinite(size), size, 0.0), 0.0)
+        shift = shifts_around_ends(self._velocity.grid, stops)
         rounded = (stops + shift).astype(dtype).astype(np.float64)
         # What stopping and rounding have changed may be across.
         again = np.flatnonzero((rounded != stops).any(axis=1) | (ends != 0))
         if len(again):
             lost[again] |= _core.stop_at_shells(*walls, x[again] + shift[again], rounded[again], dt)[2] != 0
         return rounded, lost
-
-    def _within(self, x: Floats) -> None:
-        """Put points that are beyond walls of the domain onto these, in place."""
-        grid = self._velocity.grid
-        for d, name in enumerate("xyz"[: grid.dimension]):
-            if grid.periodic[d]:
-                continue
-            low = grid.origin[d]
-            if isinstance(self._velocity.boundary[f"{name}-"], Wall):
-                x[:, d] = np.maximum(x[:, d], low)
-            if isinstance(self._velocity.boundary[f"{name}+"], Wall):
-                x[:, d] = np.minimum(x[:, d], low + grid.spacing * grid.shape[d])
