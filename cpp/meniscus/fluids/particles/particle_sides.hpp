@@ -56,15 +56,16 @@ class ParticleSides {
   bool open(const Coord<D>& from, int axis, Index step) const {
     const auto a = static_cast<std::size_t>(axis);
     Coord<D> c;
+    for (std::size_t d = 0; d < D; ++d) c[d] = grid::mirrored_cell(grid(), static_cast<int>(d), from[d]).cell;
+    return open_between(c, axis, grid::mirrored_cell(grid(), axis, from[a] + step).cell);
+  }
+  /// The same for a cell of the domain and the place of the next one, or of its image, along the axis.
+  bool open_between(const Coord<D>& c, int axis, Index next) const {
+    const auto a = static_cast<std::size_t>(axis);
     Index number = 0;
-    for (std::size_t d = 0; d < D; ++d) {
-      c[d] = grid::mirrored_cell(grid(), static_cast<int>(d), from[d]).cell;
-      number = number * grid().shape()[d] + c[d];
-    }
+    for (std::size_t d = 0; d < D; ++d) number = number * grid().shape()[d] + c[d];
     // Faces of cells that no wall comes near are open, and so is a side that mirrors.
-    if (walls_.clearance()[number] != 0) return true;
-    const Index next = grid::mirrored_cell(grid(), axis, from[a] + step).cell;
-    if (next == c[a]) return true;
+    if (walls_.clearance()[number] != 0 || next == c[a]) return true;
     Coord<D> face = c;
     face[a] = std::abs(next - c[a]) == 1 ? std::max(next, c[a]) : 0;
     return !walls_.blocked(axis, face, nullptr);
@@ -160,6 +161,11 @@ class CellSight {
     const Index side = 2 * reach_ + 1;
     Index count = 1;
     for (int d = 0; d < D; ++d) count *= side;
+    std::array<std::array<Index, 2 * most + 1>, D> images;
+    for (std::size_t d = 0; d < D; ++d)
+      for (Index o = -reach_; o <= reach_; ++o)
+        images[d][static_cast<std::size_t>(o + most)] =
+            grid::mirrored_cell(sides_->grid(), static_cast<int>(d), cell_[d] + o).cell;
     for (Index k = 0; k < count; ++k) {
       // Nearer cells come first along each axis: 0, -1, 1, -2, 2, ...
       Coord<D> o, at;
@@ -169,15 +175,16 @@ class CellSight {
         o[static_cast<std::size_t>(d)] = q % 2 ? -(q + 1) / 2 : q / 2;
       }
       for (std::size_t d = 0; d < D; ++d) {
-        at[d] = cell_[d] + o[d];
+        at[d] = images[d][static_cast<std::size_t>(o[d] + most)];
         place = place * (2 * most + 1) + o[d] + most;
       }
       bool seen = k == 0;
       Index stride = 1;
       for (int d = D - 1; d >= 0 && !seen; --d, stride *= 2 * most + 1) {
-        const Index step = o[static_cast<std::size_t>(d)] > 0 ? 1 : -1;
-        if (o[static_cast<std::size_t>(d)] == 0 || !seen_[static_cast<std::size_t>(place - step * stride)]) continue;
-        seen = sides_->open(at, d, -step);
+        const auto a = static_cast<std::size_t>(d);
+        const Index step = o[a] > 0 ? 1 : -1;
+        if (o[a] == 0 || !seen_[static_cast<std::size_t>(place - step * stride)]) continue;
+        seen = sides_->open_between(at, d, images[a][static_cast<std::size_t>(o[a] - step + most)]);
       }
       seen_[static_cast<std::size_t>(place)] = seen;
     }
