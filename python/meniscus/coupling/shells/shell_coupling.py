@@ -76,7 +76,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
             of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
-            last alone all modes are the same.
+            last alone all modes are the same. A liquid of
+            particles pushes no shells: other bodies than `KinematicShell` then need "one-way".
         stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
             the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
 
