@@ -3,6 +3,7 @@
 #include "masks.hpp"
 
 #include "meniscus/coupling/shell_water/level_samples.hpp"
+#include "meniscus/coupling/shell_water/liquid_particles.hpp"
 #include "meniscus/coupling/shell_water/marker_correction.hpp"
 #include "meniscus/coupling/shell_water/marker_motion.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
@@ -111,6 +112,44 @@ void bind_markers(py::module_& m) {
       py::arg("escape_distance"));
 }
 
+template <class T, int D>
+void bind_liquid_particles(py::module_& m) {
+  using M = grid::MacField<T, D>;
+  m.def(
+      "particles_to_faces_past_walls",
+      [](grid::ParticleSet& particles, M& velocity, const grid::ThinWalls<D>& walls, const std::array<py::array, D>& known,
+         Workspace& workspace) {
+        std::array<std::uint8_t*, D> flags;
+        for (int d = 0; d < D; ++d) {
+          const auto i = static_cast<std::size_t>(d);
+          flags[i] = mask_of(known[i], "known", product<D>(velocity.component(d).extents()), true);
+        }
+        interruptible([&] { coupling::particles_to_faces_past_walls<T, D>(particles, velocity, walls, flags, workspace); });
+      },
+      py::arg("particles"), py::arg("velocity"), py::arg("walls"), py::arg("known"), py::arg("workspace"));
+  m.def(
+      "sample_velocity_past_walls",
+      [](M& velocity, const grid::ThinWalls<D>& walls, const py::array& points, double time) {
+        const auto x = water_rows<D>(points, "points");
+        py::array_t<double> out = new_water_rows<D>(x.size());
+        py::array_t<double> gradients({static_cast<py::ssize_t>(x.size()), py::ssize_t{D * D}});
+        const auto to = water_rows<D>(out);
+        const std::span<double> slopes(gradients.mutable_data(), x.size() * D * D);
+        interruptible([&] { coupling::sample_velocity_past_walls<T, D>(velocity, walls, x, time, to, slopes); });
+        return py::make_tuple(out, gradients);
+      },
+      py::arg("velocity"), py::arg("walls"), py::arg("points"), py::arg("time"));
+  m.def(
+      "update_distances_past_walls",
+      [](grid::ParticleSet& particles, grid::Field<T, D>& levelset, double deepest, M& velocity, const grid::ThinWalls<D>& walls,
+         double dt, double time) {
+        interruptible(
+            [&] { coupling::update_distances_past_walls<T, D>(particles, levelset, deepest, velocity, walls, dt, time); });
+      },
+      py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("walls"), py::arg("dt"),
+      py::arg("time"));
+}
+
 template <int D>
 void bind_near_walls(py::module_& m) {
   m.def(
@@ -137,6 +176,8 @@ void bind_water(py::module_& m) {
   bind_levels<double, D>(m);
   bind_markers<float, D>(m);
   bind_markers<double, D>(m);
+  bind_liquid_particles<float, D>(m);
+  bind_liquid_particles<double, D>(m);
   m.def(
       "stop_at_shells",
       [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& begins,

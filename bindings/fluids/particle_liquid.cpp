@@ -43,10 +43,11 @@ void bind_particle_functions(py::module_& m) {
       py::arg("particles"), py::arg("density"), py::arg("workspace"));
   m.def(
       "particle_levelset",
-      [](grid::ParticleSet& particles, F& phi, const fluids::ParticleSurfaceOptions& options, Workspace& workspace) {
-        interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace); });
+      [](grid::ParticleSet& particles, F& phi, const fluids::ParticleSurfaceOptions& options, Workspace& workspace,
+         const grid::ThinWalls<D>* walls) {
+        interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace, walls); });
       },
-      py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
+      py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"), py::arg("walls") = nullptr);
   m.def(
       "set_distances",
       [](grid::ParticleSet& particles, F& region, std::optional<F*> before) {
@@ -56,12 +57,12 @@ void bind_particle_functions(py::module_& m) {
   m.def(
       "update_distances",
       [](grid::ParticleSet& particles, F& levelset, double deepest, M& velocity, std::optional<grid::Field<double, D>*> solid,
-         double dt, double time) {
-        interruptible(
-            [&] { fluids::update_distances<T, D>(particles, levelset, deepest, velocity, solid.value_or(nullptr), dt, time); });
+         double dt, double time, const grid::ThinWalls<D>* walls) {
+        auto* const field = solid.value_or(nullptr);
+        interruptible([&] { fluids::update_distances<T, D>(particles, levelset, deepest, velocity, field, dt, time, walls); });
       },
       py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("solid"), py::arg("dt"),
-      py::arg("time"));
+      py::arg("time"), py::arg("walls") = nullptr);
   m.def(
       "add_to_distances",
       [](grid::ParticleSet& particles, F& levelset, double factor) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.shells import box
+from support.shells import box, star
 from support.shells.water import beyond
 
 import meniscus as ms
@@ -15,15 +15,6 @@ from meniscus.solids import DeformableBody, EdgeSprings, RigidBody, SpringOption
 from meniscus.surface import HalfSpace, Pose
 
 MANY = [*range(6), *(pytest.param(n, marks=pytest.mark.slow) for n in range(6, 100))]
-
-
-def star(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A closed polygon with tips and notches."""
-    k = 2 * int(rng.integers(3, 7))
-    angle = np.linspace(0, 2 * np.pi, k, endpoint=False) + rng.uniform(0, 1)
-    r = np.where(np.arange(k) % 2, rng.uniform(0.1, 0.2), rng.uniform(0.2, 0.3)) * rng.uniform(0.85, 1.1, k)
-    sides = np.stack([np.arange(k), (np.arange(k) + 1) % k], axis=1).astype(np.int32)
-    return r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), sides
 
 
 @pytest.mark.parametrize("seed", MANY)

@@ -78,3 +78,12 @@ def closed_below(x: Floats, t: Ints, to: float) -> Mesh:
     a, b = sides[first[count == 1]].T
     band = np.concatenate([np.stack([a, b, b + n], axis=1), np.stack([a, b + n, a + n], axis=1)])
     return np.concatenate([x, far]), np.concatenate([t, t + n, band]).astype(np.int32)
+
+
+def star(rng: np.random.Generator) -> Mesh:
+    """A closed polygon with tips and notches."""
+    k = 2 * int(rng.integers(3, 7))
+    angle = np.linspace(0, 2 * np.pi, k, endpoint=False) + rng.uniform(0, 1)
+    r = np.where(np.arange(k) % 2, rng.uniform(0.1, 0.2), rng.uniform(0.2, 0.3)) * rng.uniform(0.85, 1.1, k)
+    sides = np.stack([np.arange(k), (np.arange(k) + 1) % k], axis=1).astype(np.int32)
+    return r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), sides

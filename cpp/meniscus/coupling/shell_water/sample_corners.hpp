@@ -16,11 +16,11 @@ struct SampleCorners {
   static constexpr std::uint32_t count = 1u << D;
   std::array<double, count> value, weight;
   std::array<Vec<double, D>, count> place;  ///< m; where they are seen
+  std::array<double, D> part;               ///< weights of the upper corners along each axis
 
   template <class T>
   void find(const grid::SampleSource<T, D>& phi, const grid::Grid<D>& grid, const Vec<double, D>& at) {
     Coord<D> cell;
-    std::array<double, D> part;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       double x = (at[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - phi.layout->stagger.on_side[axis]);
@@ -57,6 +57,20 @@ struct SampleCorners {
     for (std::uint32_t q = 0; q < count; ++q)
       if (weight[q] > 0) sum += weight[q] * value[q];
     return sum;
+  }
+
+  /// The gradient of the interpolation, per spacing, with hidden corners as above; zero where none is visible.
+  Vec<double, D> slope(std::uint32_t hidden) {
+    Vec<double, D> result = Vec<double, D>::Zero();
+    if (hidden && !grid::fill_hidden_corners<D>(hidden, value)) return result;
+    for (std::uint32_t q = 0; q < count; ++q)
+      for (std::size_t d = 0; d < D; ++d) {
+        double w = (q >> d) & 1u ? 1.0 : -1.0;
+        for (std::size_t e = 0; e < D; ++e)
+          if (e != d) w *= (q >> e) & 1u ? part[e] : 1 - part[e];
+        result[static_cast<Index>(d)] += w * value[q];
+      }
+    return result;
   }
 };
 

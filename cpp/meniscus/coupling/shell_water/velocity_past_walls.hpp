@@ -11,4 +11,9 @@ template <class T, int D>
 Vec<double, D> velocity_past_walls(const grid::VelocitySource<T, D>& velocity, const grid::ThinWalls<D>& walls,
                                    const grid::OneSidedPlace<D>& at);
 
+/// Its gradient, 1/s, a row for each component; zero of components of which nothing is visible.
+template <class T, int D>
+Eigen::Matrix<double, D, D> gradient_past_walls(const grid::VelocitySource<T, D>& velocity, const grid::ThinWalls<D>& walls,
+                                                const grid::OneSidedPlace<D>& at);
+
 }  // namespace meniscus::coupling

@@ -41,16 +41,12 @@ constexpr double open_distance = 0.6;
 /// Beside a solid, as far as the support of the surface of positions reaches, in cells.
 constexpr double solid_reach = 2.5;
 
+/// The same beside a thin wall: clearance of a cell.
+constexpr Index wall_reach = 3;
+
 template <class T, int D>
 T* distances_of(grid::ParticleSet& particles) {
   return grid::particle_values<T>(particles, "distance", 1);
-}
-
-/// Zero stands for a distance that is not known.
-template <class T>
-T known_distance(double d) {
-  const auto t = static_cast<T>(d);
-  return t == T(0) ? -std::numeric_limits<T>::min() : t;
 }
 
 template <class T, int D>
@@ -98,7 +94,7 @@ std::array<grid::FieldProbe<T, D>, D> probes_of(const grid::MacField<T, D>& velo
 
 template <int D>
 DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
-                            double support) {
+                            double support, const CellSight<D>* sight) {
   using V = Vec<double, D>;
   V y;
   for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
@@ -111,6 +107,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
     // Images behind a side would turn the surface there.
     for (const double s : scale)
       if (s < 0.0) return;
+    if (sight && !sight->sees(i, x, scale)) return;
     const V r = Eigen::Map<const V>(x.data()) - y;
     const double s = r.squaredNorm() * inverse;
     if (s >= 1.0) return;
@@ -163,9 +160,21 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
   });
 }
 
+double followed_distance(double distance, double told, double deepest, double strain, double dt, double spacing,
+                         bool beside_wall) {
+  if (distance == 0.0) return told;
+  const double open = open_distance * spacing;
+  const bool deep = told < 0.5 * deepest;
+  const double part = -std::expm1(-strain * dt);
+  double d = distance + part * ((deep ? std::min(distance, told) : told) - distance);
+  d = std::min({d, told + open, 0.0});
+  return deep || beside_wall ? d : std::max(d, told - open);
+}
+
 template <class T, int D>
 void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
-                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time) {
+                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time,
+                      const grid::ThinWalls<D>* walls) {
   require_cells(positions_levelset);
   const grid::Grid<D>& grid = positions_levelset.grid();
   require_in_window<D>(particles, grid, grid::CellWindow<D>(grid, 0));
@@ -179,23 +188,17 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
   const grid::FieldProbe<double, D>* wall = nullptr;
   std::optional<grid::FieldProbe<double, D>> probe;
   if (solid) wall = &probe.emplace(*solid);
-  const double open = open_distance * grid.spacing();
   const double near = solid_reach * grid.spacing();
   parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Vec<double, D> y = position<T, D>(x, i);
+      const Index clear = walls ? walls->clearance(y) : wall_reach + 1;
+      if (clear == 0) continue;
       const double told = surface.value(y);
-      double d = static_cast<double>(distance[i]);
-      if (d == 0.0) {
-        d = told;
-      } else {
-        const bool deep = told < 0.5 * deepest;
-        const double part = -std::expm1(-strain_rate<T, D>(flow, y) * dt);
-        d += part * ((deep ? std::min(d, told) : told) - d);
-        d = std::min({d, told + open, 0.0});
-        if (!deep && !(wall && wall->value(y) < near)) d = std::max(d, told - open);
-      }
-      distance[i] = known_distance<T>(d);
+      const auto before = static_cast<double>(distance[i]);
+      const double strain = before == 0.0 ? 0.0 : strain_rate<T, D>(flow, y);
+      const bool beside = clear <= wall_reach || (wall && wall->value(y) < near);
+      distance[i] = known_distance<T>(followed_distance(before, told, deepest, strain, dt, grid.spacing(), beside));
     }
   });
 }
@@ -213,12 +216,14 @@ void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset,
   });
 }
 
-template DistanceFit<2> fit_distance<2>(const grid::CellParticles<2>&, const double*, const Coord<2>&, double);
-template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const double*, const Coord<3>&, double);
-#define MENISCUS_INSTANTIATE(T, D)                                                                            \
-  template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);              \
-  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&, \
-                                       const grid::Field<double, D>*, double, double);                        \
+template DistanceFit<2> fit_distance<2>(const grid::CellParticles<2>&, const double*, const Coord<2>&, double,
+                                        const CellSight<2>*);
+template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const double*, const Coord<3>&, double,
+                                        const CellSight<3>*);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                \
+  template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);                  \
+  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,     \
+                                       const grid::Field<double, D>*, double, double, const grid::ThinWalls<D>*); \
   template void add_to_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -6,9 +6,12 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/particles/particle_sides.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+
+#include <limits>
 
 namespace meniscus::fluids {
 
@@ -21,9 +24,22 @@ struct DistanceFit {
   double value = 0.0;
 };
 
+/// `sight`: of the cell; nullptr: all particles take part.
 template <int D>
 DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
-                            double support);
+                            double support, const CellSight<D>* sight = nullptr);
+
+/// The distance of a particle after dt, which follows what positions tell at a rate of strain (1/s). `beside_wall`: what they
+/// tell is no lower bound.
+double followed_distance(double distance, double told, double deepest, double strain, double dt, double spacing,
+                         bool beside_wall);
+
+/// Zero stands for a distance that is not known.
+template <class T>
+T known_distance(double d) {
+  const auto t = static_cast<T>(d);
+  return t == T(0) ? -std::numeric_limits<T>::min() : t;
+}
 
 /// Gives particles in a new region of liquid their distances: to the surface of its union with the liquid that was there before
 /// (`before`, or nullptr). Level sets on cells, m.
@@ -32,10 +48,12 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
 
 /// Lets distances follow a level set on cells that the positions of the particles give, at the rate of strain of the velocity
 /// over dt; keeps them within what positions leave open; and sets those that are not known. `deepest`: the least value of the
-/// level set, m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound.
+/// level set, m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound. `walls`:
+/// the same near them, and particles that may not see all around them keep their distances; nullptr: none.
 template <class T, int D>
 void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
-                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time);
+                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time,
+                      const grid::ThinWalls<D>* walls = nullptr);
 
 /// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that
 /// no flow makes, they stay right.

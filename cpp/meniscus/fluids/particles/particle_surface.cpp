@@ -9,7 +9,9 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -75,6 +77,17 @@ struct Evaluation {
   double radius, support, band;
   const double* distances;  ///< carried by the particles, in cells; or nullptr
   const BlockCells<D>& cells;
+  const ParticleSides<D>* sides;  ///< of thin walls, or nullptr
+
+  /// Whether a cell has particles; by its number in the window.
+  bool holds(Index w) const { return sides ? sides->holds(w) : particles.starts[w] != particles.starts[w + 1]; }
+  /// Whether no thin wall is between a cell and the one `offset` cells further along an axis.
+  bool open(Coord<D> c, int axis, Index offset) const {
+    const Index step = offset > 0 ? 1 : -1;
+    for (; sides && offset != 0; offset -= step, c[static_cast<std::size_t>(axis)] += step)
+      if (!sides->open(c, axis, step)) return false;
+    return true;
+  }
 
   Vec<double, D> center(const Coord<D>& cell) const {
     Vec<double, D> y;
@@ -105,14 +118,14 @@ struct Evaluation {
     return std::sqrt(nearest) - radius;
   }
 
-  double average(const Coord<D>& cell, Index reach) const {
+  double average(const Coord<D>& cell, Index reach, const CellSight<D>& sight) const {
     const Vec<double, D> y = center(cell);
     const double inverse = 1.0 / (support * support);
     double weights = 0.0;
     std::array<double, D> mean{};
-    grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index, const std::array<double, D>& x, const auto&) {
+    grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index i, const std::array<double, D>& x, const auto& scale) {
       const double s = squared(y, x) * inverse;
-      if (s >= 1.0) return;
+      if (s >= 1.0 || !sight.sees(i, x, scale)) return;
       const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
       weights += w;
       for (std::size_t d = 0; d < D; ++d) mean[d] += w * x[d];
@@ -134,20 +147,59 @@ struct Evaluation {
   }
 };
 
+/// Whether a cell is the one to which a particle at x belongs.
+template <int D>
+bool belongs_to(const ParticleSides<D>& sides, Index i, const std::array<double, D>& x, const Coord<D>& cell) {
+  if (sides.home(i) == ParticleSides<D>::none) return false;
+  const Coord<D> offset = ParticleSides<D>::offset_of(sides.home(i));
+  for (std::size_t d = 0; d < D; ++d)
+    if (static_cast<Index>(std::floor(x[d])) + offset[d] != cell[d]) return false;
+  return true;
+}
+
+/// Whether a cell beside a wall, to which the one next to it may not be open, sees liquid around a corner; `phi` in C order.
+template <int D>
+bool touches_liquid(const ParticleSides<D>& sides, const double* phi, const Coord<D>& cell) {
+  const CellSight<D> sight(&sides, cell, 1);
+  if (sight.sees_all()) return false;
+  for (int k = 0; k < ParticleSides<D>::around; ++k) {
+    const Coord<D> offset = ParticleSides<D>::offset_of(k);
+    Index number = 0;
+    for (std::size_t d = 0; d < D && number >= 0; ++d) {
+      const Index at = grid::image_of_cell<D>(sides.grid(), static_cast<int>(d), cell[d] + offset[d]);
+      number = at < 0 ? -1 : number * sides.grid().shape()[d] + at;
+    }
+    if (number >= 0 && phi[number] <= 0.0 && sight.sees(offset)) return true;
+  }
+  return false;
+}
+
 /// Cells that hold a particle but neither are nor touch liquid, become liquid as if the particle was a sphere around the cell.
 template <int D>
 void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
   const BlockCells<D>& cells = evaluation.cells;
-  const Index* starts = evaluation.particles.starts;
   const double radius = 0.5 * std::sqrt(static_cast<double>(D)) * (1.0 + 1e-6);
+  const ParticleSides<D>* sides = evaluation.sides;
   cells.exchange(before);
   cells.for_each(*evaluation.particles.window, 2048, [&](const Coord<D>& c, Index at, Index w) {
     phi[at] = before[at];
-    if (before[at] <= 0.0 || starts[w] == starts[w + 1]) return;
+    if (before[at] <= 0.0 || !evaluation.holds(w)) return;
     for (int d = 0; d < D; ++d)
       for (const Index o : {-1, 1})
-        if (const Index near = cells.neighbour(c, at, d, o); near >= 0 && before[near] <= 0.0) return;
-    const Vec<double, D> y = evaluation.center(cells.in_domain(c));
+        if (const Index near = cells.neighbour(c, at, d, o); near >= 0 && before[near] <= 0.0 && evaluation.open(c, d, o)) return;
+    const Coord<D> cell = cells.in_domain(c);
+    const Vec<double, D> y = evaluation.center(cell);
+    if (sides) {
+      if (touches_liquid<D>(*sides, before, cell)) return;
+      grid::for_each_neighbor<D>(evaluation.particles, cell, 0, 1,
+                                 [&](Index i, const std::array<double, D>& x, const auto& scale) {
+                                   const bool mirrored = std::ranges::any_of(scale, [](double s) { return s < 0; });
+                                   if (!mirrored && belongs_to<D>(*sides, i, x, cell))
+                                     phi[at] = std::min({phi[at], std::sqrt(evaluation.squared(y, x)) - radius, -1e-6});
+                                 });
+      return;
+    }
+    const Index* starts = evaluation.particles.starts;
     for (Index p = starts[w]; p < starts[w + 1]; ++p) {
       const double r = (Eigen::Map<const Vec<double, D>>(evaluation.particles.positions + p * D) - y).norm();
       phi[at] = std::min(phi[at], r - radius);
@@ -161,7 +213,8 @@ enum Fit : Flag { settled, fitted, beyond };
 /// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
 /// it. It stays air, but for cells that the surface just covers.
 template <int D>
-void continue_fits(const BlockCells<D>& cells, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch, double* phi) {
+void continue_fits(const Evaluation<D>& evaluation, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch, double* phi) {
+  const BlockCells<D>& cells = evaluation.cells;
   for (Index layer = 0; layer < continued_layers; ++layer) {
     cells.exchange(fits);
     cells.exchange(phi);
@@ -173,7 +226,7 @@ void continue_fits(const BlockCells<D>& cells, const grid::SearchWindow<D>& wind
       for (int d = 0; d < D; ++d)
         for (const Index side : {-1, 1}) {
           const Index near = cells.neighbour(c, at, d, side), far = cells.neighbour(c, at, d, 2 * side);
-          if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
+          if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted || !evaluation.open(c, d, 2 * side)) continue;
           sum += 2.0 * phi[near] - phi[far];
           ++found;
         }
@@ -273,7 +326,6 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
   const grid::SearchWindow<D>& window = *evaluation.particles.window;
   const BlockCells<D>& cells = evaluation.cells;
   const Index searched = product<D>(window.shape());
-  const Index* starts = evaluation.particles.starts;
   const bool spheres = method == ParticleSurface::spheres;
   const bool anisotropic = method == ParticleSurface::anisotropic;
   const bool carried = evaluation.distances != nullptr;
@@ -285,7 +337,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
   const auto fits = workspace.take<Flag>(carried ? 2 * cells.size() : 0);
   const auto occupy = [&](Flag* to) {
     parallel_for(0, searched, 1 << 15, [&](Index begin, Index end) {
-      for (Index c = begin; c < end; ++c) to[c] = starts[c] != starts[c + 1];
+      for (Index c = begin; c < end; ++c) to[c] = evaluation.holds(c);
     });
   };
 
@@ -315,29 +367,31 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
       phi[at] = deepest;
     } else {
       const Coord<D> cell = cells.in_domain(c);
+      const CellSight<D> sight(evaluation.sides, cell, carried ? carried_reach : std::min(reach, CellSight<D>::most));
       DistanceFit<D> fit;
       for (const double support : carried_supports)
-        if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
+        if (carried && !(fit.trust > 0.0))
+          fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support, &sight);
       double value = fit.value;
       if (fit.trust < 1.0) {
         value = spheres       ? evaluation.spheres(cell, reach)
                 : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
-                              : evaluation.average(cell, reach);
+                              : evaluation.average(cell, reach, sight);
         if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
       }
       phi[at] = std::clamp(value, -evaluation.band, evaluation.band);
-      kind = fit.trust == 1.0 ? fitted : value > 0.0 && starts[w] == starts[w + 1] ? beyond : settled;
+      kind = fit.trust == 1.0 ? fitted : value > 0.0 && !evaluation.holds(w) ? beyond : settled;
     }
     if (carried) fits.data()[at] = kind;
   });
-  if (carried) continue_fits(cells, window, fits.data(), fits.data() + cells.size(), phi);
+  if (carried) continue_fits(evaluation, window, fits.data(), fits.data() + cells.size(), phi);
 }
 
 }  // namespace
 
 template <class T, int D>
 void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
-                       Workspace& workspace) {
+                       Workspace& workspace, const grid::ThinWalls<D>* walls) {
   const grid::Grid<D>& grid = phi.grid();
   const double h = grid.spacing();
   require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
@@ -346,8 +400,16 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   WindowParticles<D> around(grid, reaches.layers());
   around.template gather<T>(particles, options.carried, workspace);
   const BlockCells<D> cells(grid);
+  std::optional<ParticleSides<D>> sides;
+  if (walls) {
+    require(walls->grid() == grid, "the walls must have the grid of the level set");
+    require(options.method == ParticleSurface::average && reaches.reach <= CellSight<D>::most,
+            "beside thin walls the surface must be the average, with a support below ", CellSight<D>::most, " cells");
+    sides.emplace(*walls, around.cells(), around.count(), workspace);
+  }
   const Evaluation<D> evaluation{
-      grid, around.cells(), options.radius / h, options.support / h, options.band / h, around.distances(), cells};
+      grid,  around.cells(),           options.radius / h, options.support / h, options.band / h, around.distances(),
+      cells, sides ? &*sides : nullptr};
 
   const auto values = workspace.take<double>(cells.size());
   evaluate(evaluation, options.method, reaches, around.count(), values.data(), workspace);
@@ -366,8 +428,9 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
-  template void particle_levelset<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const ParticleSurfaceOptions&, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
+  template void particle_levelset<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const ParticleSurfaceOptions&, Workspace&, \
+                                        const grid::ThinWalls<D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -4,6 +4,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/walls/thin_walls.hpp"
 
 namespace meniscus::fluids {
 
@@ -34,9 +35,10 @@ struct ParticleSurfaceOptions {
 ///
 /// The value is an exact distance outside of spheres, and nearly a distance for the average. For anisotropic kernels it is, to
 /// first order, the distance to the surface where the sum is 1/2. The field is unchanged if anything is thrown: InvalidArgument
-/// for options out of range and positions that are not finite; Interrupted.
+/// for options out of range and positions that are not finite; Interrupted. `walls`: cells see the particles on their side of
+/// them alone; for the average; nullptr: there are none.
 template <class T, int D>
 void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
-                       Workspace& workspace);
+                       Workspace& workspace, const grid::ThinWalls<D>* walls = nullptr);
 
 }  // namespace meniscus::fluids

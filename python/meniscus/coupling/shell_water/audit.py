@@ -8,16 +8,19 @@ from meniscus.coupling.shells.parity import inside_cells, inside_points, is_clos
 from meniscus.coupling.shells.reports import ClosedWaterAudit
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.grid.face_arrays import domain_images
 
 
-def audit_water(solver: LiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
+def audit_water(solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
     """Return the water inside of and around every closed shell."""
     grid, wet = solver.grid, solver.levelset.array <= 0
-    particles = solver.surface.particles
-    none = np.zeros((0, grid.dimension))
-    markers = none if particles is None else np.array(particles.particles.positions[particles.particles["sign"] < 0], np.float64)
-    drops = none if particles is None else np.array(particles.spray.positions, np.float64)
+    markers = drops = np.zeros((0, grid.dimension))
+    if isinstance(solver, ParticleLiquidSolver):
+        markers = np.array(solver.particles.positions, np.float64)
+    elif (particles := solver.surface.particles) is not None:
+        markers = np.array(particles.particles.positions[particles.particles["sign"] < 0], np.float64)
+        drops = np.array(particles.spray.positions, np.float64)
     x = shells.positions
     x = x + shells.shifts(x)
     images = domain_images(grid)

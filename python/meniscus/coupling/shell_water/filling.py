@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.grid.face_arrays import with_neighbours
 from meniscus.surface import LevelSet, Shape
 
@@ -18,22 +20,29 @@ Bools = npt.NDArray[np.bool_]
 
 def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
     """Add the part of a region that cells are connected to, and restart with the resulting surface; see `ShellCoupling.fill`."""
+    wanted, here = cells_of_side(solver, walls, region, side_of)
+    # Beyond the shells there is nothing of it; around it there is what the region says.
+    phi = np.where((wanted <= 0) & ~here, solver.grid.spacing, wanted)
+    solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
+    solver.set_surface()
+
+
+def cells_of_side(
+    solver: LiquidSolver | ParticleLiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]
+) -> tuple[npt.NDArray[Any], Bools]:
+    """Return a region as a level set on cells, and which of its cells are connected to the one that holds a point."""
     grid = solver.grid
     _checks.one_of_type("region", region, (Shape, LevelSet))
     x = _checks.vector("side_of", side_of, grid.dimension)
     start = tuple(int(i) for i in np.floor((np.array(x) - np.array(grid.origin)) / grid.spacing))
     if not all(0 <= i < n for i, n in zip(start, grid.shape, strict=True)):
         raise ValueError(f"side_of must be a point of the domain, not {tuple(map(float, x))}")
-    wanted = LevelSet(grid, "cells", solver.levelset.dtype)
+    wanted = LevelSet(grid, "cells", solver.velocity.dtype)
     wanted.array[...] = (solver.options.band + 1) * grid.spacing
     wanted.unite(region)
     if wanted.array[start] > 0:
         raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
-    here = connected_cells(wanted.array <= 0, walls, start)
-    # Beyond the shells there is nothing of it; around it there is what the region says.
-    phi = np.where((wanted.array <= 0) & ~here, grid.spacing, wanted.array)
-    solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
-    solver.set_surface()
+    return wanted.array, connected_cells(wanted.array <= 0, walls, start)
 
 
 def connected_cells(cells: Bools, walls: ShellWalls, start: tuple[int, ...]) -> Bools:

@@ -11,6 +11,7 @@ from meniscus.coupling.shell_water.near_particles import BEGIN
 from meniscus.coupling.shells.moving_contact import paths_that_meet
 from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.grid import Particles
 from meniscus.grid.face_arrays import domain_images, shifts_to_images
 
@@ -44,10 +45,13 @@ class FollowedWater:
         shells: that move in the step.
     """
 
-    def __init__(self, solver: LiquidSolver, shells: Shells) -> None:
+    def __init__(self, solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> None:
         self._solver, self._shells = solver, shells
-        particles = solver.surface.particles
-        self._sets: list[Particles] = [] if particles is None else [particles.particles, particles.spray]
+        self._sets: list[Particles] = []
+        if isinstance(solver, ParticleLiquidSolver):
+            self._sets = [solver.particles]
+        elif (particles := solver.surface.particles) is not None:
+            self._sets = [particles.particles, particles.spray]
         self._before = shells.positions
         # Markers may become drops beside shells, and drops markers: one numbering for both.
         self._places: list[Floats] = []
@@ -62,10 +66,8 @@ class FollowedWater:
         counts: list[tuple[int, int, int]] = [(0, 0, 0), (0, 0, 0)]
         if self._sets:
             places = np.concatenate(self._places)
-            negative = self._sets[0]["sign"] < 0
-            counts = [
-                self._audited(s, places, mask) for s, mask in zip(self._sets, (negative, np.ones(len(self._sets[1]), bool)), strict=True)
-            ]
+            water = [s["sign"] < 0 if "sign" in s.columns else np.ones(len(s), bool) for s in self._sets]
+            counts[: len(water)] = [self._audited(s, places, mask) for s, mask in zip(self._sets, water, strict=True)]
         (markers, crossed, new), (drops, crossed_drops, new_drops) = counts
         return PathAudit(
             markers=markers, drops=drops, crossed_markers=crossed, crossed_drops=crossed_drops, new_markers=new, new_drops=new_drops

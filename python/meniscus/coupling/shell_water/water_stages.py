@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.coupling.shell_water.filling import fill_side
+from meniscus.coupling.shell_water.particle_stages import fill_with_particles
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shells.reports import ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -16,6 +17,7 @@ from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.solids import DeformableBody, RigidBody
 from meniscus.surface import LevelSet, Shape
@@ -40,7 +42,7 @@ WATER_STAGES = (
 class WaterStages:
     """Stages and filling of a `ShellCoupling` whose solver is a `LiquidSolver`."""
 
-    solver: SmokeSolver | LiquidSolver
+    solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver
     shells: Shells
     running_report: ShellReport
     impulses: Any
@@ -49,6 +51,7 @@ class WaterStages:
     _end: ShellWalls
     _water: WaterPastShells | None
     _placed: Any
+    walls: Any
 
     @checked_stage
     def spray(self, dt: float) -> None:
@@ -67,8 +70,8 @@ class WaterStages:
 
     @checked_stage
     def extend(self, dt: float) -> None:
-        """Last stage of water: continue the velocity into the air, from faces that are visible."""
-        assert isinstance(self.solver, LiquidSolver)
+        """Last stage of water, and after the projection of particles: continue the velocity into the air, from faces that are visible."""
+        assert isinstance(self.solver, (LiquidSolver, ParticleLiquidSolver))
         self.solver.extend(dt)
 
     def fill(self, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
@@ -82,6 +85,9 @@ class WaterStages:
         Raises:
             TypeError, ValueError: wrong types; the solver is none of water; a point outside of the region or of the domain.
         """
+        if isinstance(self.solver, ParticleLiquidSolver):
+            fill_with_particles(self.solver, self.walls, region, side_of)
+            return
         if not isinstance(self.solver, LiquidSolver):
             raise TypeError(f"fill needs a solver of water, not {type(self.solver).__name__}")
         solver = self.solver
@@ -91,10 +97,10 @@ class WaterStages:
         """Return the volumes of the water on each side of the shells, and inflow and outflow since the surface was set.
 
         Raises:
-            TypeError: the solver is none of water.
+            TypeError: the solver is no `LiquidSolver`.
         """
         if not isinstance(self.solver, LiquidSolver):
-            raise TypeError(f"volume_report needs a solver of water, not {type(self.solver).__name__}")
+            raise TypeError(f"volume_report needs a LiquidSolver, not {type(self.solver).__name__}")
         solver, found = self.solver, []
         self._with_water(lambda: found.append(solver.volume_report()))
         return found[0]

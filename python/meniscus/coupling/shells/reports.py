@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from meniscus.fluids.gas.options import SmokeReport
 from meniscus.fluids.liquid.options import LiquidReport
+from meniscus.fluids.particles.options import ParticleLiquidReport
 
 
 @dataclass(kw_only=True)
@@ -20,7 +21,8 @@ class ShellReport:
         blocked_faces: between cells that the shells keep apart, at the end.
         swept: samples of each quantity that shells have passed or cover, by name.
         stood_in: of which no visible neighbour knew a value, by name.
-        deleted_markers, deleted_drops: of water, that found no way past the shells.
+        deleted_markers, deleted_drops: of water, that found no way past the shells; the particles of a `ParticleLiquidSolver` count as
+            markers, and what they carried is lost.
         deleted_vortices: vortex particles likewise.
         revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
             disappears with the cells.
@@ -32,7 +34,7 @@ class ShellReport:
 
     dt: float = 0.0
     next_dt: float = 0.0
-    fluid: SmokeReport | LiquidReport | None = None
+    fluid: SmokeReport | LiquidReport | ParticleLiquidReport | None = None
     marked_cells: int = 0
     blocked_faces: int = 0
     swept: dict[str, int] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class ClosedWaterAudit:
         body: its place among the bodies.
         cells: whose centre is inside, and not in the thickness of the shell.
         wet, wet_outside: cells with water at their centre, inside and outside; those with the shell at their centre are neither.
-        markers, markers_outside: of water.
+        markers, markers_outside: of water; those of a `ParticleLiquidSolver` are its particles.
         drops, drops_outside: in flight.
     """
 

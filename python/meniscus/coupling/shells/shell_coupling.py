@@ -14,10 +14,13 @@ from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
+from meniscus.coupling.shell_water.particle_stages import PARTICLE_STAGES, ParticleStages
+from meniscus.coupling.shell_water.particles_past_shells import ParticlesPastShells
 from meniscus.coupling.shell_water.path_audit import FollowedWater, PathAudit
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.bodies import PushedShellBody
+from meniscus.coupling.shells.fitting import StandIn, require_fitting, stand_ins_of
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
@@ -25,8 +28,8 @@ from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.shells.vortices import VorticesPastShells
 from meniscus.fluids.gas.solver import SmokeSolver
-from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.grid.face_arrays import domain_images
@@ -35,14 +38,11 @@ from meniscus.solids import DeformableBody, RigidBody
 Floats = npt.NDArray[np.float64]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
-StandIn = Literal["mean", "printed"]
-"""What counts in place of smoke and heat behind a shell."""
-
 _LOOK = 1e-3
 """s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
 
 
-class ShellCoupling(WaterStages, Stateful):
+class ShellCoupling(WaterStages, ParticleStages, Stateful):
     """Smoke or water around surfaces thinner than a cell, which nothing crosses: they push it, and in two-way modes it pushes them.
 
     A step advances fluid and shells together, in these stages, of which each is a public method:
@@ -57,7 +57,9 @@ class ShellCoupling(WaterStages, Stateful):
        close are solved for by themselves.
 
     Water has the stages `spray` and `correct_volume` after the transport, in which drops meet the shells on their ways, and ends with
-    `extend`. It is that of a `LiquidSolver` with open air.
+    `extend`. It is that of a `LiquidSolver` with open air, or, one way, of a `ParticleLiquidSolver`: from `transfer_to_grid` to
+    `transfer_to_particles` that one sees the shells where they were, with the velocity of their way through this step; `move` takes
+    particles past that way, and `resample` sees the shells where they are now.
 
     `step` is transactional: an error or Ctrl-C leaves fluid and shells unchanged. Between steps both are at the same time. The state is
     that of the solver and of the bodies.
@@ -66,14 +68,16 @@ class ShellCoupling(WaterStages, Stateful):
     There is no friction on shells, and smoke does not stick to them.
 
     Args:
-        solver: the fluid, a `SmokeSolver` or a `LiquidSolver`; without a solid and viscosity, and with a semi-Lagrangian
-            transport. Water that is there is from now on what is on the side of the shells where its cells are.
+        solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
+            semi-Lagrangian transport, or particles with the surface "average" and no density correction. Water that
+            is there is from now on what is on the side of the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
             of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
-            last alone all modes are the same.
+            last alone all modes are the same. A liquid of
+            particles pushes no shells: other bodies than `KinematicShell` then need "one-way".
         stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
             the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
 
@@ -94,18 +98,18 @@ class ShellCoupling(WaterStages, Stateful):
 
     def __init__(
         self,
-        solver: SmokeSolver | LiquidSolver,
+        solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver,
         shells: Shells,
         mode: ShellMode = "monolithic",
         *,
         stand_in: StandIn | Mapping[str, StandIn] = "mean",
     ) -> None:
-        _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver))
+        _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
         if solver.grid != shells.grid:
             raise ValueError(f"shells must have the grid of the solver, {solver.grid}, not {shells.grid}")
-        _require_fitting(solver)
+        require_fitting(solver, shells, self.mode)
         self.solver = self.declare("solver", solver)
         self.shells = self.declare("shells", shells)
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
@@ -116,7 +120,10 @@ class ShellCoupling(WaterStages, Stateful):
         if isinstance(solver, LiquidSolver):
             self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume)
             self.stages = WATER_STAGES
-        if self.mode != "one-way":
+        self._particles: ParticlesPastShells | None = None
+        if isinstance(solver, ParticleLiquidSolver):
+            self.stages = PARTICLE_STAGES
+        elif self.mode != "one-way":
             require_two_ways(solver, shells, self.mode)
             # What nothing pushes takes the plain way in all modes.
             if pushed:
@@ -125,7 +132,7 @@ class ShellCoupling(WaterStages, Stateful):
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
         printed = {"density": 0.0, "temperature": solver.options.ambient} if isinstance(solver, SmokeSolver) else {}
-        self.stand_in = _stand_ins(stand_in, tuple(printed))
+        self.stand_in = stand_ins_of(stand_in, tuple(printed))
         for walls in (self._start, self._end):
             walls.stand_ins = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
         self._speed: float | None = None
@@ -135,6 +142,10 @@ class ShellCoupling(WaterStages, Stateful):
             # In two ways faces have the velocities of the solve.
             self._start.slides = self._end.slides = self._joined is None
             self._with_water(solver.set_surface)
+        if isinstance(solver, ParticleLiquidSolver):
+            self._start.slides = self._end.slides = True
+            self._particles = solver.shells = ParticlesPastShells(solver.velocity, self._walls_now)
+            solver._stale = True
 
     def copy(self) -> ShellCoupling:
         """Return an independent copy, with copies of the solver and of the bodies."""
@@ -189,7 +200,7 @@ class ShellCoupling(WaterStages, Stateful):
         following = dt if next_dt is None else _checks.positive("next_dt", next_dt)
         if on_stage is not None:
             _checks.function("on_stage", on_stage)
-        _require_fitting(self.solver)
+        require_fitting(self.solver, self.shells, self.mode)
         with self.transaction(), self.solver.transaction(()):
             try:
                 self.running_report = ShellReport(dt=dt, next_dt=following)
@@ -203,9 +214,7 @@ class ShellCoupling(WaterStages, Stateful):
                 self._placed = None
                 raise
             finally:
-                self.solver._walls = None
-                if self._water is not None:
-                    self._water.leave()
+                self._leave()
                 self.running_report = ShellReport()
                 self.solver.running_report = self.solver._report_type()
 
@@ -232,8 +241,15 @@ class ShellCoupling(WaterStages, Stateful):
         self._placed = None
         self._end.place(x1, velocities)
         self._placed = x1
-        self.solver._walls = self._start
         self._way = float(np.linalg.norm(x1 - x0, axis=1).max())
+        if self._particles is not None:
+            # Particles go with what the projection finds, so that shells have the velocity of their way, and its normals in the middle.
+            self._start.set_velocities(velocities, dt)
+            self._particles.between(self._start, self._end, self._way)
+            self._speed = None
+            return
+        assert not isinstance(self.solver, ParticleLiquidSolver)
+        self.solver._walls = self._start
         if isinstance(self.solver, LiquidSolver) and self._water is not None:
             self._water.between(self._start, self._end, self._way)
             self.solver.surface.shells = self._water
@@ -247,6 +263,7 @@ class ShellCoupling(WaterStages, Stateful):
     def transport(self, dt: float) -> None:
         """Stage 3: advect on each side of the shells, and give samples that these have swept values of their new side."""
         solver = self.solver
+        assert not isinstance(solver, ParticleLiquidSolver)
         vortices = None
         if solver.vortices is not None:
             vortices = VorticesPastShells(solver.vortices, solver.velocity, self._start, self._end, self._way, dt, solver.time)
@@ -279,9 +296,11 @@ class ShellCoupling(WaterStages, Stateful):
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
         solver = self.solver
-        if self._joined is None or (isinstance(solver, SmokeSolver) and solver.options.confinement) or solver.vortices is not None:
+        plain = isinstance(solver, ParticleLiquidSolver) or self._joined is None or solver.vortices is not None
+        if plain or (isinstance(solver, SmokeSolver) and solver.options.confinement):
             solver.add_forces(dt)
             return
+        assert not isinstance(solver, ParticleLiquidSolver)
         # The fluid beside a sheet moves with it, and forces act on it as well.
         self._end.hold_faces(solver.velocity)
         solver._walls = None
@@ -335,7 +354,7 @@ class ShellCoupling(WaterStages, Stateful):
         This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
         no smoke.
         """
-        if isinstance(self.solver, LiquidSolver):
+        if not isinstance(self.solver, SmokeSolver):
             return audit_water(self.solver, self.shells)
         grid, density = self.solver.grid, self.solver.density.array
         volume = grid.spacing**grid.dimension
@@ -372,10 +391,10 @@ class ShellCoupling(WaterStages, Stateful):
 
         Raises TypeError for a solver of smoke; and as `step`.
         """
-        if not isinstance(self.solver, LiquidSolver):
+        if isinstance(self.solver, SmokeSolver):
             raise TypeError(f"audit_paths needs a solver of water, not {type(self.solver).__name__}")
         ahead = self.copy()
-        assert isinstance(ahead.solver, LiquidSolver)
+        assert not isinstance(ahead.solver, SmokeSolver)
         followed = FollowedWater(ahead.solver, ahead.shells)
         ahead.step(dt)
         return followed.audit()
@@ -385,7 +404,7 @@ class ShellCoupling(WaterStages, Stateful):
 
         Raises TypeError for a solver of smoke, and for a `refine` that is no integer.
         """
-        if not isinstance(self.solver, LiquidSolver):
+        if isinstance(self.solver, SmokeSolver):
             raise TypeError(f"surface needs a solver of water, not {type(self.solver).__name__}")
         return water_surface(self.solver.levelset, self.walls, refine, time=self.time)
 
@@ -403,30 +422,18 @@ class ShellCoupling(WaterStages, Stateful):
         self.report = told
         return told
 
+    def _walls_now(self) -> ShellWalls:
+        return self.walls
+
+    def _leave(self) -> None:
+        """Let the solver see no walls of a step."""
+        if isinstance(self.solver, ParticleLiquidSolver):
+            assert self._particles is not None
+            self._particles.leave()
+            return
+        self.solver._walls = None
+        if self._water is not None:
+            self._water.leave()
+
     def _state_replaced(self) -> None:
         self._speed = self._placed = None
-
-
-def _stand_ins(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -> dict[str, str]:
-    if isinstance(given, Mapping):
-        for name in given:
-            if not names:
-                raise ValueError(f"stand_in names what smoke carries, but the solver is one of water: there is no {name!r}")
-            if name not in names:
-                raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
-        return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
-    return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
-
-
-def _require_fitting(solver: SmokeSolver | LiquidSolver) -> None:
-    o = solver.options
-    for there, what in (
-        (isinstance(o, LiquidOptions) and o.air != "open", "air that is not open"),
-        (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
-        (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
-        (solver.solid is not None, "a solid"),
-        (o.viscosity > 0, "viscosity"),
-        (o.method == "upwind", "upwind transport"),
-    ):
-        if there:
-            raise ValueError(f"shells do not go with a solver that has {what}")

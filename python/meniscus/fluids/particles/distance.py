@@ -10,6 +10,7 @@ from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.particles.surface import HALF_SPACE, ParticleSurface, particle_levelset
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import LevelSet
 
 CARRIED_BAND = 5.0
@@ -29,26 +30,35 @@ class CarriedDistance(MemoryOwner):
         self._method: ParticleSurface = method
         self._positions = LevelSet(velocity.grid, "cells", velocity.dtype)
 
-    def fit(self, particles: Particles, out: LevelSet, workspace: Workspace) -> None:
+    def fit(self, particles: Particles, out: LevelSet, workspace: Workspace, walls: ThinWalls | None = None) -> None:
         """Compute the level set of the liquid from the distances, where there are enough; elsewhere from positions."""
         grid = out.grid
         band = CARRIED_BAND * grid.spacing
-        particle_levelset(particles, grid, method=self._method, band=band, cover=True, carried=True, out=out, workspace=workspace)
+        how: dict[str, Any] = {"method": self._method, "band": band, "cover": True, "carried": True}
+        particle_levelset(particles, grid, **how, out=out, workspace=workspace, walls=walls)
 
     def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
         """Give the particles of a new region their distances."""
         core: Any = _fluids  # overloaded over dimension and scalar
         core.set_distances(particles._core, region._core, None if before is None else before.field._core)
 
-    def update(self, particles: Particles, solid: NodeField | None, dt: float, time: float, workspace: Workspace) -> None:
-        """Let the distances follow the surface of the positions as much as the flow strains the liquid in dt."""
+    def update(
+        self, particles: Particles, solid: NodeField | None, dt: float, time: float, workspace: Workspace, shells: Any = None
+    ) -> None:
+        """Let the distances follow the surface of the positions as much as the flow strains the liquid in dt.
+
+        `shells`: what does so for particles beside thin walls.
+        """
         grid = self._velocity.grid
-        particle_levelset(particles, grid, method=self._method, cover=True, out=self._positions, workspace=workspace)
+        walls = None if shells is None else shells.walls
+        particle_levelset(particles, grid, method=self._method, cover=True, out=self._positions, workspace=workspace, walls=walls)
         deepest = -2.0 * HALF_SPACE[grid.dimension] * grid.spacing
         core: Any = _fluids
-        core.update_distances(
-            particles._core, self._positions.field._core, deepest, self._velocity._core, None if solid is None else solid._core, dt, time
-        )
+        levelset, around = self._positions.field, None if solid is None else solid._core
+        args = particles._core, levelset._core, deepest, self._velocity._core
+        core.update_distances(*args, around, dt, time, None if walls is None else walls._core)
+        if shells is not None:
+            shells.update_distances(particles, levelset, deepest, dt, time)
 
     def shift(self, particles: Particles, levelset: LevelSet, factor: float) -> None:
         """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,12 @@ from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.points import trace
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
+
+Bools = npt.NDArray[np.bool_]
 
 _VISCOUS_TOLERANCE = 1e-6
 
@@ -60,6 +63,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         volume: counts of added and removed particles.
         time: seconds.
         report: of the last step.
+        shells: what particles and faces do beside thin shells, in a `ShellCoupling`; else None.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -107,6 +111,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
+        self.shells: Any = None
         self._distance = CarriedDistance(self.velocity, o.surface)
         self._faces = ParticleFaces(self.velocity)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
@@ -147,11 +152,32 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
+        return self._fill(region, velocity)
+
+    def _fill(
+        self, region: Shape | LevelSet, velocity: Sequence[float] | None, here: Callable[[npt.NDArray[Any]], Bools] | None = None
+    ) -> int:
+        """Fill a region. Beside thin shells, `here` tells which of some positions (n, dim), m, are to be filled; other particles stay as
+        they are."""
         solid = self._outside(self._solid.at(self.time))
         before = self.levelset if self._count() else None
+        old = np.array(self.particles["distance"])
         added, phi = self._supply.fill(self.particles, region, velocity, solid)
-        self._distance.set_region(self.particles, phi, before)
-        self._distance.update(self.particles, solid, 0.0, self.time, self._workspace)
+        if here is None:
+            self._distance.set_region(self.particles, phi, before)
+        else:
+            inside = here(self.particles.positions)
+            self._distance.set_region(self.particles, phi, None)
+            distances = self.particles["distance"]
+            distances[: len(old)] = np.where(inside[: len(old)], distances[: len(old)], old)
+            if before is not None:
+                # What the walls hide is no liquid of this side.
+                levels = self.shells.levels(before, self.particles.positions[len(old) :])
+                distances[len(old) :] = np.fmin(distances[len(old) :], levels)
+            inside[: len(old)] = True
+            added -= int((~inside).sum())
+            self.particles.remove(~inside, workspace=self._workspace)
+        self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = True
         self.volume.totals["initial"] += added
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
@@ -169,7 +195,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self.particles.migrate(self.grid, workspace=self._workspace)
         self._stale = True
         self.particles["distance"] = 0.0
-        self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace)
+        self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace, self.shells)
         self.volume.reset(self._count())
 
     def max_dt(self) -> float:
@@ -191,7 +217,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
         if added:
-            self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace)
+            solid = self._outside(self._solid.at(self.time))
+            self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = self._stale or added + removed > 0
 
     def transfer_to_grid(self, dt: float) -> None:
@@ -199,7 +226,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         dt = _checks.positive("dt", dt)
         if self._stale:
             self._find_surface(self._solid.at(self.time))
-        self._faces.from_particles(self.particles, self.velocity, self._workspace)
+        self._faces.from_particles(self.particles, self.velocity, self._workspace, self._levelset, self.shells)
         self._before.assign(self.velocity)
 
     def add_forces(self, dt: float) -> None:
@@ -224,7 +251,14 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         if self._solid.moves:
             self._extend_into_solid(solid)
         self.running_report.projection = self._projection.act(
-            self.velocity, dt, self._solid, self.time + dt, self.pressure, liquid=self._levelset, air_pressure=o.air_pressure
+            self.velocity,
+            dt,
+            self._solid,
+            self.time + dt,
+            self.pressure,
+            liquid=self._levelset,
+            air_pressure=o.air_pressure,
+            walls=self._walls,
         )
 
     def extend(self, dt: float) -> None:
@@ -238,25 +272,23 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         # As far as any particle may get, and the samples around it there.
         speed = self._speed() + dt * float(np.abs(self.gravity).max())
         band = max(o.band, math.ceil(speed * dt / self.grid.spacing) + 1)
-        self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
+        self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace, self.shells)
 
     def transfer_to_particles(self, dt: float) -> None:
         """Transfer the velocity of the grid, or its change, to the particles."""
         dt = _checks.positive("dt", dt)
         o = self.options
-        grid_to_particles(
-            self.velocity,
-            self.particles,
-            before=self._before if o.transfer == "flip" else None,
-            flip_ratio=o.flip_ratio,
-            time=self.time + dt,
-            workspace=self._workspace,
-        )
+        how: dict[str, Any] = {"before": self._before if o.transfer == "flip" else None, "flip_ratio": o.flip_ratio, "time": self.time + dt}
+        near = None if self.shells is None else self.shells.particles_near(self.particles)
+        grid_to_particles(self.velocity, self.particles, **how, workspace=self._workspace)
+        if near is not None:
+            self.shells.faces_to_particles(self.velocity, self.particles, near, **how)
 
     def move(self, dt: float) -> None:
         """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
         out."""
         dt = _checks.positive("dt", dt)
+        near = None if self.shells is None else self.shells.ways(self.particles, self.velocity, dt, self.time + dt)
         trace(
             self.particles,
             self.velocity,
@@ -266,6 +298,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             time=self.time + dt,
             workspace=self._workspace,
         )
+        if near is not None:
+            self.shells.go(self.particles, near)
         self._apply_boundary(dt)
 
     def resample(self, dt: float) -> None:
@@ -274,7 +308,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         dt = _checks.positive("dt", dt)
         if self._count():
             solid = self._outside(self._solid.at(self.time + dt, dt))
-            self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace)
+            self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace, self.shells)
             self._stale = True
         if self._spacing is not None and self._count():
             self._correct_density(self._spacing, dt)
@@ -284,6 +318,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """Return the volume inside of the surface, and of each connected component of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
         return self.volume.report(levelset, self._outside(solid), self.particles)
+
+    @property
+    def _walls(self) -> ThinWalls | None:
+        walls: ThinWalls | None = None if self.shells is None else self.shells.walls
+        return walls
 
     def _count(self) -> int:
         """Return the number of particles, on all ranks together."""
@@ -298,7 +337,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         return None if solid is None else solid.levelset
 
     def _find_surface(self, solid: SolidBoundary | None) -> None:
-        self._distance.fit(self.particles, self._levelset, self._workspace)
+        self._distance.fit(self.particles, self._levelset, self._workspace, self._walls)
         self._stale = False
         self._extend_into_solid(solid)
 

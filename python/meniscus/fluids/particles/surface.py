@@ -15,6 +15,7 @@ from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import require_cells
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
@@ -40,6 +41,7 @@ def particle_levelset(
     carried: bool = False,
     out: LevelSet | None = None,
     workspace: Workspace | None = None,
+    walls: ThinWalls | None = None,
 ) -> LevelSet:
     """Return the level set, on cells, of the liquid that particles represent; negative in the liquid.
 
@@ -65,6 +67,7 @@ def particle_levelset(
             instead.
         out: a level set on the cells of the grid to write to; default a new one of the dtype of the particles.
         workspace: scratch memory to reuse.
+        walls: thin walls: a cell sees the particles on the side of its centre alone; with 'average', and a support below 4 cells.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or dimensions, unknown method, lengths that are not positive or above 8 cells, positions
@@ -94,5 +97,6 @@ def particle_levelset(
         _checks.flag("carried", carried),
     )
     core: Any = _fluids  # overloaded over dimension and scalar
-    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace))
+    seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
+    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen)
     return result

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from meniscus.grid.boundary import Wall
 from meniscus.grid.fields import MacField
+from meniscus.grid.uniform import Grid
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -33,3 +34,21 @@ def brought_within(velocity: MacField, positions: Floats) -> Bools:
             else:
                 left |= beyond
     return left
+
+
+def held_at_walls(velocity: MacField, positions: Floats) -> None:
+    """Put points that are beyond walls of the domain onto these, in place; others stay where they are."""
+    grid = velocity.grid
+    for d, name in enumerate("xyz"[: grid.dimension]):
+        low = grid.origin[d]
+        for side, place, bound in ((f"{name}-", low, np.maximum), (f"{name}+", low + grid.spacing * grid.shape[d], np.minimum)):
+            if not grid.periodic[d] and isinstance(velocity.boundary[side], Wall):
+                positions[:, d] = bound(positions[:, d], place)
+
+
+def shifts_around_ends(grid: Grid, positions: Floats) -> Floats:
+    """Return what brings points (n, dim), m, into the domain along its closing axes, m: whole lengths of the domain, or zero."""
+    size = grid.spacing * np.array(grid.shape)
+    turns = np.floor((positions - np.array(grid.origin)) / size)
+    shifts: Floats = np.where(np.array(grid.periodic), -turns * size, 0.0)
+    return shifts
