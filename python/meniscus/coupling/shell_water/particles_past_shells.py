@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy.typing as npt
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shell_water.near_particles import near_walls
+from meniscus.coupling.shell_water.ways_past_shells import ends_of_ways, reach_of_ways
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.particles.domain_ends import held_at_walls, shifts_around_ends
 from meniscus.grid.transport.advection import max_speed
 from meniscus.surface import LevelSet
 
@@ -24,8 +23,6 @@ Bools = npt.NDArray[np.bool_]
 _Near = tuple[Bools, npt.NDArray[Any]]
 
 _core: Any = _coupling  # overloaded over dimension and scalar
-_MOST, _EVERYWHERE = 15, 255  # cells: clearances above the first are not told apart
-_LOST = 2
 _SIGHT = 0  # cells from a wall within which a particle may not see all faces around it
 
 
@@ -145,13 +142,15 @@ class ParticlesPastShells:
         """
         if self._start is None:
             raise RuntimeError("a liquid of particles beside shells must be stepped by its ShellCoupling")
-        cells = (max_speed(velocity) * dt + self._way) / velocity.grid.spacing + 2
-        mask = near_walls(self._start, particles.positions, math.ceil(cells) if cells < _MOST else _EVERYWHERE)
+        spacing = velocity.grid.spacing
+        mask = near_walls(self._start, particles.positions, reach_of_ways(max_speed(velocity) * dt + self._way + spacing, spacing))
         x = np.array(particles.positions[mask], np.float64)
         if len(x) == 0:
             return mask, x, np.zeros(0, bool)
         aims = _core.trace_past_walls(velocity._core, self._start._core, x, dt, time)
-        return mask, *self._stopped(x, aims, dt, particles.positions.dtype)
+        assert self._end is not None
+        ways = ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, particles.positions.dtype)
+        return mask, ways.positions, ways.lost
 
     def go(self, particles: Particles, ways: tuple[Bools, Floats, Bools]) -> None:
         """Move particles to the ends of their ways, and remove those that have none."""
@@ -162,20 +161,3 @@ class ParticlesPastShells:
             gone[mask] = lost
             particles.remove(gone, workspace=self._workspace)
             self.deleted += int(lost.sum())
-
-    def _stopped(self, x: Floats, aims: Floats, dt: float, dtype: Any) -> tuple[Floats, Bools]:
-        """Return where ways to some aims end, as numbers of a dtype, and which particles are lost."""
-        assert self._start is not None
-        assert self._end is not None
-        walls = self._start._core, self._end._core
-        held_at_walls(self._velocity, aims)
-        stops, _, ends = _core.stop_at_shells(*walls, x, aims, dt)
-        held_at_walls(self._velocity, stops)
-        lost: Bools = ends == _LOST
-        shift = shifts_around_ends(self._velocity.grid, stops)
-        rounded = (stops + shift).astype(dtype).astype(np.float64)
-        # What stopping and rounding have changed may be across.
-        again = np.flatnonzero((rounded != stops).any(axis=1) | (ends != 0))
-        if len(again):
-            lost[again] |= _core.stop_at_shells(*walls, x[again] + shift[again], rounded[again], dt)[2] != 0
-        return rounded, lost

@@ -13,12 +13,12 @@ from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shell_water.covered_cells import settle_covered
 from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
+from meniscus.coupling.shell_water.ways_past_shells import WayEnds, ends_of_ways, reach_of_ways
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.particles.domain_ends import brought_within
 from meniscus.grid.transport.advection import TRACE, max_speed
 from meniscus.surface import LevelSet, ParticleLevelSet
 
@@ -26,10 +26,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _core: Any = _coupling  # overloaded over dimension and scalar
-_MOST = 15  # cells: clearances above are not told apart
-_EVERYWHERE = 255
 _SIGHT = 0  # cells from a wall within which a point may not see all corners of its cell
-_STOPPED, _LOST = 1, 2
 _RADII_MARGIN = 3.0  # cells beyond the band of markers within which the level set is kept a distance
 
 
@@ -218,26 +215,15 @@ class WaterPastShells:
             self.deleted = 0
             return near
         targets = _core.trace_past_walls(velocity._core, self.walls._core, near.positions, dt, time)
-        stops, _, lost, left = self._stopped(near.positions, targets, dt, self._surface.levelset.dtype)
-        self.deleted = int(lost.sum())
-        near.positions = stops
-        return near.kept(~(lost | left))
+        ways = self._ends(near.positions, targets, dt)
+        self.deleted = int(ways.lost.sum())
+        near.positions = ways.positions
+        return near.kept(~(ways.lost | ways.left))
 
-    def _stopped(self, x: Floats, targets: Floats, dt: float, dtype: Any) -> tuple[Floats, Floats, Bools, Bools]:
-        """Return where ways end, as numbers of a dtype, with what velocities, which points are lost, and which have left the domain."""
+    def _ends(self, x: Floats, aims: Floats, dt: float) -> WayEnds:
         assert self._start is not None
         assert self._end is not None
-        left = brought_within(self._velocity, targets)
-        walls = self._start._core, self._end._core
-        stops, velocities, ends = _core.stop_at_shells(*walls, x, targets.astype(dtype).astype(np.float64), dt)
-        lost: Bools = ends == _LOST
-        changed = np.flatnonzero(ends == _STOPPED)
-        if len(changed):
-            left[changed] |= brought_within(self._velocity, within := stops[changed])
-            stops[changed] = within.astype(dtype)
-            # Rounding may have brought it across.
-            lost[changed] = _core.stop_at_shells(*walls, x[changed], stops[changed], dt)[2] != 0
-        return stops, velocities, lost, left & ~lost
+        return ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, self._surface.levelset.dtype)
 
     def remove_hidden_seeds(self, count: int) -> None:
         """Remove those of the last `count` markers that are not on the side of the surface that they see."""
@@ -260,7 +246,7 @@ class WaterPastShells:
         """Take the drops that may meet a shell within dt out of their set."""
         fastest = float(np.abs(spray["velocity"]).max(initial=0.0)) + dt * float(np.abs(gravity).max())
         assert self._start is not None
-        mask = near_walls(self._start, spray.positions, self._cells(fastest * dt))
+        mask = near_walls(self._start, spray.positions, reach_of_ways(fastest * dt + self._way, self.walls.grid.spacing))
         # Those that are new have gone all their way in this step as markers.
         self._resting = np.flatnonzero(mask) >= self._older_drops
         return NearParticles.taken(spray, mask, self._workspace)
@@ -277,18 +263,14 @@ class WaterPastShells:
             after, way = v + (gravity - drag * v) * slower, v * slower + gravity * (dt - slower) / drag
         else:
             after, way = v + dt * gravity, dt * v + 0.5 * dt**2 * gravity
-        targets = near.positions + way
-        dtype = self._surface.levelset.dtype
-        aimed = targets.copy()
-        stops, velocities, lost, left = self._stopped(near.positions, targets, dt, dtype)
-        self.deleted_drops = int(lost.sum())
-        beside = near.positions[lost]
-        met = ~np.isclose(stops, aimed, rtol=0.0, atol=1e-6 * self.walls.grid.spacing).all(axis=1)
-        after[met] = velocities[met]
-        near.positions = stops
-        near.columns["velocity"] = after.astype(dtype)
-        self._give_back(beside, near.columns["radius"][lost])
-        return near.kept(~(lost | left)).joined(resting), near.columns["radius"][left & ~lost].astype(np.float64)
+        ways = self._ends(near.positions, near.positions + way, dt)
+        self.deleted_drops = int(ways.lost.sum())
+        beside = near.positions[ways.lost]
+        after[ways.met] = ways.velocities[ways.met]
+        near.positions = ways.positions
+        near.columns["velocity"] = after.astype(self._surface.levelset.dtype)
+        self._give_back(beside, near.columns["radius"][ways.lost])
+        return near.kept(~(ways.lost | ways.left)).joined(resting), near.columns["radius"][ways.left].astype(np.float64)
 
     def drops_beside_shells(self, spray: Particles) -> NearParticles:
         """Take the drops that may not see all around them out of their set."""
@@ -322,9 +304,4 @@ class WaterPastShells:
         return NearParticles.taken(particles, near_walls(self.walls, particles.positions, reach), self._workspace)
 
     def _reach(self, velocity: MacField, dt: float) -> int:
-        return self._cells(max_speed(velocity) * dt)
-
-    def _cells(self, way: float) -> int:
-        """Return how many cells from a wall a way of this length, m, does not meet it, whatever it does, nor samples that it hides."""
-        cells = (way + self._way) / self.walls.grid.spacing + _SIGHT + 1
-        return math.ceil(cells) if cells < _MOST else _EVERYWHERE
+        return reach_of_ways(max_speed(velocity) * dt + self._way, velocity.grid.spacing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,15 @@ import numpy.typing as npt
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
+from meniscus.coupling.shell_water.ways_past_shells import ends_of_ways, reach_of_ways
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.fields import MacField
-from meniscus.grid.particles.domain_ends import brought_within
 from meniscus.grid.transport.advection import max_speed
 
 Floats = npt.NDArray[np.float64]
 
 _core: Any = _coupling  # overloaded over dimension and scalar
-_MOST = 15  # cells: clearances above are not told apart
-_LOST = 2
 
 
 class VorticesPastShells:
@@ -47,25 +44,15 @@ class VorticesPastShells:
         self, particles: VortexParticles, velocity: MacField, start: ShellWalls, end: ShellWalls, way: float, dt: float, time: float
     ) -> None:
         self._particles = particles
-        h = velocity.grid.spacing
-        reach = math.ceil((max_speed(velocity) * dt + way) / h) + 1
-        mask = near_walls(start, particles.positions, reach if reach < _MOST else 255)
-        near = NearParticles.taken(particles, mask, Workspace())
+        reach = reach_of_ways(max_speed(velocity) * dt + way, velocity.grid.spacing)
+        near = NearParticles.taken(particles, near_walls(start, particles.positions, reach), Workspace())
         self.deleted = 0
         if len(near):
-            targets = _core.trace_past_walls(velocity._core, start._core, near.positions, dt, time)
-            left = brought_within(velocity, targets)
-            walls, dtype = (start._core, end._core), particles.positions.dtype
-            stops, _, ends = _core.stop_at_shells(*walls, near.positions, targets.astype(dtype).astype(np.float64), dt)
-            left |= brought_within(velocity, stops)
-            rounded = stops.astype(dtype).astype(np.float64)
-            # Rounding may have brought it across.
-            lost = (ends == _LOST) | (
-                (rounded != targets).any(axis=1) & (_core.stop_at_shells(*walls, near.positions, rounded, dt)[2] != 0)
-            )
-            self.deleted = int((lost & ~left).sum())
-            near.positions = rounded
-            near = near.kept(~(lost | left))
+            aims = _core.trace_past_walls(velocity._core, start._core, near.positions, dt, time)
+            ways = ends_of_ways(velocity, start, end, near.positions, aims, dt, particles.positions.dtype)
+            self.deleted = int(ways.lost.sum())
+            near.positions = ways.positions
+            near = near.kept(~(ways.lost | ways.left))
         self._near = near
 
     def put_back(self, levels: Any = None) -> None:

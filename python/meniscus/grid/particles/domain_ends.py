@@ -13,25 +13,15 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def brought_within(velocity: MacField, positions: Floats) -> Bools:
-    """Put points that are beyond walls of the domain onto these, and those beyond closing sides to the other end, in place.
-
-    Returns:
-        Which points have left through other sides.
-    """
+def have_left(velocity: MacField, positions: Floats) -> Bools:
+    """Return which points (n, dim), m, are beyond sides of the domain that are neither walls nor ends of closing axes."""
     grid = velocity.grid
     left = np.zeros(len(positions), bool)
     for d, name in enumerate("xyz"[: grid.dimension]):
-        low = grid.origin[d]
-        size = grid.spacing * grid.shape[d]
-        x = positions[:, d]
-        if grid.periodic[d]:
-            x[...] = low + np.mod(x - low, size)
-            continue
-        for beyond, side, place in ((x < low, f"{name}-", low), (x > low + size, f"{name}+", low + size)):
-            if isinstance(velocity.boundary[side], Wall):
-                x[beyond] = place
-            else:
+        low, x = grid.origin[d], positions[:, d]
+        high = low + grid.spacing * grid.shape[d]
+        for beyond, side in ((x < low, f"{name}-"), (x > high, f"{name}+")):
+            if not grid.periodic[d] and not isinstance(velocity.boundary[side], Wall):
                 left |= beyond
     return left
 
