@@ -1,4 +1,4 @@
-"""Which world or system moves a body: no two of them can."""
+"""Ownership of bodies by the world or system that moves them, of which there is one."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -13,25 +12,22 @@ from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
 from meniscus.numerics.solve import SolveInfo
+from meniscus.solids.advancing import AdvanceInLoops
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.contact.coupling.coupled_world import NoBodies
-from meniscus.solids.contact.coupling.leaving_bodies import LeavingBodies
 from meniscus.solids.contact.friction import SolveFriction
-from meniscus.solids.contact.loop_lengths import StepsPerLoop, whole_loops
+from meniscus.solids.contact.loop_lengths import StepsPerLoop
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.rest import RestingContacts
 from meniscus.solids.contact.rewinding import OuterLoop
 from meniscus.solids.contact.soft_ends import SoftLoop
 from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
 from meniscus.solids.contact.stage_arrays import StageArrays
-from meniscus.solids.interaction.budget import Budget, part_of
-from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.solids.options import step_options, world_step
 from meniscus.solids.positions_world.positions_world import PositionsWorld
 from meniscus.solids.rigid.rigid_options import RigidOptions
-from meniscus.solids.rigid.rigid_world import RIGID_STEP
 
 Response = Literal["impulses", "barrier"]
 """How surfaces answer to contact with each other; "positions" makes a `PositionsWorld`."""
@@ -42,10 +38,9 @@ OnPinch = Literal["error", "release"]
 
 _FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
 _SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
-_LONGEST = 100  # cuts in a row before `advance` gives up
 
 
-class World(InteractiveWorld, LeavingBodies, RestingContacts, BarrierStages, SoftLoop):
+class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -204,62 +199,6 @@ class World(InteractiveWorld, LeavingBodies, RestingContacts, BarrierStages, Sof
             body._targets.clear()
         self.report = info
         return info
-
-    def advance(self, duration: float, *, budget: float | Budget | None = None) -> list[WorldInfo]:
-        """Advance by a duration (s) in whole loops of steps of at most `max_dt`; return the reports of the steps.
-
-        A `budget` as for `step` is divided among the steps by their lengths.
-
-        A loop that has begun is finished. Where a loop was cut, another one follows. Errors are those of `step`; then the state is that
-        after the last completed step.
-        """
-        end = self.time + _checks.positive("duration", duration)
-        infos: list[WorldInfo] = []
-        cuts, planned = 0, 0.0
-        while True:
-            left = end - self.time
-            if self.inner_steps == 0 and left <= 1e-12 * max(abs(end), duration):
-                break
-            longest = self.max_dt()
-            if not longest > 0:
-                raise ValueError("no step is stable: the limit of the time step is 0")
-            # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
-            if self.inner_steps == 0 or planned == 0.0:
-                if self._only_rigid:
-                    # There are no loops.
-                    planned = left / max(1, math.ceil(left / longest - 1e-9))
-                elif self.steps_per_loop == "auto":
-                    planned = self._plan_loop(left, longest)
-                else:
-                    k = self.loop_steps
-                    loops = max(1, math.ceil((left / longest + self.inner_steps) / k - 1e-9)) if longest < math.inf else 1
-                    planned = left / (loops * k - self.inner_steps)
-            h = min(planned, longest)
-            infos.append(self.step(h, budget=part_of(budget, h / duration)))
-            cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
-            if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
-                cuts = 0
-            if cuts > _LONGEST:
-                raise RuntimeError(
-                    f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length"
-                )
-        self._arrive_at(end)
-        return infos
-
-    def _plan_loop(self, left: float, longest: float) -> float:
-        """Return the length of the steps of an "auto" loop (s), and set their number where it has not begun."""
-        if self.inner_steps:
-            return left / max(self.loop_steps - self.inner_steps, math.ceil(left / longest - 1e-9))
-        dt, self._auto_loop = whole_loops(left, longest, self._auto_steps)
-        return dt
-
-    def max_dt(self) -> float:
-        """Return the longest step (s) that the limits of all bodies allow: without one infinite, 0.01 s where some have their own steps."""
-        if self._response == "barrier":
-            return math.inf
-        named: Any = {"elasticity": self._elasticity, "finish": self._finish}
-        longest = min((body.max_dt("newmark", **named) for body in self.bodies), default=math.inf)
-        return min(longest, RIGID_STEP) if self.rigid.bodies or self.others else longest
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
@@ -466,10 +405,6 @@ class World(InteractiveWorld, LeavingBodies, RestingContacts, BarrierStages, Sof
         """All surfaces as one, with the nodes behind their vertices as they are held now, or were as the present step began."""
         # Whether it still fits is a question to all nodes.
         return self._joined if self._core is not None and self._joined is not None else super().surface
-
-    @property
-    def _only_rigid(self) -> bool:
-        return bool(self.rigid.bodies) and not self.bodies and not self.others
 
     @property
     def contacts(self) -> SolidContacts:

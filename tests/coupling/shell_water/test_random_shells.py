@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.shells import box, star
+from support.shells import box, star, swinging
 from support.shells.water import beyond
 
 import meniscus as ms
@@ -26,11 +26,7 @@ def test_stars_on_their_way_keep_water_on_its_side(seed: int) -> None:
     tracking = ("particle-level-set", "level-set")[seed % 2]
     options = LiquidOptions(tracking=tracking)
     solver = LiquidSolver(grid, options, dtype=(np.float32, np.float64)[rng.integers(2)], boundary=boundary)
-    way, rate, turn, middle = rng.uniform(0, 0.12), rng.uniform(1, 8), rng.uniform(0, 5), rng.uniform(0.45, 0.55, 2)
-
-    def pose(t: float) -> Pose:
-        return Pose((middle[0] + way * np.sin(rate * t), middle[1] + 0.5 * way * np.sin(1.7 * rate * t)), turn * t)
-
+    pose, middle = swinging(rng)
     sim = ShellCoupling(solver, Shells(grid, [KinematicShell(star(rng), pose)]))
     level = middle[1] + rng.uniform(-0.02, 0.1)
     sim.fill(HalfSpace((0.0, level), (0.0, 1.0)), tuple(middle - [0.0, 0.06]) if inside else (0.5 / n, 0.5 / n))

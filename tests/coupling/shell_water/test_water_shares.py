@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.shells import star
 
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells, inside_points
 from meniscus.fluids import LiquidOptions, LiquidSolver
 from meniscus.surface import HalfSpace, Pose
-from tests.coupling.shell_water.test_random_shells import star
 
 
 def expected_on_sides(sim: ShellCoupling) -> np.ndarray:

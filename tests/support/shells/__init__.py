@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
+
+from meniscus.surface import Pose
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -87,3 +91,13 @@ def star(rng: np.random.Generator) -> Mesh:
     r = np.where(np.arange(k) % 2, rng.uniform(0.1, 0.2), rng.uniform(0.2, 0.3)) * rng.uniform(0.85, 1.1, k)
     sides = np.stack([np.arange(k), (np.arange(k) + 1) % k], axis=1).astype(np.int32)
     return r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), sides
+
+
+def swinging(rng: np.random.Generator) -> tuple[Callable[[float], Pose], Floats]:
+    """A random motion to and fro of what turns meanwhile, and its middle, m."""
+    way, rate, turn, middle = rng.uniform(0, 0.12), rng.uniform(1, 8), rng.uniform(0, 5), rng.uniform(0.45, 0.55, 2)
+
+    def pose(t: float) -> Pose:
+        return Pose((middle[0] + way * np.sin(rate * t), middle[1] + 0.5 * way * np.sin(1.7 * rate * t)), turn * t)
+
+    return pose, middle

@@ -1,4 +1,4 @@
-/// What stands in for the corners of a cell that a wall hides.
+/// Stand-ins for the corners of a cell that a wall hides.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-"""Where the water is: counted by crossings of meshes, without code of the step."""
+"""Water on each side of closed shells, by counting crossings of meshes, without code of the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a coupling with shells does for a liquid of particles alone."""
+"""Stages of a coupling with shells for liquids of particles."""
 
 from __future__ import annotations
 
@@ -20,18 +20,7 @@ from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.surface import LevelSet, Shape
 
-PARTICLE_STAGES = (
-    "move_shells",
-    "emit",
-    "transfer_to_grid",
-    "add_forces",
-    "diffuse",
-    "project",
-    "extend",
-    "transfer_to_particles",
-    "move",
-    "resample",
-)
+PARTICLE_STAGES = ("move_shells", *ParticleLiquidSolver.stages)
 """The stages of a step with a liquid of particles."""
 
 

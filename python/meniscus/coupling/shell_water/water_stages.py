@@ -1,4 +1,4 @@
-"""What a coupling with shells does for water alone."""
+"""Stages of a coupling with shells for water."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person can do to a world: pick, drag, attach, blow, aim; and steps of bounded work."""
+"""Interaction with a world: picking, dragging, attaching, wind, aims; and steps of bounded work."""
 
 from __future__ import annotations
 
