@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace meniscus::grid {
 
@@ -40,6 +41,29 @@ double cube_fraction(double value, std::array<double, D> gradient) {
   }
   volume = std::clamp(volume / ((D == 2 ? 2 : 6) * product), 0.0, 1.0);
   return other ? 1.0 - volume : volume;
+}
+
+/// Part of one of the 2^D parts of a cell around its centre in which samples at centres are below zero: below the plane that
+/// their multilinear interpolant has in the middle of the part. `value`: of the cell (number 0), and of the cells beside it on
+/// the side of the part, bit d of a number being axis d.
+template <int D>
+double octant_fraction(const std::array<double, 1 << D>& value) {
+  bool all = true, any = false;
+  for (const double v : value) {
+    all &= v <= 0;
+    any |= v <= 0;
+  }
+  if (all || !any) return all ? 1.0 : 0.0;
+  double middle = 0;
+  std::array<double, D> gradient{};
+  for (std::uint32_t s = 0; s < value.size(); ++s) {
+    double weight = value[s];
+    for (std::uint32_t d = 0; d < D; ++d) weight *= (s >> d) & 1u ? 0.25 : 0.75;
+    middle += weight;
+    for (std::uint32_t d = 0; d < D; ++d) gradient[d] += (s >> d) & 1u ? 2 * weight : -weight / 1.5;
+  }
+  if (!std::isfinite(middle)) return value[0] <= 0 ? 1.0 : 0.0;
+  return cube_fraction<D>(middle, gradient);
 }
 
 }  // namespace meniscus::grid

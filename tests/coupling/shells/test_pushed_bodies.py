@@ -55,6 +55,15 @@ def test_a_boat_of_a_world_sinks_and_lies_on_the_floor() -> None:
     assert not world.rigid.forces.any()
 
 
+def test_forces_that_the_caller_gives_to_bodies_of_a_world_stay() -> None:
+    sim, body, world = floating_box(12, 1.0)
+    world.rigid.forces[0] = (body.mass, 0.0, 0.0)
+    for _ in range(2):
+        sim.step(0.005)
+    assert world.rigid.forces[0].tolist() == [body.mass, 0.0, 0.0]
+    assert 0.002 < body.velocity[0] < 0.01
+
+
 def test_bodies_of_a_world_take_back_all_loads_and_resume_to_the_same_bits() -> None:
     def run(restart: bool) -> tuple[np.ndarray, ...]:
         flat = cloth_mesh(4, 4, (0.5, 0.5))

@@ -4,8 +4,6 @@
 #include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/rows.hpp"
 
-#include <cmath>
-
 namespace meniscus::fluids {
 
 template <int D>
@@ -50,29 +48,13 @@ void LiquidFractions<D>::cut_row(const grid::FieldView<const T, D>& phi, Coord<D
     const T* here = phi.at(c);
     for (int part = 0; part < parts; ++part) {
       std::array<double, parts> v;
-      bool all = true, any = false;
       for (int s = 0; s < parts; ++s) {
         const T* p = here;
         for (std::size_t d = 0; d < D; ++d)
           if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
         v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
-        const bool inside = *p <= 0;
-        all &= inside;
-        any |= inside;
       }
-      if (all || !any) {
-        to[part] = all ? 1.0f : 0.0f;
-        continue;
-      }
-      double middle = 0;
-      std::array<double, D> gradient{};
-      for (int s = 0; s < parts; ++s) {
-        double weight = v[static_cast<std::size_t>(s)];
-        for (int d = 0; d < D; ++d) weight *= s >> d & 1 ? 0.25 : 0.75;
-        middle += weight;
-        for (int d = 0; d < D; ++d) gradient[static_cast<std::size_t>(d)] += s >> d & 1 ? 2 * weight : -weight / 1.5;
-      }
-      to[part] = std::isfinite(middle) ? static_cast<float>(grid::cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
+      to[part] = static_cast<float>(grid::octant_fraction<D>(v));
     }
   }
 }

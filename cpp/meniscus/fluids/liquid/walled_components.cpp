@@ -177,7 +177,7 @@ class SeenVolumes {
           if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
       if (label == 0) continue;
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
-      take(label, share * fraction(value));
+      take(label, share * grid::octant_fraction<D>(value));
     }
   }
 
@@ -218,25 +218,6 @@ class SeenVolumes {
       number -= c[d] * strides_[d];
     }
     return c;
-  }
-
-  /// Part of an octant that is liquid: below the plane that the multilinear interpolant has in its middle.
-  static double fraction(const std::array<double, corners>& value) {
-    bool all = true, any = false;
-    for (const double v : value) {
-      all &= v <= 0;
-      any |= v <= 0;
-    }
-    if (all || !any) return all ? 1.0 : 0.0;
-    double middle = 0;
-    std::array<double, D> gradient{};
-    for (std::uint32_t s = 0; s < corners; ++s) {
-      double weight = value[s];
-      for (std::uint32_t d = 0; d < D; ++d) weight *= (s >> d) & 1u ? 0.25 : 0.75;
-      middle += weight;
-      for (std::uint32_t d = 0; d < D; ++d) gradient[d] += (s >> d) & 1u ? 2 * weight : -weight / 1.5;
-    }
-    return grid::cube_fraction<D>(middle, gradient);
   }
 
   /// Bits of the cells around that the centre of a cell does not see.

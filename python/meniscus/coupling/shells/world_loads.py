@@ -23,22 +23,22 @@ def require_loadable(world: Any, mode: str) -> None:
 @contextmanager
 def loads_on(world: World, pushed: Sequence[tuple[Any, Floats]], dt: float) -> Iterator[None]:
     """Let impulses (n, 3), N s, act on the nodes of some bodies of a world as constant forces while it advances by dt seconds."""
-    places = {id(part.body): i for i, part in enumerate(world.rigid.parts) if part.body is not None}
-    added = []
+    rigid = world.rigid
+    places = {id(part.body): i for i, part in enumerate(rigid.parts) if part.body is not None}
+    given, added = (rigid.forces.copy(), rigid.torques.copy()), []
     try:
         for body, impulses in pushed:
             forces = impulses / dt
             if isinstance(body, RigidBody):
                 i = places[id(body)]
-                world.rigid.forces[i] += forces.sum(axis=0)
-                world.rigid.torques[i] += np.cross(body.positions() - body.center, forces).sum(axis=0)
+                rigid.forces[i] += forces.sum(axis=0)
+                rigid.torques[i] += np.cross(body.positions() - body.center, forces).sum(axis=0)
             else:
                 load = PointLoads(np.arange(len(forces)), np.ascontiguousarray(forces))
                 added.append((body, body.add(load)))
         yield
     finally:
-        for body, _ in pushed:
-            if isinstance(body, RigidBody) and id(body) in places:
-                world.rigid.forces[places[id(body)]] = world.rigid.torques[places[id(body)]] = 0.0
+        # What the caller has set stays.
+        rigid.forces[...], rigid.torques[...] = given
         for body, load in added:
             body.remove(load)
