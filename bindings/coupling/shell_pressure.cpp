@@ -1,7 +1,10 @@
 // Fluids and the thin shells in them as one system.
+#include <algorithm>
+
 #include "masks.hpp"
 #include "solids/body_arrays.hpp"
 
+#include "meniscus/coupling/shell_pressure/face_flows.hpp"
 #include "meniscus/coupling/shell_pressure/nodal_shell.hpp"
 #include "meniscus/coupling/shell_pressure/rigid_shell.hpp"
 #include "meniscus/coupling/shell_pressure/shell_system.hpp"
@@ -89,12 +92,70 @@ void bind_solids(py::module_& m) {
 }
 
 template <int D>
-std::array<const double*, D> faces_of(const std::array<py::array, D>& faces, const char* name, const Coord<D>& cells) {
-  std::array<const double*, D> data;
+std::array<double*, D> faces_of(const std::array<py::array, D>& faces, const char* name, const Coord<D>& cells, bool writable) {
+  std::array<double*, D> data;
   for (int d = 0; d < D; ++d)
     data[static_cast<std::size_t>(d)] =
-        data_of<double>(faces[static_cast<std::size_t>(d)], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
+        data_of<double>(faces[static_cast<std::size_t>(d)], name, product<D>(grid::Stagger<D>::face(d).extents(cells)), writable);
   return data;
+}
+
+template <int D>
+std::array<const double*, D> faces_of(const std::array<py::array, D>& faces, const char* name, const Coord<D>& cells) {
+  std::array<const double*, D> data;
+  std::ranges::copy(faces_of<D>(faces, name, cells, false), data.begin());
+  return data;
+}
+
+template <int D>
+using FaceArrays = std::array<py::array, D>;
+
+template <int D>
+void bind_face_flows(py::module_& m) {
+  using GridType = grid::Grid<D>;
+  const auto box_of = [](const GridType& g) { return coupling::FaceBox<D>{g.block().shape, g.periodic()}; };
+  m.def(
+      "find_liquid_face_masses",
+      [box_of](const GridType& g, const py::array& phi, double half, double shallowest, const std::array<bool, 2 * D>& open,
+               const FaceArrays<D>& masses) {
+        const auto box = box_of(g);
+        const double* const levels = data_of<double>(phi, "phi", product<D>(box.cells));
+        const auto out = faces_of<D>(masses, "masses", box.cells, true);
+        interruptible([&] { coupling::find_liquid_face_masses<D>(box, levels, half, shallowest, open, out); });
+      },
+      py::arg("grid"), py::arg("phi"), py::arg("half"), py::arg("shallowest"), py::arg("open"), py::arg("masses"));
+  m.def(
+      "find_face_conductances",
+      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const FaceArrays<D>& out) {
+        const auto box = box_of(g);
+        const auto a = faces_of<D>(areas, "areas", box.cells), b = faces_of<D>(masses, "masses", box.cells);
+        const auto to = faces_of<D>(out, "out", box.cells, true);
+        interruptible([&] { coupling::find_face_conductances<D>(box, a, b, to); });
+      },
+      py::arg("grid"), py::arg("areas"), py::arg("masses"), py::arg("out"));
+  m.def(
+      "find_face_divergence",
+      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& velocities, const py::array& active,
+               const py::array& out) {
+        const auto box = box_of(g);
+        const Index n = product<D>(box.cells);
+        const auto a = faces_of<D>(areas, "areas", box.cells), v = faces_of<D>(velocities, "velocities", box.cells);
+        const auto* const mask = mask_of(active, "active", n);
+        double* const to = data_of<double>(out, "out", n, true);
+        interruptible([&] { coupling::find_face_divergence<D>(box, a, v, mask, to); });
+      },
+      py::arg("grid"), py::arg("areas"), py::arg("velocities"), py::arg("active"), py::arg("out"));
+  m.def(
+      "accelerate_faces",
+      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const py::array& pressure,
+               const FaceArrays<D>& velocities) {
+        const auto box = box_of(g);
+        const auto a = faces_of<D>(areas, "areas", box.cells), b = faces_of<D>(masses, "masses", box.cells);
+        const double* const p = data_of<double>(pressure, "pressure", product<D>(box.cells));
+        const auto to = faces_of<D>(velocities, "velocities", box.cells, true);
+        interruptible([&] { coupling::accelerate_faces<D>(box, a, b, p, to); });
+      },
+      py::arg("grid"), py::arg("areas"), py::arg("masses"), py::arg("pressure"), py::arg("velocities"));
 }
 
 template <int D>
@@ -195,6 +256,8 @@ void bind_system(py::module_& m, const char* name) {
 
 void bind_shell_pressure(py::module_& m) {
   bind_solids(m);
+  bind_face_flows<2>(m);
+  bind_face_flows<3>(m);
   bind_system<2>(m, "ShellSystem2");
   bind_system<3>(m, "ShellSystem3");
 }

@@ -1,6 +1,6 @@
 """Two-way coupling of thin shells and incompressible fluid: pressure and implicit velocities of solids in one symmetric solve."""
 
-from meniscus.coupling.shell_pressure.fluid_masses import face_masses, side_masses
+from meniscus.coupling.shell_pressure.fluid_masses import face_masses, liquid_face_masses, side_masses
 from meniscus.coupling.shell_pressure.printed_transfer import printed_impulses
 from meniscus.coupling.shell_pressure.rims import open_at_rims
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
@@ -14,6 +14,7 @@ __all__ = [
     "ShellPressure",
     "ShellPressureResult",
     "face_masses",
+    "liquid_face_masses",
     "open_at_rims",
     "printed_impulses",
     "side_masses",

@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.grid import Grid
 from meniscus.grid.face_arrays import with_neighbours
 from meniscus.grid.uniform import AXES
 
 Floats = npt.NDArray[np.float64]
+_SHALLOWEST = 1e-9
+"""Of the way between two centres: less liquid than this counts as so much."""
 
 
 def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str] = ()) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
@@ -35,12 +38,10 @@ def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str]
     _checks.require_finite("density", values)
     if values.min() < 0:
         raise ValueError("density must not be negative")
-    for side in open_sides:
-        if side not in grid.sides:
-            raise ValueError(f"open_sides must be among {', '.join(grid.sides)}, not {side!r}")
+    _require_sides(grid, open_sides)
     h, d = grid.spacing, grid.dimension
     half = 0.5 * h**d * values
-    areas, masses = [], []
+    masses = []
     for k in range(d):
         padded = with_neighbours(grid, half, k)
         n = grid.shape[k]
@@ -48,9 +49,51 @@ def face_masses(grid: Grid, density: npt.ArrayLike, *, open_sides: Sequence[str]
         for end, side in ((0, AXES[k] + "-"), (n, AXES[k] + "+")):
             if side in grid.sides and side not in open_sides:
                 mass[(slice(None),) * k + (end,)] = np.inf
-        areas.append(np.full(mass.shape, h ** (d - 1)))
         masses.append(mass)
-    return tuple(areas), tuple(masses)
+    return _areas(grid), tuple(masses)
+
+
+def liquid_face_masses(
+    grid: Grid, density: float, levels: npt.ArrayLike, *, open_sides: Sequence[str] = ()
+) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Return areas and masses of the faces of a liquid with a free surface, on which the pressure is zero (ghost fluid).
+
+    A face between liquid and air has the mass of the liquid up to the surface; air has neither mass nor pressure.
+
+    Args:
+        grid: the grid, not cut into blocks.
+        density: kg/m^3.
+        levels: level set at cell centres, m; liquid is where it is not above 0.
+        open_sides: as for `face_masses`.
+
+    Returns:
+        Areas and masses per axis; faces without liquid on either side, and walls, have infinite masses.
+
+    Raises:
+        ValueError: an unknown side, wrong shapes.
+    """
+    _require_sides(grid, open_sides)
+    d = grid.dimension
+    phi = np.ascontiguousarray(levels, dtype=np.float64)
+    if phi.shape != grid.shape:
+        raise ValueError(f"levels must have shape {grid.shape}, not {phi.shape}")
+    _checks.require_finite("levels", phi)
+    areas = _areas(grid)
+    masses = tuple(np.empty_like(a) for a in areas)
+    is_open = [AXES[k] + end in open_sides for k in range(d) for end in "-+"]
+    _coupling.find_liquid_face_masses(grid._core, phi, 0.5 * grid.spacing**d * density, _SHALLOWEST, is_open, masses)
+    return areas, masses
+
+
+def _areas(grid: Grid) -> tuple[Floats, ...]:
+    shapes = (tuple(n + (a == k) for a, n in enumerate(grid.shape)) for k in range(grid.dimension))
+    return tuple(np.full(shape, grid.spacing ** (grid.dimension - 1)) for shape in shapes)
+
+
+def _require_sides(grid: Grid, open_sides: Sequence[str]) -> None:
+    for side in open_sides:
+        if side not in grid.sides:
+            raise ValueError(f"open_sides must be among {', '.join(grid.sides)}, not {side!r}")
 
 
 def side_masses(grid: Grid, density: npt.ArrayLike, sides: SheetFaces) -> Floats:

@@ -14,7 +14,7 @@ from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.sheet_solids import SheetSolid
 from meniscus.grid import Grid
-from meniscus.grid.face_arrays import close_faces, with_neighbours
+from meniscus.grid.face_arrays import close_faces
 from meniscus.grid.poisson.solver import PoissonSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 
@@ -131,20 +131,19 @@ class ShellPressure:
         self._cells = np.where((cells >= 0) & self._active.ravel()[cells], cells, -1)
         self._at = tuple(sides.face.T)
         area = np.empty(len(sides))
-        left = [np.ones(a.shape) for a in self._areas]
+        # The part of each face through which fluid flows.
+        self._left = tuple(a.copy() for a in self._areas)
+        self._fluid = tuple(np.empty_like(a) for a in self._areas)
+        _coupling.find_face_conductances(grid._core, self._areas, self._masses, self._fluid)
         for k in range(grid.dimension):
             on = sides.axis == k
             index = tuple(i[on] for i in self._at)
             area[on] = self._areas[k][index] * (1.0 - sides.open[on])
-            left[k][index] = sides.open[on]
-            close_faces(grid, left[k], k)
-        # The part of each face through which fluid flows.
-        self._left = tuple(left)
+            for values in (self._left[k], self._fluid[k]):
+                values[index] *= sides.open[on]
+                close_faces(grid, values, k)
         self._side_area = area
         self._side_mass = np.where(mode == "printed", 0.0, np.where(self._cells >= 0, np.asarray(side_masses, dtype=np.float64), 0.0))
-        self._fluid = tuple(
-            c * np.divide(a * a, m, out=np.zeros_like(a), where=m > 0) for a, m, c in zip(self._areas, self._masses, left, strict=True)
-        )
         self._sheet_mass = self._masses_of_sheets()
         total = self._sheet_mass + self._of_pairs(self._side_mass)
         links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
@@ -341,19 +340,17 @@ class ShellPressure:
             faces[k][index] = part * faces[k][index] + (1.0 - part) * values[on]
             close_faces(self._grid, faces[k], k)
 
-    def _divergence(self, u: Sequence[Floats]) -> Floats:
+    def _divergence(self, u: tuple[Floats, ...]) -> Floats:
         """Return the volume flux out of each active cell through what sheets leave of faces."""
-        out = np.zeros(self._grid.shape)
-        for k, (a, v, c) in enumerate(zip(self._areas, u, self._left, strict=True)):
-            out += np.diff(c * a * v, axis=k)
-        out[~self._active] = 0.0
+        out = np.empty(self._grid.shape)
+        _coupling.find_face_divergence(self._grid._core, self._left, u, self._active, out)
         return out
 
-    def _accelerated(self, u: Sequence[Floats], p: Floats) -> tuple[Floats, ...]:
-        out = []
-        for k, (a, m, v) in enumerate(zip(self._areas, self._masses, u, strict=True)):
-            out.append(v - np.divide(a, m, out=np.zeros_like(a), where=m > 0) * np.diff(with_neighbours(self._grid, p, k), axis=k))
-        return tuple(out)
+    def _accelerated(self, u: tuple[Floats, ...], p: Floats) -> tuple[Floats, ...]:
+        """Return the velocities with what the pressure adds to them."""
+        out = tuple(v.copy() for v in u)
+        _coupling.accelerate_faces(self._grid._core, self._areas, self._masses, p, out)
+        return out
 
     def _jumps(self, p: Floats) -> Floats:
         values = np.where(self._cells >= 0, p.ravel()[self._cells], 0.0).reshape(-1, 2)

@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.coupling.shell_pressure import face_masses
+from meniscus.coupling.shell_pressure import liquid_face_masses
 from meniscus.coupling.shells.joined_pressure import JoinedPressure
-from meniscus.grid.face_arrays import with_neighbours
-from meniscus.grid.uniform import AXES
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-_SHALLOWEST = 1e-9
-"""Cells: less water than this above a centre counts as so much."""
 
 
 class JoinedWater(JoinedPressure):
@@ -26,22 +21,7 @@ class JoinedWater(JoinedPressure):
 
     def _fluid(self, open_sides: list[str]) -> tuple[tuple[Floats, ...], tuple[Floats, ...], Bools, npt.ArrayLike]:
         solver = self._solver
-        grid, phi = solver.grid, np.asarray(solver.levelset.array, np.float64)
-        density, wet = solver.options.density, phi <= 0
-        areas, masses = face_masses(grid, density, open_sides=open_sides)
-        for k, mass in enumerate(masses):
-            padded = with_neighbours(grid, phi, k)
-            n = grid.shape[k]
-            part = _part(padded.take(range(n + 1), axis=k), padded.take(range(1, n + 2), axis=k))
-            for end, side in ((0, AXES[k] + "-"), (-1, AXES[k] + "+")):
-                if side in grid.sides:
-                    part[(slice(None),) * k + (end,)] = np.where(wet.take(end, axis=k), 1.0, np.inf)
-            mass *= part
-        return areas, masses, wet, density * wet
-
-
-def _part(low: Floats, high: Floats) -> Floats:
-    """Return the part of the way between two centres that is water; infinite where there is none at either, as if it were a wall."""
-    liquid, air = np.minimum(low, high), np.maximum(low, high)
-    part = np.clip(liquid / np.where(air > liquid, liquid - air, -1.0), _SHALLOWEST, 1.0)
-    return np.where(air <= 0, 1.0, np.where(liquid > 0, np.inf, part))
+        density = solver.options.density
+        phi = np.asarray(solver.levelset.array, np.float64)
+        wet = phi <= 0
+        return *liquid_face_masses(solver.grid, density, phi, open_sides=open_sides), wet, density * wet

@@ -1,0 +1,141 @@
+#include "meniscus/coupling/shell_pressure/face_flows.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace meniscus::coupling {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// Calls body(c, start) for every row of an array of these extents along the last axis, in parallel: `c` is the coordinate of its
+/// first entry, `start` its place.
+template <int D, class Body>
+void each_row(const Coord<D>& extents, Body&& body) {
+  const Index length = extents[D - 1], rows = product<D>(extents) / std::max<Index>(1, length);
+  parallel_for(0, rows, std::max<Index>(1, 8192 / std::max<Index>(1, length)), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c{};
+      Index rest = r;
+      for (std::size_t d = D - 1; d-- > 0; rest /= extents[d]) c[d] = rest % extents[d];
+      body(c, r * length);
+    }
+  });
+}
+
+/// Calls body(face, lower, upper) for each face across an axis, with places in arrays of cells; -1 beyond sides of the domain.
+template <int D, class Body>
+void each_face(const FaceBox<D>& box, std::size_t axis, Body&& body) {
+  const Coord<D> strides = c_strides<D>(box.cells);
+  const Index n = box.cells[axis], length = box.cells[D - 1];
+  each_row<D>(grid::Stagger<D>::face(static_cast<int>(axis)).extents(box.cells), [&](Coord<D> c, Index face) {
+    // Cells below and above the row, or above its first face.
+    const Index k = c[axis];
+    const bool ends = axis == D - 1;
+    const auto cells_at = [&](Index along) {
+      Coord<D> at = c;
+      at[axis] = along;
+      return dot<D>(at, strides);
+    };
+    if (ends) {
+      const Index row = cells_at(0);
+      body(face, box.closes[axis] ? row + n - 1 : -1, row);
+      for (Index j = 1; j < n; ++j) body(face + j, row + j - 1, row + j);
+      body(face + n, row + n - 1, box.closes[axis] ? row : -1);
+      return;
+    }
+    if (k > 0 && k < n) {
+      const Index lower = cells_at(k - 1), upper = cells_at(k);
+      for (Index j = 0; j < length; ++j) body(face + j, lower + j, upper + j);
+    } else {
+      const Index lower = k > 0 ? cells_at(n - 1) : box.closes[axis] ? cells_at(n - 1) : -1;
+      const Index upper = k == 0 ? cells_at(0) : box.closes[axis] ? cells_at(0) : -1;
+      for (Index j = 0; j < length; ++j) body(face + j, lower < 0 ? -1 : lower + j, upper < 0 ? -1 : upper + j);
+    }
+  });
+}
+
+}  // namespace
+
+template <int D>
+void find_liquid_face_masses(const FaceBox<D>& box, const double* phi, double half, double shallowest,
+                             const std::array<bool, 2 * D>& open, const FaceValues<D>& masses) {
+  for (std::size_t d = 0; d < D; ++d) {
+    double* const out = masses[d];
+    each_face<D>(box, d, [&](Index face, Index lower, Index upper) {
+      if (lower < 0 || upper < 0) {
+        const bool wet = phi[lower < 0 ? upper : lower] <= 0;
+        out[face] = wet && open[2 * d + (upper < 0)] ? half : infinite;
+        return;
+      }
+      const double a = phi[lower], b = phi[upper];
+      if (a <= 0 && b <= 0)
+        out[face] = 2 * half;
+      else if (a > 0 && b > 0)
+        out[face] = infinite;
+      else {
+        const double liquid = std::min(a, b), air = std::max(a, b);
+        out[face] = 2 * half * std::clamp(liquid / (liquid - air), shallowest, 1.0);
+      }
+    });
+  }
+}
+
+template <int D>
+void find_face_conductances(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses,
+                            const FaceValues<D>& out) {
+  for (std::size_t d = 0; d < D; ++d) {
+    const Coord<D> extents = grid::Stagger<D>::face(static_cast<int>(d)).extents(box.cells);
+    each_row<D>(extents, [&](const Coord<D>&, Index start) {
+      for (Index k = start; k < start + extents[D - 1]; ++k) {
+        const double a = areas[d][k], m = masses[d][k];
+        out[d][k] = m > 0 ? a * a / m : 0.0;
+      }
+    });
+  }
+}
+
+template <int D>
+void find_face_divergence(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& velocities,
+                          const std::uint8_t* active, double* out) {
+  each_row<D>(box.cells, [&](const Coord<D>& c, Index start) {
+    const Index length = box.cells[D - 1];
+    std::fill_n(out + start, length, 0.0);
+    for (std::size_t d = 0; d < D; ++d) {
+      const Coord<D> strides = c_strides<D>(grid::Stagger<D>::face(static_cast<int>(d)).extents(box.cells));
+      const double *const a = areas[d] + dot<D>(c, strides), *const v = velocities[d] + dot<D>(c, strides);
+      for (Index k = 0, next = strides[d]; k < length; ++k, ++next) out[start + k] += a[next] * v[next] - a[k] * v[k];
+    }
+    for (Index k = 0; k < length; ++k)
+      if (!active[start + k]) out[start + k] = 0.0;
+  });
+}
+
+template <int D>
+void accelerate_faces(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses, const double* p,
+                      const FaceValues<D>& velocities) {
+  for (std::size_t d = 0; d < D; ++d)
+    each_face<D>(box, d, [&](Index face, Index lower, Index upper) {
+      const double m = masses[d][face];
+      if (m > 0) velocities[d][face] -= areas[d][face] / m * ((upper < 0 ? 0.0 : p[upper]) - (lower < 0 ? 0.0 : p[lower]));
+    });
+}
+
+#define MENISCUS_INSTANTIATE(D)                                                                                              \
+  template void find_liquid_face_masses<D>(const FaceBox<D>&, const double*, double, double, const std::array<bool, 2 * D>&, \
+                                           const FaceValues<D>&);                                                            \
+  template void find_face_conductances<D>(const FaceBox<D>&, const ConstFaceValues<D>&, const ConstFaceValues<D>&,           \
+                                          const FaceValues<D>&);                                                             \
+  template void find_face_divergence<D>(const FaceBox<D>&, const ConstFaceValues<D>&, const ConstFaceValues<D>&,             \
+                                        const std::uint8_t*, double*);                                                       \
+  template void accelerate_faces<D>(const FaceBox<D>&, const ConstFaceValues<D>&, const ConstFaceValues<D>&, const double*,  \
+                                    const FaceValues<D>&);
+MENISCUS_INSTANTIATE(2)
+MENISCUS_INSTANTIATE(3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::coupling
