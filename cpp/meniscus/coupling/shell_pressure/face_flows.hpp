@@ -22,8 +22,8 @@ using ConstFaceValues = std::array<const double*, D>;
 /// Mass of the liquid of each face, kg, for a pressure that is zero at the free surface (ghost fluid): that of a cell, of which
 /// as much counts as there is liquid on the way between the two centres. Infinite on faces without liquid on either side, and on
 /// sides of the domain that are not `open`, by number 2 axis + (0, 1); on open ones that of half a cell.
-/// `phi`: level set at centres, m; liquid is where it is not above 0. `half`: mass of half a cell of liquid, kg. `shallowest`: the
-/// least part of the way.
+/// `phi`: level set at centres, m; liquid is where it is not above 0. `half`: mass of half a cell of liquid, kg. `shallowest`:
+/// the least part of the way.
 template <int D>
 void find_liquid_face_masses(const FaceBox<D>& box, const double* phi, double half, double shallowest,
                              const std::array<bool, 2 * D>& open, const FaceValues<D>& masses);
