@@ -71,6 +71,40 @@ def test_fans_of_rays_agree_with_single_ones() -> None:
         assert np.array_equal(walls.hidden(origin, targets), classes != ms.collision.VISIBLE)
 
 
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("closes", [False, True])
+def test_cells_of_samples_know_all_that_hides_their_corners(dimension: int, closes: bool) -> None:
+    """Rays within such cells ask lists; those that reach beyond them, as here by a longer one, search."""
+    h, n = 0.1, 9
+    grid = ms.Grid((n,) * dimension, h, origin=(-0.2, 0.3, 5.0)[:dimension], periodic=(closes,) * dimension)
+    low = np.array(grid.origin)
+    center = low + 0.5 * n * h
+    x, e = (ring if dimension == 2 else ball)(tuple(center), 0.31, 23 if dimension == 2 else 2)
+    walls = ms.coupling.ShellWalls(grid, x, e, 1e-4)
+    # Around sides that close, or with parts beyond those that do not.
+    x = x + 0.17 if closes else center + 1.4 * (x - center)
+    walls.place(x, np.zeros_like(x))
+    rng = np.random.default_rng(5)
+    corners = np.array(list(itertools.product((0, 1), repeat=dimension)), float)
+    seen = 0
+    for _ in range(1200):
+        stagger = rng.integers(dimension + 1)
+        offset = np.array([0.0 if a == stagger else 0.5 for a in range(dimension)])
+        cell = rng.integers(-1 if closes else 0, n if closes else n - 1, dimension)
+        lowest = low + (cell + offset) * h
+        part = rng.random(dimension)
+        part[rng.random(dimension) < 0.2] = 0.0
+        origin, targets = lowest + part * h, lowest + corners * h
+        longer = np.concatenate([targets, [origin + 3 * h * (rng.random(dimension) - 0.5)]])[-8:]
+        few = rng.permutation(len(targets))[: rng.integers(1, len(targets) + 1)]
+        hidden = walls.hidden(origin, targets)
+        assert np.array_equal(hidden[few], walls.hidden(origin, targets[few]))
+        assert np.array_equal(hidden[-7:], walls.hidden(origin, longer)[:-1][-7:])
+        assert hidden.tolist() == [bool(walls.hidden(origin, np.array([t, origin + 2.5 * h]))[0]) for t in targets]
+        seen += int(0 < hidden.sum() < len(targets))
+    assert seen > 100
+
+
 def test_blocked_faces_are_those_between_centres_on_two_sides() -> None:
     grid = ms.Grid((20, 18, 22), 0.05)
     x, t = ball((0.52, 0.44, 0.57), 0.31, 3)

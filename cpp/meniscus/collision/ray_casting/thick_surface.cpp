@@ -4,6 +4,9 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace meniscus::collision {
 namespace {
 
@@ -57,6 +60,7 @@ ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<cons
       bodies_(bodies.begin(), bodies.end()),
       radius_(0.5 * thickness),
       wedges_(triangles.size()),
+      directions_(triangles.size()),
       boxes_(triangles.size()),
       tree_(std::span<const mesh::Box>()) {
   require(std::isfinite(radius_) && radius_ >= 0, "thickness must be finite and not negative, not ", 2 * radius_);
@@ -98,6 +102,7 @@ void ThickSurface::place() {
       const mesh::Triangle& t = triangles_[static_cast<std::size_t>(order[s])];
       const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[static_cast<std::size_t>(t[k])]; };
       wedges_[s] = WedgeTriangle::of(corner(0), corner(1), corner(2));
+      directions_[s] = WedgeDirections::of(wedges_[s]);
     }
   });
 }
@@ -133,6 +138,12 @@ bool ThickSurface::visible(const mesh::Point& origin, const mesh::Point& target)
 }
 
 bool ThickSurface::inside(const mesh::Point& point) const { return holds(Query(*this, point, point)); }
+
+bool ThickSurface::inside(const mesh::Point& point, std::span<const std::int32_t> slots) const {
+  const Query q(*this, point, point);
+  return std::ranges::any_of(slots,
+                             [&](std::int32_t s) { return point_in_wedge(wedges_[static_cast<std::size_t>(s)], q.b, q.reach); });
+}
 
 Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& target) const {
   if (visible(origin, target)) return Visibility::visible;
@@ -178,29 +189,85 @@ WedgeHit ThickSurface::cast(const mesh::Point& origin, const mesh::Point& target
   return hit;
 }
 
-std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const {
-  constexpr std::size_t most = 128;
-  std::array<std::int32_t, most> near;
+/// Wedges of a fan, with the targets on whose way they may be.
+struct ThickSurface::FanWedges {
+  struct Wedge {
+    std::int32_t slot;
+    std::uint32_t targets;
+  };
+  std::array<Wedge, 128> wedge;
   std::size_t count = 0;
   bool overflow = false;
-  mesh::Box all;
-  all.add(scale_ * origin);
-  for (const mesh::Point& t : targets) all.add(scale_ * t);
-  const WedgeReach reach(scale_ * radius_, std::max(all.low.cwiseAbs().maxCoeff(), all.high.cwiseAbs().maxCoeff()));
-  const mesh::Point wide = mesh::Point::Constant(reach.box);
-  all.low -= wide;
-  all.high += wide;
-  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !overflow && n.box.overlaps(all); },
+  /// Targets that some of these may hide, and those that one of them hides in any case.
+  std::uint32_t doubtful = 0, hidden = 0;
+
+  void add(std::int32_t slot, const FanTargets::Meeting& meeting) {
+    if (meeting.near == 0) return;
+    overflow |= count == wedge.size();
+    if (!overflow) wedge[count++] = {slot, meeting.near};
+    doubtful |= meeting.near;
+    hidden |= meeting.through;
+  }
+};
+
+FanTargets::Meeting ThickSurface::meeting(const FanTargets& fan, std::int32_t slot, double reach) const {
+  return fan.meet(wedges_[static_cast<std::size_t>(slot)], directions_[static_cast<std::size_t>(slot)], reach);
+}
+
+mesh::Box ThickSurface::reached(mesh::Box box, double& reach) const {
+  reach = WedgeReach(scale_ * radius_, std::max(box.low.cwiseAbs().maxCoeff(), box.high.cwiseAbs().maxCoeff())).box;
+  const mesh::Point wide = mesh::Point::Constant(reach);
+  box.low -= wide;
+  box.high += wide;
+  return box;
+}
+
+template <class Take>
+void ThickSurface::each_slot_in(const mesh::Box& box, Take&& take) const {
+  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return n.box.overlaps(box); },
                  [&](const mesh::BoundingVolumeTree::Node& n) {
-                   for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-                     if (!boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(s)])].overlaps(all)) continue;
-                     overflow |= count == most;
-                     if (!overflow) near[count++] = s;
-                   }
+                   for (std::int32_t s = n.first; s < n.first + n.count; ++s)
+                     if (box_of(s).overlaps(box)) take(s);
                  });
-  std::uint32_t hidden = 0;
-  if (count == 0 && !overflow) return hidden;
-  if (overflow) {
+}
+
+void ThickSurface::list_near(const mesh::Box& box, std::vector<std::int32_t>& slots) const {
+  double reach = 0;
+  mesh::Box scaled;
+  scaled.add(scale_ * box.low);
+  scaled.add(scale_ * box.high);
+  const mesh::Box all = reached(scaled, reach);
+  const mesh::Point center = 0.5 * (all.low + all.high), half = 0.5 * (all.high - all.low);
+  each_slot_in(all, [&](std::int32_t s) {
+    const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
+    const double height = w.normal.dot(center - w.corner[0]), wide = w.normal.cwiseAbs().dot(half) + reach;
+    if (height - wide <= w.high && height + wide >= w.low) slots.push_back(s);
+  });
+}
+
+std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const {
+  const FanTargets fan(origin, targets, scale_);
+  double reach = 0;
+  const mesh::Box all = reached(fan.box(), reach);
+  FanWedges near;
+  each_slot_in(all, [&](std::int32_t s) { near.add(s, meeting(fan, s, reach)); });
+  return cast_fan(near, origin, targets, out);
+}
+
+std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets,
+                                     std::span<const std::int32_t> slots, WedgeHit* out) const {
+  const FanTargets fan(origin, targets, scale_);
+  double reach = 0;
+  reached(fan.box(), reach);
+  FanWedges near;
+  for (const std::int32_t s : slots) near.add(s, meeting(fan, s, reach));
+  return cast_fan(near, origin, targets, out);
+}
+
+std::uint32_t ThickSurface::cast_fan(const FanWedges& near, const mesh::Point& origin, std::span<const mesh::Point> targets,
+                                     WedgeHit* out) const {
+  std::uint32_t hidden = out ? 0 : near.hidden;
+  if (near.overflow) {
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (!out && !visible(origin, targets[i])) hidden |= 1u << i;
       if (!out) continue;
@@ -209,28 +276,23 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
     }
     return hidden;
   }
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  for (std::uint32_t left = near.doubtful & ~hidden; left != 0; left &= left - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(left));
     const Query q(*this, origin, targets[i]);
-    const mesh::Point low = q.a.cwiseMin(q.b), high = q.a.cwiseMax(q.b);
-    const BoxRay ray(q.a, q.b, q.reach.box);
-    const double r = q.reach.segment;
-    First first;
-    bool met = false;
-    for (std::size_t k = 0; k < count && !met; ++k) {
-      const WedgeTriangle& w = wedges_[static_cast<std::size_t>(near[k])];
-      // Most ends are on one side of a triangle, or beside it: the first of the tests of `segment_meets_wedge`, as it does them.
-      const double from = w.normal.dot(q.a - w.corner[0]), to = w.normal.dot(q.b - w.corner[0]);
-      if (std::min(from, to) - w.high > r || w.low - std::max(from, to) > r) continue;
-      const mesh::Box& box = boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(near[k])])];
-      if (((low - box.high).array() > r).any() || ((box.low - high).array() > r).any()) continue;
-      if (out)
-        meet(q, ray, near[k], first);
-      else
-        met = segment_meets_wedge(w, q.a, q.b, q.reach);
+    if (!out) {
+      for (std::size_t k = 0; k < near.count && !((hidden >> i) & 1u); ++k)
+        if (((near.wedge[k].targets >> i) & 1u) &&
+            segment_meets_wedge(wedges_[static_cast<std::size_t>(near.wedge[k].slot)], q.a, q.b, q.reach))
+          hidden |= 1u << i;
+      continue;
     }
-    if (!met && first.slot < 0) continue;
+    const BoxRay ray(q.a, q.b, q.reach.box);
+    First first;
+    for (std::size_t k = 0; k < near.count; ++k)
+      if ((near.wedge[k].targets >> i) & 1u) meet(q, ray, near.wedge[k].slot, first);
+    if (first.slot < 0) continue;
     hidden |= 1u << i;
-    if (out) out[i] = hit_of(first, origin, targets[i]);
+    out[i] = hit_of(first, origin, targets[i]);
   }
   return hidden;
 }

@@ -8,7 +8,7 @@
 /// techniques for high-fidelity physical simulation of solids and fluids", 2008, section 4.3.
 #pragma once
 
-#include "meniscus/collision/ray_casting/ray_wedge.hpp"
+#include "meniscus/collision/ray_casting/fan_targets.hpp"
 
 #include <cmath>
 
@@ -51,12 +51,19 @@ class ThickSurface {
   bool visible(const mesh::Point& origin, const mesh::Point& target) const;
   /// Whether a wedge contains the point.
   bool inside(const mesh::Point& point) const;
+  /// The same, of the wedges of `slots`, among which must be all that `list_near` tells for a box that holds the point.
+  bool inside(const mesh::Point& point, std::span<const std::int32_t> slots) const;
   WedgeHit cast(const mesh::Point& origin, const mesh::Point& target) const;
 
   /// The ways from one origin to at most 32 targets: bit i of the result is set where target i is not visible, and out[i] then
   /// is what `cast` finds, but for the class, which is `occluded`
   /// (`out` may be nullptr). One search serves all targets, which should be near.
   std::uint32_t cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, WedgeHit* out) const;
+  /// The same with the wedges of `slots`, among which must be all that `list_near` tells for a box that holds the ways.
+  std::uint32_t cast_fan(const mesh::Point& origin, std::span<const mesh::Point> targets, std::span<const std::int32_t> slots,
+                         WedgeHit* out) const;
+  /// Appends the slots of all wedges, and of a few more, that a way within a box, m, may meet. They hold until the next `move`.
+  void list_near(const mesh::Box& box, std::vector<std::int32_t>& slots) const;
   /// The fraction of the way to a target at which it enters the first wedge, where wedges have another radius, m; 1 if it meets
   /// none.
   double entry(const mesh::Point& origin, const mesh::Point& target, double radius) const;
@@ -77,11 +84,22 @@ class ThickSurface {
  private:
   struct Query;
   struct First;
+  struct FanWedges;
 
   /// Boxes of the triangles.
   void gather();
   /// Wedges in the order of the tree.
   void place();
+  const mesh::Box& box_of(std::int32_t slot) const {
+    return boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(slot)])];
+  }
+  FanTargets::Meeting meeting(const FanTargets& fan, std::int32_t slot, double reach) const;
+  /// A scaled box with the reach of wedges of queries in it.
+  mesh::Box reached(mesh::Box box, double& reach) const;
+  template <class Take>
+  void each_slot_in(const mesh::Box& box, Take&& take) const;
+  std::uint32_t cast_fan(const FanWedges& near, const mesh::Point& origin, std::span<const mesh::Point> targets,
+                         WedgeHit* out) const;
   bool meets_any(const Query& q) const;
   bool holds(const Query& q) const;
   /// Sets `first` to the wedge of a leaf slot where that is entered earlier.
@@ -99,6 +117,7 @@ class ThickSurface {
   double scale_ = 1;
   /// In the order of the tree's leaves, scaled like the tree.
   std::vector<WedgeTriangle> wedges_;
+  std::vector<WedgeDirections> directions_;
   std::vector<mesh::Box> boxes_;
   mesh::BoundingVolumeTree tree_;
 };

@@ -31,7 +31,8 @@ ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vert
             lift(vertices, true, lifted_vertices);
             return lifted_vertices;
           }(),
-          lifted_elements(elements, count_), thickness, {}) {
+          lifted_elements(elements, count_), thickness, {}),
+      near_triangles_(grid) {
   const auto cells = static_cast<std::size_t>(product<D>(grid.local_shape()));
   clearance_.resize(cells);
   this->set_clearance(clearance_.data());
@@ -98,6 +99,7 @@ void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point
   // Cells on both sides of a blocked face are marked.
   collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), clearance_);
   marked_count_ = grid::find_clearance<D>(this->grid(), clearance_, clearance_);
+  near_triangles_.find(surface_, clearance_.data());
   find_faces();
   find_face_velocities();
 }
@@ -206,11 +208,20 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
-  for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
-  if (!velocity) return surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, nullptr);
+  Point low = origin, high = origin;
+  for (int i = 0; i < count; ++i) {
+    to[static_cast<std::size_t>(i)] = lifted(targets[i]);
+    low = low.cwiseMin(targets[i]);
+    high = high.cwiseMax(targets[i]);
+  }
+  const std::span<const mesh::Point> ends(to.data(), static_cast<std::size_t>(count));
+  const auto near = near_triangles_.within(low, high);
+  if (near && near->empty()) return 0;
   std::array<collision::WedgeHit, most_targets> hits;
-  const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
-  for (int i = 0; i < count; ++i)
+  collision::WedgeHit* const out = velocity ? hits.data() : nullptr;
+  const std::uint32_t bits =
+      near ? surface_.cast_fan(lifted(origin), ends, *near, out) : surface_.cast_fan(lifted(origin), ends, out);
+  for (int i = 0; velocity && i < count; ++i)
     if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
   return bits;
 }
@@ -338,7 +349,7 @@ Index ShellWalls<D>::bytes() const {
   std::size_t n = clearance_.size() + faces_.size() * sizeof(ShellFace<D>) + face_hits_.size() * sizeof(face_hits_[0]) +
                   2 * positions_.size() * sizeof(mesh::Point);
   for (const auto& f : face_numbers_) n += 8 * f.size();
-  n += 8 * near_faces_.capacity() + near_hits_.capacity() * sizeof(near_hits_[0]);
+  n += near_triangles_.bytes() + 8 * near_faces_.capacity() + near_hits_.capacity() * sizeof(near_hits_[0]);
   return static_cast<Index>(n);
 }
 

@@ -10,6 +10,7 @@
 
 #include "meniscus/collision/ray_casting/surface_cells.hpp"
 #include "meniscus/core/block.hpp"
+#include "meniscus/coupling/shells/near_triangles.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 
 namespace meniscus::coupling {
@@ -48,7 +49,10 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Sets velocities alone, also those of the faces.
   void set_velocities(std::span<const Point> velocities);
 
-  bool covers(const Point& x) const override { return surface_.inside(lifted(x)); }
+  bool covers(const Point& x) const override {
+    const auto near = near_triangles_.within(x, x);
+    return near ? surface_.inside(lifted(x), *near) : surface_.inside(lifted(x));
+  }
   std::uint32_t hidden(const Point& origin, const Point* targets, int count, Point* velocity) const override;
   double free_part(const Point& origin, const Point& target) const override;
   bool blocked(int axis, const Coord<D>& face, Point* velocity) const override;
@@ -107,6 +111,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Zero in marked cells.
   std::vector<std::uint8_t> clearance_;
   Index marked_count_ = 0;
+  NearTriangles<D> near_triangles_;
   std::vector<ShellFace<D>> faces_;
   /// Hits of both ways across a blocked face.
   std::vector<std::array<collision::WedgeHit, 2>> face_hits_;

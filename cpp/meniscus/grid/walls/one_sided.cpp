@@ -122,28 +122,22 @@ PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& see
   return {static_cast<T>(std::clamp(sum, low, high)), static_cast<T>(low), static_cast<T>(high)};
 }
 
-/// The velocity at a place: of each component the interpolation of the samples around it. One question is for all of them.
+/// The velocity at a place: of each component the interpolation of the samples around it.
 template <class T, int D>
 Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
-  std::array<SeenCorners<D>, D> seen;
-  std::array<Position<D>, D << D> target, of_wall;
-  int count = 0;
+  std::array<Position<D>, 1 << D> target, of_wall;
   const bool clear = sees_all_corners(walls, at);
-  for (std::size_t d = 0; d < D; ++d) {
-    const FieldLayout<D>& layout = *velocity.component[d].layout;
-    find_corners<D>(layout, at.place, seen[d]);
-    if (!clear)
-      for (int q = 0; q < seen[d].count; ++q)
-        target[static_cast<std::size_t>(count++)] = seen_position<D>(layout, seen[d].corner[static_cast<std::size_t>(q)]);
-  }
-  const std::uint32_t hidden = clear ? 0 : walls.hidden(at.eye, target.data(), count, of_wall.data());
   Position<D> u;
-  int first = 0;
   for (int d = 0; d < D; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    seen[i].hidden = (hidden >> first) & ((1u << seen[i].count) - 1u);
-    u[d] = static_cast<double>(blend<T, D>(velocity.component[i], seen[i], {d, 0.0}, of_wall.data() + first).value);
-    if (!clear) first += seen[i].count;
+    const FieldLayout<D>& layout = *velocity.component[i].layout;
+    SeenCorners<D> seen;
+    find_corners<D>(layout, at.place, seen);
+    if (!clear) {
+      for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) target[q] = seen_position<D>(layout, seen.corner[q]);
+      seen.hidden = walls.hidden(at.eye, target.data(), seen.count, of_wall.data());
+    }
+    u[d] = static_cast<double>(blend<T, D>(velocity.component[i], seen, {d, 0.0}, of_wall.data()).value);
   }
   return u;
 }
