@@ -2,6 +2,8 @@
 #include "bridge.hpp"
 #include "vectors.hpp"
 
+#include "masks.hpp"
+
 #include "meniscus/fluids/particles/liquid_seeding.hpp"
 #include "meniscus/fluids/particles/particle_measures.hpp"
 #include "meniscus/fluids/particles/particle_outflow.hpp"
@@ -95,7 +97,16 @@ void bind_region_type(py::module_& m, const char* name) {
                                                     : fluids::remove_particles_in<double, D>(particles, r, workspace);
             });
           },
-          py::arg("particles"), py::arg("workspace"));
+          py::arg("particles"), py::arg("workspace"))
+      .def(
+          "mark_inside",
+          [](const R& r, const py::array& points, const py::array& out) {
+            const Index n = points.size() / D;
+            const double* const x = data_of<double>(points, "points", n * D);
+            std::uint8_t* const inside = mask_of(out, "out", n, true);
+            interruptible([&] { r.mark_inside(x, n, inside); });
+          },
+          py::arg("points"), py::arg("out"));
   bind_seeding_functions<float, D>(m, region);
   bind_seeding_functions<double, D>(m, region);
 }

@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
-from meniscus.grid.face_arrays import with_neighbours
+from meniscus.grid.transport.one_side import connected_cells
 from meniscus.surface import LevelSet, Shape
 
 Bools = npt.NDArray[np.bool_]
@@ -43,21 +43,3 @@ def cells_of_side(
     if wanted.array[start] > 0:
         raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
     return wanted.array, connected_cells(wanted.array <= 0, walls, start)
-
-
-def connected_cells(cells: Bools, walls: ShellWalls, start: tuple[int, ...]) -> Bools:
-    """Return those of some cells that are connected to one of them through faces that no wall blocks."""
-    found = np.zeros_like(cells)
-    found[start] = True
-    while True:
-        reached = found.copy()
-        for d, blocked in enumerate(walls.blocked_faces):
-            n = cells.shape[d]
-            free = ~blocked
-            beside = with_neighbours(walls.grid, found.astype(np.float64), d) > 0
-            reached |= beside.take(range(n), axis=d) & free.take(range(n), axis=d)
-            reached |= beside.take(range(2, n + 2), axis=d) & free.take(range(1, n + 1), axis=d)
-        reached &= cells
-        if (reached == found).all():
-            return found
-        found = reached

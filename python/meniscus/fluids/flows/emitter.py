@@ -15,6 +15,8 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.transport.one_side import keep_largest_part
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -22,6 +24,8 @@ from meniscus.surface.shapes.sampled import as_shape
 @dataclass(frozen=True, kw_only=True)
 class Emitter:
     """A region in which the gas gets given properties while the emitter is on.
+
+    Where thin shells pass through the region, it is the largest of the parts.
 
     Attributes:
         region: the shape that it fills, m; cells whose centre is inside belong to it. Or a closed surface (a `TriangleMesh` or what it is
@@ -73,6 +77,7 @@ class EmitterCells(MemoryOwner):
             _checks.vector("velocity of an Emitter", emitter.velocity, phi.grid.dimension)
         self.emitter = emitter
         self.phi = phi
+        self._side: CellField | None = None
         self._known = False
 
     def emit(
@@ -85,12 +90,14 @@ class EmitterCells(MemoryOwner):
         divergence: CellField | None,
         velocity: MacField,
         workspace: Workspace,
+        walls: ThinWalls | None = None,
     ) -> None:
-        """Let the emitter work for dt from `time` on, if it is on."""
+        """Let the emitter work for dt from `time` on, if it is on; beside walls, in the largest part into which they cut its region."""
         e, rules = self.emitter, _fluids.EmissionRule
         if not e.is_on(time):
             return
-        region = self._region(time, workspace)
+        phi = self._region(time, workspace, walls)
+        region = phi._core
         core: Any = _fluids  # overloaded over dimension and scalar
         if e.density is not None:
             core.emit(region, rules.raise_to, e.density, density._core)
@@ -101,16 +108,21 @@ class EmitterCells(MemoryOwner):
         if e.divergence and divergence is not None:
             core.emit(region, rules.add, e.divergence, divergence._core)
         if e.velocity is not None:
-            set_face_velocity(velocity, self.phi, e.velocity)
+            set_face_velocity(velocity, phi, e.velocity)
 
-    def _region(self, time: float, workspace: Workspace) -> Any:
+    def _region(self, time: float, workspace: Workspace, walls: ThinWalls | None) -> CellField:
         motion = self.emitter.motion
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
             # The sign is all that counts.
             self.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
             self._known = True
-        return self.phi._core
+        if walls is None:
+            return self.phi
+        if self._side is None:
+            self._side = CellField(self.phi.grid, self.phi.dtype)
+        self._side.array[...] = self.phi.array
+        return self._side if keep_largest_part(self._side, walls) else self.phi
 
 
 def set_face_velocity(velocity: MacField, region: CellField, value: Sequence[float]) -> None:

@@ -123,6 +123,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 divergence=self._divergence,
                 velocity=self.velocity,
                 workspace=self._workspace,
+                walls=self._walls,
             )
         self.running_report.emitted = self._smoke(solid) - before
 

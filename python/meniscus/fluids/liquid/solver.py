@@ -181,7 +181,7 @@ class LiquidSolver(OpenLiquid):
         """Fill the regions of sources and empty those of drains."""
         dt = _checks.positive("dt", dt)
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
-            active = [(r.owner, r.at(self.time, self._workspace)) for r in group if r.owner.is_on(self.time)]
+            active = [(r.owner, r.at(self.time, self._workspace, self._walls)) for r in group if r.owner.is_on(self.time)]
             # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
             fills = total == "emitted"
             changing = [phi for _, phi in active if self.surface.would_change(phi, filled=fills)]

@@ -14,6 +14,8 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField
+from meniscus.grid.transport.one_side import keep_largest_part
+from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -39,7 +41,8 @@ class _Region:
 class LiquidSource(_Region):
     """A region that is filled with liquid at a given velocity while the source is on.
 
-    What the region lacks is filled, and counts as emitted. Liquid that a source sends away from a closed side of the box leaves no gap
+    What the region lacks is filled, and counts as emitted. Where thin shells pass through the region, it is the
+    largest of the parts. Liquid that a source sends away from a closed side of the box leaves no gap
     there to fill: it enters through the side, and counts as inflow. A plain inlet in a side is a `Prescribed` velocity.
 
     Attributes:
@@ -62,7 +65,7 @@ class LiquidSource(_Region):
 
 @dataclass(frozen=True, kw_only=True)
 class Drain(_Region):
-    """A region in which liquid, and drops that enter it, vanish while the drain is on.
+    """A region in which liquid, and drops that enter it, vanish while the drain is on; as that of a `LiquidSource` beside thin shells.
 
     Attributes:
         region: the shape that is emptied, m; given as that of a `LiquidSource`.
@@ -82,14 +85,20 @@ class RegionCells(MemoryOwner):
             _checks.vector("velocity of a LiquidSource", owner.velocity, phi.grid.dimension)
         self.owner = owner
         self.phi = phi
+        self._side: CellField | None = None
         self._band = band
         self._known = False
 
-    def at(self, time: float, workspace: Workspace) -> CellField:
-        """Return the signed distance at a time, s."""
+    def at(self, time: float, workspace: Workspace, walls: ThinWalls | None = None) -> CellField:
+        """Return the signed distance at a time, s; with walls, of the largest part into which they cut it."""
         motion = self.owner.motion
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
             self.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
             self._known = True
-        return self.phi
+        if walls is None:
+            return self.phi
+        if self._side is None:
+            self._side = CellField(self.phi.grid, self.phi.dtype)
+        self._side.array[...] = self.phi.array
+        return self._side if keep_largest_part(self._side, walls) else self.phi

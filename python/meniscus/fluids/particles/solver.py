@@ -212,8 +212,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
         dt = _checks.positive("dt", dt)
-        added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)))
-        removed = self._supply.drain(self.particles, self.time)
+        added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)), self.shells)
+        removed = self._supply.drain(self.particles, self.time, self.shells)
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
         if added:

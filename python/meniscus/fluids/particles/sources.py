@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core import Workspace
@@ -55,8 +56,11 @@ class ParticleSources(MemoryOwner):
         region.sample(phi, band=(CARRIED_BAND + 1) * self._grid.spacing, workspace=self._workspace)
         return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given), phi
 
-    def emit(self, particles: Particles, time: float, solid: NodeField | None) -> int:
-        """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones."""
+    def emit(self, particles: Particles, time: float, solid: NodeField | None, shells: Any = None) -> int:
+        """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones.
+
+        Beside shells a source is the largest of the parts into which they cut its region.
+        """
         added = 0
         for region in self._sources:
             owner = region.owner
@@ -64,18 +68,62 @@ class ParticleSources(MemoryOwner):
                 continue
             inside, v = self._region(region, time), owner.velocity
             offset = None if v is None else [(time - owner.start) * float(c) for c in v]
-            phi = region.at(time, self._workspace)
-            added += self._seeder.fill(particles, phi, inside, solid, self._workspace, offset=offset, velocity=v)
-            if v is not None:
+            phi, part = region.at(time, self._workspace), self._part(region, time, shells)
+            before = len(particles)
+            new = self._seeder.fill(particles, phi, inside, solid, self._workspace, offset=offset, velocity=v)
+            if part is not None:
+                beyond = ~_seeing(part, shells, particles)
+                beyond[:before] = False
+                new -= int(beyond.sum())
+                particles.remove(beyond, workspace=self._workspace)
+            added += new
+            if v is None:
+                continue
+            if part is None:
                 inside.set_velocity(particles._core, v, self._workspace)
+                continue
+            here = self._inside(inside, particles) & _seeing(part, shells, particles)
+            particles["velocity"][here] = v
+            if "affine" in particles.columns:
+                particles["affine"][here] = 0.0
         return added
 
-    def drain(self, particles: Particles, time: float) -> int:
-        """Remove the particles in the regions of the drains; return their number."""
+    def drain(self, particles: Particles, time: float, shells: Any = None) -> int:
+        """Remove the particles in the regions of the drains; return their number. Beside shells as `emit`."""
         active = [r for r in self._drains if r.owner.is_on(time)]
-        removed = sum(int(self._region(r, time).remove(particles._core, self._workspace)) for r in active)
+        removed = 0
+        for r in active:
+            part, region = self._part(r, time, shells), self._region(r, time)
+            if part is None:
+                removed += int(region.remove(particles._core, self._workspace))
+                continue
+            here = self._inside(region, particles) & _seeing(part, shells, particles)
+            removed += int(here.sum())
+            particles.remove(here, workspace=self._workspace)
         return self._grid.comm.total(removed) if active else 0
+
+    def _part(self, region: RegionCells, time: float, shells: Any) -> LevelSet | None:
+        """Return the cells of the largest part of a region (1, others 0), or None if no shell cuts it."""
+        if shells is None:
+            return None
+        whole, part = region.at(time, self._workspace), region.at(time, self._workspace, shells.walls)
+        if part is whole:
+            return None
+        cells = LevelSet(self._grid, "cells", self._dtype)
+        cells.array[...] = part.array <= 0
+        return cells
+
+    def _inside(self, region: Any, particles: Particles) -> npt.NDArray[np.bool_]:
+        found = np.zeros(len(particles), bool)
+        region.mark_inside(np.array(particles.positions, np.float64), found)
+        return found
 
     def _region(self, region: RegionCells, time: float) -> Any:
         motion = region.owner.motion
         return liquid_region(region.region, self._grid, None if motion is None else motion(time))
+
+
+def _seeing(part: LevelSet, shells: Any, particles: Particles) -> npt.NDArray[np.bool_]:
+    """Return which particles see one of some cells around them."""
+    result: npt.NDArray[np.bool_] = shells.levels(part, particles.positions) > 0
+    return result
