@@ -14,15 +14,15 @@ from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-def test_what_is_beyond_a_shell_makes_no_difference_to_the_bit(dimension: int) -> None:
+@pytest.mark.parametrize(("dimension", "samples"), [(2, "faces"), (3, "faces"), (2, "nodes"), (3, "nodes")])
+def test_what_is_beyond_a_shell_makes_no_difference_to_the_bit(dimension: int, samples: str) -> None:
     """Velocity, smoke and heat inside of a shell are the same whatever is outside, after transport, new values and forces."""
     shape = (20, 18) if dimension == 2 else (12, 13, 12)
     motion = orbit((0.5, 0.46, 0.5)[:dimension], 0.06, 3.0)
     mesh = ring((0.0, 0.0), 0.25) if dimension == 2 else ball((0.0, 0.0, 0.0), 0.28, 1)
     results = []
     for outside in (0, 1):
-        solver = smoke_solver(shape, np.float64)
+        solver = smoke_solver(shape, np.float64, velocity_samples=samples)
         body = KinematicShell(mesh, motion)
         sim = ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
         rng = np.random.default_rng(5)

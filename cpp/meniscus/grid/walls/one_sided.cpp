@@ -93,10 +93,53 @@ Index cells_apart(const Grid<D>& grid, const Position<D>& a, const Position<D>& 
   return static_cast<Index>(most);
 }
 
-/// The interpolation of corners. Hidden ones count as the walls' velocity where `velocity` is given, else as `stand_in` says.
+/// The faces around a place that give it a velocity, component by component, as an eye sees them.
+template <int D>
+struct SeenFaces {
+  std::array<SeenCorners<D>, D> corners;
+  /// Of the walls that hide them, one component after the other.
+  std::array<Position<D>, D << D> of_wall;
+  std::array<int, D> first{};
+};
+
+/// One question is for all components.
 template <class T, int D>
-PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
-                     const Position<D>* velocity) {
+void see_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at, SeenFaces<D>& seen) {
+  std::array<Position<D>, D << D> target;
+  int count = 0;
+  const bool clear = sees_all_corners(walls, at);
+  for (std::size_t d = 0; d < D; ++d) {
+    const FieldLayout<D>& layout = *velocity.component[d].layout;
+    find_corners<D>(layout, at.place, seen.corners[d]);
+    seen.first[d] = count;
+    if (!clear)
+      for (int q = 0; q < seen.corners[d].count; ++q)
+        target[static_cast<std::size_t>(count++)] = seen_position<D>(layout, seen.corners[d].corner[static_cast<std::size_t>(q)]);
+  }
+  if (clear) return;
+  const std::uint32_t hidden = walls.hidden(at.eye, target.data(), count, seen.of_wall.data());
+  for (std::size_t d = 0; d < D; ++d) seen.corners[d].hidden = (hidden >> seen.first[d]) & ((1u << seen.corners[d].count) - 1u);
+}
+
+/// The velocity at a place: of each component the interpolation of the samples around it.
+template <class T, int D>
+Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
+  SeenFaces<D> seen;
+  see_faces<T, D>(velocity, walls, at, seen);
+  Position<D> u;
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const Position<D>* of_wall = seen.of_wall.data() + seen.first[i];
+    u[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], seen.corners[i], {d, 0.0}, of_wall).value);
+  }
+  return u;
+}
+
+}  // namespace
+
+template <class T, int D>
+PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
+                             const Position<D>* velocity) {
   std::array<double, 1 << D> value;
   double mean = 0.0;
   int visible = 0;
@@ -121,34 +164,6 @@ PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& see
   }
   return {static_cast<T>(std::clamp(sum, low, high)), static_cast<T>(low), static_cast<T>(high)};
 }
-
-/// The velocity at a place: of each component the interpolation of the samples around it. One question is for all of them.
-template <class T, int D>
-Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
-  std::array<SeenCorners<D>, D> seen;
-  std::array<Position<D>, D << D> target, of_wall;
-  int count = 0;
-  const bool clear = sees_all_corners(walls, at);
-  for (std::size_t d = 0; d < D; ++d) {
-    const FieldLayout<D>& layout = *velocity.component[d].layout;
-    find_corners<D>(layout, at.place, seen[d]);
-    if (!clear)
-      for (int q = 0; q < seen[d].count; ++q)
-        target[static_cast<std::size_t>(count++)] = seen_position<D>(layout, seen[d].corner[static_cast<std::size_t>(q)]);
-  }
-  const std::uint32_t hidden = clear ? 0 : walls.hidden(at.eye, target.data(), count, of_wall.data());
-  Position<D> u;
-  int first = 0;
-  for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    seen[i].hidden = (hidden >> first) & ((1u << seen[i].count) - 1u);
-    u[d] = static_cast<double>(blend<T, D>(velocity.component[i], seen[i], {d, 0.0}, of_wall.data() + first).value);
-    if (!clear) first += seen[i].count;
-  }
-  return u;
-}
-
-}  // namespace
 
 template <int D>
 OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, const Vec<double, D>& to) {
@@ -208,7 +223,7 @@ PointSample<T> sample_one_sided(const SampleSource<T, D>& source, const ThinWall
   std::array<Position<D>, 1 << D> velocity;
   const bool asked = stand_in.component >= 0;
   const SeenCorners<D> seen = see_corners<T, D>(source, walls, at, asked ? velocity.data() : nullptr);
-  return blend<T, D>(source, seen, stand_in, velocity.data());
+  return blend_corners<T, D>(source, seen, stand_in, velocity.data());
 }
 
 template <class T, int D>
@@ -242,9 +257,29 @@ PointSample<T> advect_one_sided(const VelocitySource<T, D>& velocity, const Samp
   return sample_one_sided<T, D>(source, walls, here, follow<D>(walls, x, x - dt * u));
 }
 
+template <class T, int D>
+void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const Vec<double, D>& x,
+                        Vec<double, D>& mean) {
+  SeenFaces<D> seen;
+  see_faces<T, D>(velocity, walls, {x, x}, seen);
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const SeenCorners<D>& corners = seen.corners[i];
+    if (!corners.hidden) continue;
+    StandIn of_walls{-1, 0.0, true};
+    for (int q = 0; q < corners.count; ++q) of_walls.value += seen.of_wall[static_cast<std::size_t>(seen.first[i] + q)][d];
+    of_walls.value /= corners.count;
+    mean[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], corners, of_walls, nullptr).value);
+  }
+}
+
 #define MENISCUS_INSTANTIATE(T, D)                                                                                             \
   template SeenCorners<D> see_corners<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const OneSidedPlace<D>&,           \
                                             Vec<double, D>*);                                                                  \
+  template PointSample<T> blend_corners<T, D>(const SampleSource<T, D>&, const SeenCorners<D>&, const StandIn&,                \
+                                              const Vec<double, D>*);                                                          \
+  template void mean_of_seen_faces<T, D>(const VelocitySource<T, D>&, const ThinWalls<D>&, const Vec<double, D>&,              \
+                                         Vec<double, D>&);                                                                     \
   template PointSample<T> sample_one_sided<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const StandIn&,               \
                                                  const OneSidedPlace<D>&);                                                     \
   template void sample_points_one_sided<T, D>(Field<T, D>&, const ThinWalls<D>&, const StandIn&, const double*, Index, double, \
