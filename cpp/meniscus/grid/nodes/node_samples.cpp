@@ -15,7 +15,7 @@ std::array<FieldLayout<D>, D> node_layouts(const MacField<T, D>& faces, std::ind
 
 /// Offsets in memory from the lowest of the samples around a sample to all of them, along all axes but one.
 template <int D>
-std::array<Index, 1 << (D - 1)> around(const Coord<D>& strides, int left_out) {
+std::array<Index, 1 << (D - 1)> offsets_around(const Coord<D>& strides, int left_out) {
   std::array<Index, 1 << (D - 1)> offset{};
   std::size_t count = 1;
   for (int d = 0; d < D; ++d) {
@@ -97,7 +97,7 @@ void add_increments(const MacField<T, D>& faces, int axis, const NodeVelocity<T,
   const FieldView<const T, D> own = faces.component(axis).view();
   const FieldView<T, D> out = layout.template view<T>(result);
   const FieldView<T, D> nodes = increments.view(axis);
-  const auto offset = around<D>(nodes.strides, axis);
+  const auto offset = offsets_around<D>(nodes.strides, axis);
   const Coord<D> packed = c_strides<D>(own.extents);
   constexpr T part = T(1) / T(1 << (D - 1));
   for_each_run<D>(own.extents, [&](const RowRun<D>& run) {
@@ -134,7 +134,7 @@ void nodes_beside(const Grid<D>& grid, int axis, const std::uint8_t* faces, std:
   fill_ghosts(layout, storage.data(), 0.0);
   const Coord<D> extents = Stagger<D>::node().extents(grid.local_shape());
   const Coord<D> places = c_strides<D>(extents);
-  const auto offset = around<D>(padded.strides, axis);
+  const auto offset = offsets_around<D>(padded.strides, axis);
   for_each_run<D>(extents, [&](const RowRun<D>& run) {
     // The faces around a node begin below it along the other axes.
     const std::uint8_t* const lowest = padded.at(run.base) - offset.back();

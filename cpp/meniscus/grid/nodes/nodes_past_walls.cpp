@@ -19,7 +19,7 @@ std::array<PointSample<T>, D> nodes_seen(const NodeSources<T, D>& nodes, const T
 }
 
 template <class T, int D>
-Vec<double, D> values_of(const std::array<PointSample<T>, D>& samples) {
+Vec<double, D> velocity_in(const std::array<PointSample<T>, D>& samples) {
   Vec<double, D> u;
   for (int d = 0; d < D; ++d) u[d] = static_cast<double>(samples[static_cast<std::size_t>(d)].value);
   return u;
@@ -38,9 +38,9 @@ std::array<PointSample<T>, D> advect_node_past_walls(const NodeSources<T, D>& no
     own[d] = {value, value, value};
   }
   if (walls.clearance(stagger, node) == 0 && walls.covers(x)) return own;
-  Vec<double, D> u = values_of<T, D>(own);
+  Vec<double, D> u = velocity_in<T, D>(own);
   if (trace != Trace::euler)
-    u = values_of<T, D>(nodes_seen<T, D>(nodes, walls, follow<D>(walls, x, x - 0.5 * dt * u), hidden, own));
+    u = velocity_in<T, D>(nodes_seen<T, D>(nodes, walls, follow<D>(walls, x, x - 0.5 * dt * u), hidden, own));
   return nodes_seen<T, D>(nodes, walls, follow<D>(walls, x, x - dt * u), hidden, own);
 }
 
