@@ -184,7 +184,8 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
     if (to[d] < low && way < 0) inside = std::min(inside, std::max(0.0, (low - from[d]) / way));
     if (to[d] > high && way > 0) inside = std::min(inside, std::max(0.0, (high - from[d]) / way));
   }
-  if (whole < inside) return follow<D>(walls, from, from + whole * (1 - 1e-12) * (to - from));
+  // Also a way that leaves the domain at once: the place beyond lies within those images, too.
+  if (whole < 1.0) return follow<D>(walls, from, from + whole * (1 - 1e-12) * (to - from));
   if (inside < 1.0) {
     eye = from + inside * (to - from);
     for (int d = 0; d < D; ++d)
