@@ -3,6 +3,7 @@
 
 #include "meniscus/grid/extrapolate.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/nodes/node_advection.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 
@@ -19,6 +20,16 @@ struct ScalarMasks {
     return {mask_of(active, "active", size), mask_of(visible, "visible", size), mask_of(first_order, "first_order", size)};
   }
 };
+
+template <class T, int D>
+std::array<grid::AdvectMasks, D> pointers_of(const std::array<ScalarMasks, D>& masks, const grid::MacField<T, D>& faces) {
+  std::array<grid::AdvectMasks, D> p;
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    p[i] = masks[i].pointers(product<D>(faces.component(d).extents()));
+  }
+  return p;
+}
 
 template <class T, int D>
 void bind_transport_functions(py::module_& m) {
@@ -39,15 +50,20 @@ void bind_transport_functions(py::module_& m) {
       [](M& field, M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
          Workspace& workspace, const grid::ThinWalls<D>* walls, std::optional<double> /*stand_in*/) {
         const grid::WallRule<D> rule{walls, {}};
-        std::array<grid::AdvectMasks, D> p;
-        for (int d = 0; d < D; ++d) {
-          const auto i = static_cast<std::size_t>(d);
-          p[i] = masks[i].pointers(product<D>(field.component(d).extents()));
-        }
+        const std::array<grid::AdvectMasks, D> p = pointers_of<T, D>(masks, field);
         return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
       py::arg("walls") = nullptr, py::arg("stand_in") = py::none());
+  m.def(
+      "advect_at_nodes",
+      [](M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
+         Workspace& workspace, const grid::ThinWalls<D>* walls, grid::HiddenNodes hidden) {
+        const std::array<grid::AdvectMasks, D> p = pointers_of<T, D>(masks, velocity);
+        return interruptible([&] { return grid::advect_at_nodes<T, D>(velocity, dt, options, p, workspace, walls, hidden); });
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"), py::arg("walls"),
+      py::arg("hidden_nodes"));
   m.def(
       "first_order_pass",
       [](F& field, M& velocity, double dt, const grid::PassOptions& options, double time, F& out, std::optional<F*> low,
@@ -140,6 +156,10 @@ void bind_transport(py::module_& m) {
   py::native_enum<grid::HiddenValue>(m, "HiddenValue", "enum.Enum")
       .value("mean", grid::HiddenValue::mean)
       .value("own", grid::HiddenValue::own)
+      .finalize();
+  py::native_enum<grid::HiddenNodes>(m, "HiddenNodes", "enum.Enum")
+      .value("walls", grid::HiddenNodes::walls)
+      .value("mean", grid::HiddenNodes::mean)
       .finalize();
   py::native_enum<grid::OutsidePoints>(m, "OutsidePoints", "enum.Enum")
       .value("keep", grid::OutsidePoints::keep)

@@ -166,6 +166,7 @@ def smoke_case(case: str, grid: ms.Grid, dtype: Any, cfl: float) -> SmokeSolver:
         vortex_strength=0.02,
         viscosity=2e-3 if full else 0.0,
         slip="no-slip" if full else "free",
+        velocity_samples="faces" if full else "nodes",
         cfl=cfl,
         tolerance=1e-6,
     )

@@ -37,6 +37,7 @@ from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.grid.transport.advection import advect
+from meniscus.grid.transport.nodes import advect_at_nodes
 
 __all__ = [
     "Adhesion",
@@ -81,6 +82,7 @@ __all__ = [
     "advance",
     "advance_vortices",
     "advect",
+    "advect_at_nodes",
     "curl_noise",
     "deformation",
     "diffuse",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
-from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace
+from meniscus.grid.fields import MacField
+from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace, advect
+from meniscus.grid.transport.nodes import HiddenNodes, NodeMethod, advect_at_nodes
+
+VelocitySamples = Literal["faces", "nodes"]
+"""Where a velocity is carried along itself."""
 
 
 class TransportOptions(Protocol):
@@ -20,6 +25,8 @@ class TransportOptions(Protocol):
     def limiter(self) -> Limiter: ...  # noqa: D102
     @property
     def first_order_near(self) -> FirstOrderNear: ...  # noqa: D102
+    @property
+    def velocity_samples(self) -> VelocitySamples: ...  # noqa: D102
 
 
 def transport_schemes(options: TransportOptions) -> dict[str, Any]:
@@ -31,3 +38,19 @@ def transport_schemes(options: TransportOptions) -> dict[str, Any]:
         "limiter": options.limiter,
         "first_order_near": options.first_order_near,
     }
+
+
+def require_node_method(options: TransportOptions) -> None:
+    """Raise ValueError where velocities are carried at nodes by a method that does not go with them."""
+    if options.velocity_samples == "nodes" and options.method not in get_args(NodeMethod):
+        raise ValueError(f"velocity_samples='nodes' goes with the methods {', '.join(get_args(NodeMethod))}, not with {options.method!r}")
+
+
+def carry_velocity(velocity: MacField, dt: float, options: TransportOptions, *, hidden_nodes: HiddenNodes = "walls", **where: Any) -> None:
+    """Let a velocity carry itself for dt seconds at the samples that the options name, in place; `where`: masks, walls, time, workspace of
+    `advect`."""
+    schemes = transport_schemes(options) | where
+    if options.velocity_samples == "nodes":
+        advect_at_nodes(velocity, dt, hidden_nodes=hidden_nodes, **schemes)
+    else:
+        advect(velocity, velocity, dt, **schemes)

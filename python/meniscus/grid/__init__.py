@@ -7,6 +7,7 @@ from meniscus.grid.particles.storage import Particles
 from meniscus.grid.poisson.solver import PoissonRegion, PoissonSolver
 from meniscus.grid.transport.advection import advect, max_speed, semi_lagrangian, upwind
 from meniscus.grid.transport.extrapolation import extrapolate
+from meniscus.grid.transport.nodes import advect_at_nodes
 from meniscus.grid.transport.points import sample, trace
 from meniscus.grid.uniform import Grid
 
@@ -26,6 +27,7 @@ __all__ = [
     "Wall",
     "ZeroGradient",
     "advect",
+    "advect_at_nodes",
     "extrapolate",
     "max_speed",
     "sample",

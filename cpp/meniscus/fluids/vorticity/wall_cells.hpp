@@ -125,7 +125,8 @@ class WallCells {
     }
     return static_cast<T>(0.5 / walls_.grid().spacing()) * (u[1] - u[0]);
   }
-  /// Calls body for a cell and for its images one cell beyond periodic sides.
+  /// Calls body for a cell and for its images among the padded cells, up to two beyond periodic sides: gradients there look at
+  /// them.
   template <class Body>
   void for_each_image(const Coord<D>& c, Body&& body) const {
     const grid::Grid<D>& grid = walls_.grid();
@@ -137,7 +138,7 @@ class WallCells {
         if (rest % 3 == 0) continue;
         const Index n = grid.local_shape()[d];
         at[d] += rest % 3 == 1 ? n : -n;
-        there &= grid.shared(static_cast<int>(d), 0) && at[d] >= -1 && at[d] <= n;
+        there &= grid.shared(static_cast<int>(d), 0) && at[d] >= -2 && at[d] <= n + 1;
       }
       if (there) body(at);
     }

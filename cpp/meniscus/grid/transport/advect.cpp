@@ -2,7 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/transport/advection_checks.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
 #include "meniscus/grid/transport/trace_reach.hpp"
 
@@ -17,31 +17,6 @@ AdvectOptions resolved(const AdvectOptions& options) {
   AdvectOptions o = options;
   o.pass.block = o.scheme->block.value_or(o.pass.block);
   return o;
-}
-
-/// Largest ways of a step, in cells.
-struct Reach {
-  double cfl;     ///< with the velocity of the faces
-  double traced;  ///< with that beyond the sides of the domain too
-};
-
-/// Checks shared by scalars and vectors, after which the ghosts of the velocity are filled.
-template <class T, int D>
-Reach check_arguments(const Grid<D>& grid, MacField<T, D>& velocity, double dt, double time) {
-  require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
-  require(grid == velocity.grid(), "the field and the velocity must have the same grid");
-  velocity.fill_ghosts(time);
-  const SpeedRange speed = max_component_speeds(velocity);
-  if (!std::isfinite(speed.faces)) {
-    require_finite(velocity);
-    require(false, "velocity must be finite, but a sample of another block is not");
-  }
-  return {speed.faces * dt / grid.spacing(), trace_reach(velocity, speed.with_ghosts, dt / grid.spacing(), 0.0, time)};
-}
-
-/// How far from a sample the velocity is asked for; upwind blocks do not trace.
-double velocity_reach(const PassOptions& options, double traced) {
-  return options.block == TransportBlock::upwind ? 0.0 : farthest_stage(options.trace) * traced;
 }
 
 /// Substeps that keep upwind blocks stable: dt sum |V_d| <= h (SEL-01 in the method index).
@@ -65,7 +40,7 @@ void require_walls(const WallRule<D>& walls, const Grid<D>& grid, const AdvectOp
 /// Result of all substeps of one scalar, ready to be committed.
 template <class T, int D>
 Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const VelocitySource<T, D>& velocity, double dt,
-                                int substeps, const Reach& reach, const AdvectOptions& options, const AdvectMasks& masks,
+                                int substeps, const AdvectionReach& reach, const AdvectOptions& options, const AdvectMasks& masks,
                                 const WallRule<D>& walls, Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, reach.cfl / substeps, workspace);
   // Upwind blocks, which alone have substeps, look at the next samples.
@@ -102,7 +77,7 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   const AdvectOptions options = resolved(requested);
   require_walls(walls, velocity.grid(), options);
   AdvectInfo info;
-  const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
+  const AdvectionReach reach = checked_reach(field.grid(), velocity, dt, options.time);
   info.cfl = reach.cfl;
   require_finite(field, "field");
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
@@ -122,7 +97,7 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   const AdvectOptions options = resolved(requested);
   require_walls(walls, velocity.grid(), options);
   AdvectInfo info;
-  const Reach reach = check_arguments(field.grid(), velocity, dt, options.time);
+  const AdvectionReach reach = checked_reach(field.grid(), velocity, dt, options.time);
   info.cfl = reach.cfl;
   if (&field != &velocity) require_finite(field);
   for (int d = 0; d < D; ++d)

@@ -22,6 +22,13 @@ struct SampleBlock {
   T* origin = nullptr;
 };
 
+/// A corrected value after the limiter, which is not none; the first-order value lies between `low` and `high`.
+template <class T>
+MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high) {
+  if (limiter == Limiter::clamp) return detail::smaller(detail::larger(value, low), high);
+  return (value >= low) & (value <= high) ? value : first_order;
+}
+
 template <class T, int D>
 class AdvectionStep {
  public:
@@ -117,7 +124,8 @@ class AdvectionStep {
     Lanes<T> result = value;
     if (const T* const high = high_.origin) {
       const T* const low = result_.origin;
-      for (int l = 0; l < run.count; ++l) result[l] = limited(value[l], advanced[q + l], low[q + l], high[q + l]);
+      for (int l = 0; l < run.count; ++l)
+        result[l] = limited(options_.limiter, value[l], advanced[q + l], low[q + l], high[q + l]);
     }
     Lanes<std::uint8_t> first_order;
     masks_.first_order_lanes(run, q, first_order);
@@ -142,11 +150,6 @@ class AdvectionStep {
         options_.pass, velocity_, static_cast<T>(dt / layout_.grid.spacing()), masks_.hidden(), guard_ ? &*guard_ : nullptr,
         guarded_needed};
     run_pass(block, source, consume);
-  }
-
-  MENISCUS_INLINE T limited(T value, T first_order, T low, T high) const {
-    if (options_.limiter == Limiter::clamp) return detail::smaller(detail::larger(value, low), high);
-    return (value >= low) & (value <= high) ? value : first_order;
   }
 
   const FieldLayout<D>& layout_;

@@ -93,10 +93,48 @@ Index cells_apart(const Grid<D>& grid, const Position<D>& a, const Position<D>& 
   return static_cast<Index>(most);
 }
 
-/// The interpolation of corners. Hidden ones count as the walls' velocity where `velocity` is given, else as `stand_in` says.
+/// The faces around a place that give it a velocity, component by component, as an eye sees them.
+template <int D>
+struct SeenFaces {
+  std::array<SeenCorners<D>, D> corners;
+  /// Of the walls that hide them.
+  std::array<std::array<Position<D>, 1 << D>, D> of_wall;
+};
+
 template <class T, int D>
-PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
-                     const Position<D>* velocity) {
+void see_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at, SeenFaces<D>& seen) {
+  std::array<Position<D>, 1 << D> target;
+  const bool clear = sees_all_corners(walls, at);
+  for (std::size_t d = 0; d < D; ++d) {
+    const FieldLayout<D>& layout = *velocity.component[d].layout;
+    SeenCorners<D>& corners = seen.corners[d];
+    find_corners<D>(layout, at.place, corners);
+    if (clear) continue;
+    for (std::size_t q = 0; q < static_cast<std::size_t>(corners.count); ++q)
+      target[q] = seen_position<D>(layout, corners.corner[q]);
+    corners.hidden = walls.hidden(at.eye, target.data(), corners.count, seen.of_wall[d].data());
+  }
+}
+
+/// The velocity at a place: of each component the interpolation of the samples around it.
+template <class T, int D>
+Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
+  SeenFaces<D> seen;
+  see_faces<T, D>(velocity, walls, at, seen);
+  Position<D> u;
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const Position<D>* const of_wall = seen.of_wall[i].data();
+    u[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], seen.corners[i], {d, 0.0}, of_wall).value);
+  }
+  return u;
+}
+
+}  // namespace
+
+template <class T, int D>
+PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
+                             const Position<D>* velocity) {
   std::array<double, 1 << D> value;
   double mean = 0.0;
   int visible = 0;
@@ -122,28 +160,6 @@ PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& see
   return {static_cast<T>(std::clamp(sum, low, high)), static_cast<T>(low), static_cast<T>(high)};
 }
 
-/// The velocity at a place: of each component the interpolation of the samples around it.
-template <class T, int D>
-Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const OneSidedPlace<D>& at) {
-  std::array<Position<D>, 1 << D> target, of_wall;
-  const bool clear = sees_all_corners(walls, at);
-  Position<D> u;
-  for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    const FieldLayout<D>& layout = *velocity.component[i].layout;
-    SeenCorners<D> seen;
-    find_corners<D>(layout, at.place, seen);
-    if (!clear) {
-      for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) target[q] = seen_position<D>(layout, seen.corner[q]);
-      seen.hidden = walls.hidden(at.eye, target.data(), seen.count, of_wall.data());
-    }
-    u[d] = static_cast<double>(blend<T, D>(velocity.component[i], seen, {d, 0.0}, of_wall.data()).value);
-  }
-  return u;
-}
-
-}  // namespace
-
 template <int D>
 OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, const Vec<double, D>& to) {
   const Grid<D>& grid = walls.grid();
@@ -163,7 +179,8 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
     if (to[d] < low && way < 0) inside = std::min(inside, std::max(0.0, (low - from[d]) / way));
     if (to[d] > high && way > 0) inside = std::min(inside, std::max(0.0, (high - from[d]) / way));
   }
-  if (whole < inside) return follow<D>(walls, from, from + whole * (1 - 1e-12) * (to - from));
+  // Also a way that leaves the domain at once: the place beyond lies within those images, too.
+  if (whole < 1.0) return follow<D>(walls, from, from + whole * (1 - 1e-12) * (to - from));
   if (inside < 1.0) {
     eye = from + inside * (to - from);
     for (int d = 0; d < D; ++d)
@@ -202,7 +219,7 @@ PointSample<T> sample_one_sided(const SampleSource<T, D>& source, const ThinWall
   std::array<Position<D>, 1 << D> velocity;
   const bool asked = stand_in.component >= 0;
   const SeenCorners<D> seen = see_corners<T, D>(source, walls, at, asked ? velocity.data() : nullptr);
-  return blend<T, D>(source, seen, stand_in, velocity.data());
+  return blend_corners<T, D>(source, seen, stand_in, velocity.data());
 }
 
 template <class T, int D>
@@ -236,9 +253,30 @@ PointSample<T> advect_one_sided(const VelocitySource<T, D>& velocity, const Samp
   return sample_one_sided<T, D>(source, walls, here, follow<D>(walls, x, x - dt * u));
 }
 
+template <class T, int D>
+void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const Vec<double, D>& x,
+                        Vec<double, D>& mean) {
+  SeenFaces<D> seen;
+  see_faces<T, D>(velocity, walls, {x, x}, seen);
+  for (int d = 0; d < D; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const SeenCorners<D>& corners = seen.corners[i];
+    if (!corners.hidden) continue;
+    StandIn of_walls{-1, 0.0, true};
+    // It counts where all are hidden.
+    for (int q = 0; q < corners.count; ++q)
+      if ((corners.hidden >> q) & 1u) of_walls.value += seen.of_wall[i][static_cast<std::size_t>(q)][d] / corners.count;
+    mean[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], corners, of_walls, nullptr).value);
+  }
+}
+
 #define MENISCUS_INSTANTIATE(T, D)                                                                                             \
   template SeenCorners<D> see_corners<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const OneSidedPlace<D>&,           \
                                             Vec<double, D>*);                                                                  \
+  template PointSample<T> blend_corners<T, D>(const SampleSource<T, D>&, const SeenCorners<D>&, const StandIn&,                \
+                                              const Vec<double, D>*);                                                          \
+  template void mean_of_seen_faces<T, D>(const VelocitySource<T, D>&, const ThinWalls<D>&, const Vec<double, D>&,              \
+                                         Vec<double, D>&);                                                                     \
   template PointSample<T> sample_one_sided<T, D>(const SampleSource<T, D>&, const ThinWalls<D>&, const StandIn&,               \
                                                  const OneSidedPlace<D>&);                                                     \
   template void sample_points_one_sided<T, D>(Field<T, D>&, const ThinWalls<D>&, const StandIn&, const double*, Index, double, \

@@ -49,6 +49,18 @@ template <class T, int D>
 SeenCorners<D> see_corners(const SampleSource<T, D>& source, const ThinWalls<D>& walls, const OneSidedPlace<D>& at,
                            Vec<double, D>* velocity);
 
+/// The interpolation of corners, and the extremes of what it uses. Hidden ones count as `velocity`, that of the walls, where the
+/// stand-in is a component of it.
+template <class T, int D>
+PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners<D>& seen, const StandIn& stand_in,
+                             const Vec<double, D>* velocity);
+
+/// Gives those components of `mean` of which a wall hides faces that a point, m, lies between, the mean of the visible ones; of
+/// the velocities of the walls where none is.
+template <class T, int D>
+void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, const Vec<double, D>& x,
+                        Vec<double, D>& mean);
+
 /// The linear interpolation of samples in the cell around a place, as the eye sees them, and the extremes of what it uses. A
 /// sample that continues the field beyond a side is seen where the sample is from which it is continued, or on the side that
 /// gives it.

@@ -13,20 +13,19 @@ constexpr double linear_stencil = 2.5;
 }  // namespace
 
 template <class T, int D>
-void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
-                            const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed,
-                            LaneSamples<T>& out) const {
-  const Stagger<D>& stagger = source.layout->stagger;
+void WallGuard<T, D>::find(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const Coord<D>& strides,
+                           const RowRun<D>& run, const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed,
+                           Lanes<std::uint8_t>& lanes) const {
   const double stencil_cells = linear_stencil + margin;
   const double farthest = reach + stencil_cells;
-  const double dt = static_cast<double>(dt_over_h) * walls->grid().spacing();
   LaneVectors<T, D> first;
   bool known = false;
   Coord<D> at = run.base;
   for (int l = 0; l < run.count; ++l, ++at[D - 1]) {
+    lanes[l] = 0;
     const auto clear = static_cast<double>(walls->clearance(stagger, at));
     if (clear > farthest) continue;
-    std::uint8_t& mark = guarded[dot<D>(at, source.view.strides)];
+    std::uint8_t& mark = guarded[dot<D>(at, strides)];
     if (!needed && mark) continue;
     // The way of this sample: to the place it comes from, and to where the velocity is asked for on the way.
     double way = trace == Trace::rk3 ? reach : 0.0;
@@ -41,7 +40,20 @@ void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSo
       }
     if (clear > way + stencil_cells) continue;
     mark = 1;
-    if (!needed) continue;
+    lanes[l] = needed;
+  }
+}
+
+template <class T, int D>
+void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,
+                            const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed,
+                            LaneSamples<T>& out) const {
+  Lanes<std::uint8_t> lanes;
+  find(velocity, source.layout->stagger, source.view.strides, run, displacement, dt_over_h, trace, needed, lanes);
+  const double dt = static_cast<double>(dt_over_h) * walls->grid().spacing();
+  Coord<D> at = run.base;
+  for (int l = 0; l < run.count; ++l, ++at[D - 1]) {
+    if (!lanes[l]) continue;
     const PointSample<T> s = advect_one_sided<T, D>(velocity, source, *walls, stand_in, at, dt, trace);
     out.value[l] = s.value;
     out.low[l] = s.low;

@@ -17,6 +17,10 @@ struct WallGuard {
   /// Gets 1 at guarded samples; in the layout of the field, from the owned origin.
   std::uint8_t* guarded;
 
+  /// Sets the lanes of a run of samples, with these strides in memory, that are guarded, and marks them. Not `needed`: marks
+  /// alone.
+  void find(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const Coord<D>& strides, const RowRun<D>& run,
+            const LaneVectors<T, D>& displacement, T dt_over_h, Trace trace, bool needed, Lanes<std::uint8_t>& lanes) const;
   /// Replaces the results of guarded samples of a run, which a plain pass along `displacement` has found. Not `needed`: marks
   /// guarded samples alone.
   void apply(const VelocitySource<T, D>& velocity, const SampleSource<T, D>& source, const RowRun<D>& run,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meniscus import _checks
+from meniscus.fluids.schemes import VelocitySamples, require_node_method
 from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
@@ -30,6 +31,8 @@ class SmokeOptions:
         air_density: kg/m^3; only the pressure depends on it.
         slip: condition at solids, 'free' or 'no-slip'.
         method, trace, interpolation, limiter, first_order_near: of the transport, as in `advect`.
+        velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
+            path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
         tolerance: of the projection, relative to the divergence before it.
         cfl: cells that the fastest air passes in the step that `max_dt` returns.
     """
@@ -50,12 +53,14 @@ class SmokeOptions:
     interpolation: Interpolation = "linear"
     limiter: Limiter = "reversion"
     first_order_near: FirstOrderNear = "objects"
+    velocity_samples: VelocitySamples = "faces"
     tolerance: float = 1e-5
     cfl: float = 2.0
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
+        require_node_method(self)
         _checks.positive("air_density", self.air_density)
         _checks.positive("tolerance", self.tolerance)
         _checks.positive("cfl", self.cfl)

@@ -15,7 +15,7 @@ from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
-from meniscus.fluids.schemes import transport_schemes
+from meniscus.fluids.schemes import carry_velocity, transport_schemes
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
@@ -150,7 +150,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        advect(self.velocity, self.velocity, dt, **schemes)
+        carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self._walls)
 
     def add_forces(self, dt: float) -> None:
         """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""

@@ -11,10 +11,10 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import LiquidOptions
-from meniscus.fluids.schemes import transport_schemes
+from meniscus.fluids.schemes import carry_velocity
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
-from meniscus.grid.transport.advection import advect, max_speed
+from meniscus.grid.transport.advection import max_speed
 from meniscus.surface import LevelSet, SolidBoundary
 
 _CELLS_PER_STEP = 4.0
@@ -53,7 +53,7 @@ class AirFlow(Stateful):
 
     def advect(self, dt: float, time: float, workspace: Workspace) -> None:
         """Let the air carry its own velocity for dt."""
-        advect(self.velocity, self.velocity, dt, **transport_schemes(self._options), time=time, workspace=workspace)
+        carry_velocity(self.velocity, dt, self._options, time=time, workspace=workspace)
 
     def unite_with(self, velocity: MacField, levelset: LevelSet) -> None:
         """Add the air to the velocity of the liquid: each face gets the mean by the mass of both that is around it."""

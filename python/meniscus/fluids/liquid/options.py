@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meniscus import _checks
+from meniscus.fluids.schemes import VelocitySamples, require_node_method
 from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
@@ -44,6 +45,8 @@ class LiquidOptions:
         expansion_limit: largest such divergence times the length of the step, at most 1; the rest waits for the next steps.
         gather: whether drops that fill a cell where no liquid is become liquid there.
         method, trace, interpolation, limiter, first_order_near: of the transport of the velocity, as in `advect`.
+        velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
+            path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
         surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it as far from it as the liquid
             moves in the step.
         band: cells of air around the liquid that are given a velocity.
@@ -82,6 +85,7 @@ class LiquidOptions:
     interpolation: Interpolation = "linear"
     limiter: Limiter = "reversion"
     first_order_near: FirstOrderNear = "objects"
+    velocity_samples: VelocitySamples = "faces"
     surface_order: SurfaceOrder = "second"
     band: int = 5
     balanced_extension: bool = True
@@ -96,6 +100,7 @@ class LiquidOptions:
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
+        require_node_method(self)
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         if _checks.positive("expansion_limit", self.expansion_limit) > 1:

@@ -24,13 +24,12 @@ from meniscus.fluids.liquid.pockets import AirPockets
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.schemes import transport_schemes
+from meniscus.fluids.schemes import carry_velocity
 from meniscus.fluids.staged_solver import Acceleration
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
-from meniscus.grid.transport.advection import advect
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
@@ -224,11 +223,10 @@ class LiquidSolver(OpenLiquid):
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
         self.surface.account_new_drops(end, self.volume)
         carry = partial(
-            advect,
-            self.velocity,
+            carry_velocity,
             self.velocity,
             dt,
-            **transport_schemes(o),
+            o,
             active=self.faces.known,
             first_order=None if near is None else self.faces.near_surface(self.levelset, near),
             time=self.time,
@@ -236,6 +234,8 @@ class LiquidSolver(OpenLiquid):
         )
         if self.surface.shells is None:
             carry()
+        elif o.velocity_samples == "nodes":
+            carry(walls=self._walls, hidden_nodes="mean")
         else:
             self.surface.shells.carry_velocity(self.velocity, carry, self.faces.known, dt, self.time)
         if self.air is not None:

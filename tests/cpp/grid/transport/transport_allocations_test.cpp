@@ -4,6 +4,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/flows/procedural_flow.hpp"
+#include "meniscus/grid/nodes/node_advection.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
 
 #include <doctest/doctest.h>
@@ -114,6 +115,12 @@ void check_transport() {
     CHECK(calls_when_repeated([&] { grid::advect<T, D>(carried, velocity, dt, options, face_masks, workspace); }) == 0);
     // A velocity that carries itself, with masks.
     CHECK(calls_when_repeated([&] { grid::advect<T, D>(carried, carried, 0.1 * dt, options, face_masks, workspace); }) == 0);
+    const bool first_order = options.scheme == &grid::schemes::semi_lagrangian;
+    if (!first_order && options.scheme != &grid::schemes::maccormack) continue;
+    if (!first_order && options.pass.block != grid::TransportBlock::semi_lagrangian) continue;
+    std::array<grid::AdvectMasks, D> seen = face_masks;
+    for (grid::AdvectMasks& masks : seen) masks.visible = nullptr;
+    CHECK(calls_when_repeated([&] { grid::advect_at_nodes<T, D>(carried, 0.1 * dt, options, seen, workspace); }) == 0);
   }
 }
 
