@@ -70,7 +70,7 @@ def test_no_contact_of_ten_million_pairs_is_missed(part: int) -> None:
     edges and vertices, and in the plane of a face."""
     rng = np.random.default_rng([20080601, part])
     n, pairs, met_some = 4_000, 0, 0
-    while pairs < 1_000_000:
+    while pairs < 1_000_000 or met_some < 2000:
         mesh = [box((-1, -1, -1), (1, 1, 1)), sphere_like(3, rng), torus(n=6, m=4)][rng.integers(3)]
         v, t = np.round(mesh[0] * 16) / 16, mesh[1]
         ends = [*motions((v, t), rng), np.round(v * 4 + rng.integers(-2, 3, v.shape)) / 4]
@@ -87,7 +87,6 @@ def test_no_contact_of_ten_million_pairs_is_missed(part: int) -> None:
         assert (swept == met).all()
         pairs += n * len(t)
         met_some += int(met.sum())
-    assert met_some > 2000
 
 
 def test_who_changes_sides_is_swept_over(rng: np.random.Generator) -> None:
