@@ -98,7 +98,7 @@ void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point
   lift(velocities, false, velocities_);
   // Cells on both sides of a blocked face are marked.
   collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), clearance_);
-  marked_count_ = grid::find_clearance<D>(this->grid(), clearance_, clearance_);
+  marked_count_ = grid::find_clearance<D>(this->grid(), clearance_, clearance_scratch_);
   near_triangles_.find(surface_, clearance_.data());
   find_faces();
   find_face_velocities();

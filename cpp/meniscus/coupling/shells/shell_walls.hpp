@@ -109,7 +109,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   collision::ThickSurface surface_;
   std::vector<mesh::Point> positions_, velocities_;
   /// Zero in marked cells.
-  std::vector<std::uint8_t> clearance_;
+  std::vector<std::uint8_t> clearance_, clearance_scratch_;
   Index marked_count_ = 0;
   NearTriangles<D> near_triangles_;
   std::vector<ShellFace<D>> faces_;

@@ -8,58 +8,88 @@
 namespace meniscus::grid {
 namespace {
 
-/// Lowers values to distances along one axis: v[i] = min over j of max(|i - j|, v[j]). `line` is scratch for n values.
-void lower_along(std::uint8_t* first, Index n, Index stride, bool around, std::uint8_t* line) {
-  bool far = true;
-  for (Index i = 0; i < n; ++i) {
-    line[i] = first[i * stride];
-    far &= line[i] == largest_clearance;
-  }
-  if (far) return;
-  for (Index i = 0; i < n; ++i) {
-    Index best = line[i];
-    for (Index r = 1; r < best; ++r) {
-      Index low = i - r, high = i + r;
-      if (around) {
-        low = ((low % n) + n) % n;
-        high %= n;
-      }
-      Index other = largest_clearance;
-      if (low >= 0) other = std::min<Index>(other, line[low]);
-      if (high < n) other = std::min<Index>(other, line[high]);
-      best = std::min(best, std::max(r, other));
-    }
-    first[i * stride] = static_cast<std::uint8_t>(best);
-  }
+/// Lowers the values of a row to distance r or more from values of another one.
+void lower_row(std::uint8_t* row, const std::uint8_t* other, Index n, Index r) {
+  const auto away = static_cast<std::uint8_t>(r);
+  for (Index k = 0; k < n; ++k) row[k] = std::min(row[k], std::max(other[k], away));
 }
+
+/// Rows of cells along the last axis, and which of them have a value below the largest.
+template <int D>
+struct Rows {
+  Coord<D> shape;
+  std::array<bool, D> closes;
+  Index length, count;
+
+  /// out[i] = min over j of max(|i - j|, in[j]) along one axis; `some` tells of `in`, and of `out` afterwards.
+  void lower(std::size_t axis, const std::uint8_t* in, std::uint8_t* out, const std::uint8_t* some,
+             std::uint8_t* some_out) const {
+    parallel_for(0, count, std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
+      for (Index row = begin; row < end; ++row) {
+        const std::uint8_t* const from = in + row * length;
+        std::uint8_t* const to = out + row * length;
+        std::copy_n(from, length, to);
+        some_out[row] = some[row];
+        if (axis + 1 == D) {
+          if (some[row]) lower_along(from, to, closes[axis]);
+          continue;
+        }
+        Index stride = 1;
+        for (std::size_t d = axis + 1; d + 1 < D; ++d) stride *= shape[d];
+        const Index n = shape[axis], i = row / stride % n;
+        for (Index r = 1; r < std::min<Index>(largest_clearance, n); ++r)
+          for (const Index step : {-r, r}) {
+            const Index j = closes[axis] ? (i + step + n) % n : i + step;
+            if (j < 0 || j >= n || !some[row + (j - i) * stride]) continue;
+            lower_row(to, in + (row + (j - i) * stride) * length, length, r);
+            some_out[row] = 1;
+          }
+      }
+    });
+  }
+
+ private:
+  void lower_along(const std::uint8_t* from, std::uint8_t* to, bool around) const {
+    for (Index r = 1; r < std::min<Index>(largest_clearance, length); ++r) {
+      lower_row(to + r, from, length - r, r);
+      lower_row(to, from + r, length - r, r);
+      if (!around) continue;
+      lower_row(to, from + length - r, r, r);
+      lower_row(to + length - r, from, r, r);
+    }
+  }
+};
 
 }  // namespace
 
 template <int D>
-Index find_clearance(const Grid<D>& grid, std::span<const std::uint8_t> marked, std::span<std::uint8_t> out) {
+Index find_clearance(const Grid<D>& grid, std::span<std::uint8_t> cells, std::vector<std::uint8_t>& scratch) {
   const Coord<D>& shape = grid.local_shape();
-  const Coord<D> strides = c_strides<D>(shape);
-  Index count = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const bool mark = marked[i] != 0;
-    out[i] = mark ? 0 : largest_clearance;
-    count += mark;
+  const Rows<D> rows{shape, grid.periodic(), shape[D - 1], product<D>(shape) / shape[D - 1]};
+  const auto size = static_cast<Index>(cells.size());
+  scratch.resize(static_cast<std::size_t>(size + 2 * rows.count));
+  std::uint8_t *in = cells.data(), *out = scratch.data(), *some = out + size, *some_out = some + rows.count;
+  const Index count = parallel_reduce(
+      0, rows.count, std::max<Index>(1, 16384 / rows.length), Index{0},
+      [&](Index begin, Index end) {
+        Index marked = 0;
+        for (Index row = begin; row < end; ++row) {
+          const Index before = marked;
+          for (Index k = row * rows.length; k < (row + 1) * rows.length; ++k) {
+            marked += in[k] != 0;
+            in[k] = in[k] != 0 ? 0 : largest_clearance;
+          }
+          some[row] = marked > before;
+        }
+        return marked;
+      },
+      [](Index a, Index b) { return a + b; });
+  for (std::size_t axis = D; axis-- > 0;) {
+    rows.lower(axis, in, out, some, some_out);
+    std::swap(in, out);
+    std::swap(some, some_out);
   }
-  for (int d = D - 1; d >= 0; --d) {
-    const auto axis = static_cast<std::size_t>(d);
-    const Index n = shape[axis], stride = strides[axis], lines = product<D>(shape) / n;
-    parallel_for(0, lines, std::max<Index>(1, 4096 / n), [&](Index b, Index e) {
-      std::array<std::uint8_t, 1 << 12> buffer;
-      std::vector<std::uint8_t> large;
-      std::uint8_t* line = buffer.data();
-      if (n > static_cast<Index>(buffer.size())) {
-        large.resize(static_cast<std::size_t>(n));
-        line = large.data();
-      }
-      for (Index l = b; l < e; ++l)
-        lower_along(out.data() + l / stride * stride * n + l % stride, n, stride, grid.periodic()[axis], line);
-    });
-  }
+  if (in != cells.data()) std::copy_n(in, size, cells.data());
   return count;
 }
 
@@ -91,8 +121,8 @@ void require_images(const Grid<D>& grid, std::span<const Vec<double, D>> points)
   }
 }
 
-template Index find_clearance<2>(const Grid<2>&, std::span<const std::uint8_t>, std::span<std::uint8_t>);
-template Index find_clearance<3>(const Grid<3>&, std::span<const std::uint8_t>, std::span<std::uint8_t>);
+template Index find_clearance<2>(const Grid<2>&, std::span<std::uint8_t>, std::vector<std::uint8_t>&);
+template Index find_clearance<3>(const Grid<3>&, std::span<std::uint8_t>, std::vector<std::uint8_t>&);
 template std::vector<Vec<double, 2>> domain_images<2>(const Grid<2>&);
 template std::vector<Vec<double, 3>> domain_images<3>(const Grid<3>&);
 template void require_images<2>(const Grid<2>&, std::span<const Vec<double, 2>>);
