@@ -14,6 +14,7 @@ from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
+from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.coupling.shell_water.particle_stages import PARTICLE_STAGES, ParticleStages
 from meniscus.coupling.shell_water.particles_past_shells import ParticlesPastShells
 from meniscus.coupling.shell_water.path_audit import FollowedWater, PathAudit
@@ -80,6 +81,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             particles pushes no shells: other bodies than `KinematicShell` then need "one-way".
         stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
             the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
+        marker_distances: bounds, cells, of the random distance that each marker of the water of a `LiquidSolver` keeps from shells for
+            life, at most 1; (0.1, 1.0) in the document. None: none.
 
     Attributes:
         solver, shells, stand_in: as given; the last one by name.
@@ -103,6 +106,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         mode: ShellMode = "monolithic",
         *,
         stand_in: StandIn | Mapping[str, StandIn] = "mean",
+        marker_distances: tuple[float, float] | None = None,
     ) -> None:
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
@@ -118,7 +122,9 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         pushed = any(isinstance(body, (RigidBody, DeformableBody, PushedShellBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
         if isinstance(solver, LiquidSolver):
-            self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume)
+            particles = solver.surface.particles
+            distances = MarkerDistances.of_option(marker_distances, 0 if particles is None else particles.options.seed)
+            self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume, distances)
             self.stages = WATER_STAGES
         self._particles: ParticlesPastShells | None = None
         if isinstance(solver, ParticleLiquidSolver):
@@ -284,6 +290,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         elif self._water is not None:
             told.swept["levelset"], told.stood_in["levelset"] = self._water.swept, self._water.stood_in
             told.deleted_markers = self._water.deleted
+            told.pushed_markers, told.blocked_markers = self._water.pushed, self._water.blocked
         told.swept["velocity"] = told.stood_in["velocity"] = 0
         for d in range(dimension):
             faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
