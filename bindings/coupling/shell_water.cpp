@@ -7,6 +7,7 @@
 #include "meniscus/coupling/shell_water/marker_correction.hpp"
 #include "meniscus/coupling/shell_water/marker_distances.hpp"
 #include "meniscus/coupling/shell_water/marker_motion.hpp"
+#include "meniscus/coupling/shell_water/particle_counts.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
@@ -192,6 +193,31 @@ void bind_liquid_particles(py::module_& m) {
       py::arg("time"));
 }
 
+template <class T, int D>
+void bind_counts(py::module_& m) {
+  m.def(
+      "particle_density_past_walls",
+      [](grid::ParticleSet& particles, grid::Field<T, D>& density, const grid::ThinWalls<D>& walls, double full,
+         Workspace& workspace) {
+        interruptible([&] { coupling::particle_density_past_walls<T, D>(particles, density, walls, full, workspace); });
+      },
+      py::arg("particles"), py::arg("density"), py::arg("walls"), py::arg("full"), py::arg("workspace"));
+}
+
+template <int D>
+void bind_homes(py::module_& m) {
+  m.def(
+      "home_cells",
+      [](const grid::ThinWalls<D>& walls, const py::array& points) {
+        const auto x = water_rows<D>(points, "points");
+        py::array_t<Index> out(static_cast<py::ssize_t>(x.size()));
+        const std::span<Index> to(out.mutable_data(), x.size());
+        interruptible([&] { coupling::home_cells<D>(walls, x, to); });
+        return out;
+      },
+      py::arg("walls"), py::arg("points"));
+}
+
 template <int D>
 void bind_near_walls(py::module_& m) {
   m.def(
@@ -223,6 +249,9 @@ void bind_water(py::module_& m) {
   bind_pushes<D>(m);
   bind_liquid_particles<float, D>(m);
   bind_liquid_particles<double, D>(m);
+  bind_counts<float, D>(m);
+  bind_counts<double, D>(m);
+  bind_homes<D>(m);
   m.def(
       "stop_at_shells",
       [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& begins,

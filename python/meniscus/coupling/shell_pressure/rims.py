@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,68 @@ def open_at_rims(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elemen
     # Both sides of a face leave the same part open, the smaller one.
     short = np.repeat(short.reshape(-1, 2).min(axis=1), 2)
     return replace(sides, open=short / (short + _OPENING * (1.0 - short)))
+
+
+def open_free_rims(
+    grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elements: npt.ArrayLike, shut: Sequence[npt.NDArray[np.bool_]]
+) -> SheetFaces:
+    """As `open_at_rims`, of any sheets, also such whose rims lie on others: faces are opened only where the fluid goes around them anyway.
+
+    That is, where three faces that nothing shuts lead from one cell beside the face to the other one. So nothing that was apart is
+    connected: no duct, no closed shell and no corner between two sheets leaks.
+
+    Args:
+        grid: 2-D or 3-D.
+        sides: of all sheets.
+        positions: as for `open_at_rims`.
+        elements: likewise.
+        shut: per axis, the faces that sheets or sides of the domain close.
+    """
+    if len(sides) == 0:
+        return sides
+    around = np.zeros(len(sides), bool)
+    for d in range(grid.dimension):
+        on = np.flatnonzero(sides.axis == d)
+        after = sides.face[on].copy()
+        before = after.copy()
+        before[:, d] -= 1
+        for k in range(grid.dimension):
+            for step in (-1, 1) if k != d else ():
+                around[on] |= _leads_around(grid, shut, (before, after), d, (k, step))
+    around &= np.repeat(around.reshape(-1, 2).all(axis=1), 2)
+    parts = {f.name: getattr(sides, f.name)[around] for f in fields(sides)}
+    opened = np.zeros(len(sides))
+    opened[around] = open_at_rims(grid, SheetFaces(**parts), positions, elements).open
+    return replace(sides, open=opened)
+
+
+def _leads_around(
+    grid: Grid,
+    shut: Sequence[npt.NDArray[np.bool_]],
+    cells: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    axis: int,
+    beside: tuple[int, int],
+) -> npt.NDArray[np.bool_]:
+    """Return where one can go from the first cells to the second ones, the next along an axis, by the cells beside: along (axis, step)."""
+    k, step = beside
+    shape, periodic = np.array(grid.shape), np.array(grid.periodic)
+
+    def within(cell: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        inside: npt.NDArray[np.bool_] = (((cell >= 0) & (cell < shape)) | periodic).all(axis=1)
+        return inside
+
+    def closed(cell: npt.NDArray[np.int64], along: int, upper: bool) -> npt.NDArray[np.bool_]:
+        face = np.where(periodic, cell % shape, np.clip(cell, 0, shape - 1))
+        face[:, along] += upper
+        mask: npt.NDArray[np.bool_] = shut[along][tuple(face.T)]
+        return mask
+
+    moved = np.eye(grid.dimension, dtype=np.int64)[k] * step
+    before, after = cells
+    free = within(before) & within(after) & within(before + moved) & within(after + moved)
+    for cell, along, upper in ((before, k, step > 0), (after, k, step > 0), (before + moved, axis, True)):
+        free &= ~closed(cell, along, upper)
+    return free
 
 
 def _rims(elements: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:

@@ -107,6 +107,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         *,
         stand_in: StandIn | Mapping[str, StandIn] = "mean",
         marker_distances: tuple[float, float] | None = None,
+        open_rims: bool = False,
     ) -> None:
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
@@ -133,7 +134,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             require_two_ways(solver, shells, self.mode)
             # What nothing pushes takes the plain way in all modes.
             if pushed:
-                self._joined = (JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure)(solver, shells, self.mode)
+                self._joined = (JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure)(solver, shells, self.mode, open_rims)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
@@ -309,7 +310,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             return
         assert not isinstance(solver, ParticleLiquidSolver)
         # The fluid beside a sheet moves with it, and forces act on it as well.
-        self._end.hold_faces(solver.velocity)
+        assert self._joined is not None
+        self._joined.hold(self._end)
         solver._walls = None
         try:
             solver.add_forces(dt)
