@@ -34,30 +34,7 @@ def open_at_rims(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elemen
         positions: (n, 3) of the nodes, m.
         elements: (m, 3) triangles, or (m, 2) segments.
     """
-    d = grid.dimension
-    x = np.asarray(positions, dtype=np.float64)[:, :d]
-    rims = _rims(np.asarray(elements, dtype=int).reshape(-1, d))
-    if len(rims) == 0 or len(sides) == 0:
-        return sides
-    hits = np.einsum("sk,skd->sd", sides.weights, x[sides.nodes])
-    first, last = x[rims[:, 0]], x[rims[:, -1]]
-    low, high = np.array(grid.origin), np.array(grid.origin) + np.array(grid.extent)
-    has_sides = [f"{axis}-" in grid.sides for axis in AXES[:d]]
-    short = np.zeros(len(sides))
-    for s, (hit, axis) in enumerate(zip(hits, sides.axis, strict=True)):
-        along = last - first
-        size = (along * along).sum(axis=1)
-        part = np.clip(np.divide(((hit - first) * along).sum(axis=1), size, out=np.zeros(len(size)), where=size > 0), 0.0, 1.0)
-        nearest = first + part[:, None] * along
-        apart = (nearest - hit) / grid.spacing
-        apart[:, axis] = 0.0
-        inside = np.array(has_sides) <= ((nearest > low + 0.5 * grid.spacing) & (nearest < high - 0.5 * grid.spacing))
-        away = np.linalg.norm(apart, axis=1)[inside.all(axis=1)]
-        if len(away):
-            short[s] = np.clip(REACH - away.min(), 0.0, 1.0)
-    # Both sides of a face leave the same part open, the smaller one.
-    short = np.repeat(short.reshape(-1, 2).min(axis=1), 2)
-    return replace(sides, open=short / (short + _OPENING * (1.0 - short)))
+    return _opened(grid, sides, positions, elements, 0.5)
 
 
 def open_free_rims(
@@ -65,7 +42,7 @@ def open_free_rims(
 ) -> SheetFaces:
     """As `open_at_rims`, of any sheets, also such whose rims lie on others: faces are opened only where the fluid goes around them anyway.
 
-    That is, where three faces that nothing shuts lead from one cell beside the face to the other one. So nothing that was apart is
+    That is, where three faces that nothing shuts lead from one cell beside the face to the other one, and no sheet stands behind these. So nothing that was apart is
     connected: no duct, no closed shell and no corner between two sheets leaks.
 
     Args:
@@ -89,8 +66,36 @@ def open_free_rims(
     around &= np.repeat(around.reshape(-1, 2).all(axis=1), 2)
     parts = {f.name: getattr(sides, f.name)[around] for f in fields(sides)}
     opened = np.zeros(len(sides))
-    opened[around] = open_at_rims(grid, SheetFaces(**parts), positions, elements).open
+    opened[around] = _opened(grid, SheetFaces(**parts), positions, elements, 0.0).open
     return replace(sides, open=opened)
+
+
+def _opened(grid: Grid, sides: SheetFaces, positions: npt.ArrayLike, elements: npt.ArrayLike, margin: float) -> SheetFaces:
+    """Open faces in part; rims no more than `margin` cells inside of a side of the domain do not count."""
+    d = grid.dimension
+    x = np.asarray(positions, dtype=np.float64)[:, :d]
+    rims = _rims(np.asarray(elements, dtype=int).reshape(-1, d))
+    if len(rims) == 0 or len(sides) == 0:
+        return sides
+    hits = np.einsum("sk,skd->sd", sides.weights, x[sides.nodes])
+    first, last = x[rims[:, 0]], x[rims[:, -1]]
+    low, high = np.array(grid.origin), np.array(grid.origin) + np.array(grid.extent)
+    has_sides = [f"{axis}-" in grid.sides for axis in AXES[:d]]
+    short = np.zeros(len(sides))
+    for s, (hit, axis) in enumerate(zip(hits, sides.axis, strict=True)):
+        along = last - first
+        size = (along * along).sum(axis=1)
+        part = np.clip(np.divide(((hit - first) * along).sum(axis=1), size, out=np.zeros(len(size)), where=size > 0), 0.0, 1.0)
+        nearest = first + part[:, None] * along
+        apart = (nearest - hit) / grid.spacing
+        apart[:, axis] = 0.0
+        inside = np.array(has_sides) <= ((nearest > low + margin * grid.spacing) & (nearest < high - margin * grid.spacing))
+        away = np.linalg.norm(apart, axis=1)[inside.all(axis=1)]
+        if len(away):
+            short[s] = np.clip(REACH - away.min(), 0.0, 1.0)
+    # Both sides of a face leave the same part open, the smaller one.
+    short = np.repeat(short.reshape(-1, 2).min(axis=1), 2)
+    return replace(sides, open=short / (short + _OPENING * (1.0 - short)))
 
 
 def _leads_around(
@@ -119,6 +124,11 @@ def _leads_around(
     free = within(before) & within(after) & within(before + moved) & within(after + moved)
     for cell, along, upper in ((before, k, step > 0), (after, k, step > 0), (before + moved, axis, True)):
         free &= ~closed(cell, along, upper)
+    # What is in the way behind these is less than two cells from the rim; a side of the domain is no sheet.
+    before, after = before + moved, after + moved
+    further = within(before + moved) & within(after + moved)
+    for cell, along, upper in ((before, k, step > 0), (after, k, step > 0), (before + moved, axis, True)):
+        free &= ~(further & closed(cell, along, upper))
     return free
 
 

@@ -31,16 +31,17 @@ class JoinedPressure:
         shells: as `require_two_ways` allows.
         mode: of `ShellPressure.prepare`.
         open_rims: whether faces beside free rims are open in part.
+        one_way: whether bodies go their way whatever the fluid gives them.
 
     Attributes:
         sides: of the last solve.
         result: of the last solve.
     """
 
-    def __init__(self, solver: Any, shells: Shells, mode: str, open_rims: bool = False) -> None:
+    def __init__(self, solver: Any, shells: Shells, mode: str, open_rims: bool = False, one_way: bool = False) -> None:
         self._solver, self._shells = solver, shells
         self._mode = cast(PressureMode, mode)
-        self._rims = open_rims
+        self._rims, self._one_way = open_rims, one_way
         self._past_rims: list[Floats] | None = None
         self._pressure = ShellPressure(solver.grid)
         self._active = np.ones(solver.grid.shape, bool)
@@ -116,6 +117,10 @@ class JoinedPressure:
     def _solids(self, dt: float) -> list[SheetSolid]:
         shells = self._shells
         x = shells.positions
+        if self._one_way:
+            v = np.zeros((len(x), 3))
+            v[:, : x.shape[1]] = (shells.look_ahead(dt) - x) / dt
+            return [SheetSolid.kinematic(v)]
         # First, because a body that steps linearises its forces anew.
         told = any(not (isinstance(b, DeformableBody) or (isinstance(b, RigidBody) and b._dynamic)) for b in shells.bodies)
         ahead = (shells.look_ahead(dt) - x) / dt if told else None
@@ -165,11 +170,11 @@ def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
     return shares
 
 
-def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str) -> None:
-    """Raise ValueError for what a joined pressure does not go with."""
-    if shells._world is not None:
+def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str, *, one_way: bool = False) -> None:
+    """Raise ValueError for what a joined pressure does not go with; bodies are whatever they are where nothing pushes them."""
+    if shells._world is not None and not one_way:
         require_loadable(shells._world, mode)
-    for i, (body, part) in enumerate(zip(shells.bodies, shells._parts, strict=True)):
+    for i, (body, part) in enumerate(zip(() if one_way else shells.bodies, () if one_way else shells._parts, strict=True)):
         if isinstance(body, (RigidBody, DeformableBody)) or isinstance(part, KinematicShell):
             continue
         if not isinstance(body, PushedShellBody):
@@ -178,12 +183,13 @@ def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: s
             raise ValueError(f'mode "{mode}" needs the inertia of body {i}, which {type(body).__name__} does not tell; take "lumped"')
         if np.shape(body.masses) != (len(part.positions),) or not (np.asarray(body.masses) > 0).all():
             raise ValueError(f"masses of body {i} must be {len(part.positions)} positive numbers, one for each of its nodes")
+    what = "open_rims" if one_way else f'mode "{mode}"'
     if any(isinstance(side, Open) and side.pressure != 0.0 for side in solver.velocity.boundary.values()):
-        raise ValueError(f'mode "{mode}" needs a pressure of 0 at open sides')
+        raise ValueError(f"{what} needs a pressure of 0 at open sides")
     if isinstance(solver, LiquidSolver):
         if solver.options.air_pressure != 0.0:
-            raise ValueError(f'mode "{mode}" needs air_pressure=0')
+            raise ValueError(f"{what} needs air_pressure=0")
         if solver.options.expansion and any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
             raise ValueError(f'mode "{mode}" does not go with expansion=True beside bodies that water moves')
     elif solver._divergence is not None:
-        raise ValueError(f'mode "{mode}" does not go with emitters that have a divergence')
+        raise ValueError(f"{what} does not go with emitters that have a divergence")
