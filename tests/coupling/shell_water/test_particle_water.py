@@ -127,7 +127,7 @@ def test_the_density_correction_keeps_particles_apart_on_their_side() -> None:
     for correct in (False, True):
         mesh, way = ring((0.0, 0.0), 0.22), orbit((0.5, 0.46), 0.12, 4.0)
         sim = tank((32, 30), mesh, way, [(0.57, (0.5, 0.45))], density_correction=correct)
-        lost, fastest = stepped(sim, 0.05, 20, True)
+        lost, fastest = stepped(sim, 0.05, 25, True)
         assert lost == 0
         assert fastest > 2.0
         left.append(sim.volume_report().liquid / (len(sim.solver.particles) * sim.solver.particle_volume))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.grid import Grid
+from meniscus.grid.face_arrays import cells_beside_faces, faces_within
 from meniscus.grid.uniform import AXES
 
 Floats = npt.NDArray[np.float64]
@@ -42,8 +43,8 @@ def open_free_rims(
 ) -> SheetFaces:
     """As `open_at_rims`, of any sheets, also such whose rims lie on others: faces are opened only where the fluid goes around them anyway.
 
-    That is, where three faces that nothing shuts lead from one cell beside the face to the other one, and no sheet stands behind these. So nothing that was apart is
-    connected: no duct, no closed shell and no corner between two sheets leaks.
+    That is, where three faces that nothing shuts lead from one cell beside the face to the other one, and no sheet stands behind these.
+    So nothing that was apart is connected: no duct, no closed shell and no corner between two sheets leaks.
 
     Args:
         grid: 2-D or 3-D.
@@ -107,16 +108,17 @@ def _leads_around(
 ) -> npt.NDArray[np.bool_]:
     """Return where one can go from the first cells to the second ones, the next along an axis, by the cells beside: along (axis, step)."""
     k, step = beside
-    shape, periodic = np.array(grid.shape), np.array(grid.periodic)
 
     def within(cell: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        inside: npt.NDArray[np.bool_] = (((cell >= 0) & (cell < shape)) | periodic).all(axis=1)
+        inside: npt.NDArray[np.bool_] = cells_beside_faces(grid, np.zeros(len(cell), int), cell, np.ones(len(cell), bool)) >= 0
         return inside
 
     def closed(cell: npt.NDArray[np.int64], along: int, upper: bool) -> npt.NDArray[np.bool_]:
-        face = np.where(periodic, cell % shape, np.clip(cell, 0, shape - 1))
+        face = cell.copy()
         face[:, along] += upper
-        mask: npt.NDArray[np.bool_] = shut[along][tuple(face.T)]
+        folded, there = faces_within(grid, along, face)
+        folded[~there] = 0
+        mask: npt.NDArray[np.bool_] = shut[along][tuple(folded.T)] | ~there
         return mask
 
     moved = np.eye(grid.dimension, dtype=np.int64)[k] * step
