@@ -13,7 +13,7 @@ import meniscus as ms
 from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shell_water.marker_distances import DOCUMENT, MarkerDistances
-from meniscus.fluids import LiquidSolver
+from meniscus.fluids import LiquidOptions, LiquidSolver, ParticleLiquidSolver, SmokeSolver
 from meniscus.surface import Pose
 
 N, H = 24, 1 / 24
@@ -137,6 +137,35 @@ def test_a_column_hit_at_three_cells_a_step_stays_before_the_sheet() -> None:
     assert deleted <= 1e-3 * count
 
 
+def test_no_marker_crosses_an_open_wall_that_waves() -> None:
+    """By contact of its whole way through a step; and on any number of threads it is the same way."""
+    found = []
+    threads = ms.num_threads()
+    try:
+        for count in (1, 3):
+            ms.set_num_threads(count)
+            wall = line([(0.0, -0.1), (0.06, 0.3), (-0.02, 0.62)], 3)
+            levels = [(0.4, (0.05, 0.05)), (0.4, (0.95, 0.05))]
+            sim = pool(
+                (24, 20),
+                wall,
+                lambda t: Pose((0.5 + 0.2 * np.sin(6 * t), 0.05 * np.sin(9 * t)), 2 * t),
+                levels,
+                np.float32,
+                marker_distances=DOCUMENT,
+            )
+            pushed = 0
+            for _ in range(4):
+                told = sim.audit_paths(0.02)
+                assert told.crossed_markers == told.crossed_drops == 0
+                pushed += sim.step(0.02).pushed_markers
+            assert pushed > 0
+            found.append(sim.solver.surface.particles.particles.positions.copy())
+    finally:
+        ms.set_num_threads(threads)
+    np.testing.assert_array_equal(*found)
+
+
 def test_distances_are_for_life_and_bounds_are_checked() -> None:
     told = MarkerDistances.of_option((0.1, 1.0), 3)
     assert told is not None
@@ -152,3 +181,6 @@ def test_distances_are_for_life_and_bounds_are_checked() -> None:
     for bounds in ((0.0, 1.0), (0.5, 0.4), (0.1, 1.5)):
         with pytest.raises(ValueError, match="marker_distances must be positive, ascending and at most 1"):
             ShellCoupling(LiquidSolver(grid), shells, marker_distances=bounds)
+    for solver in (SmokeSolver(grid), ParticleLiquidSolver(grid), LiquidSolver(grid, LiquidOptions(tracking="level-set"))):
+        with pytest.raises(ValueError, match="marker_distances needs a LiquidSolver with markers"):
+            ShellCoupling(solver, shells, marker_distances=DOCUMENT)

@@ -69,8 +69,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
 
     Args:
         solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average". Water that
-            is there is from now on what is on the side of the shells where its cells are, and particles where they are.
+            semi-Lagrangian transport, or particles with the surface "average". Water that is there is from now on what is on the side of the
+            shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
@@ -129,6 +129,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             distances = MarkerDistances.of_option(marker_distances, 0 if particles is None else particles.options.seed)
             self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume, distances)
             self.stages = WATER_STAGES
+        if marker_distances is not None and not (isinstance(solver, LiquidSolver) and solver.surface.particles is not None):
+            raise ValueError("marker_distances needs a LiquidSolver with markers")
         self._particles: ParticlesPastShells | None = None
         if isinstance(solver, ParticleLiquidSolver):
             self.stages = PARTICLE_STAGES
