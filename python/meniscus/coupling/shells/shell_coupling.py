@@ -69,8 +69,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
 
     Args:
         solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average". Water that is there is from now on what is on the side of the
-            shells where its cells are, and particles where they are.
+            semi-Lagrangian transport, or particles with the surface "average". Water that is there is from now on what is on the side of
+            the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
