@@ -5,7 +5,9 @@
 #include "meniscus/coupling/shell_water/level_samples.hpp"
 #include "meniscus/coupling/shell_water/liquid_particles.hpp"
 #include "meniscus/coupling/shell_water/marker_correction.hpp"
+#include "meniscus/coupling/shell_water/marker_distances.hpp"
 #include "meniscus/coupling/shell_water/marker_motion.hpp"
+#include "meniscus/coupling/shell_water/particle_counts.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
@@ -113,6 +115,47 @@ void bind_markers(py::module_& m) {
 }
 
 template <class T, int D>
+void bind_distances(py::module_& m) {
+  using Walls = coupling::ShellWalls<D>;
+  m.def(
+      "trace_at_distance",
+      [](grid::MacField<T, D>& velocity, const Walls& walls, const py::array& points, const py::array& distances, double dt,
+         double time) {
+        const auto x = water_rows<D>(points, "points");
+        const std::span<const double> away(data_of<double>(distances, "distances", static_cast<Index>(x.size())), x.size());
+        py::array_t<double> out = new_water_rows<D>(x.size());
+        const auto to = water_rows<D>(out);
+        interruptible([&] { coupling::trace_at_distance<T, D>(velocity, walls, x, away, dt, time, to); });
+        return out;
+      },
+      py::arg("velocity"), py::arg("walls"), py::arg("points"), py::arg("distances"), py::arg("dt"), py::arg("time"));
+}
+
+template <int D>
+void bind_pushes(py::module_& m) {
+  using Walls = coupling::ShellWalls<D>;
+  m.def(
+      "push_from_shells",
+      [](const Walls& start, const Walls& end, const py::array& begins, const py::array& places, const py::array& distances,
+         bool single) {
+        const auto x = water_rows<D>(begins, "begins"), place = water_rows<D>(places, "places");
+        require(x.size() == place.size(), "places must have ", x.size(), " rows, not ", place.size());
+        const std::span<const double> away(data_of<double>(distances, "distances", static_cast<Index>(x.size())), x.size());
+        py::array_t<double> out = new_water_rows<D>(x.size());
+        py::array_t<std::uint8_t> pushes(static_cast<py::ssize_t>(x.size()));
+        const auto to = water_rows<D>(out);
+        std::ranges::copy(place, to.begin());
+        const std::span<std::uint8_t> told(pushes.mutable_data(), x.size());
+        interruptible([&] {
+          single ? coupling::push_from_shells<float, D>(start, end, x, away, to, told)
+                 : coupling::push_from_shells<double, D>(start, end, x, away, to, told);
+        });
+        return py::make_tuple(out, pushes);
+      },
+      py::arg("start"), py::arg("end"), py::arg("begins"), py::arg("places"), py::arg("distances"), py::arg("single"));
+}
+
+template <class T, int D>
 void bind_liquid_particles(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
@@ -150,6 +193,31 @@ void bind_liquid_particles(py::module_& m) {
       py::arg("time"));
 }
 
+template <class T, int D>
+void bind_counts(py::module_& m) {
+  m.def(
+      "particle_density_past_walls",
+      [](grid::ParticleSet& particles, grid::Field<T, D>& density, const grid::ThinWalls<D>& walls, double full,
+         Workspace& workspace) {
+        interruptible([&] { coupling::particle_density_past_walls<T, D>(particles, density, walls, full, workspace); });
+      },
+      py::arg("particles"), py::arg("density"), py::arg("walls"), py::arg("full"), py::arg("workspace"));
+}
+
+template <int D>
+void bind_homes(py::module_& m) {
+  m.def(
+      "home_cells",
+      [](const grid::ThinWalls<D>& walls, const py::array& points) {
+        const auto x = water_rows<D>(points, "points");
+        py::array_t<Index> out(static_cast<py::ssize_t>(x.size()));
+        const std::span<Index> to(out.mutable_data(), x.size());
+        interruptible([&] { coupling::home_cells<D>(walls, x, to); });
+        return out;
+      },
+      py::arg("walls"), py::arg("points"));
+}
+
 template <int D>
 void bind_near_walls(py::module_& m) {
   m.def(
@@ -176,23 +244,30 @@ void bind_water(py::module_& m) {
   bind_levels<double, D>(m);
   bind_markers<float, D>(m);
   bind_markers<double, D>(m);
+  bind_distances<float, D>(m);
+  bind_distances<double, D>(m);
+  bind_pushes<D>(m);
   bind_liquid_particles<float, D>(m);
   bind_liquid_particles<double, D>(m);
+  bind_counts<float, D>(m);
+  bind_counts<double, D>(m);
+  bind_homes<D>(m);
   m.def(
       "stop_at_shells",
       [](const coupling::ShellWalls<D>& start, const coupling::ShellWalls<D>& end, const py::array& begins,
-         const py::array& targets, double dt) {
+         const py::array& targets, double dt, const py::array& distances) {
         const auto x = water_rows<D>(begins, "begins"), target = water_rows<D>(targets, "targets");
+        const std::span<const double> away(data_of<double>(distances, "distances", static_cast<Index>(x.size())), x.size());
         require(x.size() == target.size(), "targets must have ", x.size(), " rows, not ", target.size());
         py::array_t<double> stops = new_water_rows<D>(x.size()), velocities = new_water_rows<D>(x.size());
         py::array_t<std::uint8_t> ends(static_cast<py::ssize_t>(x.size()));
         const auto stop = water_rows<D>(stops), velocity = water_rows<D>(velocities);
         std::ranges::copy(target, stop.begin());
         const std::span<std::uint8_t> end_of(ends.mutable_data(), x.size());
-        interruptible([&] { coupling::stop_at_shells<D>(start, end, x, dt, stop, velocity, end_of); });
+        interruptible([&] { coupling::stop_at_shells<D>(start, end, x, dt, away, stop, velocity, end_of); });
         return py::make_tuple(stops, velocities, ends);
       },
-      py::arg("start"), py::arg("end"), py::arg("begins"), py::arg("targets"), py::arg("dt"));
+      py::arg("start"), py::arg("end"), py::arg("begins"), py::arg("targets"), py::arg("dt"), py::arg("distances"));
 }
 
 }  // namespace

@@ -89,6 +89,10 @@ void bind_particles(py::module_& m) {
             return p.append_shared(data_of<Index>(numbers, "numbers"), numbers.size(), total);
           },
           py::arg("numbers"), py::arg("total"))
+      .def(
+          "append_back",
+          [](grid::ParticleSet& p, const py::array& ids) { return p.append_back(data_of<Index>(ids, "ids"), ids.size()); },
+          py::arg("ids"))
       .def("reserve", &grid::ParticleSet::reserve, py::arg("capacity"))
       .def("assign", &grid::ParticleSet::assign, py::arg("other"))
       .def(

@@ -383,3 +383,21 @@ def test_memory_that_cannot_be_is_refused_and_changes_nothing() -> None:
     np.testing.assert_array_equal(particles.positions, np.ones((3, 2)))
     with pytest.raises(MemoryError, match="this needs a block of"):
         ms.CellField(ms.Grid((2**20, 2**20), 1.0))
+
+
+def test_particles_that_come_back_have_their_ids(rng: np.random.Generator) -> None:
+    p = make(8, 3, np.float32, rng)
+    before, following = state(p), p._core.next_id
+    mask = np.arange(8) % 3 == 1
+    taken = {"positions": p.positions[mask].copy(), "ids": p.ids[mask].copy(), **{n: p[n][mask].copy() for n in p.columns}}
+    p.remove(mask)
+    assert p.append_back(**taken) == slice(5, 8)
+    assert p._core.next_id == following
+    order = np.argsort(p.ids)
+    assert same_state({n: a[order] for n, a in state(p).items()}, before)
+    for ids, problem in (([99], "no particle has had the id 99"), ([1, 2], r"ids must have shape \(1,\)")):
+        with pytest.raises(ValueError, match=problem):
+            p.append_back(p.positions[:1], np.array(ids))
+    with pytest.raises(TypeError, match="ids must be of dtype int64"):
+        p.append_back(p.positions[:1], np.array([0.0]))
+    assert len(p) == 8

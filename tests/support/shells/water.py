@@ -20,12 +20,13 @@ def pool(
     motion: Motion | None,
     levels: list[tuple[float, tuple[float, ...]]],
     dtype: Any = np.float64,
+    marker_distances: tuple[float, float] | None = None,
     **options: Any,
 ) -> ShellCoupling:
     """Return water up to some levels, m, each on the side of a shell where a point is."""
     grid = ms.Grid(shape, 1 / shape[0])
     solver = LiquidSolver(grid, LiquidOptions(**{"drift_correction": False, **options}), dtype=dtype)
-    sim = ShellCoupling(solver, Shells(grid, [KinematicShell(mesh, motion)]))
+    sim = ShellCoupling(solver, Shells(grid, [KinematicShell(mesh, motion)]), marker_distances=marker_distances)
     up = (0.0,) * (len(shape) - 1)
     for level, point in levels:
         sim.fill(HalfSpace((*up, level), (*up, 1.0)), point)

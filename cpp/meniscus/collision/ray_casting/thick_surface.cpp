@@ -310,6 +310,29 @@ double ThickSurface::entry(const mesh::Point& origin, const mesh::Point& target,
   return first.slot < 0 ? 1.0 : std::min(first.fraction, std::nextafter(1.0, 0.0));
 }
 
+NearestPlace ThickSurface::nearest(const mesh::Point& point, double reach) const {
+  const mesh::Point p = scale_ * point;
+  double limit = scale_ * scale_ * reach * reach;
+  NearestPlace result;
+  tree_.traverse_nearest(
+      limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, p); },
+      [&](const mesh::BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
+          const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
+          const auto& corner = wedges_[static_cast<std::size_t>(s)].corner;
+          const TrianglePoint c = closest_point_on_triangle(p, corner[0], corner[1], corner[2]);
+          const bool first = c.squared_distance == limit && result.triangle >= 0 && triangle < result.triangle;
+          if (!(c.squared_distance < limit) && !first) continue;
+          limit = c.squared_distance;
+          result = {triangle, 0.0, c.position, c.barycentric};
+        }
+      });
+  if (result.triangle < 0) return result;
+  result.position /= scale_;
+  result.distance = (point - result.position).norm();
+  return result;
+}
+
 void ThickSurface::classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,
                             std::span<std::int8_t> out) const {
   parallel_for(0, static_cast<Index>(origins.size()), query_chunk, [&](Index b, Index e) {

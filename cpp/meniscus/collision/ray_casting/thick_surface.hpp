@@ -37,6 +37,13 @@ struct WedgeHit {
   mesh::Point barycentric = mesh::Point::Zero();
 };
 
+/// The point of a surface that is closest to another one; triangle -1 where none is within reach.
+struct NearestPlace {
+  std::int32_t triangle = -1;
+  double distance = 0;
+  mesh::Point position = mesh::Point::Zero(), barycentric = mesh::Point::Zero();
+};
+
 /// Of several wedges entered at the same place, the triangle with the lowest number is the one that is hit.
 class ThickSurface {
  public:
@@ -67,6 +74,9 @@ class ThickSurface {
   /// The fraction of the way to a target at which it enters the first wedge, where wedges have another radius, m; 1 if it meets
   /// none.
   double entry(const mesh::Point& origin, const mesh::Point& target, double radius) const;
+
+  /// The closest point of the triangles themselves that is nearer than `reach`, m; of several, of the lowest triangle.
+  NearestPlace nearest(const mesh::Point& point, double reach) const;
 
   /// The same for many, in parallel.
   void classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets, std::span<std::int8_t> out) const;

@@ -45,7 +45,8 @@ void trace_past_walls(grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& 
 
 template <int D>
 void stop_at_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std::span<const Vec<double, D>> from, double dt,
-                    std::span<Vec<double, D>> to, std::span<Vec<double, D>> velocity, std::span<std::uint8_t> ends) {
+                    std::span<const double> distances, std::span<Vec<double, D>> to, std::span<Vec<double, D>> velocity,
+                    std::span<std::uint8_t> ends) {
   using Point = Vec<double, D>;
   const std::size_t n = from.size();
   std::vector<std::uint8_t> met(n);
@@ -56,15 +57,22 @@ void stop_at_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std::s
     ends[i] = static_cast<std::uint8_t>(WayEnd::free);
     if (met[i]) open.push_back(i);
   }
-  // First along the shell, then with it; what still meets it has no place to go.
-  for (int attempt = 0; attempt < 2 && !open.empty(); ++attempt) {
+  // First along the shell, then with it, then beside the place that was closest; what still meets it has no place to go.
+  const double reach = open.empty() ? 0.0 : 2 * start.longest_way(end) + 4 * start.grid().spacing();
+  for (int attempt = 0; attempt < 3 && !open.empty(); ++attempt) {
     std::vector<Point> begins, tries, speeds;
     for (const std::size_t i : open) {
+      begins.push_back(from[i]);
+      if (attempt == 2) {
+        const ClosestWall<D> closest = start.closest_wall(from[i], reach);
+        tries.push_back(closest.triangle < 0 ? to[i] : start.beside(end, from[i], closest, distances[i]));
+        speeds.push_back(closest.velocity);
+        continue;
+      }
       const Point u = (to[i] - from[i]) / dt;
       const NearestWall<D> wall = start.nearest_wall(from[i], to[i]);
       Point w = wall.velocity;
       if (attempt == 0) w = u + std::max(0.0, (wall.velocity - u).dot(wall.normal)) * wall.normal;
-      begins.push_back(from[i]);
       tries.push_back(from[i] + dt * w);
       speeds.push_back(w);
     }
@@ -87,9 +95,11 @@ void stop_at_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std::s
 }
 
 template void stop_at_shells<2>(const ShellWalls<2>&, const ShellWalls<2>&, std::span<const Vec<double, 2>>, double,
-                                std::span<Vec<double, 2>>, std::span<Vec<double, 2>>, std::span<std::uint8_t>);
+                                std::span<const double>, std::span<Vec<double, 2>>, std::span<Vec<double, 2>>,
+                                std::span<std::uint8_t>);
 template void stop_at_shells<3>(const ShellWalls<3>&, const ShellWalls<3>&, std::span<const Vec<double, 3>>, double,
-                                std::span<Vec<double, 3>>, std::span<Vec<double, 3>>, std::span<std::uint8_t>);
+                                std::span<const double>, std::span<Vec<double, 3>>, std::span<Vec<double, 3>>,
+                                std::span<std::uint8_t>);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
   template void mark_near_walls<T, D>(const grid::ThinWalls<D>&, const T*, Index, std::span<std::uint8_t>);               \
   template void trace_past_walls<T, D>(grid::MacField<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \

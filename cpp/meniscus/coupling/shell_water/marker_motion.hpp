@@ -27,9 +27,11 @@ enum class WayEnd : std::uint8_t {
 
 /// Ends the ways of points, straight from `from` to `to` while the shell moves from `start` to `end` in dt, on the side of the
 /// shell on which they begin, exactly: `to` is changed where they would not. `velocity`: of points that are stopped, what they go
-/// on with, m/s; of others the speed of their way.
+/// on with, m/s; of others the speed of their way. `distances`: how far from the shell those are put that find a way neither
+/// along it nor with it, m, one for each point.
 template <int D>
 void stop_at_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std::span<const Vec<double, D>> from, double dt,
-                    std::span<Vec<double, D>> to, std::span<Vec<double, D>> velocity, std::span<std::uint8_t> ends);
+                    std::span<const double> distances, std::span<Vec<double, D>> to, std::span<Vec<double, D>> velocity,
+                    std::span<std::uint8_t> ends);
 
 }  // namespace meniscus::coupling

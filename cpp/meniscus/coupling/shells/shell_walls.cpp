@@ -333,15 +333,55 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
     if (hit.triangle < 0 || !(distance < nearest)) return;
     nearest = distance;
     result.velocity = velocity_of(hit);
-    mesh::Point n = normal_of(hit.triangle);
-    const auto corner = static_cast<std::size_t>(surface_.triangles()[static_cast<std::size_t>(hit.triangle)][0]);
-    if (n.dot(lifted(from) - surface_.vertices()[corner]) < 0) n = -n;
-    result.normal = lowered(n);
+    result.normal = lowered(side_of(hit.triangle, lifted(from)) * normal_of(hit.triangle));
   };
   look(towards);
   for (int d = 0; d < D; ++d)
     for (const double sign : {-1.0, 1.0}) look(from + sign * reach * Point::Unit(d));
   return result;
+}
+
+template <int D>
+double ShellWalls<D>::side_of(std::int32_t triangle, const mesh::Point& x) const {
+  const auto corner = static_cast<std::size_t>(surface_.triangles()[static_cast<std::size_t>(triangle)][0]);
+  return normal_of(triangle).dot(x - positions_[corner]) < 0 ? -1.0 : 1.0;
+}
+
+template <int D>
+ClosestWall<D> ShellWalls<D>::closest_wall(const Point& x, double reach) const {
+  const collision::NearestPlace at = surface_.nearest(lifted(x), reach);
+  ClosestWall<D> result;
+  if (at.triangle < 0) return result;
+  result.triangle = at.triangle;
+  result.distance = at.distance;
+  result.barycentric = at.barycentric;
+  // Around a rim it points away from that; on the surface itself the triangle tells.
+  const Point away = x - lowered(at.position);
+  const double length = away.norm();
+  result.normal =
+      length > 0.01 * thickness() ? Point(away / length) : lowered(side_of(at.triangle, lifted(x)) * normal_of(at.triangle));
+  collision::WedgeHit hit;
+  hit.triangle = at.triangle;
+  hit.barycentric = at.barycentric;
+  result.velocity = velocity_of(hit);
+  return result;
+}
+
+template <int D>
+Vec<double, D> ShellWalls<D>::beside(const ShellWalls& end, const Point& from, const ClosestWall<D>& wall,
+                                     double distance) const {
+  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(wall.triangle)];
+  mesh::Point place = side_of(wall.triangle, lifted(from)) * distance * end.normal_of(wall.triangle);
+  for (int k = 0; k < 3; ++k)
+    place += wall.barycentric[k] * end.positions_[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])];
+  return lowered(place);
+}
+
+template <int D>
+double ShellWalls<D>::longest_way(const ShellWalls& end) const {
+  double longest = 0;
+  for (std::size_t i = 0; i < positions_.size(); ++i) longest = std::max(longest, (end.positions_[i] - positions_[i]).norm());
+  return longest;
 }
 
 template <int D>

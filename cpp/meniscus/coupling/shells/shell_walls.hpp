@@ -13,6 +13,8 @@
 #include "meniscus/coupling/shells/near_triangles.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 
+#include <limits>
+
 namespace meniscus::coupling {
 
 /// A face of the grid between two cell centres that a shell keeps apart. A centre that a wall covers counts as beside it, on one
@@ -32,6 +34,18 @@ struct ShellFace {
 template <int D>
 struct NearestWall {
   Vec<double, D> velocity = Vec<double, D>::Zero(), normal = Vec<double, D>::Zero();
+};
+
+/// The nearest place of the shells to a point, m; triangle -1 where none is within reach.
+template <int D>
+struct ClosestWall {
+  std::int32_t triangle = -1;
+  double distance = std::numeric_limits<double>::infinity();
+  /// Unit, towards the point.
+  Vec<double, D> normal = Vec<double, D>::Zero();
+  /// Of the shell there, m/s.
+  Vec<double, D> velocity = Vec<double, D>::Zero();
+  mesh::Point barycentric = mesh::Point::Zero();
 };
 
 template <int D>
@@ -76,6 +90,16 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Looks towards another point, and along the axes as far as that, or four cells.
   NearestWall<D> nearest_wall(const Point& from, const Point& towards) const;
 
+  /// What is nearest to a point of all that is closer than `reach`, m: it sees that.
+  ClosestWall<D> closest_wall(const Point& x, double reach) const;
+  /// Whether nothing is certainly in between.
+  bool visible(const Point& from, const Point& to) const { return surface_.visible(lifted(from), lifted(to)); }
+  /// The place beside a shell, which has moved from here to `end`, at a distance, m, from what was closest to a point, and on the
+  /// side of that where the point was.
+  Point beside(const ShellWalls& end, const Point& from, const ClosestWall<D>& wall, double distance) const;
+  /// How far a vertex is from where it is in `end` at most, m.
+  double longest_way(const ShellWalls& end) const;
+
   double thickness() const { return 2 * surface_.radius(); }
   Index vertex_count() const { return count_; }
   Index marked_cells() const { return marked_count_; }
@@ -98,6 +122,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// The number of a blocked face in `faces_`, -1 for others.
   Index blocked_number(int axis, const Coord<D>& face) const;
   mesh::Point normal_of(std::int32_t triangle) const;
+  /// Which side of the plane of a triangle a point is on: 1 or -1.
+  double side_of(std::int32_t triangle, const mesh::Point& x) const;
   void find_faces();
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }

@@ -139,6 +139,15 @@ Index ParticleSet::append_shared(const Index* numbers, Index n, Index total) {
   return first;
 }
 
+Index ParticleSet::append_back(const Index* ids_back, Index n) {
+  for (Index i = 0; i < n; ++i) require(ids_back[i] >= 0 && ids_back[i] < next_id_, "no particle has had the id ", ids_back[i]);
+  const Index next = next_id_;
+  const Index first = append(n);
+  std::copy_n(ids_back, n, reinterpret_cast<Index*>(ids().data.data()) + first);
+  next_id_ = next;
+  return first;
+}
+
 void ParticleSet::assign(const ParticleSet& other) {
   const auto same = [](const ParticleColumn& a, const ParticleColumn& b) {
     return a.name == b.name && a.type == b.type && a.width == b.width;

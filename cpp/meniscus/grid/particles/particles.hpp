@@ -62,6 +62,9 @@ class ParticleSet {
   /// The same for n of `total` new particles that all blocks add alike and of which each keeps some; `numbers`: which ones. Ids
   /// follow from the numbers.
   Index append_shared(const Index* numbers, Index n, Index total);
+  /// Particles that were of this set before come back, with the ids that they had; returns the index of the first. Throws
+  /// InvalidArgument for ids that were never given.
+  Index append_back(const Index* ids, Index n);
   void reserve(Index capacity);
 
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.

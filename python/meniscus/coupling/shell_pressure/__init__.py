@@ -2,7 +2,7 @@
 
 from meniscus.coupling.shell_pressure.fluid_masses import face_masses, liquid_face_masses, side_masses
 from meniscus.coupling.shell_pressure.printed_transfer import printed_impulses
-from meniscus.coupling.shell_pressure.rims import open_at_rims
+from meniscus.coupling.shell_pressure.rims import open_at_rims, open_free_rims
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.sheet_solids import SheetSolid
 from meniscus.coupling.shell_pressure.shell_pressure import ShellMode, ShellPressure, ShellPressureResult
@@ -16,6 +16,7 @@ __all__ = [
     "face_masses",
     "liquid_face_masses",
     "open_at_rims",
+    "open_free_rims",
     "printed_impulses",
     "side_masses",
 ]

@@ -33,16 +33,19 @@ class NearParticles:
 
     Attributes:
         positions: (n, dim), m, float64.
+        ids: (n,), which they keep.
         columns: the others of the set, by name.
     """
 
     positions: Floats
+    ids: npt.NDArray[np.int64]
     columns: dict[str, npt.NDArray[Any]]
 
     @classmethod
     def taken(cls, particles: Particles, mask: Bools, workspace: Workspace) -> NearParticles:
         """Take the particles of a mask out of their set."""
-        result = cls(np.array(particles.positions[mask], np.float64), {name: np.array(particles[name][mask]) for name in particles.columns})
+        columns = {name: np.array(particles[name][mask]) for name in particles.columns}
+        result = cls(np.array(particles.positions[mask], np.float64), np.array(particles.ids[mask]), columns)
         if mask.any():
             particles.remove(mask, workspace=workspace)
         return result
@@ -53,7 +56,7 @@ class NearParticles:
 
     def kept(self, mask: Bools) -> NearParticles:
         """Return those of a mask."""
-        return NearParticles(self.positions[mask], {name: values[mask] for name, values in self.columns.items()})
+        return NearParticles(self.positions[mask], self.ids[mask], {name: values[mask] for name, values in self.columns.items()})
 
     @property
     def followed(self) -> dict[str, Any]:
@@ -63,10 +66,11 @@ class NearParticles:
     def joined(self, others: NearParticles) -> NearParticles:
         """Return these and others of the same set."""
         columns = {name: np.concatenate([values, others.columns[name]]) for name, values in self.columns.items()}
-        return NearParticles(np.concatenate([self.positions, others.positions]), columns)
+        ids = np.concatenate([self.ids, others.ids])
+        return NearParticles(np.concatenate([self.positions, others.positions]), ids, columns)
 
     def put_back(self, particles: Particles) -> None:
-        """Append them to a set; they get new numbers."""
+        """Append them to the set from which they were taken, with the ids that they had."""
         if len(self):
             columns: dict[str, Any] = self.columns
-            particles.append(self.positions.astype(particles.positions.dtype), **columns)
+            particles.append_back(self.positions.astype(particles.positions.dtype), self.ids, **columns)

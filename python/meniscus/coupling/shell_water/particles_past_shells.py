@@ -93,7 +93,7 @@ class ParticlesPastShells:
         """Return the values of the faces that walls block, per axis."""
         return [np.array(velocity.component(d)[blocked]) for d, blocked in enumerate(self.walls.blocked_faces)]
 
-    def set_blocked(self, velocity: MacField, values: Sequence[npt.NDArray[Any]]) -> None:
+    def set_blocked(self, velocity: MacField, values: Sequence[npt.NDArray[Any] | float]) -> None:
         """Set the values of the faces that walls block, per axis."""
         for d, blocked in enumerate(self.walls.blocked_faces):
             velocity.component(d)[blocked] = values[d]
@@ -151,6 +151,37 @@ class ParticlesPastShells:
         assert self._end is not None
         ways = ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, particles.positions.dtype)
         return mask, ways.positions, ways.lost
+
+    def count_particles(self, particles: Particles, density: CellField, full: float, workspace: Workspace) -> None:
+        """Set the density (particles a cell) of cells near walls from the particles that these see, for the space that they see."""
+        _core.particle_density_past_walls(particles._core, density._core, self.walls._core, full, workspace)
+
+    def particles_of_parts(self, particles: Particles, labels: npt.NDArray[np.int32], parts: int) -> npt.NDArray[np.int64]:
+        """Return how many particles are in cells of each label: those of a particle whose centre it sees."""
+        cells = _core.home_cells(self.walls._core, np.array(particles.positions, np.float64))
+        return np.bincount(labels.ravel()[cells[cells >= 0]], minlength=parts)[:parts]
+
+    def shifted_distances(self, particles: Particles, levelset: LevelSet, factor: float) -> _Near:
+        """Return which particles may not see all around them, and their distances with a level set, times a factor, that they see.
+
+        Those that see none keep theirs.
+        """
+        mask = near_walls(self.walls, particles.positions, _SIGHT)
+        own = np.array(particles["distance"][mask])
+        told = own + factor * self.levels(levelset, particles.positions[mask])
+        return mask, np.where(np.isfinite(told), told, own).astype(own.dtype)
+
+    def shifts(self, particles: Particles, shift: MacField) -> tuple[Bools, Floats, Bools]:
+        """Return which particles a displacement (m, as a velocity for one second) may take to a wall, and where these end; none is lost."""
+        walls, spacing = self.walls, shift.grid.spacing
+        mask = near_walls(walls, particles.positions, reach_of_ways(max_speed(shift) + spacing, spacing))
+        x = np.array(particles.positions[mask], np.float64)
+        if len(x):
+            aims = x + _core.sample_velocity_past_walls(shift._core, walls._core, x, 0.0)[0]
+            ways = ends_of_ways(shift, walls, walls, x, aims, 1.0, particles.positions.dtype)
+            # What finds no way has none to go.
+            x = np.where(ways.lost[:, None], x, ways.positions)
+        return mask, x, np.zeros(len(x), bool)
 
     def go(self, particles: Particles, ways: tuple[Bools, Floats, Bools]) -> None:
         """Move particles to the ends of their ways, and remove those that have none."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
 from meniscus.coupling.shell_water.covered_cells import settle_covered
+from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
 from meniscus.coupling.shell_water.ways_past_shells import WayEnds, ends_of_ways, reach_of_ways
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -27,6 +28,7 @@ Bools = npt.NDArray[np.bool_]
 
 _core: Any = _coupling  # overloaded over dimension and scalar
 _SIGHT = 0  # cells from a wall within which a point may not see all corners of its cell
+_PUSHES = 1  # cells from a wall within which a marker may be nearer to it than its distance
 _RADII_MARGIN = 3.0  # cells beyond the band of markers within which the level set is kept a distance
 
 
@@ -39,6 +41,7 @@ class WaterPastShells:
         surface: of the liquid.
         velocity: of the liquid; gives the sides through which particles leave.
         volume: of the liquid, whose parts are from now on those that walls part.
+        distances: that markers of the water keep from shells; None: none.
 
     Attributes:
         walls: as they are now, within a step: those at its start, or at its end.
@@ -46,10 +49,12 @@ class WaterPastShells:
         stood_in: of which no visible neighbour knew a value.
         deleted: markers of the last step that found no way past the shells.
         deleted_drops: drops likewise.
+        pushed: markers of the last step that were pushed to their distance.
+        blocked: markers that are nearer to a shell than that, as their way out is not free.
     """
 
-    def __init__(self, surface: LiquidSurface, velocity: MacField, volume: LiquidVolume) -> None:
-        self._surface, self._velocity, self._volume = surface, velocity, volume
+    def __init__(self, surface: LiquidSurface, velocity: MacField, volume: LiquidVolume, distances: MarkerDistances | None = None) -> None:
+        self._surface, self._velocity, self._volume, self._distances = surface, velocity, volume, distances
         levelset = surface.levelset
         self._before = CellField(levelset.grid, levelset.dtype)
         self._old_velocity = MacField(levelset.grid, levelset.dtype, velocity.boundary)
@@ -60,7 +65,7 @@ class WaterPastShells:
         self._way = 0.0
         self._older_drops = 0
         self._resting: Bools = np.zeros(0, bool)
-        self.swept = self.stood_in = self.deleted = self.deleted_drops = 0
+        self.swept = self.stood_in = self.deleted = self.deleted_drops = self.pushed = self.blocked = 0
 
     def between(self, start: ShellWalls, end: ShellWalls, way: float = 0.0) -> None:
         """Set the walls at the start and at the end of a step, and how far they go at most, m; the transport begins with the first."""
@@ -147,10 +152,12 @@ class WaterPastShells:
         near = self._taken(p.particles, reach)
         p.advect(velocity, dt, time=time)
         self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.trace, time, reach)
-        self._move_markers(near, velocity, dt, time).put_back(p.particles)
+        near = self._move_markers(near, velocity, dt, time)
         self._uncover()
-
-        near = self._taken(p.particles, _SIGHT)
+        # Those that did not come near before the step see all around them after it.
+        beside = near_walls(self.walls, near.positions, _SIGHT)
+        near.kept(~beside).put_back(p.particles)
+        near = near.kept(beside)
         self._correct(p, near, end)
         band = (max(o.radii[1], 1.0) + _RADII_MARGIN - 1.0 + o.band) * h + dt * speed
         self.redistance(p.levelset, band, lambda: p.redistance(dt * speed))
@@ -211,19 +218,41 @@ class WaterPastShells:
         return near.kept(~gone)
 
     def _move_markers(self, near: NearParticles, velocity: MacField, dt: float, time: float) -> NearParticles:
+        self.deleted = self.pushed = self.blocked = 0
         if len(near) == 0:
-            self.deleted = 0
             return near
-        targets = _core.trace_past_walls(velocity._core, self.walls._core, near.positions, dt, time)
-        ways = self._ends(near.positions, targets, dt)
-        self.deleted = int(ways.lost.sum())
+        x, flow, walls = near.positions, velocity._core, self.walls._core
+        distances = None
+        if self._distances is None:
+            targets = _core.trace_past_walls(flow, walls, x, dt, time)
+        else:
+            distances = self._distances.of(near.ids, near.columns["sign"], velocity.grid.spacing)
+            targets = _core.trace_at_distance(flow, walls, x, distances, dt, time)
+        ways = self._ends(x, targets, dt, distances)
+        self.deleted, self.pushed, self.blocked = (int(w.sum()) for w in (ways.lost, ways.pushed, ways.blocked))
         near.positions = ways.positions
+        self._shrink(near.columns["radius"], ways.pushed)
         return near.kept(~(ways.lost | ways.left))
 
-    def _ends(self, x: Floats, aims: Floats, dt: float) -> WayEnds:
+    def _shrink(self, radii: npt.NDArray[Any], pushed: Bools) -> None:
+        """Give markers that were pushed the smallest radius: they are not where the flow would have them."""
+        p = self._surface.particles
+        assert p is not None
+        radii[pushed] = np.minimum(radii[pushed], p.options.radius_bounds[0] * p.grid.spacing)
+
+    def _push_seeds(self, markers: Particles, rows: npt.NDArray[np.intp]) -> None:
+        """Push new markers to their distance."""
+        if self._distances is None or len(rows) == 0:
+            return
+        x, walls = np.array(markers.positions[rows], np.float64), self.walls._core
+        distances = self._distances.of(markers.ids[rows], markers["sign"][rows], self.walls.grid.spacing)
+        places, _ = _core.push_from_shells(walls, walls, x, x, distances, markers.positions.dtype == np.float32)
+        markers.positions[rows] = places
+
+    def _ends(self, x: Floats, aims: Floats, dt: float, distances: Floats | None = None) -> WayEnds:
         assert self._start is not None
         assert self._end is not None
-        return ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, self._surface.levelset.dtype)
+        return ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, self._surface.levelset.dtype, distances)
 
     def remove_hidden_seeds(self, count: int) -> None:
         """Remove those of the last `count` markers that are not on the side of the surface that they see."""
@@ -233,7 +262,8 @@ class WaterPastShells:
         markers = p.particles
         new = np.zeros(len(markers), bool)
         new[len(markers) - count :] = True
-        rows = np.flatnonzero(new & near_walls(self.walls, markers.positions, _SIGHT))
+        self._push_seeds(markers, np.flatnonzero(new & near_walls(self.walls, markers.positions, _PUSHES)))
+        rows = np.flatnonzero(new & near_walls(self.walls, markers.positions, _PUSHES))
         depth = markers["sign"][rows] * self.levels(np.array(markers.positions[rows], np.float64))
         wrong = np.zeros(len(markers), bool)
         wrong[rows] = ~((depth > 0) & (depth < p.band))

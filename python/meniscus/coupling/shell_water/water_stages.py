@@ -96,11 +96,15 @@ class WaterStages:
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the water on each side of the shells, and inflow and outflow since the surface was set.
 
+        Of a `ParticleLiquidSolver`, what is expected is the volume of the particles.
+
         Raises:
-            TypeError: the solver is no `LiquidSolver`.
+            TypeError: the solver is none of water.
         """
+        if isinstance(self.solver, ParticleLiquidSolver):
+            return self.solver.volume_report()
         if not isinstance(self.solver, LiquidSolver):
-            raise TypeError(f"volume_report needs a LiquidSolver, not {type(self.solver).__name__}")
+            raise TypeError(f"volume_report needs a solver of water, not {type(self.solver).__name__}")
         solver, found = self.solver, []
         self._with_water(lambda: found.append(solver.volume_report()))
         return found[0]
@@ -118,7 +122,7 @@ class WaterStages:
         self._end.place(x + self.shells.shifts(x), self._velocities_now(x, dt))
         solver._walls = self._end
         # The water beside a sheet moves with it, as in `add_forces`.
-        self._end.hold_faces(solver.velocity)
+        joined.hold(self._end)
         solver.add_forces(dt)
         self.impulses[...] = joined.act(self._end, dt).impulses
         solver.extend(0.0)

@@ -20,6 +20,8 @@ Bools = npt.NDArray[np.bool_]
 _core: Any = _coupling  # overloaded over dimension and scalar
 _STOPPED, _LOST = 1, 2
 _MOST, _EVERYWHERE = 15, 255  # cells: clearances above the first are not told apart
+_BESIDE = 0.1  # cells from a shell at which a point without a distance of its own is put that finds no other way
+_PUSHED, _BLOCKED = 1, 2
 _SAME = 1e-6  # cells between ends that are the same
 
 
@@ -33,6 +35,8 @@ class WayEnds:
         met: which ways end elsewhere than they were aimed at.
         lost: which meet a shell whatever they do.
         left: which of the others have left the domain.
+        pushed: which of those that stay were pushed away from a shell, to their distance.
+        blocked: which of them are nearer to a shell than their distance, as their way out is not free.
     """
 
     positions: Floats
@@ -40,9 +44,20 @@ class WayEnds:
     met: Bools
     lost: Bools
     left: Bools
+    pushed: Bools
+    blocked: Bools
 
 
-def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floats, aims: Floats, dt: float, dtype: Any) -> WayEnds:
+def ends_of_ways(
+    velocity: MacField,
+    start: ShellWalls,
+    end: ShellWalls,
+    x: Floats,
+    aims: Floats,
+    dt: float,
+    dtype: Any,
+    distances: Floats | None = None,
+) -> WayEnds:
     """Return where straight ways end that shells, which move meanwhile, may stop: on their side of these, exactly.
 
     A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
@@ -56,14 +71,19 @@ def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floa
         aims: (n, dim), m, of the ways; may be beyond the domain.
         dt: seconds.
         dtype: of the positions at the end.
+        distances: (n,), m, that points keep from the shells, zero for none: those that are nearer are pushed away from them. None: for all
+            none.
     """
     grid, walls = velocity.grid, (start._core, end._core)
+    beside = np.full(len(x), _BESIDE * grid.spacing)
+    if distances is not None:
+        beside = np.where(distances > 0, distances, beside)
     targets = aims.copy()
     held_at_walls(velocity, targets)
     left = have_left(velocity, targets)
     shift = shifts_around_ends(grid, targets)
     rounded = (targets + shift).astype(dtype).astype(np.float64)
-    stops, velocities, ends = _core.stop_at_shells(*walls, x + shift, rounded, dt)
+    stops, velocities, ends = _core.stop_at_shells(*walls, x + shift, rounded, dt, beside)
     lost: Bools = ends == _LOST
     changed = np.flatnonzero(ends == _STOPPED)
     if len(changed):
@@ -74,9 +94,15 @@ def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floa
         shift[changed] += around
         stops[changed] = (places + around).astype(dtype)
         # Rounding may have brought it across.
-        lost[changed] = _core.stop_at_shells(*walls, x[changed] + shift[changed], stops[changed], dt)[2] != 0
+        lost[changed] = _core.stop_at_shells(*walls, x[changed] + shift[changed], stops[changed], dt, beside[changed])[2] != 0
     met = ~np.isclose(stops - shift, aims, rtol=0.0, atol=_SAME * grid.spacing).all(axis=1)
-    return WayEnds(stops, velocities, met, lost, left & ~lost)
+    left &= ~lost
+    pushes = np.zeros(len(x), np.uint8)
+    if distances is not None:
+        stay = np.flatnonzero(~(lost | left))
+        args = x[stay] + shift[stay], stops[stay], distances[stay], np.dtype(dtype) == np.float32
+        stops[stay], pushes[stay] = _core.push_from_shells(*walls, *args)
+    return WayEnds(stops, velocities, met, lost, left, pushes == _PUSHED, pushes == _BLOCKED)
 
 
 def reach_of_ways(way: float, spacing: float) -> int:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.coupling.shell_pressure import SheetSolid, ShellPressure, ShellPressureResult, face_masses, side_masses
+from meniscus.coupling.shell_pressure import SheetSolid, ShellPressure, ShellPressureResult, face_masses, open_free_rims, side_masses
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.shell_pressure import ShellMode as PressureMode
 from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody
@@ -30,15 +30,19 @@ class JoinedPressure:
         solver: a `SmokeSolver`; the density is `air_density`.
         shells: as `require_two_ways` allows.
         mode: of `ShellPressure.prepare`.
+        open_rims: whether faces beside free rims are open in part.
+        one_way: whether bodies go their way whatever the fluid gives them.
 
     Attributes:
         sides: of the last solve.
         result: of the last solve.
     """
 
-    def __init__(self, solver: Any, shells: Shells, mode: str) -> None:
+    def __init__(self, solver: Any, shells: Shells, mode: str, open_rims: bool = False, one_way: bool = False) -> None:
         self._solver, self._shells = solver, shells
         self._mode = cast(PressureMode, mode)
+        self._rims, self._one_way = open_rims, one_way
+        self._past_rims: list[Floats] | None = None
         self._pressure = ShellPressure(solver.grid)
         self._active = np.ones(solver.grid.shape, bool)
         self.sides: SheetFaces | None = None
@@ -48,6 +52,13 @@ class JoinedPressure:
     def closed_regions(self) -> tuple[int, ...]:
         """As of `ShellPressure`; empty in the modes that do not look for them."""
         return self._pressure.closed_regions if self._mode == "monolithic" else ()
+
+    def hold(self, walls: ShellWalls) -> None:
+        """Give blocked faces of the velocity of the solver that of the shells; what flows past rims is kept aside for the next solve."""
+        velocity = self._solver.velocity
+        before = [np.array(velocity.component(k), np.float64) for k in range(velocity.grid.dimension)] if self._rims else []
+        walls.hold_faces(velocity)
+        self._past_rims = [u - velocity.component(k) for k, u in enumerate(before)] if self._rims else None
 
     def act(self, walls: ShellWalls, dt: float) -> ShellPressureResult:
         """Make the velocity of the solver divergence-free, in place.
@@ -65,17 +76,38 @@ class JoinedPressure:
         areas, masses, active, density = self._fluid(free)
         x = self._shells.positions
         sides = wall_sides(walls, x, tuple(~np.isfinite(m) for m in masses))
+        if self._rims:
+            shut = [mask | ~np.isfinite(m) for mask, m in zip(walls.blocked_faces, masses, strict=True)]
+            sides = open_free_rims(grid, sides, x, self._shells.elements, shut)
         solids = self._solids(dt)
         self._pressure.prepare(areas, masses, active, sides, solids, side_masses(grid, density, sides), self._mode)
         # Forces have acted on faces of walls as well.
         solver.velocity.enforce_boundary(solver.time)
         solver.velocity.fill_ghosts(solver.time)
         u = tuple(np.asarray(solver.velocity.component(k), np.float64) for k in range(grid.dimension))
-        result = self._pressure.solve(u, tolerance=solver.options.tolerance)
+        beside = None
+        if self._past_rims is not None:
+            beside = _of_sides(sides, u)
+            u = tuple(np.where(_opened(sides, v.shape, k), v + past, v) for k, (v, past) in enumerate(zip(u, self._past_rims, strict=True)))
+            self._past_rims = None
+        result = self._pressure.solve(u, side_velocities=beside, tolerance=solver.options.tolerance)
         for k, values in enumerate(result.faces):
             solver.velocity.component(k)[...] = values
+        if self._rims:
+            self._set_past_rims(sides, result)
         self.sides, self.result = sides, result
         return result
+
+    def _set_past_rims(self, sides: SheetFaces, result: ShellPressureResult) -> None:
+        """Give faces that are open in part the velocity of the fluid there, without that of the sheet."""
+        every = np.arange(len(sides))
+        sheet = np.einsum("sk,sk->s", sides.weights, result.velocities[sides.nodes, sides.axis[:, None]])
+        sheet = np.repeat(sheet.reshape(-1, 2).mean(axis=1), 2)
+        velocity = self._solver.velocity
+        for k in range(velocity.grid.dimension):
+            rows = every[(sides.axis == k) & (sides.open > 0)]
+            at, part = tuple(sides.face[rows].T), sides.open[rows]
+            velocity.component(k)[at] = (result.faces[k][at] - (1.0 - part) * sheet[rows]) / part
 
     def _fluid(self, open_sides: list[str]) -> tuple[tuple[Floats, ...], tuple[Floats, ...], npt.NDArray[np.bool_], npt.ArrayLike]:
         """Return areas and masses of faces, the cells with fluid, and its density, kg/m^3, a number or by cell."""
@@ -85,6 +117,10 @@ class JoinedPressure:
     def _solids(self, dt: float) -> list[SheetSolid]:
         shells = self._shells
         x = shells.positions
+        if self._one_way:
+            v = np.zeros((len(x), 3))
+            v[:, : x.shape[1]] = (shells.look_ahead(dt) - x) / dt
+            return [SheetSolid.kinematic(v)]
         # First, because a body that steps linearises its forces anew.
         told = any(not (isinstance(b, DeformableBody) or (isinstance(b, RigidBody) and b._dynamic)) for b in shells.bodies)
         ahead = (shells.look_ahead(dt) - x) / dt if told else None
@@ -110,6 +146,22 @@ class JoinedPressure:
         return solids
 
 
+def _of_sides(sides: SheetFaces, faces: tuple[Floats, ...]) -> Floats:
+    """Return the values of the faces of sides."""
+    values = np.empty(len(sides))
+    for k, u in enumerate(faces):
+        on = sides.axis == k
+        values[on] = u[tuple(sides.face[on].T)]
+    return values
+
+
+def _opened(sides: SheetFaces, shape: tuple[int, ...], axis: int) -> npt.NDArray[np.bool_]:
+    """Return which faces along an axis are open in part."""
+    mask = np.zeros(shape, bool)
+    mask[tuple(sides.face[(sides.axis == axis) & (sides.open > 0)].T)] = True
+    return mask
+
+
 def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
     """Return, per vertex, the area of its triangles, m^2."""
     a, b = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
@@ -118,11 +170,11 @@ def _corner_areas(x: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
     return shares
 
 
-def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str) -> None:
-    """Raise ValueError for what a joined pressure does not go with."""
-    if shells._world is not None:
+def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: str, *, one_way: bool = False) -> None:
+    """Raise ValueError for what a joined pressure does not go with; bodies are whatever they are where nothing pushes them."""
+    if shells._world is not None and not one_way:
         require_loadable(shells._world, mode)
-    for i, (body, part) in enumerate(zip(shells.bodies, shells._parts, strict=True)):
+    for i, (body, part) in enumerate(zip(() if one_way else shells.bodies, () if one_way else shells._parts, strict=True)):
         if isinstance(body, (RigidBody, DeformableBody)) or isinstance(part, KinematicShell):
             continue
         if not isinstance(body, PushedShellBody):
@@ -131,12 +183,13 @@ def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: s
             raise ValueError(f'mode "{mode}" needs the inertia of body {i}, which {type(body).__name__} does not tell; take "lumped"')
         if np.shape(body.masses) != (len(part.positions),) or not (np.asarray(body.masses) > 0).all():
             raise ValueError(f"masses of body {i} must be {len(part.positions)} positive numbers, one for each of its nodes")
+    what = "open_rims" if one_way else f'mode "{mode}"'
     if any(isinstance(side, Open) and side.pressure != 0.0 for side in solver.velocity.boundary.values()):
-        raise ValueError(f'mode "{mode}" needs a pressure of 0 at open sides')
+        raise ValueError(f"{what} needs a pressure of 0 at open sides")
     if isinstance(solver, LiquidSolver):
         if solver.options.air_pressure != 0.0:
-            raise ValueError(f'mode "{mode}" needs air_pressure=0')
+            raise ValueError(f"{what} needs air_pressure=0")
         if solver.options.expansion and any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
             raise ValueError(f'mode "{mode}" does not go with expansion=True beside bodies that water moves')
     elif solver._divergence is not None:
-        raise ValueError(f'mode "{mode}" does not go with emitters that have a divergence')
+        raise ValueError(f"{what} does not go with emitters that have a divergence")

@@ -23,6 +23,8 @@ class ShellReport:
         stood_in: of which no visible neighbour knew a value, by name.
         deleted_markers, deleted_drops: of water, that found no way past the shells; the particles of a `ParticleLiquidSolver` count as
             markers, and what they carried is lost.
+        pushed_markers: of water, that were nearer to a shell than their distance, and were pushed away from it; see `marker_distances`.
+        blocked_markers: of which the way out was not free.
         deleted_vortices: vortex particles likewise.
         revalidated: change of the smoke, as `fluid.smoke`, by new values for swept cells: smoke is not pushed along, it appears and
             disappears with the cells.
@@ -41,6 +43,8 @@ class ShellReport:
     stood_in: dict[str, int] = field(default_factory=dict)
     deleted_markers: int = 0
     deleted_drops: int = 0
+    pushed_markers: int = 0
+    blocked_markers: int = 0
     deleted_vortices: int = 0
     revalidated: float = 0.0
     closed_regions: int = 0

@@ -14,6 +14,7 @@ from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.joined_water import JoinedWater
+from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.coupling.shell_water.particle_stages import PARTICLE_STAGES, ParticleStages
 from meniscus.coupling.shell_water.particles_past_shells import ParticlesPastShells
 from meniscus.coupling.shell_water.path_audit import FollowedWater, PathAudit
@@ -22,17 +23,16 @@ from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.bodies import PushedShellBody
 from meniscus.coupling.shells.fitting import StandIn, require_fitting, stand_ins_of
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
-from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.smoke_audit import audit_smoke
 from meniscus.coupling.shells.vortices import VorticesPastShells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.staged_solver import checked_stage
-from meniscus.grid.face_arrays import domain_images
 from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -69,8 +69,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
 
     Args:
         solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average" and no density correction. Water that
-            is there is from now on what is on the side of the shells where its cells are, and particles where they are.
+            semi-Lagrangian transport, or particles with the surface "average". Water that is there is from now on what is on the side of
+            the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
@@ -80,6 +80,10 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             particles pushes no shells: other bodies than `KinematicShell` then need "one-way".
         stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
             the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
+        marker_distances: bounds, cells, of the random distance that each marker of the water of a `LiquidSolver` keeps from shells for
+            life, at most 1; (0.1, 1.0) in the document. None: none.
+        open_rims: whether the last faces beside free rims are open in part for the pressure, so that fluid flows around a rim where it is:
+            see `coupling.shell_pressure.open_free_rims`. Transport sees walls as without. Not for a liquid of particles.
 
     Attributes:
         solver, shells, stand_in: as given; the last one by name.
@@ -103,6 +107,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         mode: ShellMode = "monolithic",
         *,
         stand_in: StandIn | Mapping[str, StandIn] = "mean",
+        marker_distances: tuple[float, float] | None = None,
+        open_rims: bool = False,
     ) -> None:
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
@@ -115,19 +121,31 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self.impulses = self.declare("impulses", np.zeros((len(shells.positions), 3)))
         self.begun = self.declare("begun", np.zeros(1, np.int8))
         self._joined: JoinedPressure | None = None
+        self._pushes = False
         pushed = any(isinstance(body, (RigidBody, DeformableBody, PushedShellBody)) for body in shells.bodies)
         self._water: WaterPastShells | None = None
         if isinstance(solver, LiquidSolver):
-            self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume)
+            particles = solver.surface.particles
+            distances = MarkerDistances.of_option(marker_distances, 0 if particles is None else particles.options.seed)
+            self._water = WaterPastShells(solver.surface, solver.velocity, solver.volume, distances)
             self.stages = WATER_STAGES
+        if marker_distances is not None and not (isinstance(solver, LiquidSolver) and solver.surface.particles is not None):
+            raise ValueError("marker_distances needs a LiquidSolver with markers")
         self._particles: ParticlesPastShells | None = None
         if isinstance(solver, ParticleLiquidSolver):
             self.stages = PARTICLE_STAGES
-        elif self.mode != "one-way":
-            require_two_ways(solver, shells, self.mode)
+            if open_rims:
+                raise ValueError("open_rims does not go with a liquid of particles")
+        else:
+            two_ways = self.mode != "one-way"
+            if two_ways or open_rims:
+                require_two_ways(solver, shells, self.mode, one_way=not two_ways)
             # What nothing pushes takes the plain way in all modes.
-            if pushed:
-                self._joined = (JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure)(solver, shells, self.mode)
+            self._pushes = two_ways and pushed
+            if self._pushes or open_rims:
+                kind = JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure
+                solve = self.mode if self._pushes else "monolithic"
+                self._joined = kind(solver, shells, solve, open_rims, one_way=not self._pushes)
         self.report: ShellReport | None = None
         self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
@@ -140,7 +158,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._placed: Floats | None = None
         if isinstance(solver, LiquidSolver):
             # In two ways faces have the velocities of the solve.
-            self._start.slides = self._end.slides = self._joined is None
+            self._start.slides = self._end.slides = not self._pushes
             self._with_water(solver.set_surface)
         if isinstance(solver, ParticleLiquidSolver):
             self._start.slides = self._end.slides = True
@@ -173,8 +191,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             self._speed = (
                 float(
                     np.abs(
-                        self.shells.look_ahead(_LOOK, None if self._joined is None else np.zeros_like(self.impulses))
-                        - self.shells.positions
+                        self.shells.look_ahead(_LOOK, np.zeros_like(self.impulses) if self._pushes else None) - self.shells.positions
                     ).max()
                 )
                 / _LOOK
@@ -223,7 +240,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     @checked_stage
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
-        if isinstance(self._joined, JoinedWater) and not self.begun[0]:
+        if self._pushes and isinstance(self._joined, JoinedWater) and not self.begun[0]:
             self._begin_with_water(dt)
         self.begun[0] = 1
         raw = self.shells.positions
@@ -284,6 +301,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         elif self._water is not None:
             told.swept["levelset"], told.stood_in["levelset"] = self._water.swept, self._water.stood_in
             told.deleted_markers = self._water.deleted
+            told.pushed_markers, told.blocked_markers = self._water.pushed, self._water.blocked
         told.swept["velocity"] = told.stood_in["velocity"] = 0
         for d in range(dimension):
             faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
@@ -302,7 +320,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             return
         assert not isinstance(solver, ParticleLiquidSolver)
         # The fluid beside a sheet moves with it, and forces act on it as well.
-        self._end.hold_faces(solver.velocity)
+        assert self._joined is not None
+        self._joined.hold(self._end)
         solver._walls = None
         try:
             solver.add_forces(dt)
@@ -337,14 +356,16 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         result = self._joined.act(self._end, following)
         self.solver.pressure.array[...] = result.pressure / dt
         self.solver.running_report.projection = ProjectionInfo(**vars(result.info))
-        self.impulses[...] = result.impulses
-        told.impulse, told.inner_iterations = tuple(map(float, result.impulses.sum(axis=0))), result.inner_iterations
+        if self._pushes:
+            self.impulses[...] = result.impulses
+            told.impulse = tuple(map(float, result.impulses.sum(axis=0)))
+        told.inner_iterations = result.inner_iterations
         told.closed_regions = len(self._joined.closed_regions)
         self._foresee(following)
 
     @property
     def _loads(self) -> Floats | None:
-        return None if self._joined is None else self.impulses
+        return self.impulses if self._pushes else None
 
     # --- afterwards ------------------------------------------------------------------------------------------------------------------
 
@@ -356,32 +377,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         """
         if not isinstance(self.solver, SmokeSolver):
             return audit_water(self.solver, self.shells)
-        grid, density = self.solver.grid, self.solver.density.array
-        volume = grid.spacing**grid.dimension
-        low = np.array(grid.origin, np.float64)
-        x = self.shells.positions
-        x = x + self.shells.shifts(x)
-        found = []
-        for i, part in enumerate(self.shells._parts):
-            if not is_closed(part.elements):
-                continue
-            inside = np.zeros(grid.shape, bool)
-            for shift in domain_images(grid):
-                inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
-            within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
-            found.append(
-                ClosedShellAudit(
-                    body=i,
-                    cells=int(inside.sum()),
-                    smoke=float(within.sum()) * volume,
-                    least=float(within.min(initial=np.inf)),
-                    most=float(within.max(initial=-np.inf)),
-                    outside=float(around.sum()) * volume,
-                    least_outside=float(around.min(initial=np.inf)),
-                    most_outside=float(around.max(initial=-np.inf)),
-                )
-            )
-        return found
+        return audit_smoke(self.solver, self.shells)
 
     def audit_paths(self, dt: float) -> PathAudit:
         """Return whether water would meet shells on its way through a step of dt seconds, which is taken by a copy of this.

@@ -60,7 +60,14 @@ class CarriedDistance(MemoryOwner):
         if shells is not None:
             shells.update_distances(particles, levelset, deepest, dt, time)
 
-    def shift(self, particles: Particles, levelset: LevelSet, factor: float) -> None:
-        """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes."""
+    def shift(self, particles: Particles, levelset: LevelSet, factor: float, shells: Any = None) -> None:
+        """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes.
+
+        `shells`: what does so for particles beside thin walls.
+        """
+        near = None if shells is None else shells.shifted_distances(particles, levelset, factor)
         core: Any = _fluids
         core.add_to_distances(particles._core, levelset.field._core, factor)
+        if near is not None:
+            mask, distances = near
+            particles["distance"][mask] = distances

@@ -317,7 +317,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, and of each connected component of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
-        return self.volume.report(levelset, self._outside(solid), self.particles)
+        return self.volume.report(levelset, self._outside(solid), self.particles, self.shells)
 
     @property
     def _walls(self) -> ThinWalls | None:
@@ -350,7 +350,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._find_surface(solid)
-        self._distance.shift(self.particles, self._levelset, -1.0)
+        self._distance.shift(self.particles, self._levelset, -1.0, self.shells)
         self.running_report.correction = spacing.correct(
             self.particles,
             self._per_cell,
@@ -359,9 +359,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             o.band,
             o.max_iterations,
             self._workspace,
+            self.shells,
         )
         self._apply_boundary(dt)
-        self._distance.shift(self.particles, self._levelset, 1.0)
+        self._distance.shift(self.particles, self._levelset, 1.0, self.shells)
 
     def _apply_boundary(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)

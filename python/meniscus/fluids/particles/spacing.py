@@ -52,11 +52,14 @@ class ParticleSpacing(MemoryOwner):
         band: int,
         max_iterations: int,
         workspace: Workspace,
+        shells: Any = None,
     ) -> ProjectionInfo:
         """Move the particles; those that a displacement brings beyond sides or into the solid stay there until their next boundary
-        treatment."""
+        treatment. `shells`: what counts and moves particles beside thin walls, which no displacement crosses."""
         grid = levelset.grid
         particle_density(particles, grid, out=self._density, workspace=workspace)
+        if shells is not None:
+            shells.count_particles(particles, self._density, float(per_cell), workspace)
         core: Any = _fluids  # overloaded over dimension and scalar
         samples: Any = _grid
         outside = None if solid is None else solid.levelset._core
@@ -70,12 +73,20 @@ class ParticleSpacing(MemoryOwner):
             1.0,
             TOLERANCE,
             liquid=levelset,
+            given_faces=None if shells is None else shells.walls.blocked_faces,
             target_divergence=self._target,
             max_iterations=max_iterations,
             solver=self._solver,
         )
         known = mark_open_faces(levelset, solid, self._known)
+        sources = None if shells is None else [np.array(mask) for mask in known]
         extrapolate(self._shift, known, layers=band, out=known, workspace=workspace)
+        if sources is not None:
+            shells.extend(self._shift, levelset, sources, known, band)
+            shells.set_blocked(self._shift, [0.0] * grid.dimension)
         extend_into_solid(self._shift, known, None, workspace)
+        near = None if shells is None else shells.shifts(particles, self._shift)
         trace(particles, self._shift, 1.0, method="euler", outside="keep", workspace=workspace)
+        if near is not None:
+            shells.go(particles, near)
         return info

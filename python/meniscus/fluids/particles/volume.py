@@ -33,11 +33,19 @@ class ParticleVolume(Stateful):
         """Start from a number of particles."""
         self.totals = {**dict.fromkeys(TOTALS, 0), "initial": particles}
 
-    def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles) -> VolumeReport:
-        """Return the volume inside of the surface, by component, beside that of the particles there."""
-        labels, volumes = measure_components(levelset, solid, CellField(self._grid, levelset.dtype))
+    def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles, shells: Any = None) -> VolumeReport:
+        """Return the volume inside of the surface, by component, beside that of the particles there.
+
+        `shells`: what tells the cells of particles beside thin walls, at which components end.
+        """
+        walls = None if shells is None else shells.walls
+        labels, volumes = measure_components(levelset, solid, CellField(self._grid, levelset.dtype), walls)
         core: Any = _fluids  # overloaded over the dimension
-        expected = self.each * core.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
+        if shells is None:
+            counts = core.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
+        else:
+            counts = shells.particles_of_parts(particles, labels, len(volumes))
+        expected = self.each * counts
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(self._grid, labels, volumes, expected)
         return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -136,30 +137,31 @@ class Particles(State):
             TypeError, ValueError: wrong dtypes or shapes, unknown columns, values that are not finite; with `replicated`, other particles
                 on other ranks. Then nothing is added.
         """
-        x = np.asarray(positions)
-        mine = self.positions
-        if x.dtype != mine.dtype:
-            raise TypeError(f"positions must be of dtype {mine.dtype}, not {x.dtype}")
-        if x.ndim != 2 or x.shape[1] != mine.shape[1]:
-            raise ValueError(f"positions must have shape (n, {mine.shape[1]}), not {x.shape}")
-        _checks.require_finite("positions", x)
-        checked = {}
-        for name, values in columns.items():
-            target = self[name]
-            one = np.ndim(values) == 0
-            checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
+        x, checked = self._checked_rows(positions, columns)
         kept = self._share(x, grid, checked) if _checks.flag("replicated", replicated) else None
         if kept is None:
-            first = self._core.append(len(x))
-        else:
-            first = self._core.append_shared(kept, len(x))
-            checked = {name: c if c.ndim == 0 else c[kept] for name, c in checked.items()}
-            x = x[kept]
-        where = slice(first, first + len(x))
-        self.positions[where] = x
-        for name, c in checked.items():
-            self[name][where] = c
-        return where
+            return self._set_rows(self._core.append(len(x)), x, checked)
+        first = self._core.append_shared(kept, len(x))
+        return self._set_rows(first, x[kept], {name: c if c.ndim == 0 else c[kept] for name, c in checked.items()})
+
+    def append_back(self, positions: npt.ArrayLike, ids: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
+        """Add particles that were removed from this set before, with the ids that they had. Returns their indices.
+
+        Args:
+            positions: (n, dim), m.
+            ids: (n,) int64, of particles that are not in the set now.
+            **columns: values by name, as for `append`.
+
+        Raises:
+            TypeError, ValueError: as `append`; ids that no particle of this set has had. Then nothing is added.
+        """
+        numbers = np.ascontiguousarray(ids)
+        if numbers.dtype != np.int64:
+            raise TypeError(f"ids must be of dtype int64, not {numbers.dtype}")
+        x, checked = self._checked_rows(positions, columns)
+        if numbers.shape != (len(x),):
+            raise ValueError(f"ids must have shape {(len(x),)}, not {numbers.shape}")
+        return self._set_rows(self._core.append_back(numbers), x, checked)
 
     def reserve(self, capacity: int) -> None:
         """Reserve memory, so that appending up to `capacity` particles moves nothing."""
@@ -249,6 +251,30 @@ class Particles(State):
     def _arguments(self) -> Arguments:
         columns = {name: np.empty((0, *self[name].shape[1:]), self[name].dtype) for name in self.columns}
         return (np.empty((0, self.dimension), self.positions.dtype),), columns
+
+    def _checked_rows(
+        self, positions: npt.ArrayLike, columns: Mapping[str, npt.ArrayLike]
+    ) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
+        x = np.asarray(positions)
+        mine = self.positions
+        if x.dtype != mine.dtype:
+            raise TypeError(f"positions must be of dtype {mine.dtype}, not {x.dtype}")
+        if x.ndim != 2 or x.shape[1] != mine.shape[1]:
+            raise ValueError(f"positions must have shape (n, {mine.shape[1]}), not {x.shape}")
+        _checks.require_finite("positions", x)
+        checked = {}
+        for name, values in columns.items():
+            target = self[name]
+            one = np.ndim(values) == 0
+            checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
+        return x, checked
+
+    def _set_rows(self, first: int, x: npt.NDArray[Any], columns: Mapping[str, npt.NDArray[Any]]) -> slice:
+        where = slice(first, first + len(x))
+        self.positions[where] = x
+        for name, c in columns.items():
+            self[name][where] = c
+        return where
 
     def _share(self, x: npt.NDArray[Any], grid: Grid | None, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64] | None:
         """Return which of the particles that all ranks add this one keeps; None: all."""
