@@ -121,6 +121,12 @@ void bind_walls(py::module_& m, const char* name) {
             interruptible([&] { self.set_velocities(v); });
           },
           py::arg("velocities"))
+      .def(
+          "see_solid",
+          [](Walls& self, const grid::Field<double, D>* levelset, bool through) {
+            self.see_solid(levelset, through ? coupling::SolidSight::through : coupling::SolidSight::outside);
+          },
+          py::arg("levelset").none(true), py::arg("through"))
       .def("faces", [](const Walls& self) { return shell_faces<D>(self.faces()); })
       .def("face_hits", [](const Walls& self) { return shell_hits<D>(self); })
       .def(

@@ -27,6 +27,15 @@ def close_faces(grid: Grid, values: npt.NDArray[Any], axis: int) -> None:
         values[(slice(None),) * axis + (-1,)] = values[(slice(None),) * axis + (0,)]
 
 
+def cells_with_faces(grid: Grid, faces: tuple[npt.NDArray[np.bool_], ...]) -> npt.NDArray[np.bool_]:
+    """Return the cells beside any of some faces, one mask per axis."""
+    cells = np.zeros(grid.shape, bool)
+    for k, mask in enumerate(faces):
+        n = grid.shape[k]
+        cells |= mask.take(range(n), axis=k) | mask.take(range(1, n + 1), axis=k)
+    return cells
+
+
 def cells_beside_faces(
     grid: Grid, axis: npt.NDArray[np.integer[Any]], face: npt.NDArray[np.integer[Any]], upper: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int64]:

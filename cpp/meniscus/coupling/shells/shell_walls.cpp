@@ -204,20 +204,37 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 }
 
 template <int D>
+void ShellWalls<D>::see_solid(const grid::Field<double, D>* levelset, SolidSight sight) {
+  if (!levelset) return solid_.clear();
+  require(levelset->grid() == this->grid() && levelset->stagger() == grid::Stagger<D>::node(),
+          "the solid must have its level set on the nodes of the grid of the walls");
+  solid_.set(*levelset, sight);
+}
+
+template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
   for (int i = 0; i < count; ++i) to[static_cast<std::size_t>(i)] = lifted(targets[i]);
-  if (!velocity) return surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, nullptr);
   std::array<collision::WedgeHit, most_targets> hits;
-  const std::uint32_t bits = surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, hits.data());
-  for (int i = 0; i < count; ++i)
-    if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
-  return bits;
+  const std::uint32_t bits =
+      surface_.cast_fan(lifted(origin), {to.data(), static_cast<std::size_t>(count)}, velocity ? hits.data() : nullptr);
+  if (velocity)
+    for (int i = 0; i < count; ++i)
+      if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
+  if (!solid_.any()) return bits;
+  std::uint32_t more = 0;
+  for (int i = 0; i < count; ++i) {
+    if (((bits >> i) & 1) || !solid_.hides(origin, targets[i])) continue;
+    more |= 1u << i;
+    if (velocity) velocity[i].setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+  return bits | more;
 }
 
 template <int D>
 double ShellWalls<D>::free_part(const Point& origin, const Point& target) const {
-  return surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
+  const double part = surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
+  return solid_.any() ? std::min(part, solid_.free_part(origin, target)) : part;
 }
 
 template <int D>
@@ -335,8 +352,8 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
 
 template <int D>
 Index ShellWalls<D>::bytes() const {
-  std::size_t n = clearance_.size() + faces_.size() * sizeof(ShellFace<D>) + face_hits_.size() * sizeof(face_hits_[0]) +
-                  2 * positions_.size() * sizeof(mesh::Point);
+  std::size_t n = static_cast<std::size_t>(solid_.bytes()) + clearance_.size() + faces_.size() * sizeof(ShellFace<D>) +
+                  face_hits_.size() * sizeof(face_hits_[0]) + 2 * positions_.size() * sizeof(mesh::Point);
   for (const auto& f : face_numbers_) n += 8 * f.size();
   n += 8 * near_faces_.capacity() + near_hits_.capacity() * sizeof(near_hits_[0]);
   return static_cast<Index>(n);

@@ -109,9 +109,12 @@ PointSample<T> blend(const SampleSource<T, D>& source, const SeenCorners<D>& see
   }
   if (seen.hidden) {
     const double instead = stand_in.mean && visible > 0 ? mean / visible : stand_in.value;
-    for (int q = 0; q < seen.count; ++q)
-      if ((seen.hidden >> q) & 1)
-        value[static_cast<std::size_t>(q)] = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
+    for (int q = 0; q < seen.count; ++q) {
+      if (!((seen.hidden >> q) & 1)) continue;
+      const double wall = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
+      // In a solid the fluid goes on as it is beside it.
+      value[static_cast<std::size_t>(q)] = std::isnan(wall) ? (visible > 0 ? mean / visible : 0.0) : wall;
+    }
   }
   double sum = 0.0, low = value[0], high = value[0];
   for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) {

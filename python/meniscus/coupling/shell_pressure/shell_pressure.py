@@ -73,6 +73,7 @@ class ShellPressure:
         self._poisson: PoissonSolver | None = None
         self._walled: PoissonSolver | None = None
         self._sides: SheetFaces | None = None
+        self._flux: Floats | None = None
 
     @property
     def grid(self) -> Grid:
@@ -187,6 +188,7 @@ class ShellPressure:
         velocities: Sequence[Floats],
         *,
         side_velocities: Floats | None = None,
+        flux: Floats | None = None,
         tolerance: float = 1e-8,
         max_iterations: int = 200,
         raise_on_failure: bool = True,
@@ -196,6 +198,7 @@ class ShellPressure:
         Args:
             velocities: per axis those of all faces after advection and forces, m/s.
             side_velocities: (sides,) of the fluid at the sheet along the axis; default those of `velocities` on the faces that are cut.
+            flux: per cell the volume flux out of it through what is no part of the areas, m^3/s, such as the walls of a solid.
             tolerance: of the residual, relative to the right-hand side.
             max_iterations: limit.
             raise_on_failure: raise if the tolerance is not met; else return the last iterate.
@@ -206,6 +209,7 @@ class ShellPressure:
         """
         if self._sides is None:
             raise ValueError("prepare must come before solve")
+        self._flux = flux
         u = tuple(np.array(v, dtype=np.float64) for v in velocities)
         near = self._on_sides(u) if side_velocities is None else np.asarray(side_velocities, dtype=np.float64)
         options = solve_options(tolerance, max_iterations, "multigrid")
@@ -323,7 +327,8 @@ class ShellPressure:
         per_area = np.divide(values, covered, out=np.zeros_like(values), where=covered > 0)
         # Zero times infinity is a corner that counts nothing.
         behind = np.multiply(sides.weights, per_area[rows], out=np.zeros_like(sides.weights), where=sides.weights > 0).sum(axis=1)
-        return 0.5 * self._of_pairs(self._side_area * behind)
+        # A face that a solid closes has no sheet, however heavy.
+        return 0.5 * self._of_pairs(np.multiply(self._side_area, behind, out=np.zeros(len(sides)), where=self._side_area > 0))
 
     def _on_sides(self, u: Sequence[Floats]) -> Floats:
         sides = self._known_sides
@@ -342,8 +347,8 @@ class ShellPressure:
             close_faces(self._grid, faces[k], k)
 
     def _divergence(self, u: Sequence[Floats]) -> Floats:
-        """Return the volume flux out of each active cell through what sheets leave of faces."""
-        out = np.zeros(self._grid.shape)
+        """Return the volume flux out of each active cell through what sheets leave of faces, and what is given."""
+        out = np.zeros(self._grid.shape) if self._flux is None else self._flux.copy()
         for k, (a, v, c) in enumerate(zip(self._areas, u, self._left, strict=True)):
             out += np.diff(c * a * v, axis=k)
         out[~self._active] = 0.0

@@ -10,13 +10,17 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import coupling as _coupling
+from meniscus.grid.face_arrays import with_neighbours
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
+from meniscus.surface import SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+EXTENDED = 5
+"""Cells from a wall beyond which what continues a fluid into a solid, four layers, has not met it."""
 
 
 class ShellWalls(ThinWalls):
@@ -62,6 +66,15 @@ class ShellWalls(ThinWalls):
         self._core.set_velocities(velocities)
         self._way = 0.5 * dt * velocities
         self._read_faces()
+
+    def see_solid(self, solid: SolidBoundary | None, *, through: bool = False) -> None:
+        """Let ways from now on not lead through a solid either, as it is now, or through none.
+
+        Args:
+            solid: on the grid of the walls; its level set is copied.
+            through: whether samples in the solid are visible, which continue the fluid on this side; else they are hidden.
+        """
+        self._core.see_solid(None if solid is None else solid.levelset._core, through)
 
     @property
     def blocked_faces(self) -> tuple[Bools, ...]:
@@ -125,6 +138,23 @@ class ShellWalls(ThinWalls):
         module: Any = _coupling
         for d, (source, mask) in enumerate(zip(sources, known, strict=True)):
             module.extend_past_walls(velocity._core, d, levelset._core, self._core, source, mask, band + 1)
+
+    def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
+        """Find samples in a solid anew where what continued them may have looked through a wall; see `ThinWalls`."""
+        invalid = ~outside & (self.clearance() <= EXTENDED)
+        if invalid.any():
+            self.revalidate_cells(field, invalid, stand_in)
+
+    def extend_faces_into(self, outside: Sequence[Bools], velocity: MacField) -> None:
+        """Likewise for a velocity; see `ThinWalls`."""
+        near = (self.clearance() <= EXTENDED).astype(np.float64)
+        for d, mask in enumerate(outside):
+            beside = with_neighbours(self.grid, near, d)
+            n = self.grid.shape[d]
+            close = (beside.take(range(n + 1), axis=d) > 0) | (beside.take(range(1, n + 2), axis=d) > 0)
+            invalid = ~mask & close
+            if invalid.any():
+                self.revalidate_faces(velocity, d, invalid)
 
     def swept(self, end: ShellWalls, on_side: tuple[int, ...]) -> Bools:
         """Return which samples shells pass on the way from here to `end`, or cover here or there; exact.

@@ -1,0 +1,108 @@
+#include "meniscus/coupling/shells/solid_in_walls.hpp"
+
+#include "meniscus/grid/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::coupling {
+namespace {
+
+/// Spacings between places where a way is tested. A distance changes by no more than the way: what a way passes of the solid
+/// between two places is half of this deep at most.
+constexpr double finest_step = 0.125;
+/// Of the distance to the solid, what a way goes on without a test: where solids overlap, slopes may be steeper than one.
+constexpr double sure_part = 0.5;
+
+}  // namespace
+
+template <int D>
+void SolidInWalls<D>::set(const grid::Field<double, D>& levelset, SolidSight sight) {
+  const grid::FieldView<const double, D> view = levelset.view();
+  const grid::Grid<D>& grid = levelset.grid();
+  cells_ = grid.local_shape();
+  strides_ = c_strides<D>(view.extents);
+  for (std::size_t d = 0; d < D; ++d) periodic_[d] = grid.periodic()[d];
+  origin_ = grid.origin();
+  spacing_ = grid.spacing();
+  sight_ = sight;
+  nodes_.resize(static_cast<std::size_t>(product<D>(view.extents)));
+  const Index length = view.extents[D - 1];
+  grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r)
+      std::copy_n(view.at(grid::row_start<D>(view.extents, r)), length, nodes_.data() + r * length);
+  });
+}
+
+template <int D>
+double SolidInWalls<D>::level(const Point& x) const {
+  Index first = 0;
+  std::array<double, D> part;
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    const auto n = static_cast<double>(cells_[a]);
+    double at = (x[d] - origin_[d]) / spacing_;
+    if (periodic_[a]) at -= n * std::floor(at / n);
+    at = std::clamp(at, 0.0, n);
+    const Index cell = std::min(static_cast<Index>(at), cells_[a] - 1);
+    part[a] = at - static_cast<double>(cell);
+    first += cell * strides_[a];
+  }
+  double sum = 0;
+  for (std::uint32_t q = 0; q < (1u << D); ++q) {
+    Index node = first;
+    double w = 1;
+    for (std::size_t d = 0; d < D; ++d) {
+      const bool upper = (q >> d) & 1u;
+      node += upper ? strides_[d] : 0;
+      w *= upper ? part[d] : 1 - part[d];
+    }
+    if (w > 0) sum += w * nodes_[static_cast<std::size_t>(node)];
+  }
+  return sum;
+}
+
+template <int D>
+template <class Visit>
+void SolidInWalls<D>::walk(const Point& from, const Point& to, Visit&& visit) const {
+  const double length = (to - from).norm();
+  double at = 0, distance = level(from);
+  if (!visit(0.0, distance <= 0)) return;
+  while (at < length) {
+    at = std::min(at + std::max(finest_step * spacing_, sure_part * distance), length);
+    const double part = at < length ? at / length : 1.0;
+    distance = level(from + part * (to - from));
+    if (!visit(part, distance <= 0)) return;
+  }
+}
+
+template <int D>
+double SolidInWalls<D>::free_part(const Point& from, const Point& to) const {
+  bool outside = false;
+  double free = 0;
+  walk(from, to, [&](double part, bool inside) {
+    if (inside && outside) return false;
+    outside = !inside;
+    free = part;
+    return true;
+  });
+  return free;
+}
+
+template <int D>
+bool SolidInWalls<D>::hides(const Point& from, const Point& to) const {
+  bool outside = false, entered = false, hidden = false, last = false;
+  walk(from, to, [&](double, bool inside) {
+    hidden = inside ? outside && sight_ == SolidSight::outside : entered;
+    entered |= inside && outside;
+    outside |= !inside;
+    last = inside;
+    return !hidden;
+  });
+  return hidden || (last && sight_ == SolidSight::outside);
+}
+
+template class SolidInWalls<2>;
+template class SolidInWalls<3>;
+
+}  // namespace meniscus::coupling
