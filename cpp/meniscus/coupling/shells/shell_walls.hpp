@@ -49,6 +49,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Lets ways see a solid beside the shells, of which it takes a copy, or none: they do not lead through it. A target that it
   /// hides has a velocity that is NaN.
   void see_solid(const grid::Field<double, D>* levelset, SolidSight sight);
+  const SolidInWalls<D>& solid() const { return solid_; }
   /// Sets velocities alone, also those of the faces.
   void set_velocities(std::span<const Point> velocities);
 

@@ -13,6 +13,9 @@ namespace {
 constexpr double finest_step = 0.125;
 /// Of the distance to the solid, what a way goes on without a test: where solids overlap, slopes may be steeper than one.
 constexpr double sure_part = 0.5;
+/// Spacings outside of the solid, to which points are pushed, and over which slopes are taken.
+constexpr double beside_solid = 1e-4, slope_width = 1e-3;
+constexpr int most_pushes = 8;
 
 }  // namespace
 
@@ -60,6 +63,24 @@ double SolidInWalls<D>::level(const Point& x) const {
     if (w > 0) sum += w * nodes_[static_cast<std::size_t>(node)];
   }
   return sum;
+}
+
+template <int D>
+Vec<double, D> SolidInWalls<D>::pushed_out(const Point& x) const {
+  Point at = x;
+  for (int n = 0; n < most_pushes; ++n) {
+    const double depth = beside_solid * spacing_ - level(at);
+    if (depth <= 0) break;
+    Point slope;
+    for (int d = 0; d < D; ++d) {
+      const Point way = 0.5 * slope_width * spacing_ * Point::Unit(d);
+      slope[d] = (level(at + way) - level(at - way)) / (slope_width * spacing_);
+    }
+    const double square = slope.squaredNorm();
+    if (!(square > 1e-6)) break;
+    at += (depth + 1e-3 * beside_solid * spacing_) / square * slope;
+  }
+  return at;
 }
 
 template <int D>

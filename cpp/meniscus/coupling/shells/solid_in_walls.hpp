@@ -31,6 +31,8 @@ class SolidInWalls {
   double level(const Point& x) const;
   /// The part of a way, from 0 to 1, that does not enter the solid; a way that begins in it may leave it.
   double free_part(const Point& from, const Point& to) const;
+  /// A point in the solid moves along its normals to just outside of it, if it gets there.
+  Point pushed_out(const Point& x) const;
   /// Whether the solid hides a sample from a point, as `sight` says.
   bool hides(const Point& from, const Point& to) const;
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import grid as _grid
 from meniscus.fluids.pressure.projection import PressureSolver
 from meniscus.grid.boundary import Open, ZeroGradient
-from meniscus.grid.face_arrays import cells_with_faces
+from meniscus.grid.face_arrays import cells_with_faces, with_neighbours
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.uniform import AXES, Grid
 from meniscus.surface import SolidBoundary
@@ -59,6 +59,39 @@ class SolidParts:
         left = tuple(a * part for a, part in zip(areas, self.open, strict=True))
         heavy = tuple(m * np.where(np.isfinite(m), part, 1.0) for m, part in zip(masses, self.open, strict=True))
         return left, heavy, active & cells_with_faces(self._grid, tuple(a > 0 for a in left))
+
+    def close_outlets(self, phi: Floats, blocked: tuple[Bools, ...], inside: Bools) -> Bools:
+        """Return the cells that count as water, and close faces between these and air that lies in the solid, as `project` does.
+
+        A cell with its centre in the solid is water if its neighbours outside, through faces that are open, are so on the whole.
+
+        Args:
+            phi: level set of the water, m.
+            blocked: per axis, faces that shells block.
+            inside: cells with their centre in the solid.
+        """
+        grid, wet = self._grid, phi <= 0
+        total = np.zeros(grid.shape)
+        outside = np.where(inside, 0.0, phi)
+        for k, part in enumerate(self.open):
+            n = grid.shape[k]
+            leads = (part > 0) & ~blocked[k]
+            beside = with_neighbours(grid, outside, k)
+            total += leads.take(range(n), axis=k) * beside.take(range(n), axis=k)
+            total += leads.take(range(1, n + 1), axis=k) * beside.take(range(2, n + 2), axis=k)
+        wet |= inside & (total < 0)
+        opened = []
+        for k, part in enumerate(self.open):
+            n = grid.shape[k]
+            water, solid = (with_neighbours(grid, v.astype(np.float64), k) > 0 for v in (wet, inside))
+            low, high = (slice(None),) * k + (slice(0, n + 1),), (slice(None),) * k + (slice(1, n + 2),)
+            shut = (water[low] & solid[low] & ~water[high]) | (water[high] & solid[high] & ~water[low])
+            for end, side in ((0, AXES[k] + "-"), (-1, AXES[k] + "+")):
+                if side in grid.sides:
+                    shut[(slice(None),) * k + (end,)] = False
+            opened.append(np.where(shut, 0.0, part))
+        self.open = tuple(opened)
+        return wet
 
     def hold_closed(self, velocity: MacField) -> None:
         """Give faces within the solid its velocity, in place, but for those of the domain whose velocity is given."""

@@ -28,6 +28,9 @@ class JoinedWater(JoinedPressure):
         solver = self._solver
         grid, phi = solver.grid, np.asarray(solver.levelset.array, np.float64)
         density, wet = solver.options.density, phi <= 0
+        if self._solid is not None and self._walls is not None:
+            wet = self._parts.close_outlets(phi, self._walls.blocked_faces, ~self._solid.outside_cells)
+            phi = np.where(wet, np.minimum(phi, -_SHALLOWEST * grid.spacing), phi)
         areas, masses = face_masses(grid, density, open_sides=open_sides)
         for k, mass in enumerate(masses):
             padded = with_neighbours(grid, phi, k)

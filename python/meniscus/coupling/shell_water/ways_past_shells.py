@@ -31,7 +31,7 @@ class WayEnds:
         positions: (n, dim), m, in the domain, as numbers of the dtype that was asked for; of what has left, beyond a side.
         velocities: (n, dim), m/s, on their ways.
         met: which ways end elsewhere than they were aimed at.
-        lost: which meet a shell whatever they do.
+        lost: which meet a shell, or end in a solid, whatever they do.
         left: which of the others have left the domain.
     """
 
@@ -45,7 +45,7 @@ class WayEnds:
 def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floats, aims: Floats, dt: float, dtype: Any) -> WayEnds:
     """Return where straight ways end that shells, which move meanwhile, may stop: on their side of these, exactly.
 
-    A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
+    A way that ends in a solid that the walls see is pushed out of it first. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
     the shells.
 
     Args:
@@ -58,7 +58,7 @@ def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floa
         dtype: of the positions at the end.
     """
     grid, walls = velocity.grid, (start._core, end._core)
-    targets = aims.copy()
+    targets = end.out_of_solid(aims).copy()
     held_at_walls(velocity, targets)
     left = have_left(velocity, targets)
     shift = shifts_around_ends(grid, targets)
@@ -75,6 +75,8 @@ def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floa
         stops[changed] = (places + around).astype(dtype)
         # Rounding may have brought it across.
         lost[changed] = _core.stop_at_shells(*walls, x[changed] + shift[changed], stops[changed], dt)[2] != 0
+    # Between a shell and a solid there may be no place for it.
+    lost = lost | (end.in_solid(stops) & (ends == _STOPPED))
     met = ~np.isclose(stops - shift, aims, rtol=0.0, atol=_SAME * grid.spacing).all(axis=1)
     return WayEnds(stops, velocities, met, lost, left & ~lost)
 

@@ -45,6 +45,7 @@ class JoinedPressure:
         self._active = np.ones(solver.grid.shape, bool)
         self._parts = SolidParts(solver.grid, solver.velocity.dtype)
         self._solid: SolidBoundary | None = None
+        self._walls: ShellWalls | None = None
         self.sides: SheetFaces | None = None
         self.result: ShellPressureResult | None = None
 
@@ -67,7 +68,7 @@ class JoinedPressure:
         solver, grid = self._solver, self._solver.grid
         boundary = solver.velocity.boundary
         free = [side for side in grid.sides if isinstance(boundary[side], (Open, ZeroGradient))]
-        self._solid = solid
+        self._solid, self._walls = solid, walls
         self._parts.place(solid)
         areas, masses, active, density = self._fluid(free)
         x = self._shells.positions

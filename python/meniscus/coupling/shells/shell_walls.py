@@ -49,7 +49,7 @@ class ShellWalls(ThinWalls):
         self.thickness = _checks.positive("thickness", thickness)
         self._core = kind(grid._core, vertices, elements, self.thickness)
         self._vertices, self._way, self._elements = vertices, np.zeros_like(vertices), elements
-        self.slides = False
+        self.slides = self._sees_solid = False
         self._read_faces()
 
     def place(self, vertices: Floats, velocities: Floats) -> None:
@@ -75,6 +75,7 @@ class ShellWalls(ThinWalls):
             through: whether samples in the solid are visible, which continue the fluid on this side; else they are hidden.
         """
         self._core.see_solid(None if solid is None else solid.levelset._core, through)
+        self._sees_solid = solid is not None
 
     @property
     def blocked_faces(self) -> tuple[Bools, ...]:
@@ -155,6 +156,24 @@ class ShellWalls(ThinWalls):
             invalid = ~mask & close
             if invalid.any():
                 self.revalidate_faces(velocity, d, invalid)
+
+    def continue_faces(self, before: Sequence[Bools], after: Sequence[Bools], velocity: MacField) -> None:
+        """Find faces anew that a velocity was continued to; see `ThinWalls`."""
+        module: Any = _coupling
+        for d, (known, reached) in enumerate(zip(before, after, strict=True)):
+            module.continue_faces_past_walls(velocity._core, d, known, self._core, EXTENDED - 1)
+            velocity.component(d)[~reached] = 0.0
+
+    def out_of_solid(self, points: Floats) -> Floats:
+        """Return points (n, dim), m, of which those in the solid are just outside of it, if its normals lead there."""
+        return self._core.out_of_solid(np.ascontiguousarray(points)) if self._sees_solid else points
+
+    def in_solid(self, points: Floats) -> Bools:
+        """Return which points (n, dim), m, are in the solid."""
+        if not self._sees_solid:
+            return np.zeros(len(points), bool)
+        levels: Floats = self._core.solid_levels(np.ascontiguousarray(points))
+        return levels <= 0
 
     def swept(self, end: ShellWalls, on_side: tuple[int, ...]) -> Bools:
         """Return which samples shells pass on the way from here to `end`, or cover here or there; exact.

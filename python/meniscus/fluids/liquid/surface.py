@@ -110,6 +110,8 @@ class LiquidSurface(Stateful):
     def extend_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
         """Continue the level set into a solid at the angle at which it meets the wall."""
         solid.extend_level_set(self.levelset.field, workspace)
+        if self.shells is not None:
+            self.shells.continue_into(solid)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
@@ -117,7 +119,7 @@ class LiquidSurface(Stateful):
             self._first_new = len(self.particles.spray)
             self._remove_trapped_air(velocity, solid)
         if self.shells is not None:
-            self.shells.advance(velocity, dt, time)
+            self.shells.advance(velocity, dt, time, solid)
             return
         if self.particles is not None:
             self.particles.advance(velocity, dt, solid=solid, outside=_outside(solid), time=time)

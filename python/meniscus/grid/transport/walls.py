@@ -59,5 +59,15 @@ class ThinWalls(ABC):
         """Likewise for a velocity; `outside`: per axis, the faces where the fluid flows."""
 
     @abstractmethod
+    def continue_faces(self, before: Sequence[Bools], after: Sequence[Bools], velocity: MacField) -> None:
+        """Find faces anew that a velocity was continued to where that may have looked through a wall, in place.
+
+        Args:
+            before: per axis, the faces from which it was.
+            after: per axis, the faces that have a value since; the others become zero.
+            velocity: m/s.
+        """
+
+    @abstractmethod
     def hold_faces(self, velocity: MacField) -> None:
         """Give blocked faces of a velocity the normal velocity of the wall there, in place."""
