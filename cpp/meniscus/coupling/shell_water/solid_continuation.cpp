@@ -27,6 +27,40 @@ class ContinuedSamples {
     known_[static_cast<std::size_t>(i)] = 1;
   }
 
+  /// Makes air of samples below zero that are connected to no `outside` sample below zero: a slope of the air alone means no water.
+  void dry_unsupported(const std::vector<Index>& open, const std::uint8_t* outside) {
+    std::vector<std::uint8_t> waits(known_.size());
+    for (const Index i : open) waits[static_cast<std::size_t>(i)] = wet(i);
+    std::vector<Index> reached;
+    const auto visit = [&](Index i, auto&& each) {
+      const Coord<D> c = surface::index_of<D>(i, strides_);
+      for (int axis = 0; axis < D; ++axis)
+        for (const int step : {-1, 1}) {
+          Coord<D> q;
+          if (sees(c, axis, step, q)) each(dot<D>(q, strides_));
+        }
+    };
+    for (const Index i : open) {
+      if (!waits[static_cast<std::size_t>(i)]) continue;
+      bool supported = false;
+      // What lies in the solid far from walls is continued from this side.
+      visit(i, [&](Index q) { supported |= wet(q) && (outside[q] || !waits[static_cast<std::size_t>(q)]); });
+      if (supported) reached.push_back(i);
+    }
+    for (const Index i : reached) waits[static_cast<std::size_t>(i)] = 0;
+    while (!reached.empty()) {
+      const Index i = reached.back();
+      reached.pop_back();
+      visit(i, [&](Index q) {
+        if (!waits[static_cast<std::size_t>(q)]) return;
+        waits[static_cast<std::size_t>(q)] = 0;
+        reached.push_back(q);
+      });
+    }
+    for (const Index i : open)
+      if (waits[static_cast<std::size_t>(i)]) learn(i, std::max(-value_at(i), 1e-3 * field_.grid().spacing()));
+  }
+
   /// What the neighbours of sample i say; false where there are none.
   bool value(Index i, double& out) const {
     const Coord<D> c = surface::index_of<D>(i, strides_);
@@ -53,6 +87,8 @@ class ContinuedSamples {
   }
 
  private:
+  double value_at(Index i) const { return static_cast<double>(*view_.at(surface::index_of<D>(i, strides_))); }
+  bool wet(Index i) const { return value_at(i) <= 0; }
   /// Whether the neighbour of a sample along an axis is known and visible from it.
   bool sees(const Coord<D>& from, int axis, int step, Coord<D>& to) const {
     const auto a = static_cast<std::size_t>(axis);
@@ -87,7 +123,7 @@ Index continue_past_walls(grid::Field<T, D>& field, const std::uint8_t* known, c
   for (Index i = 0; i < product<D>(extents); ++i)
     if (!known[i] && static_cast<int>(walls.clearance(field.stagger(), surface::index_of<D>(i, strides))) <= how.layers + 1)
       open.push_back(i);
-  const auto total = static_cast<Index>(open.size());
+  const std::vector<Index> all = open;
   std::vector<double> value(open.size());
   std::vector<std::uint8_t> found(open.size());
   for (int layer = 0; layer < how.layers && !open.empty(); ++layer) {
@@ -106,7 +142,8 @@ Index continue_past_walls(grid::Field<T, D>& field, const std::uint8_t* known, c
     open.resize(rest);
   }
   for (const Index i : open) samples.learn(i, how.unreached);
-  return total;
+  if (how.linear) samples.dry_unsupported(all, known);
+  return static_cast<Index>(all.size());
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                             \

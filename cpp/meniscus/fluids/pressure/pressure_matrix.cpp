@@ -131,7 +131,7 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         const Index i = begin + k;
-        if (side >= 0 || liquid_[i] == liquid_[i - s]) continue;
+        if (side >= 0 || liquid_[i] == liquid_[i - s] || (has_given_ && given_[static_cast<std::size_t>(d)][i])) continue;
         const Index fluid = liquid_[i] ? i : i - s, other = fluid == i ? i - s : i;
         if (!liquid_[other] && (inside_[fluid] || (liquid_[fluid] == solved_air && inside_[other]))) open[i] = 0;
       }

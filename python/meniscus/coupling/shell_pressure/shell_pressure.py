@@ -149,7 +149,8 @@ class ShellPressure:
         self._sheet_mass = self._masses_of_sheets()
         total = self._sheet_mass + self._of_pairs(self._side_mass)
         links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
-        self._face_mass = np.repeat(total, 2)
+        # Faces that a solid closes have neither area nor mass, and nothing is asked of them.
+        self._face_mass = np.repeat(np.where(total > 0, total, 1.0), 2)
         linked = [f.copy() for f in self._fluid]
         pair = self._cells.reshape(-1, 2)
         open_cut = (pair >= 0).any(axis=1)

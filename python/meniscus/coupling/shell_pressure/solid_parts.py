@@ -86,6 +86,7 @@ class SolidParts:
             water, solid = (with_neighbours(grid, v.astype(np.float64), k) > 0 for v in (wet, inside))
             low, high = (slice(None),) * k + (slice(0, n + 1),), (slice(None),) * k + (slice(1, n + 2),)
             shut = (water[low] & solid[low] & ~water[high]) | (water[high] & solid[high] & ~water[low])
+            shut &= ~blocked[k]
             for end, side in ((0, AXES[k] + "-"), (-1, AXES[k] + "+")):
                 if side in grid.sides:
                     shut[(slice(None),) * k + (end,)] = False
