@@ -232,6 +232,16 @@ std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, i
 }
 
 template <int D>
+Vec<double, D> ShellWalls<D>::beside_solid(const Point& from, const Point& to) const {
+  const Point end = solid_.pushed_out(to);
+  const double middle = solid_.middle_of_passage(from, end);
+  if (middle < 0) return end;
+  const Point beside = solid_.pushed_out(from + middle * (end - from));
+  if (!hidden(from, &beside, 1, nullptr) && !hidden(beside, &end, 1, nullptr)) return end;
+  return from + solid_.free_part(from, end) * (end - from);
+}
+
+template <int D>
 double ShellWalls<D>::free_part(const Point& origin, const Point& target) const {
   const double part = surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
   return solid_.any() ? std::min(part, solid_.free_part(origin, target)) : part;

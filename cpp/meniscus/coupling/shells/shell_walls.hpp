@@ -50,6 +50,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// hides has a velocity that is NaN.
   void see_solid(const grid::Field<double, D>* levelset, SolidSight sight);
   const SolidInWalls<D>& solid() const { return solid_; }
+  /// The end of a way to `to` outside of the solid: pushed out of it, or, where the way around the solid is not free, before it.
+  Point beside_solid(const Point& from, const Point& to) const;
   /// Sets velocities alone, also those of the faces.
   void set_velocities(std::span<const Point> velocities);
 

@@ -111,6 +111,22 @@ double SolidInWalls<D>::free_part(const Point& from, const Point& to) const {
 }
 
 template <int D>
+double SolidInWalls<D>::middle_of_passage(const Point& from, const Point& to) const {
+  bool outside = false;
+  double first = -1, last = -1, middle = -1;
+  walk(from, to, [&](double part, bool inside) {
+    if (inside && outside) {
+      if (first < 0) first = part;
+      last = part;
+    }
+    outside |= !inside;
+    if (!inside && first >= 0) middle = 0.5 * (first + last);
+    return middle < 0;
+  });
+  return middle;
+}
+
+template <int D>
 bool SolidInWalls<D>::hides(const Point& from, const Point& to) const {
   bool outside = false, entered = false, hidden = false, last = false;
   walk(from, to, [&](double, bool inside) {

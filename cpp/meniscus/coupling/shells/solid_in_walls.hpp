@@ -33,6 +33,8 @@ class SolidInWalls {
   double free_part(const Point& from, const Point& to) const;
   /// A point in the solid moves along its normals to just outside of it, if it gets there.
   Point pushed_out(const Point& x) const;
+  /// The middle of what a way passes of the solid, from 0 to 1, where it comes out again; negative where it does not.
+  double middle_of_passage(const Point& from, const Point& to) const;
   /// Whether the solid hides a sample from a point, as `sight` says.
   bool hides(const Point& from, const Point& to) const;
 

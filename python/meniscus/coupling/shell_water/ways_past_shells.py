@@ -45,7 +45,7 @@ class WayEnds:
 def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floats, aims: Floats, dt: float, dtype: Any) -> WayEnds:
     """Return where straight ways end that shells, which move meanwhile, may stop: on their side of these, exactly.
 
-    A way that ends in a solid that the walls see is pushed out of it first. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
+    A way that ends in a solid that the walls see is pushed out of it first, and one through it, around which no way is free, ends before it. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
     the shells.
 
     Args:
@@ -58,7 +58,7 @@ def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floa
         dtype: of the positions at the end.
     """
     grid, walls = velocity.grid, (start._core, end._core)
-    targets = end.out_of_solid(aims).copy()
+    targets = end.out_of_solid(x, aims).copy()
     held_at_walls(velocity, targets)
     left = have_left(velocity, targets)
     shift = shifts_around_ends(grid, targets)

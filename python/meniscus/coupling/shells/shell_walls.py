@@ -164,9 +164,12 @@ class ShellWalls(ThinWalls):
             module.continue_faces_past_walls(velocity._core, d, known, self._core, EXTENDED - 1)
             velocity.component(d)[~reached] = 0.0
 
-    def out_of_solid(self, points: Floats) -> Floats:
-        """Return points (n, dim), m, of which those in the solid are just outside of it, if its normals lead there."""
-        return self._core.out_of_solid(np.ascontiguousarray(points)) if self._sees_solid else points
+    def out_of_solid(self, begins: Floats, ends: Floats) -> Floats:
+        """Return the ends of ways (n, dim), m, outside of the solid: pushed out of it, or before it where no way leads around."""
+        if not self._sees_solid:
+            return ends
+        moved: Floats = self._core.out_of_solid(np.ascontiguousarray(begins), np.ascontiguousarray(ends))
+        return moved
 
     def in_solid(self, points: Floats) -> Bools:
         """Return which points (n, dim), m, are in the solid."""
