@@ -27,7 +27,8 @@ class ContinuedSamples {
     known_[static_cast<std::size_t>(i)] = 1;
   }
 
-  /// Makes air of samples below zero that are connected to no `outside` sample below zero: a slope of the air alone means no water.
+  /// Makes air of samples below zero that are connected to no `outside` sample below zero: a slope of the air alone means no
+  /// water.
   void dry_unsupported(const std::vector<Index>& open, const std::uint8_t* outside) {
     std::vector<std::uint8_t> waits(known_.size());
     for (const Index i : open) waits[static_cast<std::size_t>(i)] = wet(i);

@@ -145,9 +145,7 @@ class WaterPastShells:
         self._uncover()
         surface.redistance(solid)
 
-    def _advance_with_markers(
-        self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None
-    ) -> None:
+    def _advance_with_markers(self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
         o, h, end = p.options, p.grid.spacing, time + dt
         speed = max_speed(velocity)
         reach = self._reach(velocity, dt)
