@@ -45,8 +45,9 @@ class WayEnds:
 def ends_of_ways(velocity: MacField, start: ShellWalls, end: ShellWalls, x: Floats, aims: Floats, dt: float, dtype: Any) -> WayEnds:
     """Return where straight ways end that shells, which move meanwhile, may stop: on their side of these, exactly.
 
-    A way that ends in a solid that the walls see is pushed out of it first, and one through it, around which no way is free, ends before it. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
-    the shells.
+    A way that ends in a solid that the walls see is pushed out of it first, and one through it, around which no way is free, ends before
+    it. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the
+    images of the shells.
 
     Args:
         velocity: gives the sides of the domain.

@@ -24,8 +24,9 @@ from meniscus.coupling.shells.fitting import StandIn, require_fitting, stand_ins
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
-from meniscus.coupling.shells.shell_walls import EXTENDED, ShellWalls
+from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.solid_sight import SolidSight
 from meniscus.coupling.shells.vortices import VorticesPastShells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -36,7 +37,6 @@ from meniscus.grid.face_arrays import domain_images
 from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 ShellMode = Literal["one-way", "monolithic", "lumped", "printed"]
 """How shells and a fluid push each other."""
 _LOOK = 1e-3
@@ -69,7 +69,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     There is no friction on shells, and smoke does not stick to them.
 
     Args:
-        solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
+        solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without viscosity, and with a
             semi-Lagrangian transport, or particles with the surface "average" and no density correction. Water that
             is there is from now on what is on the side of the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
@@ -139,7 +139,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._speed: float | None = None
         self._way = 0.0
         self._placed: Floats | None = None
-        self._inside: Bools | None = None
+        self._sight = SolidSight(solver)
         if isinstance(solver, LiquidSolver):
             # In two ways faces have the velocities of the solve.
             self._start.slides = self._end.slides = self._joined is None
@@ -243,7 +243,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._placed = None
         self._end.place(x1, velocities)
         self._placed = x1
-        self._see_solid(dt)
+        self._sight.between(self._start, self._end, dt)
         self._way = float(np.linalg.norm(x1 - x0, axis=1).max())
         if self._particles is not None:
             # Particles go with what the projection finds, so that shells have the velocity of their way, and its normals in the middle.
@@ -256,27 +256,6 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         if isinstance(self.solver, LiquidSolver) and self._water is not None:
             self._water.between(self._start, self._end, self._way)
             self.solver.surface.shells = self._water
-
-    def _in_solid(self) -> Bools:
-        """Return the cells near shells that the solid held at the start of the step: it may have left them since."""
-        return np.zeros(self.solver.grid.shape, bool) if self._inside is None else self._inside & (self._start.clearance() <= EXTENDED)
-
-    def _see_solid(self, dt: float) -> None:
-        """Let the walls see the solid of the solver where it is at the start and at the end of a step."""
-        solver = self.solver
-        self._inside = None
-        if isinstance(solver, ParticleLiquidSolver):
-            return
-        if solver.solid is None:
-            self._start.see_solid(None)
-            self._end.see_solid(None)
-            return
-        through = isinstance(solver, LiquidSolver)
-        start = solver._solid.at(solver.time)
-        self._start.see_solid(start, through=through)
-        assert start is not None
-        self._inside = ~start.outside_cells
-        self._end.see_solid(solver._solid.at(solver.time + dt, dt), through=through)
 
     @checked_stage
     def emit(self, dt: float) -> None:
@@ -299,7 +278,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         told = self.running_report
         if isinstance(solver, SmokeSolver):
             before = solver.running_report.smoke
-            cells = self._start.swept(self._end, (0,) * dimension) | self._in_solid()
+            cells = self._start.swept(self._end, (0,) * dimension) | self._sight.held()
             stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
             for name, stand_in in stand_ins.items():
                 counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
@@ -375,7 +354,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     def audit(self) -> list[ClosedShellAudit] | list[ClosedWaterAudit]:
         """Return the smoke or water inside of and around every closed shell, by counting crossings of its mesh below points.
 
-        This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
+        This shares no code with the step, so that it can testify. Cells in a solid are not counted. Cells whose centre a wall covers count as the parity says; they hold
         no smoke.
         """
         if not isinstance(self.solver, SmokeSolver):
@@ -392,11 +371,11 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             inside = np.zeros(grid.shape, bool)
             for shift in domain_images(grid):
                 inside |= inside_cells(x[self.shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
-            within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
+            within, around = (density[cells & self._sight.outside()].astype(np.float64) for cells in (inside, ~inside))
             found.append(
                 ClosedShellAudit(
                     body=i,
-                    cells=int(inside.sum()),
+                    cells=len(within),
                     smoke=float(within.sum()) * volume,
                     least=float(within.min(initial=np.inf)),
                     most=float(within.max(initial=-np.inf)),
