@@ -67,10 +67,11 @@ void bind_levels(py::module_& m) {
   m.def(
       "redistance_past_walls",
       [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
-         Workspace& workspace) {
-        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band, workspace); });
+         const std::optional<py::array>& outside, Workspace& workspace) {
+        const auto* mask = mask_of(outside, "outside", product<D>(phi.extents()));
+        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band, mask, workspace); });
       },
-      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"), py::arg("workspace"));
+      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"), py::arg("outside"), py::arg("workspace"));
   m.def(
       "extend_past_walls",
       [](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls,

@@ -81,11 +81,11 @@ class WaterPastShells:
 
     # --- the level set -----------------------------------------------------------------------------------------------------------
 
-    def redistance(self, levelset: LevelSet, band: float, ordinary: Any) -> None:
-        """Redistance by an ordinary method, and anew where that may have looked through a wall."""
+    def redistance(self, levelset: LevelSet, band: float, ordinary: Any, outside: Bools | None = None) -> None:
+        """Redistance by an ordinary method, and anew where that may have looked through a wall; `outside`: cells not in a solid."""
         self._before.array[...] = levelset.array
         ordinary()
-        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, self._workspace)
+        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, outside, self._workspace)
 
     def levels(self, positions: Floats) -> Floats:
         """Return the level set at points (n, dim), m, as each sees it; NaN where it sees none."""
@@ -111,7 +111,7 @@ class WaterPastShells:
     def continue_into(self, solid: SolidBoundary) -> None:
         """Find the level set in a solid anew where what continued it may have looked through a wall."""
         levelset = self._surface.levelset
-        _core.continue_past_walls(levelset.field._core, solid.outside_cells, self.walls._core, _LAYERS, levelset.grid.spacing)
+        _core.continue_past_walls(levelset.field._core, solid.outside_cells, self.walls._core, _LAYERS, self._surface.band)
 
     # --- a step ------------------------------------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class WaterPastShells:
         self._correct(p, near, end)
         band = (max(o.radii[1], 1.0) + _RADII_MARGIN - 1.0 + o.band) * h + dt * speed
         outside = None if solid is None else solid.outside_cells
-        self.redistance(p.levelset, band, lambda: p.redistance(dt * speed, outside=outside))
+        self.redistance(p.levelset, band, lambda: p.redistance(dt * speed, outside=outside), outside)
         self._correct(p, near, end)
         fused = o.radii_from == "flow"
         p._remove_escaped(velocity, end, adjust_far=fused)

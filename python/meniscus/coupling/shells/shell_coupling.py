@@ -354,8 +354,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     def audit(self) -> list[ClosedShellAudit] | list[ClosedWaterAudit]:
         """Return the smoke or water inside of and around every closed shell, by counting crossings of its mesh below points.
 
-        This shares no code with the step, so that it can testify. Cells in a solid are not counted. Cells whose centre a wall covers count as the parity says; they hold
-        no smoke.
+        This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
+        no smoke. Cells in a solid are not counted.
         """
         if not isinstance(self.solver, SmokeSolver):
             return audit_water(self.solver, self.shells)

@@ -288,7 +288,7 @@ class LiquidSurface(Stateful):
         if self.shells is None:
             self._redistance_all(solid)
         else:
-            self.shells.redistance(self.levelset, self.band, lambda: self._redistance_all(solid))
+            self.shells.redistance(self.levelset, self.band, lambda: self._redistance_all(solid), _outside(solid))
 
     def _redistance_all(self, solid: SolidBoundary | None) -> None:
         self.levelset.redistance(band=self.band, at_sides="goes-on", outside=_outside(solid), workspace=self._workspace)
