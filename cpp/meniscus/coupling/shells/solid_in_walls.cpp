@@ -1,5 +1,6 @@
 #include "meniscus/coupling/shells/solid_in_walls.hpp"
 
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
@@ -22,12 +23,9 @@ constexpr int most_pushes = 8;
 template <int D>
 void SolidInWalls<D>::set(const grid::Field<double, D>& levelset, SolidSight sight) {
   const grid::FieldView<const double, D> view = levelset.view();
-  const grid::Grid<D>& grid = levelset.grid();
-  cells_ = grid.local_shape();
+  grid_ = levelset.grid();
   strides_ = c_strides<D>(view.extents);
-  for (std::size_t d = 0; d < D; ++d) periodic_[d] = grid.periodic()[d];
-  origin_ = grid.origin();
-  spacing_ = grid.spacing();
+  spacing_ = grid_->spacing();
   sight_ = sight;
   nodes_.resize(static_cast<std::size_t>(product<D>(view.extents)));
   const Index length = view.extents[D - 1];
@@ -43,13 +41,11 @@ double SolidInWalls<D>::level(const Point& x) const {
   std::array<double, D> part;
   for (int d = 0; d < D; ++d) {
     const auto a = static_cast<std::size_t>(d);
-    const auto n = static_cast<double>(cells_[a]);
-    double at = (x[d] - origin_[d]) / spacing_;
-    if (periodic_[a]) at -= n * std::floor(at / n);
-    at = std::clamp(at, 0.0, n);
-    const Index cell = std::min(static_cast<Index>(at), cells_[a] - 1);
-    part[a] = at - static_cast<double>(cell);
-    first += cell * strides_[a];
+    const double at = std::clamp((x[d] - grid_->origin()[d]) / spacing_, -1e15, 1e15);
+    const auto cell = static_cast<Index>(std::floor(at));
+    const bool beyond = grid::image_of_cell<D>(*grid_, d, cell) < 0;
+    part[a] = beyond ? (at < 0 ? 0.0 : 1.0) : at - static_cast<double>(cell);
+    first += grid::nearest_cell<D>(*grid_, d, cell) * strides_[a];
   }
   double sum = 0;
   for (std::uint32_t q = 0; q < (1u << D); ++q) {

@@ -6,6 +6,7 @@
 
 #include "meniscus/grid/field.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace meniscus::coupling {
@@ -27,7 +28,7 @@ class SolidInWalls {
   bool any() const { return !nodes_.empty(); }
   Index bytes() const { return static_cast<Index>(nodes_.size() * sizeof(double)); }
 
-  /// Signed distance at a point, m: linear between the nodes; beyond sides of the domain that of the side.
+  /// Signed distance at a point, m: linear between the nodes; beyond sides of the domain that of the side. Only with `any`.
   double level(const Point& x) const;
   /// The part of a way, from 0 to 1, that does not enter the solid; a way that begins in it may leave it.
   double free_part(const Point& from, const Point& to) const;
@@ -45,9 +46,8 @@ class SolidInWalls {
   void walk(const Point& from, const Point& to, Visit&& visit) const;
 
   std::vector<double> nodes_;
-  Coord<D> cells_{}, strides_{};
-  std::array<bool, D> periodic_{};
-  Point origin_ = Point::Zero();
+  std::optional<grid::Grid<D>> grid_;
+  Coord<D> strides_{};
   double spacing_ = 1.0;
   SolidSight sight_ = SolidSight::outside;
 };
