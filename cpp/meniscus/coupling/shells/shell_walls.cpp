@@ -222,6 +222,9 @@ std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, i
     for (int i = 0; i < count; ++i)
       if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
   if (!solid_.any()) return bits;
+  double farthest = 0;
+  for (int i = 0; i < count; ++i) farthest = std::max(farthest, (targets[i] - origin).squaredNorm());
+  if (solid_.clear_around(origin, std::sqrt(farthest))) return bits;
   std::uint32_t more = 0;
   for (int i = 0; i < count; ++i) {
     if (((bits >> i) & 1) || !solid_.hides(origin, targets[i])) continue;

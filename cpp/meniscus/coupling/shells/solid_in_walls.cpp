@@ -12,8 +12,6 @@ namespace {
 /// Spacings between places where a way is tested. A distance changes by no more than the way: what a way passes of the solid
 /// between two places is half of this deep at most.
 constexpr double finest_step = 0.125;
-/// Of the distance to the solid, what a way goes on without a test: where solids overlap, slopes may be steeper than one.
-constexpr double sure_part = 0.5;
 /// Spacings outside of the solid, to which points are pushed, and over which slopes are taken.
 constexpr double beside_solid = 1e-4, slope_width = 1e-3;
 constexpr int most_pushes = 8;

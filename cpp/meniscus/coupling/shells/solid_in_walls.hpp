@@ -30,6 +30,8 @@ class SolidInWalls {
 
   /// Signed distance at a point, m: linear between the nodes; beyond sides of the domain that of the side. Only with `any`.
   double level(const Point& x) const;
+  /// Whether nothing within a distance of a point, m, is in the solid.
+  bool clear_around(const Point& x, double distance) const { return level(x) * sure_part > distance; }
   /// The part of a way, from 0 to 1, that does not enter the solid; a way that begins in it may leave it.
   double free_part(const Point& from, const Point& to) const;
   /// A point in the solid moves along its normals to just outside of it, if it gets there.
@@ -40,6 +42,9 @@ class SolidInWalls {
   bool hides(const Point& from, const Point& to) const;
 
  private:
+  /// Of the distance to the solid, what a way goes on without a test: where solids overlap, slopes may be steeper than one.
+  static constexpr double sure_part = 0.5;
+
   /// Calls visit(part, inside) at places along a way, no farther apart than an eighth of a spacing near the solid, until it
   /// returns false.
   template <class Visit>

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import coupling as _coupling
-from meniscus.grid.face_arrays import with_neighbours
+from meniscus.grid.face_arrays import beside_samples, with_neighbours
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
@@ -143,8 +143,11 @@ class ShellWalls(ThinWalls):
     def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
         """Find samples in a solid anew where what continued them may have looked through a wall; see `ThinWalls`."""
         invalid = ~outside & (self.clearance() <= EXTENDED)
-        if invalid.any():
-            self.revalidate_cells(field, invalid, stand_in)
+        # Deeper ones see nothing.
+        first = invalid & beside_samples(self.grid, outside)
+        field.array[invalid & ~first] = stand_in
+        if first.any():
+            self.revalidate_cells(field, first, stand_in)
 
     def extend_faces_into(self, outside: Sequence[Bools], velocity: MacField) -> None:
         """Likewise for a velocity; see `ThinWalls`."""
@@ -154,8 +157,10 @@ class ShellWalls(ThinWalls):
             n = self.grid.shape[d]
             close = (beside.take(range(n + 1), axis=d) > 0) | (beside.take(range(1, n + 2), axis=d) > 0)
             invalid = ~mask & close
-            if invalid.any():
-                self.revalidate_faces(velocity, d, invalid)
+            first = invalid & beside_samples(self.grid, mask)
+            velocity.component(d)[invalid & ~first] = 0.0
+            if first.any():
+                self.revalidate_faces(velocity, d, first)
 
     def continue_faces(self, before: Sequence[Bools], after: Sequence[Bools], velocity: MacField) -> None:
         """Find faces anew that a velocity was continued to; see `ThinWalls`."""

@@ -9,6 +9,7 @@ from meniscus.coupling.shells.shell_walls import EXTENDED, ShellWalls
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
+from meniscus.grid.face_arrays import beside_samples
 
 Bools = npt.NDArray[np.bool_]
 
@@ -36,10 +37,15 @@ class SolidSight:
         if solid is not None:
             # What no shell comes near is continued into the solid as without shells.
             self._held = ~solid.outside_cells & (start.clearance() <= EXTENDED)
-        end.see_solid(solver._solid.at(solver.time + dt, dt), through=through)
+        after = solver._solid.at(solver.time + dt, dt)
+        if self._held is not None and after is not None:
+            outside = after.outside_cells
+            # Forces read one layer of the others.
+            self._held &= outside | beside_samples(solver.grid, outside)
+        end.see_solid(after, through=through)
 
     def held(self) -> Bools:
-        """Return the cells near shells that the solid held at the start of the step: it may have left them since."""
+        """Return the cells near shells that the solid held at the start of the step, and that are free since or beside free ones."""
         return np.zeros(self._solver.grid.shape, bool) if self._held is None else self._held
 
     def outside(self) -> Bools:
