@@ -121,6 +121,28 @@ void bind_walls(py::module_& m, const char* name) {
             interruptible([&] { self.set_velocities(v); });
           },
           py::arg("velocities"))
+      .def(
+          "see_solid",
+          [](Walls& self, const grid::Field<double, D>* levelset, bool through) {
+            self.see_solid(levelset, through ? coupling::SolidSight::through : coupling::SolidSight::outside);
+          },
+          py::arg("levelset").none(true), py::arg("through"))
+      .def("solid_levels",
+           [](const Walls& self, const py::array& points) {
+             const auto x = shell_rows<D>(points, "points");
+             py::array_t<double> out(static_cast<py::ssize_t>(x.size()));
+             std::ranges::transform(x, out.mutable_data(), [&](const auto& p) { return self.solid().level(p); });
+             return out;
+           })
+      .def("out_of_solid",
+           [](const Walls& self, const py::array& begins, const py::array& ends) {
+             const auto x = shell_rows<D>(begins, "begins"), y = shell_rows<D>(ends, "ends");
+             require(x.size() == y.size(), "ways must have as many ends as beginnings");
+             py::array_t<double> out({static_cast<py::ssize_t>(x.size()), py::ssize_t{D}});
+             auto* to = reinterpret_cast<Vec<double, D>*>(out.mutable_data());
+             std::ranges::transform(x, y, to, [&](const auto& p, const auto& q) { return self.beside_solid(p, q); });
+             return out;
+           })
       .def("faces", [](const Walls& self) { return shell_faces<D>(self.faces()); })
       .def("face_hits", [](const Walls& self) { return shell_hits<D>(self); })
       .def(

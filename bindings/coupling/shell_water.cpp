@@ -8,6 +8,7 @@
 #include "meniscus/coupling/shell_water/marker_distances.hpp"
 #include "meniscus/coupling/shell_water/marker_motion.hpp"
 #include "meniscus/coupling/shell_water/particle_counts.hpp"
+#include "meniscus/coupling/shell_water/solid_continuation.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
@@ -68,10 +69,11 @@ void bind_levels(py::module_& m) {
   m.def(
       "redistance_past_walls",
       [](grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
-         Workspace& workspace) {
-        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band, workspace); });
+         const std::optional<py::array>& outside, Workspace& workspace) {
+        const auto* mask = mask_of(outside, "outside", product<D>(phi.extents()));
+        return interruptible([&] { return coupling::redistance_past_walls<T, D>(phi, before, walls, band, mask, workspace); });
       },
-      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"), py::arg("workspace"));
+      py::arg("phi"), py::arg("before"), py::arg("walls"), py::arg("band"), py::arg("outside"), py::arg("workspace"));
   m.def(
       "extend_past_walls",
       [](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const grid::ThinWalls<D>& walls,
@@ -84,6 +86,25 @@ void bind_levels(py::module_& m) {
       },
       py::arg("velocity"), py::arg("axis"), py::arg("phi"), py::arg("walls"), py::arg("source"), py::arg("known"),
       py::arg("reach"));
+}
+
+template <class T, int D>
+void bind_continuation(py::module_& m) {
+  m.def(
+      "continue_past_walls",
+      [](grid::Field<T, D>& field, const py::array& known, const grid::ThinWalls<D>& walls, int layers, double unreached) {
+        const auto* mask = mask_of(known, "known", product<D>(field.extents()));
+        interruptible([&] { coupling::continue_past_walls<T, D>(field, mask, walls, {layers, true, unreached}); });
+      },
+      py::arg("field"), py::arg("known"), py::arg("walls"), py::arg("layers"), py::arg("unreached"));
+  m.def(
+      "continue_faces_past_walls",
+      [](grid::MacField<T, D>& velocity, int axis, const py::array& known, const grid::ThinWalls<D>& walls, int layers) {
+        grid::Field<T, D>& field = velocity.component(axis);
+        const auto* mask = mask_of(known, "known", product<D>(field.extents()));
+        interruptible([&] { coupling::continue_past_walls<T, D>(field, mask, walls, {layers, false, 0.0}); });
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("known"), py::arg("walls"), py::arg("layers"));
 }
 
 template <class T, int D>
@@ -243,6 +264,8 @@ void bind_water(py::module_& m) {
   bind_levels<float, D>(m);
   bind_levels<double, D>(m);
   bind_markers<float, D>(m);
+  bind_continuation<float, D>(m);
+  bind_continuation<double, D>(m);
   bind_markers<double, D>(m);
   bind_distances<float, D>(m);
   bind_distances<double, D>(m);

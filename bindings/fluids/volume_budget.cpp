@@ -54,13 +54,15 @@ void bind_measure(py::module_& m) {
       py::arg("levelset"), py::arg("walls"), py::arg("fractions"), py::arg("workspace"));
   m.def(
       "measure_walled_components",
-      [](const F& levelset, const grid::ThinWalls<D>& walls, const py::array& labels, Workspace& workspace) {
+      [](F& levelset, const std::optional<grid::Field<double, D>*>& solid, F& scratch, const grid::ThinWalls<D>& walls,
+         const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
         ComponentVolumes volumes;
-        interruptible([&] { fluids::measure_walled_components(levelset, walls, out, volumes, workspace); });
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
+        interruptible([&] { fluids::measure_walled_components(liquid, walls, out, volumes, workspace); });
         return volumes_array(volumes);
       },
-      py::arg("levelset"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
 }
 
 template <class T, int D>

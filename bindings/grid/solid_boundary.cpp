@@ -1,6 +1,7 @@
 // Solid boundaries on a grid, and their velocities on faces.
 #include "masks.hpp"
 
+#include "meniscus/grid/poisson/face_fractions.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::bindings {
@@ -66,6 +67,20 @@ void bind_boundary(py::module_& m, const char* name) {
   m.def("continue_into_solid", &continue_velocity<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
 }
 
+template <int D>
+void bind_open_fractions(py::module_& m) {
+  m.def(
+      "open_fractions",
+      [](const grid::Field<double, D>& levelset, int axis) {
+        const Coord<D> n = grid::Stagger<D>::face(axis).extents(levelset.grid().local_shape());
+        py::array_t<double> out(std::vector<py::ssize_t>(n.begin(), n.end()));
+        double* to = out.mutable_data();
+        interruptible([&] { grid::open_fractions_across<D>(levelset, axis, to); });
+        return out;
+      },
+      py::arg("levelset"), py::arg("axis"));
+}
+
 }  // namespace
 
 void bind_solid_boundary(py::module_& m) {
@@ -77,6 +92,8 @@ void bind_solid_boundary(py::module_& m) {
   bind_boundary<double, 2>(m, "SolidBoundary2d");
   bind_boundary<float, 3>(m, "SolidBoundary3f");
   bind_boundary<double, 3>(m, "SolidBoundary3d");
+  bind_open_fractions<2>(m);
+  bind_open_fractions<3>(m);
 }
 
 }  // namespace meniscus::bindings

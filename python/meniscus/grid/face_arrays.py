@@ -27,6 +27,31 @@ def close_faces(grid: Grid, values: npt.NDArray[Any], axis: int) -> None:
         values[(slice(None),) * axis + (-1,)] = values[(slice(None),) * axis + (0,)]
 
 
+def beside_samples(grid: Grid, samples: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which cells, or faces across an axis, have one of some of their kind beside them, along an axis."""
+    found = np.zeros_like(samples)
+    for k, cells in enumerate(grid.shape):
+        n = samples.shape[k]
+        ends = [samples.take([end], axis=k) for end in (-1, 0)]
+        if n > cells:
+            # On an axis that closes the last face is the first one.
+            ends = [samples.take([end], axis=k) for end in (-2, 1)]
+        if not grid.periodic[k]:
+            ends = [np.zeros_like(end) for end in ends]
+        padded = np.concatenate([ends[0], samples, ends[1]], axis=k)
+        found |= padded.take(range(n), axis=k) | padded.take(range(2, n + 2), axis=k)
+    return found
+
+
+def cells_with_faces(grid: Grid, faces: tuple[npt.NDArray[np.bool_], ...]) -> npt.NDArray[np.bool_]:
+    """Return the cells beside any of some faces, one mask per axis."""
+    cells = np.zeros(grid.shape, bool)
+    for k, mask in enumerate(faces):
+        n = grid.shape[k]
+        cells |= mask.take(range(n), axis=k) | mask.take(range(1, n + 1), axis=k)
+    return cells
+
+
 def cells_beside_faces(
     grid: Grid, axis: npt.NDArray[np.integer[Any]], face: npt.NDArray[np.integer[Any]], upper: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int64]:

@@ -278,8 +278,6 @@ def test_what_does_not_go_together_is_refused_in_one_sentence() -> None:
     for options, what in (({"viscosity": 0.1}, "viscosity"), ({"method": "upwind"}, "upwind transport")):
         with pytest.raises(ValueError, match=what):
             ShellCoupling(ms.fluids.SmokeSolver(grid, ms.fluids.SmokeOptions(**options)), shells)
-    with pytest.raises(ValueError, match="a solid"):
-        ShellCoupling(ms.fluids.SmokeSolver(grid, solid=ms.surface.Sphere((0.2, 0.2), 0.1)), shells)
     with pytest.raises(ValueError, match="mode must be"):
         ShellCoupling(ms.fluids.SmokeSolver(grid), shells, "both")  # type: ignore[arg-type]
     bad = Shells(grid, [Forgetful(ring((0.0, 0.0), 0.2), lambda t: Pose((0.5 + t, 0.5)))])

@@ -18,13 +18,19 @@ constexpr int smooth_clearance = 3;
 /// Of distances that are the same but for rounding errors, in spacings: the old bits stay.
 constexpr double same_distance = 1e-12;
 
+/// Change, in cells, up to which neighbours belong to one level set if one of them is continued into a solid: beyond the last
+/// layer of that they do not.
+constexpr double largest_continued_step = 1.5;
+
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
 template <class T, int D>
 class WallDistances {
  public:
-  WallDistances(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band)
+  WallDistances(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
+                const std::uint8_t* outside)
       : walls_(walls),
+        outside_(outside),
         after_(phi.view()),
         before_(before.view()),
         shape_(phi.extents()),
@@ -115,7 +121,8 @@ class WallDistances {
         const double other = value(before_, q);
         has[side] = true;
         slope[side] = (up ? other - own : own - other) / h_;
-        if ((other > 0) != (own > 0)) {
+        const bool jumps = outside_ && !(outside_[i] && outside_[q]) && std::abs(other - own) > largest_continued_step * h_;
+        if ((other > 0) != (own > 0) && !jumps) {
           const double sum = std::abs(own) + std::abs(other);
           along[axis] = std::min(along[axis], sum > 0 ? h_ * std::abs(own) / sum : 0.0);
         }
@@ -173,6 +180,7 @@ class WallDistances {
   }
 
   const grid::ThinWalls<D>& walls_;
+  const std::uint8_t* outside_;
   grid::FieldView<T, D> after_;
   grid::FieldView<const T, D> before_;
   Coord<D> shape_, strides_;
@@ -187,15 +195,15 @@ class WallDistances {
 
 template <class T, int D>
 Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
-                            Workspace& workspace) {
+                            const std::uint8_t* outside, Workspace& workspace) {
   require(phi.grid() == walls.grid() && before.grid() == walls.grid(), "the walls must have the grid of the level set");
   require(band > 0 && std::isfinite(band), "band must be positive and finite, not ", band);
-  return WallDistances<T, D>(phi, before, walls, band).run(workspace);
+  return WallDistances<T, D>(phi, before, walls, band, outside).run(workspace);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template Index redistance_past_walls<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, const grid::ThinWalls<D>&, double, \
-                                             Workspace&);
+                                             const std::uint8_t*, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

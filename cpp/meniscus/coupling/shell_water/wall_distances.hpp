@@ -15,9 +15,10 @@ namespace meniscus::coupling {
 
 /// `phi`: what the ordinary redistancing has made of `before`, with +-band (m) in samples that are farther away. Changes those
 /// whose distance may have led through a wall; no sample changes sides, and those that see no surface get +-band. Returns how
-/// many were found anew.
+/// many were found anew. `outside` (C order; nullptr: everywhere): zero in samples in a solid, into which the level set was
+/// continued; beside these, a surface is where it changes by no more than one and a half cells.
 template <class T, int D>
 Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& before, const grid::ThinWalls<D>& walls, double band,
-                            Workspace& workspace);
+                            const std::uint8_t* outside, Workspace& workspace);
 
 }  // namespace meniscus::coupling

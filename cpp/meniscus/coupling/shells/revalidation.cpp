@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <cmath>
 #include <vector>
 
 namespace meniscus::coupling {
@@ -60,7 +61,10 @@ void look_around(const grid::FieldLayout<D>& layout, const grid::ThinWalls<D>& w
     const auto k = static_cast<std::size_t>(i);
     if (!((hidden >> i) & 1)) continue;
     s.hidden |= 1u << sides[k];
-    s.stand_in[static_cast<std::size_t>(sides[k])] = stand_in.component < 0 ? stand_in.value : velocity[k][stand_in.component];
+    const double wall = stand_in.component < 0 ? stand_in.value : velocity[k][stand_in.component];
+    // Solids stand in for nothing.
+    if (std::isnan(wall)) s.exists &= ~(1u << sides[k]);
+    s.stand_in[static_cast<std::size_t>(sides[k])] = wall;
   }
 }
 

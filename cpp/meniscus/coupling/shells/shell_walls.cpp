@@ -206,6 +206,14 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 }
 
 template <int D>
+void ShellWalls<D>::see_solid(const grid::Field<double, D>* levelset, SolidSight sight) {
+  if (!levelset) return solid_.clear();
+  require(levelset->grid() == this->grid() && levelset->stagger() == grid::Stagger<D>::node(),
+          "the solid must have its level set on the nodes of the grid of the walls");
+  solid_.set(*levelset, sight);
+}
+
+template <int D>
 std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, int count, Point* velocity) const {
   std::array<mesh::Point, most_targets> to;
   Point low = origin, high = origin;
@@ -216,19 +224,41 @@ std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, i
   }
   const std::span<const mesh::Point> ends(to.data(), static_cast<std::size_t>(count));
   const auto near = near_triangles_.within(low, high);
-  if (near && near->empty()) return 0;
-  std::array<collision::WedgeHit, most_targets> hits;
-  collision::WedgeHit* const out = velocity ? hits.data() : nullptr;
-  const std::uint32_t bits =
-      near ? surface_.cast_fan(lifted(origin), ends, *near, out) : surface_.cast_fan(lifted(origin), ends, out);
-  for (int i = 0; velocity && i < count; ++i)
-    if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
-  return bits;
+  std::uint32_t bits = 0;
+  if (!near || !near->empty()) {
+    std::array<collision::WedgeHit, most_targets> hits;
+    collision::WedgeHit* const out = velocity ? hits.data() : nullptr;
+    bits = near ? surface_.cast_fan(lifted(origin), ends, *near, out) : surface_.cast_fan(lifted(origin), ends, out);
+    for (int i = 0; velocity && i < count; ++i)
+      if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
+  }
+  if (!solid_.any()) return bits;
+  double farthest = 0;
+  for (int i = 0; i < count; ++i) farthest = std::max(farthest, (targets[i] - origin).squaredNorm());
+  if (solid_.clear_around(origin, std::sqrt(farthest))) return bits;
+  std::uint32_t more = 0;
+  for (int i = 0; i < count; ++i) {
+    if (((bits >> i) & 1) || !solid_.hides(origin, targets[i])) continue;
+    more |= 1u << i;
+    if (velocity) velocity[i].setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+  return bits | more;
+}
+
+template <int D>
+Vec<double, D> ShellWalls<D>::beside_solid(const Point& from, const Point& to) const {
+  const Point end = solid_.pushed_out(to);
+  const double middle = solid_.middle_of_passage(from, end);
+  if (middle < 0) return end;
+  const Point beside = solid_.pushed_out(from + middle * (end - from));
+  if (!hidden(from, &beside, 1, nullptr) && !hidden(beside, &end, 1, nullptr)) return end;
+  return from + solid_.free_part(from, end) * (end - from);
 }
 
 template <int D>
 double ShellWalls<D>::free_part(const Point& origin, const Point& target) const {
-  return surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
+  const double part = surface_.entry(lifted(origin), lifted(target), 2 * surface_.radius());
+  return solid_.any() ? std::min(part, solid_.free_part(origin, target)) : part;
 }
 
 template <int D>
@@ -386,8 +416,8 @@ double ShellWalls<D>::longest_way(const ShellWalls& end) const {
 
 template <int D>
 Index ShellWalls<D>::bytes() const {
-  std::size_t n = clearance_.size() + faces_.size() * sizeof(ShellFace<D>) + face_hits_.size() * sizeof(face_hits_[0]) +
-                  2 * positions_.size() * sizeof(mesh::Point);
+  std::size_t n = static_cast<std::size_t>(solid_.bytes()) + clearance_.size() + faces_.size() * sizeof(ShellFace<D>) +
+                  face_hits_.size() * sizeof(face_hits_[0]) + 2 * positions_.size() * sizeof(mesh::Point);
   for (const auto& f : face_numbers_) n += 8 * f.size();
   n += near_triangles_.bytes() + 8 * near_faces_.capacity() + near_hits_.capacity() * sizeof(near_hits_[0]);
   return static_cast<Index>(n);

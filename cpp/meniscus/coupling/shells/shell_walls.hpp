@@ -11,6 +11,7 @@
 #include "meniscus/collision/ray_casting/surface_cells.hpp"
 #include "meniscus/core/block.hpp"
 #include "meniscus/coupling/shells/near_triangles.hpp"
+#include "meniscus/coupling/shells/solid_in_walls.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 
 #include <limits>
@@ -60,6 +61,12 @@ class ShellWalls final : public grid::ThinWalls<D> {
 
   /// Sets positions, m, and velocities, m/s, of the vertices, and finds marked cells and blocked faces anew.
   void place(std::span<const Point> vertices, std::span<const Point> velocities);
+  /// Lets ways see a solid beside the shells, of which it takes a copy, or none: they do not lead through it. A target that it
+  /// hides has a velocity that is NaN.
+  void see_solid(const grid::Field<double, D>* levelset, SolidSight sight);
+  const SolidInWalls<D>& solid() const { return solid_; }
+  /// The end of a way to `to` outside of the solid: pushed out of it, or, where the way around the solid is not free, before it.
+  Point beside_solid(const Point& from, const Point& to) const;
   /// Sets velocities alone, also those of the faces.
   void set_velocities(std::span<const Point> velocities);
 
@@ -128,6 +135,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }
 
+  SolidInWalls<D> solid_;
   Index count_;
   /// Shifts of the images, of which the first is none.
   std::vector<Point> images_;

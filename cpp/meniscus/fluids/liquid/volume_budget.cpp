@@ -46,6 +46,14 @@ void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels
   surface::component_volumes(*phi, labels, counts, volumes.data() + 1, static_cast<double*>(nullptr), workspace);
 }
 
+template <class T, int D>
+void measure_walled_components(const MeasuredLiquid<T, D>& liquid, const grid::ThinWalls<D>& walls, std::int32_t* labels,
+                               std::vector<double>& volumes, Workspace& workspace) {
+  if (!liquid.solid) return measure_walled_components<T, D>(liquid.levelset, walls, labels, volumes, workspace);
+  subtract_solid(liquid.levelset, *liquid.solid, liquid.scratch);
+  measure_walled_components<T, D>(liquid.scratch, walls, labels, volumes, workspace);
+}
+
 template <int D>
 VolumeBudget<D>::VolumeBudget(const grid::Grid<D>& grid)
     : grid_(grid),
@@ -79,7 +87,7 @@ template <int D>
 template <class T>
 void VolumeBudget<D>::measure_next(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
   if (walls_)
-    measure_walled_components(liquid.levelset, *walls_, next_.data(), next_volumes_, workspace);
+    measure_walled_components(liquid, *walls_, next_.data(), next_volumes_, workspace);
   else
     measure_components(liquid, next_.data(), next_volumes_, workspace);
 }
@@ -369,6 +377,8 @@ template class VolumeBudget<2>;
 template class VolumeBudget<3>;
 #define MENISCUS_INSTANTIATE(T, D)                                                                                          \
   template void measure_components<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);     \
+  template void measure_walled_components<T, D>(const MeasuredLiquid<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,      \
+                                                std::vector<double>&, Workspace&);                                          \
   template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                         \
   template void VolumeBudget<D>::measure<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
   template double VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \

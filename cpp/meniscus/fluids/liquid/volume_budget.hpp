@@ -45,6 +45,11 @@ template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace);
 
+/// The same between thin walls.
+template <class T, int D>
+void measure_walled_components(const MeasuredLiquid<T, D>& liquid, const grid::ThinWalls<D>& walls, std::int32_t* labels,
+                               std::vector<double>& volumes, Workspace& workspace);
+
 /// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with
 /// the distance: by the area of the surface at first, then as between the last two distances, and always between those that were
 /// too small and too large. (By the area alone, which is off by several times where a part has few cells, the search would not

@@ -42,8 +42,8 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   has_solid_ = problem.solid != nullptr;
   if (has_solid_) grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
   set_liquid(problem);
-  if (has_solid_ && has_phi_) close_outlets(problem.solid->levelset());
   set_given(problem);
+  if (has_solid_ && has_phi_) close_outlets(problem.solid->levelset());
   set_reference_density(problem);
   // An interruption on the way leaves a matrix that belongs to nothing.
   const bool was_prepared = prepared_;
@@ -112,9 +112,12 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
       for (int d = 0; d < D; ++d) {
         const Index s = layout_.strides[static_cast<std::size_t>(d)];
         const Index at = d == D - 1 ? i - first : c[static_cast<std::size_t>(d)];
-        const double* open = open_[static_cast<std::size_t>(d)].data();
-        if (open[i] > 0 && !inside_[i - s] && layout_.side_of_face(d, at) < 0) sum += phi_[i - s];
-        if (open[i + s] > 0 && !inside_[i + s] && layout_.side_of_face(d, at + 1) < 0) sum += phi_[i + s];
+        // Behind a face that is given is another side.
+        const auto leads = [&](Index face) {
+          return open_[static_cast<std::size_t>(d)][face] > 0 && !(has_given_ && given_[static_cast<std::size_t>(d)][face]);
+        };
+        if (leads(i) && !inside_[i - s] && layout_.side_of_face(d, at) < 0) sum += phi_[i - s];
+        if (leads(i + s) && !inside_[i + s] && layout_.side_of_face(d, at + 1) < 0) sum += phi_[i + s];
       }
       liquid_[i] = sum < 0;
     }
@@ -128,7 +131,7 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         const Index i = begin + k;
-        if (side >= 0 || liquid_[i] == liquid_[i - s]) continue;
+        if (side >= 0 || liquid_[i] == liquid_[i - s] || (has_given_ && given_[static_cast<std::size_t>(d)][i])) continue;
         const Index fluid = liquid_[i] ? i : i - s, other = fluid == i ? i - s : i;
         if (!liquid_[other] && (inside_[fluid] || (liquid_[fluid] == solved_air && inside_[other]))) open[i] = 0;
       }

@@ -1,6 +1,7 @@
 #include "meniscus/grid/poisson/face_fractions.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/rows.hpp"
 
 #include <utility>
 
@@ -94,6 +95,22 @@ double open_fraction(const Field<double, D>& phi, int axis, const Coord<D>& face
   return open_part<D>(nodes.at(face), s, t);
 }
 
+template <int D>
+void open_fractions_across(const Field<double, D>& phi, int axis, double* out) {
+  const FieldView<const double, D> nodes = phi.view();
+  const auto [s, t] = corner_strides<D>(nodes.strides, static_cast<std::size_t>(axis));
+  const Coord<D> faces = Stagger<D>::face(axis).extents(phi.grid().local_shape());
+  const Index length = faces[D - 1];
+  parallel_rows<D>(faces, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const double* p = nodes.at(row_start<D>(faces, r));
+      for (Index k = 0; k < length; ++k) out[r * length + k] = open_part<D>(p + k, s, t);
+    }
+  });
+}
+
+template void open_fractions_across<2>(const Field<double, 2>&, int, double*);
+template void open_fractions_across<3>(const Field<double, 3>&, int, double*);
 template double open_fraction<2>(const Field<double, 2>&, int, const Coord<2>&);
 template double open_fraction<3>(const Field<double, 3>&, int, const Coord<3>&);
 template void compute_open_fractions<2>(const Field<double, 2>&, const CellLayout<2>&, std::array<Block<double>, 2>&);

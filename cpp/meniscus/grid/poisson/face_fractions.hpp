@@ -18,6 +18,10 @@ inline constexpr double smallest_open_fraction = 1e-4;
 template <int D>
 void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& layout, std::array<Block<double>, D>& open);
 
+/// Those of one component, C-ordered.
+template <int D>
+void open_fractions_across(const Field<double, D>& phi, int axis, double* out);
+
 /// That of one face across an axis, by its index in C order of the component.
 template <int D>
 double open_fraction(const Field<double, D>& phi, int axis, const Coord<D>& face);

@@ -147,9 +147,12 @@ PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners
   }
   if (seen.hidden) {
     const double instead = stand_in.mean && visible > 0 ? mean / visible : stand_in.value;
-    for (int q = 0; q < seen.count; ++q)
-      if ((seen.hidden >> q) & 1)
-        value[static_cast<std::size_t>(q)] = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
+    for (int q = 0; q < seen.count; ++q) {
+      if (!((seen.hidden >> q) & 1)) continue;
+      const double wall = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
+      // In a solid the fluid goes on as it is beside it.
+      value[static_cast<std::size_t>(q)] = std::isnan(wall) ? (visible > 0 ? mean / visible : 0.0) : wall;
+    }
   }
   double sum = 0.0, low = value[0], high = value[0];
   for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) {
@@ -263,9 +266,15 @@ void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>
     const SeenCorners<D>& corners = seen.corners[i];
     if (!corners.hidden) continue;
     StandIn of_walls{-1, 0.0, true};
-    // It counts where all are hidden.
-    for (int q = 0; q < corners.count; ++q)
-      if ((corners.hidden >> q) & 1u) of_walls.value += seen.of_wall[i][static_cast<std::size_t>(q)][d] / corners.count;
+    // It counts where all are hidden; what a solid hides has no velocity of its own.
+    int known = 0;
+    for (int q = 0; q < corners.count; ++q) {
+      const double wall = ((corners.hidden >> q) & 1u) ? seen.of_wall[i][static_cast<std::size_t>(q)][d] : std::nan("");
+      if (std::isnan(wall)) continue;
+      of_walls.value += wall;
+      ++known;
+    }
+    if (known > 0) of_walls.value /= known;
     mean[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], corners, of_walls, nullptr).value);
   }
 }

@@ -63,7 +63,7 @@ class ThinWalls {
   /// Whether a wall's thickness holds a point, m: nothing is visible from there.
   virtual bool covers(const Point& x) const = 0;
   /// Sets bit i of the result where a wall hides target i from the origin; `velocity[i]` is then that of the wall where the way
-  /// meets it first, m/s; nullptr if nobody asks. At most 32 targets.
+  /// meets it first, m/s, or NaN where it is a solid that stands in the way; nullptr if nobody asks. At most 32 targets.
   virtual std::uint32_t hidden(const Point& origin, const Point* targets, int count, Point* velocity) const = 0;
   /// The part of a way, from 0 to 1, to a place from which, as from the origin, nothing is in between: it stops before walls of
   /// twice the thickness.

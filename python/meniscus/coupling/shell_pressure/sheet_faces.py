@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,6 +58,14 @@ class SheetFaces:
     def cells(self, grid: Grid) -> npt.NDArray[np.int64]:
         """Return the number in C order of the cell of each side, -1 beyond sides of the domain."""
         return cells_beside_faces(grid, self.axis, self.face, self.upper)
+
+    def of_faces(self, values: Sequence[Floats]) -> Floats:
+        """Return (n,) values of the faces, which are given per axis for all faces of the grid."""
+        out = np.empty(len(self))
+        for k, component in enumerate(values):
+            on = self.axis == k
+            out[on] = component[tuple(self.face[on].T)]
+        return out
 
     @classmethod
     def of_mesh(cls, grid: Grid, positions: npt.ArrayLike, elements: npt.ArrayLike) -> SheetFaces:

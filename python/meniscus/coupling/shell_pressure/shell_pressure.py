@@ -73,6 +73,7 @@ class ShellPressure:
         self._poisson: PoissonSolver | None = None
         self._walled: PoissonSolver | None = None
         self._sides: SheetFaces | None = None
+        self._flux: Floats | None = None
 
     @property
     def grid(self) -> Grid:
@@ -147,7 +148,8 @@ class ShellPressure:
         self._sheet_mass = self._masses_of_sheets()
         total = self._sheet_mass + self._of_pairs(self._side_mass)
         links = np.divide(area * area, np.repeat(total, 2), out=np.zeros(len(sides)), where=np.repeat(total, 2) > 0)
-        self._face_mass = np.repeat(total, 2)
+        # Faces that a solid closes have neither area nor mass, and nothing is asked of them.
+        self._face_mass = np.repeat(np.where(total > 0, total, 1.0), 2)
         linked = [f.copy() for f in self._fluid]
         pair = self._cells.reshape(-1, 2)
         open_cut = (pair >= 0).any(axis=1)
@@ -186,6 +188,7 @@ class ShellPressure:
         velocities: Sequence[Floats],
         *,
         side_velocities: Floats | None = None,
+        flux: Floats | None = None,
         tolerance: float = 1e-8,
         max_iterations: int = 200,
         raise_on_failure: bool = True,
@@ -195,6 +198,7 @@ class ShellPressure:
         Args:
             velocities: per axis those of all faces after advection and forces, m/s.
             side_velocities: (sides,) of the fluid at the sheet along the axis; default those of `velocities` on the faces that are cut.
+            flux: per cell the volume flux out of it through what is no part of the areas, m^3/s, such as the walls of a solid.
             tolerance: of the residual, relative to the right-hand side.
             max_iterations: limit.
             raise_on_failure: raise if the tolerance is not met; else return the last iterate.
@@ -205,6 +209,7 @@ class ShellPressure:
         """
         if self._sides is None:
             raise ValueError("prepare must come before solve")
+        self._flux = flux
         u = tuple(np.array(v, dtype=np.float64) for v in velocities)
         near = self._on_sides(u) if side_velocities is None else np.asarray(side_velocities, dtype=np.float64)
         options = solve_options(tolerance, max_iterations, "multigrid")
@@ -322,7 +327,8 @@ class ShellPressure:
         per_area = np.divide(values, covered, out=np.zeros_like(values), where=covered > 0)
         # Zero times infinity is a corner that counts nothing.
         behind = np.multiply(sides.weights, per_area[rows], out=np.zeros_like(sides.weights), where=sides.weights > 0).sum(axis=1)
-        return 0.5 * self._of_pairs(self._side_area * behind)
+        # A face that a solid closes has no sheet, however heavy.
+        return 0.5 * self._of_pairs(np.multiply(self._side_area, behind, out=np.zeros(len(sides)), where=self._side_area > 0))
 
     def _on_sides(self, u: Sequence[Floats]) -> Floats:
         sides = self._known_sides
@@ -341,9 +347,11 @@ class ShellPressure:
             close_faces(self._grid, faces[k], k)
 
     def _divergence(self, u: tuple[Floats, ...]) -> Floats:
-        """Return the volume flux out of each active cell through what sheets leave of faces."""
+        """Return the volume flux out of each active cell through what sheets leave of faces, and what is given."""
         out = np.empty(self._grid.shape)
         _coupling.find_face_divergence(self._grid._core, self._left, u, self._active, out)
+        if self._flux is not None:
+            out += np.where(self._active, self._flux, 0.0)
         return out
 
     def _accelerated(self, u: tuple[Floats, ...], p: Floats) -> tuple[Floats, ...]:

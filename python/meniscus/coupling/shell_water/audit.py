@@ -13,8 +13,10 @@ from meniscus.grid.face_arrays import domain_images
 
 
 def audit_water(solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
-    """Return the water inside of and around every closed shell."""
+    """Return the water inside of and around every closed shell; cells in a solid are not counted."""
     grid, wet = solver.grid, solver.levelset.array <= 0
+    solid = solver._solid.at(solver.time)
+    open_cells = np.ones(grid.shape, bool) if solid is None else solid.outside_cells
     markers = drops = np.zeros((0, grid.dimension))
     if isinstance(solver, ParticleLiquidSolver):
         markers = np.array(solver.particles.positions, np.float64)
@@ -36,7 +38,7 @@ def audit_water(solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> 
             np.logical_or.reduce([inside_cells(vertices + i, part.elements, low + shift, grid.spacing, tuple(grid.shape)) for i in images])
             for shift in shifts
         ]
-        inside, outside = np.logical_and.reduce(near), ~np.logical_or.reduce(near)
+        inside, outside = np.logical_and.reduce(near) & open_cells, ~np.logical_or.reduce(near) & open_cells
         marker_in, drop_in = (
             np.logical_or.reduce([inside_points(vertices + i, part.elements, points) for i in images]) for points in (markers, drops)
         )

@@ -42,4 +42,8 @@ def cells_of_side(
     wanted.unite(region)
     if wanted.array[start] > 0:
         raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
-    return wanted.array, connected_cells(wanted.array <= 0, walls, start)
+    solid = solver._solid.at(solver.time)
+    there = wanted.array <= 0 if solid is None else (wanted.array <= 0) & solid.outside_cells
+    if not there[start]:
+        raise ValueError(f"side_of must be a point outside of the solid, not {tuple(map(float, x))}")
+    return wanted.array, connected_cells(there, walls, start)

@@ -21,7 +21,7 @@ from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import TRACE, max_speed
-from meniscus.surface import LevelSet, ParticleLevelSet
+from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -29,6 +29,7 @@ Bools = npt.NDArray[np.bool_]
 _core: Any = _coupling  # overloaded over dimension and scalar
 _SIGHT = 0  # cells from a wall within which a point may not see all corners of its cell
 _PUSHES = 1  # cells from a wall within which a marker may be nearer to it than its distance
+_LAYERS = 7  # cells that a level set is continued into a solid
 _RADII_MARGIN = 3.0  # cells beyond the band of markers within which the level set is kept a distance
 
 
@@ -85,11 +86,11 @@ class WaterPastShells:
 
     # --- the level set -----------------------------------------------------------------------------------------------------------
 
-    def redistance(self, levelset: LevelSet, band: float, ordinary: Any) -> None:
-        """Redistance by an ordinary method, and anew where that may have looked through a wall."""
+    def redistance(self, levelset: LevelSet, band: float, ordinary: Any, outside: Bools | None = None) -> None:
+        """Redistance by an ordinary method, and anew where that may have looked through a wall; `outside`: cells not in a solid."""
         self._before.array[...] = levelset.array
         ordinary()
-        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, self._workspace)
+        _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, outside, self._workspace)
 
     def levels(self, positions: Floats) -> Floats:
         """Return the level set at points (n, dim), m, as each sees it; NaN where it sees none."""
@@ -112,16 +113,21 @@ class WaterPastShells:
         self.swept, self.stood_in, _ = self._end.revalidate_cells(levelset.field, cells, levelset.grid.spacing)
         settle_covered(levelset.array, self._end)
 
+    def continue_into(self, solid: SolidBoundary) -> None:
+        """Find the level set in a solid anew where what continued it may have looked through a wall."""
+        levelset = self._surface.levelset
+        _core.continue_past_walls(levelset.field._core, solid.outside_cells, self.walls._core, _LAYERS, self._surface.band)
+
     # --- a step ------------------------------------------------------------------------------------------------------------------
 
-    def advance(self, velocity: MacField, dt: float, time: float) -> None:
-        """Advect the surface for dt while the shells move, correct it by markers, and redistance it."""
+    def advance(self, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None = None) -> None:
+        """Advect the surface for dt while the shells move, correct it by markers, and redistance it; around a solid at the end of dt."""
         particles = self._surface.particles
         if particles is None:
-            self._advance_level_set(velocity, dt, time)
+            self._advance_level_set(velocity, dt, time, solid)
         else:
             self._older_drops = len(particles.spray)
-            self._advance_with_markers(particles, velocity, dt, time)
+            self._advance_with_markers(particles, velocity, dt, time, solid)
 
     def carry_velocity(self, velocity: MacField, ordinary: Callable[[], None], known: Sequence[Bools], dt: float, time: float) -> None:
         """Let a velocity carry itself by an ordinary method, and past the walls where they were at the start near these."""
@@ -135,22 +141,22 @@ class WaterPastShells:
             args = velocity._core, d, self._old_velocity._core, self._start._core, mask, dt, reach, trace, time
             _core.advect_faces_past_walls(*args)
 
-    def _advance_level_set(self, velocity: MacField, dt: float, time: float) -> None:
+    def _advance_level_set(self, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
         surface = self._surface
         self._before.array[...] = surface.levelset.array
         reach = self._reach(velocity, dt)
         surface.advect_band(velocity, dt, time)
         self._advect_level(velocity, dt, surface.band, surface.trace, time, reach)
         self._uncover()
-        surface.redistance(None)
+        surface.redistance(solid)
 
-    def _advance_with_markers(self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float) -> None:
+    def _advance_with_markers(self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
         o, h, end = p.options, p.grid.spacing, time + dt
         speed = max_speed(velocity)
         reach = self._reach(velocity, dt)
         self._before.array[...] = p.levelset.array
         near = self._taken(p.particles, reach)
-        p.advect(velocity, dt, time=time)
+        p.advect(velocity, dt, solid=solid, time=time)
         self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.trace, time, reach)
         near = self._move_markers(near, velocity, dt, time)
         self._uncover()
@@ -160,7 +166,8 @@ class WaterPastShells:
         near = near.kept(beside)
         self._correct(p, near, end)
         band = (max(o.radii[1], 1.0) + _RADII_MARGIN - 1.0 + o.band) * h + dt * speed
-        self.redistance(p.levelset, band, lambda: p.redistance(dt * speed))
+        outside = None if solid is None else solid.outside_cells
+        self.redistance(p.levelset, band, lambda: p.redistance(dt * speed, outside=outside), outside)
         self._correct(p, near, end)
         fused = o.radii_from == "flow"
         p._remove_escaped(velocity, end, adjust_far=fused)
@@ -171,7 +178,7 @@ class WaterPastShells:
         if o.reseed_every is not None and p.steps % o.reseed_every == 0:
             if o.reset_radii_on_reseed:
                 p.reset_radii(time=end)
-            added = p.reseed(time=end).added
+            added = p.reseed(solid=solid, time=end).added
             self.remove_hidden_seeds(added)
 
     def accept_levelset(self, p: ParticleLevelSet, moved: float) -> None:

@@ -124,7 +124,7 @@ class WaterStages:
         # The water beside a sheet moves with it, as in `add_forces`.
         joined.hold(self._end)
         solver.add_forces(dt)
-        self.impulses[...] = joined.act(self._end, dt).impulses
+        self.impulses[...] = joined.act(self._end, dt, solver._solid.at(solver.time)).impulses
         solver.extend(0.0)
 
     def _velocities_now(self, x: Floats, dt: float) -> Floats:
@@ -144,6 +144,7 @@ class WaterStages:
         assert self._water is not None
         x = self.shells.positions
         self._start.place(x, np.zeros_like(x))
+        self._start.see_solid(self.solver._solid.at(self.solver.time), through=True)
         self._water.between(self._start, self._start)
         self.solver._walls, self.solver.surface.shells = self._start, self._water
         self._placed = None

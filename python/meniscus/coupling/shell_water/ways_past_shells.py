@@ -33,7 +33,7 @@ class WayEnds:
         positions: (n, dim), m, in the domain, as numbers of the dtype that was asked for; of what has left, beyond a side.
         velocities: (n, dim), m/s, on their ways.
         met: which ways end elsewhere than they were aimed at.
-        lost: which meet a shell whatever they do.
+        lost: which meet a shell, or end in a solid, whatever they do.
         left: which of the others have left the domain.
         pushed: which of those that stay were pushed away from a shell, to their distance.
         blocked: which of them are nearer to a shell than their distance, as their way out is not free.
@@ -60,8 +60,9 @@ def ends_of_ways(
 ) -> WayEnds:
     """Return where straight ways end that shells, which move meanwhile, may stop: on their side of these, exactly.
 
-    A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the images of
-    the shells.
+    A way that ends in a solid that the walls see is pushed out of it first, and one through it, around which no way is free, ends before
+    it. A way that is stopped goes along the shell, else with it. A way around a closing axis is tested as one straight way, past the
+    images of the shells.
 
     Args:
         velocity: gives the sides of the domain.
@@ -78,7 +79,7 @@ def ends_of_ways(
     beside = np.full(len(x), _BESIDE * grid.spacing)
     if distances is not None:
         beside = np.where(distances > 0, distances, beside)
-    targets = aims.copy()
+    targets = end.out_of_solid(x, aims).copy()
     held_at_walls(velocity, targets)
     left = have_left(velocity, targets)
     shift = shifts_around_ends(grid, targets)
@@ -95,13 +96,18 @@ def ends_of_ways(
         stops[changed] = (places + around).astype(dtype)
         # Rounding may have brought it across.
         lost[changed] = _core.stop_at_shells(*walls, x[changed] + shift[changed], stops[changed], dt, beside[changed])[2] != 0
+    # Between a shell and a solid there may be no place for it.
+    lost = lost | (end.in_solid(stops) & (ends == _STOPPED))
     met = ~np.isclose(stops - shift, aims, rtol=0.0, atol=_SAME * grid.spacing).all(axis=1)
     left &= ~lost
     pushes = np.zeros(len(x), np.uint8)
     if distances is not None:
         stay = np.flatnonzero(~(lost | left))
         args = x[stay] + shift[stay], stops[stay], distances[stay], np.dtype(dtype) == np.float32
-        stops[stay], pushes[stay] = _core.push_from_shells(*walls, *args)
+        places, found = _core.push_from_shells(*walls, *args)
+        into = end.in_solid(places)
+        places[into], found[into & (found == _PUSHED)] = stops[stay][into], _BLOCKED
+        stops[stay], pushes[stay] = places, found
     return WayEnds(stops, velocities, met, lost, left, pushes == _PUSHED, pushes == _BLOCKED)
 
 

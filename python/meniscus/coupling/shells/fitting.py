@@ -39,7 +39,6 @@ def require_fitting(solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver, s
         (isinstance(o, LiquidOptions) and o.air != "open", "air that is not open"),
         (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
         (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
-        (solver.solid is not None, "a solid"),
         (o.viscosity > 0, "viscosity"),
         (o.method == "upwind", "upwind transport"),
     ):

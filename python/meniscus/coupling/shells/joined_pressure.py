@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus.coupling.shell_pressure import SheetSolid, ShellPressure, ShellPressureResult, face_masses, open_free_rims, side_masses
 from meniscus.coupling.shell_pressure.sheet_faces import SheetFaces
 from meniscus.coupling.shell_pressure.shell_pressure import ShellMode as PressureMode
+from meniscus.coupling.shell_pressure.solid_parts import SolidParts
 from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
@@ -19,6 +20,7 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid.boundary import Open, ZeroGradient
 from meniscus.solids import DeformableBody, RigidBody
+from meniscus.surface import SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +47,9 @@ class JoinedPressure:
         self._past_rims: list[Floats] | None = None
         self._pressure = ShellPressure(solver.grid)
         self._active = np.ones(solver.grid.shape, bool)
+        self._parts = SolidParts(solver.grid, solver.velocity.dtype)
+        self._solid: SolidBoundary | None = None
+        self._walls: ShellWalls | None = None
         self.sides: SheetFaces | None = None
         self.result: ShellPressureResult | None = None
 
@@ -60,12 +65,13 @@ class JoinedPressure:
         walls.hold_faces(velocity)
         self._past_rims = [u - velocity.component(k) for k, u in enumerate(before)] if self._rims else None
 
-    def act(self, walls: ShellWalls, dt: float) -> ShellPressureResult:
+    def act(self, walls: ShellWalls, dt: float, solid: SolidBoundary | None = None) -> ShellPressureResult:
         """Make the velocity of the solver divergence-free, in place.
 
         Args:
             walls: of the shells where they are now.
             dt: s, of the next step of the shells, in which the impulses of the result act.
+            solid: as it is now, with the velocity of the step that ends here; or none.
 
         Raises:
             ConvergenceError: the tolerance was not met.
@@ -73,26 +79,35 @@ class JoinedPressure:
         solver, grid = self._solver, self._solver.grid
         boundary = solver.velocity.boundary
         free = [side for side in grid.sides if isinstance(boundary[side], (Open, ZeroGradient))]
+        self._solid, self._walls = solid, walls
+        self._parts.place(solid)
         areas, masses, active, density = self._fluid(free)
         x = self._shells.positions
         sides = wall_sides(walls, x, tuple(~np.isfinite(m) for m in masses))
+        areas, masses, active = self._parts.cut(areas, masses, active)
         if self._rims:
             shut = [mask | ~np.isfinite(m) for mask, m in zip(walls.blocked_faces, masses, strict=True)]
+            if solid is not None:
+                shut = [mask | (part == 0) for mask, part in zip(shut, self._parts.open, strict=True)]
             sides = open_free_rims(grid, sides, x, self._shells.elements, shut)
         solids = self._solids(dt)
-        self._pressure.prepare(areas, masses, active, sides, solids, side_masses(grid, density, sides), self._mode)
+        beside = side_masses(grid, density, sides)
+        if solid is not None:
+            beside *= sides.of_faces(self._parts.open)
+        self._pressure.prepare(areas, masses, active, sides, solids, beside, self._mode)
         # Forces have acted on faces of walls as well.
         solver.velocity.enforce_boundary(solver.time)
         solver.velocity.fill_ghosts(solver.time)
         u = tuple(np.asarray(solver.velocity.component(k), np.float64) for k in range(grid.dimension))
-        beside = None
+        velocities = None
         if self._past_rims is not None:
-            beside = _of_sides(sides, u)
+            velocities = _of_sides(sides, u)
             u = tuple(np.where(_opened(sides, v.shape, k), v + past, v) for k, (v, past) in enumerate(zip(u, self._past_rims, strict=True)))
             self._past_rims = None
-        result = self._pressure.solve(u, side_velocities=beside, tolerance=solver.options.tolerance)
+        result = self._pressure.solve(u, side_velocities=velocities, flux=self._parts.flux, tolerance=solver.options.tolerance)
         for k, values in enumerate(result.faces):
             solver.velocity.component(k)[...] = values
+        self._parts.hold_closed(solver.velocity)
         if self._rims:
             self._set_past_rims(sides, result)
         self.sides, self.result = sides, result

@@ -58,7 +58,7 @@ class ClosedShellAudit:
 
     Attributes:
         body: its place among the bodies.
-        cells: whose centre is inside.
+        cells: whose centre is inside, and not in a solid.
         smoke: integral of the density in them.
         least, most: of the density in them.
         outside: integral of the density elsewhere.
@@ -81,7 +81,7 @@ class ClosedWaterAudit:
 
     Attributes:
         body: its place among the bodies.
-        cells: whose centre is inside, and not in the thickness of the shell.
+        cells: whose centre is inside, and neither in the thickness of the shell nor in a solid.
         wet, wet_outside: cells with water at their centre, inside and outside; those with the shell at their centre are neither.
         markers, markers_outside: of water; those of a `ParticleLiquidSolver` are its particles.
         drops, drops_outside: in flight.

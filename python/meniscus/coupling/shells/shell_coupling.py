@@ -27,6 +27,7 @@ from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit,
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.shells.smoke_audit import audit_smoke
+from meniscus.coupling.shells.solid_sight import SolidSight
 from meniscus.coupling.shells.vortices import VorticesPastShells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -68,9 +69,9 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     There is no friction on shells, and smoke does not stick to them.
 
     Args:
-        solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without a solid and viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average". Water that is there is from now on what is on the side of
-            the shells where its cells are, and particles where they are.
+        solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without viscosity, and with a
+            semi-Lagrangian transport, or particles with the surface "average" and no solid. Water that is there is from now on what is on
+            the side of the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
@@ -156,6 +157,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._speed: float | None = None
         self._way = 0.0
         self._placed: Floats | None = None
+        self._sight = SolidSight(solver)
         if isinstance(solver, LiquidSolver):
             # In two ways faces have the velocities of the solve.
             self._start.slides = self._end.slides = not self._pushes
@@ -258,6 +260,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._placed = None
         self._end.place(x1, velocities)
         self._placed = x1
+        self._sight.between(self._start, self._end, dt)
         self._way = float(np.linalg.norm(x1 - x0, axis=1).max())
         if self._particles is not None:
             # Particles go with what the projection finds, so that shells have the velocity of their way, and its normals in the middle.
@@ -292,7 +295,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         told = self.running_report
         if isinstance(solver, SmokeSolver):
             before = solver.running_report.smoke
-            cells = self._start.swept(self._end, (0,) * dimension)
+            cells = self._start.swept(self._end, (0,) * dimension) | self._sight.held()
             stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
             for name, stand_in in stand_ins.items():
                 counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
@@ -353,7 +356,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             return
         told = self.running_report
         following = told.next_dt or dt
-        result = self._joined.act(self._end, following)
+        result = self._joined.act(self._end, following, self.solver._solid.at(self.solver.time + dt, dt))
         self.solver.pressure.array[...] = result.pressure / dt
         self.solver.running_report.projection = ProjectionInfo(**vars(result.info))
         if self._pushes:
@@ -373,11 +376,11 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         """Return the smoke or water inside of and around every closed shell, by counting crossings of its mesh below points.
 
         This shares no code with the step, so that it can testify. Cells whose centre a wall covers count as the parity says; they hold
-        no smoke.
+        no smoke. Cells in a solid are not counted.
         """
         if not isinstance(self.solver, SmokeSolver):
             return audit_water(self.solver, self.shells)
-        return audit_smoke(self.solver, self.shells)
+        return audit_smoke(self.solver, self.shells, self._sight.outside())
 
     def audit_paths(self, dt: float) -> PathAudit:
         """Return whether water would meet shells on its way through a step of dt seconds, which is taken by a copy of this.

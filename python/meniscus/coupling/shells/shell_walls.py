@@ -10,13 +10,17 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import coupling as _coupling
+from meniscus.grid.face_arrays import beside_samples, with_neighbours
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
+from meniscus.surface import SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+EXTENDED = 5
+"""Cells from a wall beyond which what continues a fluid into a solid, four layers, has not met it."""
 
 
 class ShellWalls(ThinWalls):
@@ -45,7 +49,7 @@ class ShellWalls(ThinWalls):
         self.thickness = _checks.positive("thickness", thickness)
         self._core = kind(grid._core, vertices, elements, self.thickness)
         self._vertices, self._way, self._elements = vertices, np.zeros_like(vertices), elements
-        self.slides = False
+        self.slides = self._sees_solid = False
         self._read_faces()
 
     def place(self, vertices: Floats, velocities: Floats) -> None:
@@ -62,6 +66,16 @@ class ShellWalls(ThinWalls):
         self._core.set_velocities(velocities)
         self._way = 0.5 * dt * velocities
         self._read_faces()
+
+    def see_solid(self, solid: SolidBoundary | None, *, through: bool = False) -> None:
+        """Let ways from now on not lead through a solid either, as it is now, or through none.
+
+        Args:
+            solid: on the grid of the walls; its level set is copied.
+            through: whether samples in the solid are visible, which continue the fluid on this side; else they are hidden.
+        """
+        self._core.see_solid(None if solid is None else solid.levelset._core, through)
+        self._sees_solid = solid is not None
 
     @property
     def blocked_faces(self) -> tuple[Bools, ...]:
@@ -125,6 +139,49 @@ class ShellWalls(ThinWalls):
         module: Any = _coupling
         for d, (source, mask) in enumerate(zip(sources, known, strict=True)):
             module.extend_past_walls(velocity._core, d, levelset._core, self._core, source, mask, band + 1)
+
+    def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
+        """Find samples in a solid anew where what continued them may have looked through a wall; see `ThinWalls`."""
+        invalid = ~outside & (self.clearance() <= EXTENDED)
+        # Deeper ones see nothing.
+        first = invalid & beside_samples(self.grid, outside)
+        field.array[invalid & ~first] = stand_in
+        if first.any():
+            self.revalidate_cells(field, first, stand_in)
+
+    def extend_faces_into(self, outside: Sequence[Bools], velocity: MacField) -> None:
+        """Likewise for a velocity; see `ThinWalls`."""
+        near = (self.clearance() <= EXTENDED).astype(np.float64)
+        for d, mask in enumerate(outside):
+            beside = with_neighbours(self.grid, near, d)
+            n = self.grid.shape[d]
+            close = (beside.take(range(n + 1), axis=d) > 0) | (beside.take(range(1, n + 2), axis=d) > 0)
+            invalid = ~mask & close
+            first = invalid & beside_samples(self.grid, mask)
+            velocity.component(d)[invalid & ~first] = 0.0
+            if first.any():
+                self.revalidate_faces(velocity, d, first)
+
+    def continue_faces(self, before: Sequence[Bools], after: Sequence[Bools], velocity: MacField) -> None:
+        """Find faces anew that a velocity was continued to; see `ThinWalls`."""
+        module: Any = _coupling
+        for d, (known, reached) in enumerate(zip(before, after, strict=True)):
+            module.continue_faces_past_walls(velocity._core, d, known, self._core, EXTENDED - 1)
+            velocity.component(d)[~reached] = 0.0
+
+    def out_of_solid(self, begins: Floats, ends: Floats) -> Floats:
+        """Return the ends of ways (n, dim), m, outside of the solid: pushed out of it, or before it where no way leads around."""
+        if not self._sees_solid:
+            return ends
+        moved: Floats = self._core.out_of_solid(np.ascontiguousarray(begins), np.ascontiguousarray(ends))
+        return moved
+
+    def in_solid(self, points: Floats) -> Bools:
+        """Return which points (n, dim), m, are in the solid."""
+        if not self._sees_solid:
+            return np.zeros(len(points), bool)
+        levels: Floats = self._core.solid_levels(np.ascontiguousarray(points))
+        return levels <= 0
 
     def swept(self, end: ShellWalls, on_side: tuple[int, ...]) -> Bools:
         """Return which samples shells pass on the way from here to `end`, or cover here or there; exact.

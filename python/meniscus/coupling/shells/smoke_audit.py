@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.coupling.shells.parity import inside_cells, is_closed
 from meniscus.coupling.shells.reports import ClosedShellAudit
@@ -11,8 +12,8 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid.face_arrays import domain_images
 
 
-def audit_smoke(solver: SmokeSolver, shells: Shells) -> list[ClosedShellAudit]:
-    """Return the smoke inside of and around every closed shell, by counting crossings of its mesh below centres of cells."""
+def audit_smoke(solver: SmokeSolver, shells: Shells, counted: npt.NDArray[np.bool_]) -> list[ClosedShellAudit]:
+    """Return the smoke of the counted cells inside of and around every closed shell, by crossings of its mesh below their centres."""
     grid, density = solver.grid, solver.density.array
     volume = grid.spacing**grid.dimension
     low = np.array(grid.origin, np.float64)
@@ -25,11 +26,11 @@ def audit_smoke(solver: SmokeSolver, shells: Shells) -> list[ClosedShellAudit]:
         inside = np.zeros(grid.shape, bool)
         for shift in domain_images(grid):
             inside |= inside_cells(x[shells.rows(i)] + shift, part.elements, low, grid.spacing, tuple(grid.shape))
-        within, around = density[inside].astype(np.float64), density[~inside].astype(np.float64)
+        within, around = (density[cells & counted].astype(np.float64) for cells in (inside, ~inside))
         found.append(
             ClosedShellAudit(
                 body=i,
-                cells=int(inside.sum()),
+                cells=len(within),
                 smoke=float(within.sum()) * volume,
                 least=float(within.min(initial=np.inf)),
                 most=float(within.max(initial=-np.inf)),

@@ -135,6 +135,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         if solid is not None:
             for carried in (self.velocity, self.density, self.temperature):
                 solid.extend(carried, self._workspace)
+            if self._walls is not None:
+                self._walls.extend_cells_into(solid.outside_cells, self.density, 0.0)
+                self._walls.extend_cells_into(solid.outside_cells, self.temperature, o.ambient)
+                if o.slip == "free":
+                    self._walls.extend_faces_into(solid.open_faces, self.velocity)
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self._smoke(solid)
         schemes["walls"] = self._walls

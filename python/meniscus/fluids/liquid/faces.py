@@ -78,7 +78,12 @@ class LiquidFaces(Stateful):
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
         if walls is not None:
             walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
-        extend_into_solid(velocity, self.known, solid, workspace)
+        if walls is None or solid is None:
+            extend_into_solid(velocity, self.known, solid, workspace)
+        else:
+            before = [mask.copy() for mask in self.known]
+            extend_into_solid(velocity, self.known, solid, workspace)
+            walls.continue_faces(before, self.known, velocity)
         if walls is not None:
             walls.hold_faces(velocity)
         if solid is not None:

@@ -110,6 +110,8 @@ class LiquidSurface(Stateful):
     def extend_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
         """Continue the level set into a solid at the angle at which it meets the wall."""
         solid.extend_level_set(self.levelset.field, workspace)
+        if self.shells is not None:
+            self.shells.continue_into(solid)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
@@ -117,7 +119,7 @@ class LiquidSurface(Stateful):
             self._first_new = len(self.particles.spray)
             self._remove_trapped_air(velocity, solid)
         if self.shells is not None:
-            self.shells.advance(velocity, dt, time)
+            self.shells.advance(velocity, dt, time, solid)
             return
         if self.particles is not None:
             self.particles.advance(velocity, dt, solid=solid, outside=_outside(solid), time=time)
@@ -286,7 +288,7 @@ class LiquidSurface(Stateful):
         if self.shells is None:
             self._redistance_all(solid)
         else:
-            self.shells.redistance(self.levelset, self.band, lambda: self._redistance_all(solid))
+            self.shells.redistance(self.levelset, self.band, lambda: self._redistance_all(solid), _outside(solid))
 
     def _redistance_all(self, solid: SolidBoundary | None) -> None:
         self.levelset.redistance(band=self.band, at_sides="goes-on", outside=_outside(solid), workspace=self._workspace)

@@ -226,7 +226,7 @@ def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
 def measure_components(
     levelset: LevelSet, solid: NodeField | None, scratch: CellField, walls: ThinWalls | None = None
 ) -> tuple[Labels, Floats]:
-    """Label the parts of a liquid outside of a solid, or between thin walls, from 1; return the labels and the volumes by label.
+    """Label the parts of a liquid outside of a solid, and between thin walls, from 1; return the labels and the volumes by label.
 
     Entry 0 of these is zero.
 
@@ -234,9 +234,9 @@ def measure_components(
     """
     labels = np.zeros(levelset.grid.local_shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
-    if walls is not None:
-        return labels, np.asarray(core.measure_walled_components(levelset.field._core, walls._core, labels, Workspace()))
     args = levelset.field._core, _core_of(solid), scratch._core
+    if walls is not None:
+        return labels, np.asarray(core.measure_walled_components(*args, walls._core, labels, Workspace()))
     return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 
 

@@ -45,5 +45,29 @@ class ThinWalls(ABC):
         """
 
     @abstractmethod
+    def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
+        """Find the samples of a field that was continued into a solid anew where that may have looked through a wall, in place.
+
+        Args:
+            outside: cells whose centre is not in the solid.
+            field: on cells.
+            stand_in: what counts where nothing is visible.
+        """
+
+    @abstractmethod
+    def extend_faces_into(self, outside: Sequence[Bools], velocity: MacField) -> None:
+        """Likewise for a velocity; `outside`: per axis, the faces where the fluid flows."""
+
+    @abstractmethod
+    def continue_faces(self, before: Sequence[Bools], after: Sequence[Bools], velocity: MacField) -> None:
+        """Find faces anew that a velocity was continued to where that may have looked through a wall, in place.
+
+        Args:
+            before: per axis, the faces from which it was.
+            after: per axis, the faces that have a value since; the others become zero.
+            velocity: m/s.
+        """
+
+    @abstractmethod
     def hold_faces(self, velocity: MacField) -> None:
         """Give blocked faces of a velocity the normal velocity of the wall there, in place."""
