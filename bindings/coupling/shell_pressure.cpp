@@ -113,47 +113,46 @@ using FaceArrays = std::array<py::array, D>;
 template <int D>
 void bind_face_flows(py::module_& m) {
   using GridType = grid::Grid<D>;
-  const auto box_of = [](const GridType& g) { return coupling::FaceBox<D>{g.block().shape, g.periodic()}; };
   m.def(
       "find_liquid_face_masses",
-      [box_of](const GridType& g, const py::array& phi, double half, double shallowest, const std::array<bool, 2 * D>& open,
-               const FaceArrays<D>& masses) {
-        const auto box = box_of(g);
-        const double* const levels = data_of<double>(phi, "phi", product<D>(box.cells));
-        const auto out = faces_of<D>(masses, "masses", box.cells, true);
-        interruptible([&] { coupling::find_liquid_face_masses<D>(box, levels, half, shallowest, open, out); });
+      [](const GridType& g, const py::array& phi, double half, double shallowest, const std::array<bool, 2 * D>& open,
+         const FaceArrays<D>& masses) {
+        const Coord<D>& cells = g.local_shape();
+        const double* const levels = data_of<double>(phi, "phi", product<D>(cells));
+        const auto out = faces_of<D>(masses, "masses", cells, true);
+        interruptible([&] { coupling::find_liquid_face_masses<D>(g, levels, half, shallowest, open, out); });
       },
       py::arg("grid"), py::arg("phi"), py::arg("half"), py::arg("shallowest"), py::arg("open"), py::arg("masses"));
   m.def(
       "find_face_conductances",
-      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const FaceArrays<D>& out) {
-        const auto box = box_of(g);
-        const auto a = faces_of<D>(areas, "areas", box.cells), b = faces_of<D>(masses, "masses", box.cells);
-        const auto to = faces_of<D>(out, "out", box.cells, true);
-        interruptible([&] { coupling::find_face_conductances<D>(box, a, b, to); });
+      [](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const FaceArrays<D>& out) {
+        const Coord<D>& cells = g.local_shape();
+        const auto a = faces_of<D>(areas, "areas", cells), b = faces_of<D>(masses, "masses", cells);
+        const auto to = faces_of<D>(out, "out", cells, true);
+        interruptible([&] { coupling::find_face_conductances<D>(g, a, b, to); });
       },
       py::arg("grid"), py::arg("areas"), py::arg("masses"), py::arg("out"));
   m.def(
       "find_face_divergence",
-      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& velocities, const py::array& active,
-               const py::array& out) {
-        const auto box = box_of(g);
-        const Index n = product<D>(box.cells);
-        const auto a = faces_of<D>(areas, "areas", box.cells), v = faces_of<D>(velocities, "velocities", box.cells);
+      [](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& velocities, const py::array& active,
+         const py::array& out) {
+        const Coord<D>& cells = g.local_shape();
+        const Index n = product<D>(cells);
+        const auto a = faces_of<D>(areas, "areas", cells), v = faces_of<D>(velocities, "velocities", cells);
         const auto* const mask = mask_of(active, "active", n);
         double* const to = data_of<double>(out, "out", n, true);
-        interruptible([&] { coupling::find_face_divergence<D>(box, a, v, mask, to); });
+        interruptible([&] { coupling::find_face_divergence<D>(g, a, v, mask, to); });
       },
       py::arg("grid"), py::arg("areas"), py::arg("velocities"), py::arg("active"), py::arg("out"));
   m.def(
       "accelerate_faces",
-      [box_of](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const py::array& pressure,
-               const FaceArrays<D>& velocities) {
-        const auto box = box_of(g);
-        const auto a = faces_of<D>(areas, "areas", box.cells), b = faces_of<D>(masses, "masses", box.cells);
-        const double* const p = data_of<double>(pressure, "pressure", product<D>(box.cells));
-        const auto to = faces_of<D>(velocities, "velocities", box.cells, true);
-        interruptible([&] { coupling::accelerate_faces<D>(box, a, b, p, to); });
+      [](const GridType& g, const FaceArrays<D>& areas, const FaceArrays<D>& masses, const py::array& pressure,
+         const FaceArrays<D>& velocities) {
+        const Coord<D>& cells = g.local_shape();
+        const auto a = faces_of<D>(areas, "areas", cells), b = faces_of<D>(masses, "masses", cells);
+        const double* const p = data_of<double>(pressure, "pressure", product<D>(cells));
+        const auto to = faces_of<D>(velocities, "velocities", cells, true);
+        interruptible([&] { coupling::accelerate_faces<D>(g, a, b, p, to); });
       },
       py::arg("grid"), py::arg("areas"), py::arg("masses"), py::arg("pressure"), py::arg("velocities"));
 }

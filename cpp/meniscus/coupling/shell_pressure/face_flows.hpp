@@ -1,19 +1,13 @@
-/// Masses, fluxes and accelerations of the faces of a box of cells, from plain arrays in C order.
+/// Masses, fluxes and accelerations of the faces of a grid of one block, from plain arrays in C order.
 #pragma once
 
-#include "meniscus/core/types.hpp"
+#include "meniscus/grid/grid.hpp"
 
 #include <array>
 
 namespace meniscus::coupling {
 
-/// Cells of a box, and the axes that close. All arrays of faces have one face more than cells along their own axis.
-template <int D>
-struct FaceBox {
-  Coord<D> cells{};
-  std::array<bool, D> closes{};
-};
-
+/// All arrays of faces have one face more than cells along their own axis.
 template <int D>
 using FaceValues = std::array<double*, D>;
 template <int D>
@@ -25,22 +19,22 @@ using ConstFaceValues = std::array<const double*, D>;
 /// `phi`: level set at centres, m; liquid is where it is not above 0. `half`: mass of half a cell of liquid, kg. `shallowest`:
 /// the least part of the way.
 template <int D>
-void find_liquid_face_masses(const FaceBox<D>& box, const double* phi, double half, double shallowest,
+void find_liquid_face_masses(const grid::Grid<D>& grid, const double* phi, double half, double shallowest,
                              const std::array<bool, 2 * D>& open, const FaceValues<D>& masses);
 
 /// A^2 / M of each face, zero where the mass is infinite.
 template <int D>
-void find_face_conductances(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses,
+void find_face_conductances(const grid::Grid<D>& grid, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses,
                             const FaceValues<D>& out);
 
 /// Volume flux out of each active cell, zero in others.
 template <int D>
-void find_face_divergence(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& velocities,
+void find_face_divergence(const grid::Grid<D>& grid, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& velocities,
                           const std::uint8_t* active, double* out);
 
 /// Adds A / M (p below - p above) to each face. Pressures beyond sides of the domain are zero.
 template <int D>
-void accelerate_faces(const FaceBox<D>& box, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses, const double* p,
-                      const FaceValues<D>& velocities);
+void accelerate_faces(const grid::Grid<D>& grid, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& masses,
+                      const double* p, const FaceValues<D>& velocities);
 
 }  // namespace meniscus::coupling

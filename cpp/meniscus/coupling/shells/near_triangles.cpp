@@ -1,6 +1,7 @@
 #include "meniscus/coupling/shells/near_triangles.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,11 +45,8 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
   const auto cells_along = [&](std::size_t d, Index at, std::array<Index, 2>& out) {
     int count = 0;
     for (Index c = at; c <= at + (stagger != d); ++c) {
-      const bool closes = grid_.periodic()[d];
-      if (c >= 0 && c < cells[d])
-        out[static_cast<std::size_t>(count++)] = c;
-      else if (closes)
-        out[static_cast<std::size_t>(count++)] = (c + cells[d]) % cells[d];
+      const Index cell = grid::image_of_cell<D>(grid_, static_cast<int>(d), c);
+      if (cell >= 0) out[static_cast<std::size_t>(count++)] = cell;
     }
     return count;
   };
