@@ -19,7 +19,7 @@ from meniscus.fluids import (
     SmokeOptions,
     SmokeSolver,
 )
-from meniscus.grid.transport.one_side import connected_cells, keep_largest_part
+from meniscus.grid.transport.one_side import beyond_largest_parts, connected_cells
 from meniscus.surface import Box, HalfSpace, Sphere
 
 
@@ -92,12 +92,14 @@ def test_parts_of_a_region_in_space_and_around_an_end_that_closes() -> None:
     grid = ms.Grid((8, 9, 10), 0.1, periodic=(False, False, True))
     x, t = sheet((0.31, -0.1, -0.1), (0.0, 1.2, 0.0), (0.0, 0.0, 1.2), 3)
     walls = Shells(grid, [KinematicShell((x, t))]).walls()
-    region = ms.CellField(grid)
-    region.array[...] = 1.0
-    region.array[1:6, 2:5, [0, 1, 9]] = -1.0  # around the end; the sheet leaves two and three layers
-    assert keep_largest_part(region, walls)
-    assert np.argwhere(region.array <= 0)[:, 0].min() == 3
-    assert (region.array <= 0).sum() == 3 * 3 * 3
-    assert not keep_largest_part(region, walls)
+    region = np.zeros(grid.shape, bool)
+    region[1:6, 2:5, [0, 1, 9]] = True  # around the end; the sheet leaves two and three layers
+    region[1:3, 6:8, 4:6] = True  # another piece, beside the sheet alone
+    beyond = beyond_largest_parts(region, walls)
+    assert beyond is not None
+    assert beyond.sum() == 2 * 3 * 3
+    assert beyond[1:3, 2:5, [0, 1, 9]].all()
+    assert beyond_largest_parts(region & ~beyond, walls) is None
+    assert beyond_largest_parts(np.zeros_like(region), walls) is None
     cells = np.ones(grid.shape, bool)
     assert connected_cells(cells, walls, (0, 0, 0)).sum() == 3 * 90

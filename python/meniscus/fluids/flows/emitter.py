@@ -15,7 +15,7 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.transport.one_side import keep_largest_part
+from meniscus.grid.transport.one_side import beyond_largest_parts
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
 from meniscus.surface.shapes.sampled import as_shape
@@ -25,7 +25,7 @@ from meniscus.surface.shapes.sampled import as_shape
 class Emitter:
     """A region in which the gas gets given properties while the emitter is on.
 
-    Where thin shells pass through the region, it is the largest of the parts.
+    Where thin shells pass through the region, it is the largest of the parts, of each of its pieces.
 
     Attributes:
         region: the shape that it fills, m; cells whose centre is inside belong to it. Or a closed surface (a `TriangleMesh` or what it is
@@ -117,12 +117,13 @@ class EmitterCells(MemoryOwner):
             # The sign is all that counts.
             self.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
             self._known = True
-        if walls is None:
+        beyond = None if walls is None else beyond_largest_parts(self.phi.array <= 0, walls)
+        if beyond is None:
             return self.phi
         if self._side is None:
             self._side = CellField(self.phi.grid, self.phi.dtype)
-        self._side.array[...] = self.phi.array
-        return self._side if keep_largest_part(self._side, walls) else self.phi
+        self._side.array[...] = np.where(beyond, self.phi.grid.spacing, self.phi.array)
+        return self._side
 
 
 def set_face_velocity(velocity: MacField, region: CellField, value: Sequence[float]) -> None:

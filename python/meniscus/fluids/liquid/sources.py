@@ -14,7 +14,7 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField
-from meniscus.grid.transport.one_side import keep_largest_part
+from meniscus.grid.transport.one_side import beyond_largest_parts
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
 from meniscus.surface.shapes.sampled import as_shape
@@ -42,7 +42,7 @@ class LiquidSource(_Region):
     """A region that is filled with liquid at a given velocity while the source is on.
 
     What the region lacks is filled, and counts as emitted. Where thin shells pass through the region, it is the
-    largest of the parts. Liquid that a source sends away from a closed side of the box leaves no gap
+    largest of the parts, of each of its pieces. Liquid that a source sends away from a closed side of the box leaves no gap
     there to fill: it enters through the side, and counts as inflow. A plain inlet in a side is a `Prescribed` velocity.
 
     Attributes:
@@ -96,9 +96,10 @@ class RegionCells(MemoryOwner):
             pose = None if motion is None else motion(time)
             self.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
             self._known = True
-        if walls is None:
+        beyond = None if walls is None else beyond_largest_parts(self.phi.array <= 0, walls)
+        if beyond is None:
             return self.phi
         if self._side is None:
             self._side = CellField(self.phi.grid, self.phi.dtype)
-        self._side.array[...] = self.phi.array
-        return self._side if keep_largest_part(self._side, walls) else self.phi
+        self._side.array[...] = np.where(beyond, self.phi.grid.spacing, self.phi.array)
+        return self._side

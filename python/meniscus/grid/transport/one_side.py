@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.grid.fields import CellField
 from meniscus.grid.transport.walls import ThinWalls
 
 Bools = npt.NDArray[np.bool_]
+_Box = tuple[slice, ...]
 
 
 def connected_cells(cells: Bools, walls: ThinWalls, start: tuple[int, ...]) -> Bools:
@@ -21,60 +21,84 @@ def connected_cells(cells: Bools, walls: ThinWalls, start: tuple[int, ...]) -> B
         walls: where they are.
         start: index of one of the cells.
     """
-    box = tuple(slice(int(i.min()), int(i.max()) + 1) for i in np.nonzero(cells))
-    wanted = cells[box]
-    open_faces, around = [], []
-    for d, blocked in enumerate(walls.blocked_faces):
-        part = box[d]
-        faces = tuple(slice(p.start, p.stop + (a == d)) for a, p in enumerate(box))
-        free = np.moveaxis(~blocked[faces], d, 0)
-        around.append(walls.grid.periodic[d] and part == slice(0, cells.shape[d]))
-        open_faces.append(free)
-    found = np.zeros_like(wanted)
-    found[tuple(i - p.start for i, p in zip(start, box, strict=True))] = True
-    reached, before = found, 0
-    while before != (before := int(reached.sum())):
-        for d, free in enumerate(open_faces):
-            here = np.moveaxis(reached, d, 0)  # a view: what is reached along one axis goes on along the next
-            here[1:] |= here[:-1] & free[1:-1]
-            here[:-1] |= here[1:] & free[1:-1]
-            if around[d]:
-                here[0] |= here[-1] & free[0]
-                here[-1] |= here[0] & free[-1]
-            reached &= wanted
+    box = _box_of(cells)
+    around, free = _ways(box, walls)
     result = np.zeros_like(cells)
-    result[box] = reached
+    result[box] = _reached(cells[box], free, around, tuple(i - p.start for i, p in zip(start, box, strict=True)))
     return result
 
 
-def keep_largest_part(region: CellField, walls: ThinWalls) -> bool:
-    """Leave out of a region, in place, all but the largest of the parts into which walls cut it; return whether they do.
+def beyond_largest_parts(cells: Bools, walls: ThinWalls) -> Bools | None:
+    """Return all but the largest of the parts into which walls cut each connected piece of some cells; None where they cut none.
 
     Args:
-        region: its level set, m; cells that are left out get one cell size.
+        cells: of the grid of the walls.
         walls: where they are.
     """
-    phi: Any = region.array
-    cells = phi <= 0
-    if not any((_between(cells, d) & blocked).any() for d, blocked in enumerate(walls.blocked_faces)):
-        return False
-    left, largest = cells.copy(), np.zeros_like(cells)
-    # What is left is never larger than the largest part for long: parts are few.
-    while int(left.sum()) > int(largest.sum()):
+    if not cells.any():
+        return None
+    box = _box_of(cells)
+    around, free = _ways(box, walls)
+    wanted = cells[box]
+    if not any((~way & _between(wanted, d, around[d])).any() for d, way in enumerate(free)):
+        return None
+    kept = np.zeros_like(wanted)
+    for piece in _parts(wanted, [np.ones_like(way) for way in free], around):
+        kept |= max(_parts(piece, free, around), key=lambda part: int(part.sum()))
+    result = np.zeros_like(cells)
+    result[box] = wanted & ~kept
+    return result if result.any() else None
+
+
+def _box_of(cells: Bools) -> _Box:
+    """Return the smallest box that holds some cells."""
+    box = []
+    for d in range(cells.ndim):
+        there = np.flatnonzero(cells.any(axis=tuple(a for a in range(cells.ndim) if a != d)))
+        box.append(slice(int(there[0]), int(there[-1]) + 1))
+    return tuple(box)
+
+
+def _ways(box: _Box, walls: ThinWalls) -> tuple[list[bool], list[Bools]]:
+    """Return along which axes a box closes, and per axis which of its faces are open."""
+    around = [closes and part == slice(0, n) for closes, part, n in zip(walls.grid.periodic, box, walls.grid.shape, strict=True)]
+    free = []
+    for d, blocked in enumerate(walls.blocked_faces):
+        free.append(~blocked[tuple(slice(p.start, p.stop + (a == d)) for a, p in enumerate(box))])
+    return around, free
+
+
+def _parts(cells: Bools, free: Sequence[Bools], around: Sequence[bool]) -> Iterator[Bools]:
+    """Yield the connected parts of cells of a box, in the order of their first cells."""
+    left = cells.copy()
+    while left.any():
         start = np.unravel_index(int(np.argmax(left)), left.shape)
-        part = connected_cells(left, walls, tuple(int(i) for i in start))
+        part = _reached(left, free, around, tuple(int(i) for i in start))
         left &= ~part
-        if part.sum() > largest.sum():
-            largest = part
-    phi[cells & ~largest] = walls.grid.spacing
-    return True
+        yield part
 
 
-def _between(cells: Bools, axis: int) -> Bools:
-    """Return the faces across an axis that lie between two of some cells; with those at ends, where an axis may close."""
+def _reached(cells: Bools, free: Sequence[Bools], around: Sequence[bool], start: tuple[int, ...]) -> Bools:
+    """Return the cells of a box that are connected to one of them through open faces."""
+    reached, before = np.zeros_like(cells), 0
+    reached[start] = True
+    while before != (before := int(reached.sum())):
+        for d, way in enumerate(free):
+            here, open_ = np.moveaxis(reached, d, 0), np.moveaxis(way, d, 0)
+            here[1:] |= here[:-1] & open_[1:-1]
+            here[:-1] |= here[1:] & open_[1:-1]
+            if around[d]:
+                here[0] |= here[-1] & open_[0]
+                here[-1] |= here[0] & open_[0]
+            reached &= cells
+    return reached
+
+
+def _between(cells: Bools, axis: int, closes: bool) -> Bools:
+    """Return the faces of a box across an axis that lie between two of its cells."""
     ends = [(0, 0)] * cells.ndim
     ends[axis] = (1, 1)
-    padded = np.pad(cells, ends, mode="wrap")
+    padded = np.pad(cells, ends, mode="wrap") if closes else np.pad(cells, ends)
     n = padded.shape[axis]
     result: Bools = padded.take(range(n - 1), axis=axis) & padded.take(range(1, n), axis=axis)
     return result
