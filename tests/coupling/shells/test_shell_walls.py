@@ -82,7 +82,7 @@ def test_cells_of_samples_know_all_that_hides_their_corners(dimension: int, clos
     x, e = (ring if dimension == 2 else ball)(tuple(center), 0.31, 23 if dimension == 2 else 2)
     walls = ms.coupling.ShellWalls(grid, x, e, 1e-4)
     # Around sides that close, or with parts beyond those that do not.
-    x = x + 0.17 if closes else center + 1.4 * (x - center)
+    x = x + 0.17 if closes else center + 1.6 * (x - center)
     walls.place(x, np.zeros_like(x))
     rng = np.random.default_rng(5)
     corners = np.array(list(itertools.product((0, 1), repeat=dimension)), float)
@@ -90,7 +90,7 @@ def test_cells_of_samples_know_all_that_hides_their_corners(dimension: int, clos
     for _ in range(1200):
         stagger = rng.integers(dimension + 1)
         offset = np.array([0.0 if a == stagger else 0.5 for a in range(dimension)])
-        cell = rng.integers(-1 if closes else 0, n if closes else n - 1, dimension)
+        cell = rng.integers(*((-1, n) if closes else (-2, n + 2)), dimension)  # also beyond sides that do not close
         lowest = low + (cell + offset) * h
         part = rng.random(dimension)
         part[rng.random(dimension) < 0.2] = 0.0

@@ -61,7 +61,8 @@ def test_stars_keep_their_smoke_while_solids_move_through_them() -> None:
         start, way, rate = middle + rng.uniform(-0.2, 0.2, 2), rng.uniform(0, 0.2, 2), rng.uniform(0.5, 5)
         shape = (Sphere((0.0, 0.0), 0.14), Box((-0.15, -0.04), (0.15, 0.05)), HalfSpace((0.0, 0.0), (1.0, 0.3)))[seed % 3]
         solid = KinematicSolid(shape, lambda t, a=start, w=way, r=rate: Pose(a + w * np.sin(r * t), 2 * t))  # type: ignore[misc]
-        options = SmokeOptions(temperature_weight=1.0, tolerance=1e-3, slip="no-slip" if seed % 2 else "free")
+        slip, samples = ("no-slip", "nodes") if seed % 2 else ("free", "faces")
+        options = SmokeOptions(temperature_weight=1.0, tolerance=1e-3, slip=slip, velocity_samples=samples)  # type: ignore[arg-type]
         solver = SmokeSolver(ms.Grid((24, 24), H), options, solid=solid, dtype=np.float64 if seed > 2 else np.float32)
         body = KinematicShell(star(rng), pose)
         sim = ShellCoupling(solver, Shells(solver.grid, [body]))

@@ -128,6 +128,8 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
     if (std::fmod(whole, 2.0) == 0.0 && end <= whole + 1) --whole;
     if (!(std::abs(whole) < 1e9) || end > whole + 2) return {};
     corner[d] = static_cast<Index>(whole);
+    // Nothing is listed beyond sides that do not close.
+    if (!grid_.periodic()[d] && (corner[d] <= -2 || corner[d] >= 2 * grid_.local_shape()[d])) return {};
     if (corner[d] % 2 == 0) {
       stagger = d;
       ++on_faces;

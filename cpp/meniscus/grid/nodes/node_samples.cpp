@@ -5,6 +5,8 @@
 #include "meniscus/grid/transport/velocity_lanes.hpp"
 #include "meniscus/grid/walls/one_sided.hpp"
 
+#include <cmath>
+
 namespace meniscus::grid {
 namespace {
 
@@ -44,17 +46,21 @@ T face_past_walls(const ThinWalls<D>& walls, int axis, const Coord<D>& face, T o
   const std::uint32_t hidden = walls.hidden(x, node.data(), count, of_wall.data());
   if (!hidden) return plain;
   double sum = 0.0, of_walls = 0.0;
-  int visible = 0;
+  int visible = 0, known = 0;
   for (int q = 0; q < count; ++q) {
     const auto i = static_cast<std::size_t>(q);
     if ((hidden >> q) & 1) {
+      // What a solid hides has no velocity of its own.
+      if (std::isnan(of_wall[i][axis])) continue;
       of_walls += of_wall[i][axis];
+      ++known;
     } else {
       sum += static_cast<double>(lowest[offset[i]]);
       ++visible;
     }
   }
-  return visible > 0 ? own + static_cast<T>(sum / visible) : static_cast<T>(of_walls / count);
+  if (visible > 0) return own + static_cast<T>(sum / visible);
+  return known > 0 ? static_cast<T>(of_walls / known) : own;
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners
       if (!((seen.hidden >> q) & 1)) continue;
       const double wall = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
       // In a solid the fluid goes on as it is beside it.
-      value[static_cast<std::size_t>(q)] = std::isnan(wall) ? (visible > 0 ? mean / visible : 0.0) : wall;
+      value[static_cast<std::size_t>(q)] = std::isnan(wall) ? (visible > 0 ? mean / visible : stand_in.value) : wall;
     }
   }
   double sum = 0.0, low = value[0], high = value[0];

@@ -12,6 +12,7 @@ namespace meniscus::grid {
 /// What counts in place of a sample that a wall hides.
 struct StandIn {
   int component = -1;  ///< of the wall's velocity; below 0: a value
+  /// With a component, what counts where all is in a solid.
   double value = 0.0;
   /// Instead of the value: the mean of the corners that are visible; the value where none is.
   bool mean = false;
