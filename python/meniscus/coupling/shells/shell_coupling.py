@@ -76,9 +76,9 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",
             "printed": one after the other, as in `coupling.shell_pressure.ShellPressure`. In these three, `look_ahead` does nothing,
             `project` finds the velocities that shells will have in their next step with what the air gives them, and in that step, one
-            of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody` and `KinematicShell`, in no world; with the
-            last alone all modes are the same. A liquid of
-            particles pushes no shells: other bodies than `KinematicShell` then need "one-way".
+            of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody`, `KinematicShell`, and in "lumped" and
+            "printed" a `PushedShellBody`; with `KinematicShell` alone all modes are the same. A liquid of particles pushes no shells:
+            other bodies than `KinematicShell` then need "one-way".
         stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
             the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
         marker_distances: bounds, cells, of the random distance that each marker of the water of a `LiquidSolver` keeps from shells for
