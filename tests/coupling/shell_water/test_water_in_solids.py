@@ -162,3 +162,18 @@ def test_threads_and_snapshots_keep_all_bits_beside_a_moving_solid() -> None:
         ms.set_num_threads(threads_before)
     for other in runs[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(runs[0], other, strict=True))
+
+
+def test_drops_beyond_a_thick_wall_are_not_of_the_water_behind_it() -> None:
+    """The wall is two cells thick, and parts claim drops up to four cells away: those that they see."""
+    h = 1 / 16
+    water = LiquidSolver(ms.Grid((16, 16), h), solid=Box((7 * h, -1.0), (9 * h, 0.8)))
+    upright = KinematicShell((np.array([[0.2, 0.7], [0.3, 0.9]]), np.array([[0, 1]], np.int32)))
+    sim = ShellCoupling(water, Shells(water.grid, [upright]))
+    sim.fill(HalfSpace((0.0, 0.5), (0.0, 1.0)), side_of=(0.1, 0.1))
+    solid = water._solid.at(0.0)
+    assert solid is not None
+    for place, share in (((9.5 * h, 0.2), 0.0), ((6.5 * h, 0.6), 1.0)):
+        before = np.array(water.volume.expected)
+        water.volume.add_volumes(np.array([place]), np.array([1e-3]), solid.levelset)
+        assert np.array(water.volume.expected)[1] - before[1] == pytest.approx(share * 1e-3)

@@ -315,7 +315,7 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(const Block<std::i
   parallel_for(0, cells(), 1 << 16,
                [&](Index begin, Index end) { std::copy_n(labels.data() + begin, end - begin, around.data() + begin); });
   if (walls_)
-    spread_walled_labels<D>(*walls_, around.data(), layers, workspace);
+    spread_walled_labels<D>(*walls_, around.data(), layers, solid, workspace);
   else
     spread_labels<D>(grid_, around.data(), layers, solid, workspace);
   return around;
@@ -328,7 +328,7 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_before(const Solid* solid
   if (!swept) return labels_around(labels_, spread, solid, workspace);
   auto around = workspace.take<std::int32_t>(cells());
   for (Index i = 0; i < cells(); ++i) around.data()[i] = swept[i] ? 0 : labels_.data()[i];
-  spread_walled_labels<D>(*walls_, around.data(), spread, workspace);
+  spread_walled_labels<D>(*walls_, around.data(), spread, solid, workspace);
   return around;
 }
 
@@ -340,7 +340,7 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_after(const Solid* solid,
   if (!walls_ || !moved_walls_.swept || !moved_walls_.start) return around;
   for (Index i = 0; i < cells(); ++i)
     if (moved_walls_.swept[i]) around.data()[i] = 0;
-  spread_walled_labels<D>(*moved_walls_.start, around.data(), spread, workspace);
+  spread_walled_labels<D>(*moved_walls_.start, around.data(), spread, solid, workspace);
   return around;
 }
 

@@ -1,6 +1,7 @@
 #include "meniscus/fluids/liquid/walled_components.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
@@ -314,8 +315,15 @@ void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D
 }
 
 template <int D>
-void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, Workspace& workspace) {
+void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, const grid::Field<double, D>* solid,
+                          Workspace& workspace) {
   const Coord<D>& cells = walls.grid().local_shape();
+  // Cells in the solid take no label, and so pass none on.
+  const auto in_solid = [&](const Coord<D>& c) {
+    if (!solid) return false;
+    const grid::FieldView<const double, D> nodes = solid->view();
+    return grid::corner_mean<D>(nodes.at(c), nodes.strides) <= 0.0;
+  };
   const Coord<D> strides = c_strides<D>(cells);
   const Index count = product<D>(cells);
   const auto before = workspace.take<std::int32_t>(count);
@@ -334,7 +342,7 @@ void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels,
               const std::int32_t other = q < 0 ? 0 : before.data()[q];
               if (other > 0 && (found == 0 || other < found)) found = other;
             }
-          labels[i] = found;
+          if (found != 0 && !in_solid(c)) labels[i] = found;
         }
       }
     });
@@ -385,8 +393,8 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
   });
 }
 
-template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, Workspace&);
-template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, Workspace&);
+template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
+template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
   template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,          \
                                                 std::vector<double>&, Workspace&);                                           \

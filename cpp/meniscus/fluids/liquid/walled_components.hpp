@@ -25,7 +25,8 @@ void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D
 
 /// As `spread_labels`, through faces that no wall blocks.
 template <int D>
-void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, Workspace& workspace);
+void spread_walled_labels(const grid::ThinWalls<D>& walls, std::int32_t* labels, int layers, const grid::Field<double, D>* solid,
+                          Workspace& workspace);
 
 /// Where liquid has moved while walls did.
 template <int D>
