@@ -184,6 +184,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         if self._placed is None or not np.array_equal(x, self._placed):
             following = _LOOK if self.report is None else self.report.next_dt or _LOOK
             self._end.place(x, (self.shells.look_ahead(following, self._loads) - raw) / following)
+            self._sight.now(self._end)
             self._placed = x
         return self._end
 

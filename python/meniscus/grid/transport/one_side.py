@@ -54,7 +54,7 @@ def with_cells_beside(cells: Bools, walls: ThinWalls) -> Bools:
         cells: of the grid of the walls.
         walls: where they are.
     """
-    result = cells.copy()
+    result: Bools = cells.copy()
     for d, blocked in enumerate(walls.blocked_faces):
         free, here, to = (np.moveaxis(a, d, 0) for a in (~blocked, cells, result))
         to[1:] |= here[:-1] & free[1:-1]
