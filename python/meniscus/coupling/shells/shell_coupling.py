@@ -114,6 +114,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
+        open_rims = _checks.flag("open_rims", open_rims)
         if solver.grid != shells.grid:
             raise ValueError(f"shells must have the grid of the solver, {solver.grid}, not {shells.grid}")
         require_fitting(solver, shells, self.mode)
