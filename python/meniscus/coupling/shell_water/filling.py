@@ -29,6 +29,11 @@ def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet,
         # Not around a rim to what is near, but beyond: ways there are longer than these distances.
         nearest = max(0.0, (steps - 1) * h / np.sqrt(solver.grid.dimension))
         around = around | (with_cells_beside(around, walls) & (wanted > nearest))
+    # Along a wall of a solid ways are longer, too.
+    solid = solver._solid.at(solver.time)
+    near = wanted <= layers * h if solid is None else (wanted <= layers * h) & solid.outside_cells
+    side = connected_cells(near, walls, tuple(int(i[0]) for i in np.nonzero(here)))
+    around = around | (side & (wanted > 0) & (solver.levelset.array > solver.options.band * h))
     phi = np.where(around, wanted, layers * h)
     solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
     solver.set_surface()
