@@ -81,6 +81,20 @@ def test_unequal_columns_beside_a_sheet_are_at_rest(foot: float, head: float) ->
     np.testing.assert_allclose(sim.solver.levelset.array[near], before[near], atol=1e-12)
 
 
+def test_levels_within_one_cell_on_both_sides_of_a_sheet_are_as_poured() -> None:
+    """What is poured second does not come nearer to the air on the side of what was poured first; also with a rim that is near."""
+    n = 16
+    y = (np.arange(n) + 0.5) / n
+    for first, second, head in ((0.41, 0.43, 1.01), (0.43, 0.41, 1.01), (0.41, 0.43, 0.53)):
+        sim = pool((n, n), line([(0.53, -0.01), (0.53, head)]), None, [(first, (0.1, 0.1)), (second, (0.9, 0.1))], tolerance=1e-13)
+        for column, level in ((3, first), (12, second)):
+            near = np.abs(y - level) < 2 / n
+            assert sim.solver.levelset.array[column, near] == pytest.approx((y - level)[near], abs=1e-12)
+        for _ in range(5):
+            sim.step(0.01)
+        assert sim.solver.report.max_speed <= 1e-10
+
+
 def test_unequal_columns_in_3d_are_at_rest() -> None:
     x = np.array([[0.47, -0.1, -0.1], [0.56, 1.1, -0.1], [0.52, -0.1, 1.1], [0.61, 1.1, 1.1]])
     sim = pool(

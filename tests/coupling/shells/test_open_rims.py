@@ -137,3 +137,5 @@ def test_water_around_an_open_box_stays_on_its_side_and_bounds_are_checked() -> 
     assert solver.report.max_speed < 1.0
     with pytest.raises(ValueError, match="open_rims does not go with a liquid of particles"):
         ShellCoupling(ParticleLiquidSolver(grid), Shells(grid, [body]), "one-way", open_rims=True)
+    with pytest.raises(TypeError, match="open_rims must be True or False"):
+        ShellCoupling(solver, Shells(grid, [body]), open_rims=1)  # type: ignore[arg-type]

@@ -97,6 +97,23 @@ def test_far_from_shells_transport_keeps_its_bits() -> None:
     assert np.array_equal(plain.velocity.u[1:][far & outside], seen[0][1][1:][far & outside])
 
 
+def test_walls_see_the_solid_of_now_before_the_first_step_and_after_a_restart() -> None:
+    """What they saw decided the first step of water and shells, which was another one after a restart."""
+    solid = KinematicSolid(Sphere((0.0, 0.0), 0.1), lambda t: Pose((0.3 + 10 * t, 0.5)))
+    smoke = SmokeSolver(ms.Grid((24, 24), H), solid=solid)
+    sim = ShellCoupling(smoke, Shells(smoke.grid, [KinematicShell(line([(0.1, 0.43), (0.9, 0.43)], 4))]))
+    saved = sim.snapshot()
+
+    def hidden() -> list[bool]:
+        return [bool(sim.walls.hidden((x, 0.45), [(x, 0.35 if x > 0.8 else 0.46)])[0]) for x in (0.3, 0.5, 0.85)]
+
+    assert hidden() == [True, False, True]
+    sim.step(0.02)
+    assert hidden() == [False, True, True]
+    sim.restore(saved)
+    assert hidden() == [True, False, True]
+
+
 @pytest.mark.parametrize("wall", [0.03, 0.0625])
 def test_a_plate_between_solid_walls_moves_all_the_air_between_them_and_no_more(wall: float) -> None:
     """Of a plate that falls along a duct, whose rims are in the walls: (m + rho A L) a = m g with the open area A."""

@@ -12,17 +12,29 @@ from meniscus import _checks
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
-from meniscus.grid.transport.one_side import connected_cells
+from meniscus.grid.transport.one_side import connected_cells, with_cells_beside
 from meniscus.surface import LevelSet, Shape
 
 Bools = npt.NDArray[np.bool_]
+_SURFACE_LAYERS = 12
+"""Of cells, steps from those of a region: as far as its distances are taken as they are."""
 
 
 def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet, side_of: Sequence[float]) -> None:
     """Add the part of a region that cells are connected to, and restart with the resulting surface; see `ShellCoupling.fill`."""
     wanted, here = cells_of_side(solver, walls, region, side_of)
-    # Beyond the shells there is nothing of it; around it there is what the region says.
-    phi = np.where((wanted <= 0) & ~here, solver.grid.spacing, wanted)
+    # Beyond the shells there is nothing of it, nor of the air above it; around it there is what the region says.
+    around, h, layers = here, solver.grid.spacing, solver.options.band + 1
+    for steps in range(layers):
+        # Not around a rim to what is near, but beyond: ways there are longer than these distances.
+        nearest = max(0.0, (steps - 1) * h / np.sqrt(solver.grid.dimension))
+        around = around | (with_cells_beside(around, walls) & (wanted > nearest))
+    # Along a wall of a solid ways are longer, too.
+    solid = solver._solid.at(solver.time)
+    near = wanted <= layers * h if solid is None else (wanted <= layers * h) & solid.outside_cells
+    side = connected_cells(near, walls, tuple(int(i[0]) for i in np.nonzero(here)))
+    around = around | (side & (wanted > 0) & (solver.levelset.array > solver.options.band * h))
+    phi = np.where(around, wanted, layers * h)
     solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
     solver.set_surface()
 

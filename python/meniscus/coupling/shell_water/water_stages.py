@@ -14,6 +14,7 @@ from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shells.reports import ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
+from meniscus.coupling.shells.solid_sight import SolidSight
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -51,6 +52,7 @@ class WaterStages:
     _end: ShellWalls
     _water: WaterPastShells | None
     _placed: Any
+    _sight: SolidSight
     walls: Any
 
     @checked_stage
@@ -120,6 +122,7 @@ class WaterStages:
         assert isinstance(solver, LiquidSolver)
         x = self.shells.positions
         self._end.place(x + self.shells.shifts(x), self._velocities_now(x, dt))
+        self._sight.now(self._end)
         solver._walls = self._end
         # The water beside a sheet moves with it, as in `add_forces`.
         joined.hold(self._end)
@@ -144,7 +147,7 @@ class WaterStages:
         assert self._water is not None
         x = self.shells.positions
         self._start.place(x, np.zeros_like(x))
-        self._start.see_solid(self.solver._solid.at(self.solver.time), through=True)
+        self._sight.now(self._start)
         self._water.between(self._start, self._start)
         self.solver._walls, self.solver.surface.shells = self._start, self._water
         self._placed = None

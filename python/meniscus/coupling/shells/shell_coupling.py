@@ -114,6 +114,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         _checks.one_of_type("solver", solver, (SmokeSolver, LiquidSolver, ParticleLiquidSolver))
         _checks.one_of_type("shells", shells, Shells)
         self.mode = _checks.choice("mode", mode, ShellMode)
+        open_rims = _checks.flag("open_rims", open_rims)
         if solver.grid != shells.grid:
             raise ValueError(f"shells must have the grid of the solver, {solver.grid}, not {shells.grid}")
         require_fitting(solver, shells, self.mode)
@@ -184,6 +185,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         if self._placed is None or not np.array_equal(x, self._placed):
             following = _LOOK if self.report is None else self.report.next_dt or _LOOK
             self._end.place(x, (self.shells.look_ahead(following, self._loads) - raw) / following)
+            self._sight.now(self._end)
             self._placed = x
         return self._end
 

@@ -44,6 +44,11 @@ class SolidSight:
             self._held &= outside | beside_samples(solver.grid, outside)
         end.see_solid(after, through=through)
 
+    def now(self, walls: ShellWalls) -> None:
+        """Set what walls see between steps."""
+        if not isinstance(self._solver, ParticleLiquidSolver):
+            walls.see_solid(self._solver._solid.at(self._solver.time), through=isinstance(self._solver, LiquidSolver))
+
     def held(self) -> Bools:
         """Return the cells near shells that the solid held at the start of the step, and that are free since or beside free ones."""
         return np.zeros(self._solver.grid.shape, bool) if self._held is None else self._held

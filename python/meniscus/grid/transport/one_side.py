@@ -28,6 +28,24 @@ def connected_cells(cells: Bools, walls: ThinWalls, start: tuple[int, ...]) -> B
     return result
 
 
+def with_cells_beside(cells: Bools, walls: ThinWalls) -> Bools:
+    """Return some cells and those beside them, through faces that no wall blocks.
+
+    Args:
+        cells: of the grid of the walls.
+        walls: where they are.
+    """
+    result: Bools = cells.copy()
+    for d, blocked in enumerate(walls.blocked_faces):
+        free, here, to = (np.moveaxis(a, d, 0) for a in (~blocked, cells, result))
+        to[1:] |= here[:-1] & free[1:-1]
+        to[:-1] |= here[1:] & free[1:-1]
+        if walls.grid.periodic[d]:
+            to[0] |= here[-1] & free[0]
+            to[-1] |= here[0] & free[-1]
+    return result
+
+
 def beyond_largest_parts(cells: Bools, walls: ThinWalls) -> Bools | None:
     """Return all but the largest of the parts into which walls cut each connected piece of some cells; None where they cut none.
 
