@@ -129,7 +129,7 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
     if (!(std::abs(whole) < 1e9) || end > whole + 2) return {};
     corner[d] = static_cast<Index>(whole);
     // Nothing is listed beyond sides that do not close.
-    if (!grid_.periodic()[d] && (corner[d] <= -2 || corner[d] >= 2 * grid_.local_shape()[d])) return {};
+    if (grid::image_of_cell<D>(grid_, static_cast<int>(d), corner[d] / 2) < 0) return {};
     if (corner[d] % 2 == 0) {
       stagger = d;
       ++on_faces;
