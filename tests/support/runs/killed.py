@@ -62,6 +62,11 @@ def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> None:
         time.sleep(0.002)
 
 
+def complete(out: Path) -> set[Path]:
+    """Return the checkpoints of a run that have their name: others are still being written."""
+    return set(out.glob("checkpoints/checkpoint-*.h5"))
+
+
 def kills_change_nothing(
     command: Sequence[str], finish: Callable[[Path], Any], whole: Path, folder: Path, *, longest: float, kills: int = 20
 ) -> None:
@@ -82,9 +87,9 @@ def kills_change_nothing(
         resume: list[str] = []
         # Each run is killed several times before it is let go, so that kills hit resumed runs too.
         for _ in range(4):
-            before = set(out.glob("checkpoints/*")) if resume else set()
+            before = complete(out) if resume else set()
             process = subprocess.Popen([*command, "--out", str(out), *resume], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            wait_for(lambda out=out, before=before, p=process: set(out.glob("checkpoints/*")) - before or p.poll() is not None)
+            wait_for(lambda out=out, before=before, p=process: complete(out) - before or p.poll() is not None)
             time.sleep(chance.uniform(0.0, longest))
             process.send_signal(signal.SIGKILL)
             if process.wait() == -signal.SIGKILL:
