@@ -1,4 +1,4 @@
-/// How many particles of a liquid cells have beside thin walls.
+/// Numbers of particles of a liquid in cells beside thin walls.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,4 +1,4 @@
-/// What continues a fluid into a solid beside thin walls: from samples that are visible alone.
+/// Continuation of a fluid into a solid beside thin walls, from samples that are visible alone.
 ///
 /// Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 4.1 (what is beyond a shell says nothing of this side).
 #pragma once

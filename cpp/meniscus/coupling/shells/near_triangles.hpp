@@ -1,4 +1,4 @@
-/// Which triangles of a surface are near the cells that samples are the corners of: what rays from a place to the samples around
+/// Lists of the triangles of a surface by cells whose corners are samples: of those that rays from a place to the samples around
 /// it may meet, without a search.
 #pragma once
 

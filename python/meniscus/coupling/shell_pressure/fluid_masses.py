@@ -70,7 +70,10 @@ def liquid_face_masses(
         Areas and masses per axis; faces without liquid on either side, and walls, have infinite masses.
 
     Raises:
-        ValueError: an unknown side, wrong shapes.
+        ValueError: an unknown side, wrong shapes, levels that are not finite.
+
+    Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 4.3 (zero pressure in air); the part of the way up to the surface is not in
+    the document.
     """
     _require_sides(grid, open_sides)
     d = grid.dimension

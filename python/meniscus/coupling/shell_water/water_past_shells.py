@@ -247,12 +247,10 @@ class WaterPastShells:
         assert p is not None
         radii[pushed] = np.minimum(radii[pushed], p.options.radius_bounds[0] * p.grid.spacing)
 
-    def _push_seeds(self, markers: Particles, rows: npt.NDArray[np.intp]) -> None:
+    def _push_seeds(self, markers: Particles, rows: npt.NDArray[np.intp], distances_of: MarkerDistances) -> None:
         """Push new markers to their distance."""
-        if self._distances is None or len(rows) == 0:
-            return
         x, walls = np.array(markers.positions[rows], np.float64), self.walls._core
-        distances = self._distances.of(markers.ids[rows], markers["sign"][rows], self.walls.grid.spacing)
+        distances = distances_of.of(markers.ids[rows], markers["sign"][rows], self.walls.grid.spacing)
         places, _ = _core.push_from_shells(walls, walls, x, x, distances, markers.positions.dtype == np.float32)
         markers.positions[rows] = places
 
@@ -267,10 +265,14 @@ class WaterPastShells:
         if p is None or count == 0:
             return
         markers = p.particles
-        new = np.zeros(len(markers), bool)
-        new[len(markers) - count :] = True
-        self._push_seeds(markers, np.flatnonzero(new & near_walls(self.walls, markers.positions, _PUSHES)))
-        rows = np.flatnonzero(new & near_walls(self.walls, markers.positions, _PUSHES))
+        first = len(markers) - count
+
+        def beside() -> npt.NDArray[np.intp]:
+            return first + np.flatnonzero(near_walls(self.walls, np.ascontiguousarray(markers.positions[first:]), _PUSHES))
+
+        if self._distances is not None:
+            self._push_seeds(markers, beside(), self._distances)
+        rows = beside()
         depth = markers["sign"][rows] * self.levels(np.array(markers.positions[rows], np.float64))
         wrong = np.zeros(len(markers), bool)
         wrong[rows] = ~((depth > 0) & (depth < p.band))

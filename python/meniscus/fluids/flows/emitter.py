@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
-from meniscus.fluids.flows.region import set_region
+from meniscus.fluids.flows.region import RegionCells, set_region
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.transport.one_side import beyond_largest_parts
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
-from meniscus.surface.shapes.sampled import as_shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,7 @@ class Emitter:
         end: when it is turned off, s.
     """
 
+    kind: ClassVar[str] = "an emitter"
     region: Any = field(kw_only=False)
     motion: Callable[[float], Pose] | None = None
     density: float | None = None
@@ -69,16 +68,12 @@ class Emitter:
 
 
 class EmitterCells(MemoryOwner):
-    """The cells of an emitter on one grid; recomputed only while it moves."""
+    """The cells of an emitter on one grid."""
 
     def __init__(self, emitter: Emitter, phi: CellField) -> None:
-        self.region = as_shape("the region of an emitter", emitter.region, phi.grid.dimension)
-        if emitter.velocity is not None:
-            _checks.vector("velocity of an Emitter", emitter.velocity, phi.grid.dimension)
+        # The sign is all that counts.
+        self._cells = RegionCells(emitter, phi, phi.grid.spacing)
         self.emitter = emitter
-        self.phi = phi
-        self._side: CellField | None = None
-        self._known = False
 
     def emit(
         self,
@@ -96,7 +91,7 @@ class EmitterCells(MemoryOwner):
         e, rules = self.emitter, _fluids.EmissionRule
         if not e.is_on(time):
             return
-        phi = self._region(time, workspace, walls)
+        phi = self._cells.at(time, workspace, walls)
         region = phi._core
         core: Any = _fluids  # overloaded over dimension and scalar
         if e.density is not None:
@@ -109,21 +104,6 @@ class EmitterCells(MemoryOwner):
             core.emit(region, rules.add, e.divergence, divergence._core)
         if e.velocity is not None:
             set_face_velocity(velocity, phi, e.velocity)
-
-    def _region(self, time: float, workspace: Workspace, walls: ThinWalls | None) -> CellField:
-        motion = self.emitter.motion
-        if motion is not None or not self._known:
-            pose = None if motion is None else motion(time)
-            # The sign is all that counts.
-            self.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
-            self._known = True
-        beyond = None if walls is None else beyond_largest_parts(self.phi.array <= 0, walls)
-        if beyond is None:
-            return self.phi
-        if self._side is None:
-            self._side = CellField(self.phi.grid, self.phi.dtype)
-        self._side.array[...] = np.where(beyond, self.phi.grid.spacing, self.phi.array)
-        return self._side
 
 
 def set_face_velocity(velocity: MacField, region: CellField, value: Sequence[float]) -> None:

@@ -17,11 +17,12 @@ from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
+from meniscus.fluids.flows.region import RegionCells
 from meniscus.fluids.liquid.air_flow import AirFlow
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.pockets import AirPockets
-from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
+from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.schemes import carry_velocity

@@ -5,19 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from meniscus import _checks
-from meniscus.core import Workspace
-from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import set_region
-from meniscus.grid.fields import CellField
-from meniscus.grid.transport.one_side import beyond_largest_parts
-from meniscus.grid.transport.walls import ThinWalls
 from meniscus.surface import Pose
-from meniscus.surface.shapes.sampled import as_shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +48,7 @@ class LiquidSource(_Region):
         end: when it is turned off, s.
     """
 
+    kind: ClassVar[str] = "a source"
     velocity: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -74,32 +69,4 @@ class Drain(_Region):
         end: when it is turned off, s.
     """
 
-
-class RegionCells(MemoryOwner):
-    """The signed distance of a region on one grid; recomputed only while it moves."""
-
-    def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:
-        kind = "source" if isinstance(owner, LiquidSource) else "drain"
-        self.region = as_shape(f"the region of a {kind}", owner.region, phi.grid.dimension)
-        if isinstance(owner, LiquidSource) and owner.velocity is not None:
-            _checks.vector("velocity of a LiquidSource", owner.velocity, phi.grid.dimension)
-        self.owner = owner
-        self.phi = phi
-        self._side: CellField | None = None
-        self._band = band
-        self._known = False
-
-    def at(self, time: float, workspace: Workspace, walls: ThinWalls | None = None) -> CellField:
-        """Return the signed distance at a time, s; with walls, of the largest part into which they cut it."""
-        motion = self.owner.motion
-        if motion is not None or not self._known:
-            pose = None if motion is None else motion(time)
-            self.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
-            self._known = True
-        beyond = None if walls is None else beyond_largest_parts(self.phi.array <= 0, walls)
-        if beyond is None:
-            return self.phi
-        if self._side is None:
-            self._side = CellField(self.phi.grid, self.phi.dtype)
-        self._side.array[...] = np.where(beyond, self.phi.grid.spacing, self.phi.array)
-        return self._side
+    kind: ClassVar[str] = "a drain"

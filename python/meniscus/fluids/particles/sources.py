@@ -11,7 +11,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
-from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
+from meniscus.fluids.flows.region import RegionCells
+from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.distance import CARRIED_BAND
 from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
 from meniscus.grid.fields import CellField, NodeField
