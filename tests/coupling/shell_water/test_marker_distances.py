@@ -12,11 +12,12 @@ from support.shells.water import pool
 import meniscus as ms
 from meniscus._meniscus import coupling as _coupling
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
-from meniscus.coupling.shell_water.marker_distances import DOCUMENT, MarkerDistances
+from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.fluids import LiquidOptions, LiquidSolver, ParticleLiquidSolver, SmokeSolver
 from meniscus.surface import Pose
 
 N, H = 24, 1 / 24
+DOCUMENT = (0.1, 1.0)  # cells
 CORE: Any = _coupling
 
 

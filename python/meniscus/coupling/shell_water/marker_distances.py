@@ -12,8 +12,6 @@ from meniscus.core import uniform
 
 Floats = npt.NDArray[np.float64]
 
-DOCUMENT = (0.1, 1.0)
-"""Cells, the bounds of the document."""
 _DRAWS = 2**32 - 1
 """The number of a time step that is none: these random numbers are for life."""
 
