@@ -117,8 +117,11 @@ demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io $(STAMPS)/p
 # Each worker is a process of its own, so its matrices need no threads of their own.
 pytest := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN) -m pytest -n $(WORKERS) --dist worksteal
 
+# A fast test that hangs is named and fails, if need be with its worker: what is stuck outside of Python cannot be interrupted.
+limits := --timeout 600 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
+
 test: test-cpp lint $(STAMPS)/packages-test
-	$(pytest) -m "not slow" $(PYTEST_OPTIONS)
+	$(pytest) $(limits) -m "not slow" $(PYTEST_OPTIONS)
 
 # The C++ tests too ask for all the cases that are claimed.
 test-all: export MENISCUS_TEST_SIZE = full

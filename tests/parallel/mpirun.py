@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.runs.processes import run_whole
 
 TESTS = Path(__file__).parents[1]
 # Ranks that wait leave the processor to those that work: there are more ranks than cores.
@@ -37,7 +38,7 @@ def prefix(library: str) -> Path:
 def mpirun(library: str, count: int, program: Path, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
     """Run a program on so many ranks; skip the test where the MPI is not installed."""
     command, environment = on_ranks(library, count, [sys.executable, str(program), *arguments])
-    return subprocess.run(command, env=environment, cwd=TESTS, text=True, capture_output=True, timeout=seconds, check=False)
+    return run_whole(command, seconds, env=environment, cwd=TESTS)
 
 
 def on_ranks(library: str, count: int, command: list[str], **variables: str) -> tuple[list[str], dict[str, str]]:

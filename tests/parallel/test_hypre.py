@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parallel.mpirun import PATIENT
+from support.runs.processes import run_whole
 
 import meniscus as ms
 from meniscus.grid import PoissonSolver
@@ -36,9 +38,9 @@ def library() -> Path:
 
 
 def run(command: list[str], *arguments: str) -> list[dict]:
-    environment = {**os.environ, "MPI4PY_LIBMPI": str(library()), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1"}
+    environment = {**os.environ, "MPI4PY_LIBMPI": str(library()), "PYTHONPATH": str(TESTS), "TBB_NUM_THREADS": "1", **PATIENT}
     command = [*command, sys.executable, str(PROGRAM), *arguments]
-    done = subprocess.run(command, env=environment, cwd=TESTS, text=True, capture_output=True, timeout=300, check=False)
+    done = run_whole(command, 300, env=environment, cwd=TESTS)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -1,5 +1,6 @@
 // Tests of fans of rays: what is answered for many ways at once is what each of them gets alone.
 #include "meniscus/collision/ray_casting/thick_surface.hpp"
+#include "meniscus/core/simd.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,6 +28,15 @@ std::vector<mesh::Point> soup(std::mt19937_64& bits, std::size_t count, double s
   }
   return x;
 }
+
+/// Leaves the level of before.
+struct AtLevel {
+  core::SimdLevel before = core::simd_level();
+  explicit AtLevel(core::SimdLevel level) { core::set_simd_level(level); }
+  ~AtLevel() { core::set_simd_level(before); }
+  AtLevel(const AtLevel&) = delete;
+  AtLevel& operator=(const AtLevel&) = delete;
+};
 
 void compare(const ThickSurface& surface, const mesh::Point& origin, const std::vector<mesh::Point>& targets) {
   mesh::Box box;
@@ -82,7 +92,10 @@ TEST_CASE("fans of rays see what single rays see") {
             if (q == 11) t[0] = origin[0];
             targets.push_back(t);
           }
-          compare(surface, origin, targets);
+          for (const core::SimdLevel level : {core::SimdLevel::baseline, core::simd_supported()}) {
+            const AtLevel now(level);
+            compare(surface, origin, targets);
+          }
         }
       }
 }

@@ -17,6 +17,7 @@ import pytest
 from parallel import mpirun as support
 from support.runs.killed import wait_for
 from support.runs.on_ranks import ROOT, assert_same_results, ranks_of, scene_of_the_page
+from support.runs.processes import end_all, run_whole
 
 from meniscus import cli, io, scenes
 from meniscus.parallel import launcher
@@ -53,7 +54,7 @@ def whole(embers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(library: str, count: int, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command line on ranks."""
     command, environment = support.on_ranks(library, count, [*MENISCUS, *arguments], **variables)
-    return subprocess.run(command, env=environment, text=True, capture_output=True, timeout=120, check=False)
+    return run_whole(command, 120, env=environment)
 
 
 def said(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -70,7 +71,7 @@ def started(library: str, count: int, *arguments: str) -> Iterator[subprocess.Po
         yield process
     finally:
         if process.poll() is None:
-            process.kill()
+            end_all(process)
         process.wait()
 
 
@@ -155,7 +156,7 @@ def test_what_cannot_work_together_is_one_sentence(library: str, tmp_path: Path)
 def test_other_arguments_on_other_ranks_are_one_sentence(library: str) -> None:
     one, other = ([*MENISCUS, "run", "swirl", "--frames", "1", "--resolution", n] for n in ("16", "17"))
     command, environment = support.on_ranks(library, 1, [*one, ":", "-n", "1", *other])
-    done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=120, check=False)
+    done = run_whole(command, 120, env=environment)
     assert done.returncode != 0
     assert said(done) == [
         "meniscus: all ranks must run the same scene in the same way, but rank 0 has resolution=16 and rank 1 has resolution=17"
@@ -220,8 +221,8 @@ def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_e
     """Kill a rank of runs that write in each step, resume them with other numbers of ranks, and compare with an undisturbed one."""
     chance = random.Random(20)
     killed = 0
-    while killed < kills:
-        out = folder / f"run {killed}"
+    for number in range(2 * kills):
+        out = folder / f"run {number}"
         given = ["run", str(slow_embers), *OPTIONS, "--checkpoint-every", "0", "--out", str(out)]
         for turn in range(min(4, kills)):
             before = set(out.glob("checkpoints/checkpoint-*"))
@@ -242,6 +243,9 @@ def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_e
         done = run(library, counts[-1], *given, "--resume")
         assert done.returncode == 0, done.stderr
         assert_same_results(out, whole)
+        if killed >= kills:
+            break
+    assert killed >= kills, "runs were over before they could be killed"
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the ranks in /proc")

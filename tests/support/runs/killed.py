@@ -82,8 +82,8 @@ def kills_change_nothing(
     """
     chance = random.Random(20)
     killed, steps = 0, []
-    while killed < kills:
-        out = folder / f"run {killed}"
+    for number in range(2 * kills):
+        out = folder / f"run {number}"
         resume: list[str] = []
         # Each run is killed several times before it is let go, so that kills hit resumed runs too.
         for _ in range(4):
@@ -98,4 +98,7 @@ def kills_change_nothing(
             resume = ["--resume"]
         finish(out)
         assert_same_run(out, whole)
+        if killed >= kills:
+            break
+    assert killed >= kills, "runs were over before they could be killed"
     assert len(set(steps)) > kills // 4, "the kills came at different moments"

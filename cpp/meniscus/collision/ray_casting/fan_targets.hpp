@@ -2,10 +2,17 @@
 #pragma once
 
 #include "meniscus/collision/ray_casting/ray_wedge.hpp"
+#include "meniscus/core/simd.hpp"
 
+#include <cstring>
 #include <span>
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#endif
+
+#if defined(__GNUC__)
+// Lanes never cross the boundary of a function that is called: everything here is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
 namespace meniscus::collision {
@@ -28,6 +35,55 @@ struct WedgeDirections {
   }
 };
 
+/// As many numbers in single precision as fit into one register of the instruction set in use.
+template <int width>
+struct FanLanes {
+  using type [[gnu::vector_size(4 * width)]] = float;
+  using Mask [[gnu::vector_size(4 * width)]] = std::int32_t;
+
+  static MENISCUS_INLINE type from(const float* p) {
+    type r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+  }
+  static MENISCUS_INLINE type larger(const type& a, const type& b) { return a > b ? a : b; }
+  static MENISCUS_INLINE type smaller(const type& a, const type& b) { return a < b ? a : b; }
+  static MENISCUS_INLINE type along(const Eigen::Vector3f& v, const type* way) {
+    return v[0] * way[0] + v[1] * way[1] + v[2] * way[2];
+  }
+  /// Bit i is set where lane i is above a limit; not for NaN.
+  static MENISCUS_INLINE std::uint32_t above(const type& values, float limit) {
+    const Mask yes = values > limit;
+    std::uint32_t bits = 0;
+#if defined(__SSE2__)
+    __m128 parts[width / 4];
+    std::memcpy(parts, &yes, sizeof parts);
+    for (int i = 0; i < width / 4; ++i) bits |= static_cast<std::uint32_t>(_mm_movemask_ps(parts[i])) << 4 * i;
+#else
+    for (int i = 0; i < width; ++i) bits |= static_cast<std::uint32_t>(yes[i] != 0) << i;
+#endif
+    return bits;
+  }
+};
+
+/// Calls f with the lanes of the instruction set in use, compiled for it.
+template <class F>
+void with_fan_lanes(F&& f) {
+#if defined(MENISCUS_SIMD_CLONES)
+  if (core::simd_level() != core::SimdLevel::baseline) {
+    const auto wide = [&] { f(FanLanes<8>()); };
+    return core::detail::run_avx2(wide);
+  }
+#endif
+#if defined(__AVX2__)
+  constexpr int built_for = 8;
+#else
+  constexpr int built_for = 4;
+#endif
+  const auto run = [&] { f(FanLanes<built_for>()); };
+  core::detail::run_baseline(run);
+}
+
 /// In the lengths of the wedges. What is asked about all segments at once is answered in single precision, relative to the
 /// origin: round-off is some 1e-7 of the lengths of the segments and of the distances of corners, and `doubt` of these counts as
 /// near.
@@ -43,11 +99,10 @@ class FanTargets {
       const mesh::Point p = scale * targets[i];
       box_.add(p);
       for (std::size_t d = 0; d < 3; ++d)
-        way_[d][i / lanes][static_cast<Index>(i % lanes)] =
-            static_cast<float>(p[static_cast<Index>(d)] - origin_[static_cast<Index>(d)]);
+        way_[d][i] = static_cast<float>(p[static_cast<Index>(d)] - origin_[static_cast<Index>(d)]);
     }
-    for (std::size_t i = count_; i % lanes != 0; ++i)
-      for (auto& w : way_) w[i / lanes][static_cast<Index>(i % lanes)] = 0.0f;
+    for (std::size_t i = count_; i % widest != 0; ++i)
+      for (auto& w : way_) w[i] = 0.0f;
     longest_ = (box_.high - box_.low).maxCoeff();
   }
 
@@ -62,8 +117,9 @@ class FanTargets {
     std::uint32_t through = 0;
   };
 
-  /// `reach`: that of boxes.
-  Meeting meet(const WedgeTriangle& w, const WedgeDirections& directions, double reach) const {
+  /// For use inside of `with_fan_lanes`. `reach`: that of boxes.
+  template <int width>
+  MENISCUS_INLINE Meeting meet(FanLanes<width>, const WedgeTriangle& w, const WedgeDirections& directions, double reach) const {
     std::array<Eigen::Vector3f, 3> from_corner;
     for (std::size_t k = 0; k < 3; ++k) from_corner[k] = (origin_ - w.corner[k]).cast<float>();
     const Eigen::Vector3f most_of = from_corner[0].cwiseMax(from_corner[1]).cwiseMax(from_corner[2]);
@@ -71,34 +127,38 @@ class FanTargets {
     const float far = std::max(most_of.maxCoeff(), -least_of.minCoeff());
     const float limit = static_cast<float>(reach + std::max(w.high, -w.low) + doubt * longest_) + static_cast<float>(doubt) * far;
     const float height = directions.normal.dot(from_corner[0]);
+    using L = FanLanes<width>;
+    using Lanes = typename L::type;
+    const Lanes zero{};
     Meeting result;
-    for (std::size_t first = 0; first < count_; first += lanes) {
-      const std::size_t k = first / lanes;
-      const Lanes rise = along(directions.normal, k);
-      Lanes gap = (height + rise.min(0.0f)).max(-height - rise.max(0.0f));
+    for (std::size_t first = 0; first < count_; first += width) {
+      const Lanes way[3]{L::from(way_[0] + first), L::from(way_[1] + first), L::from(way_[2] + first)};
+      const Lanes rise = L::along(directions.normal, way);
+      Lanes gap = L::larger(height + L::smaller(rise, zero), -height - L::larger(rise, zero));
       for (std::size_t d = 0; d < 3; ++d) {
         const auto i = static_cast<Index>(d);
-        gap = gap.max((way_[d][k].min(0.0f) + least_of[i]).max(-most_of[i] - way_[d][k].max(0.0f)));
+        gap = L::larger(gap, L::larger(L::smaller(way[d], zero) + least_of[i], -most_of[i] - L::larger(way[d], zero)));
       }
-      const std::uint32_t near = ~bits_above(gap, limit) & ((1u << lanes) - 1u);
+      const std::uint32_t near = ~L::above(gap, limit) & ((1u << width) - 1u);
       if (near == 0) continue;
       // The part of each way between the planes `limit` above and below; all of it where that cannot be told. `down`: what the
       // origin is above the plane, seen from the side that it is left from.
-      const Lanes steep = rise.abs().max(1e-30f);
-      const Lanes down = (rise < 0.0f).select(Lanes::Constant(height), Lanes::Constant(-height));
-      const Lanes from = ((down - limit) / steep).max(0.0f).min(1.0f), to = ((down + limit) / steep).max(0.0f).min(1.0f);
+      const Lanes steep = L::larger(L::larger(rise, -rise), zero + 1e-30f);
+      const Lanes down = rise < zero ? zero + height : zero - height;
+      const Lanes from = L::smaller(L::larger((down - limit) / steep, zero), zero + 1.0f);
+      const Lanes to = L::smaller(L::larger((down + limit) / steep, zero), zero + 1.0f);
       // Through the plane from one side to the other, beyond its reach.
-      Lanes inner = down.min(steep - down) - limit;
-      Lanes outer = Lanes::Constant(-1.0f);
+      Lanes inner = L::smaller(down, steep - down) - limit;
+      Lanes outer = zero - 1.0f;
       for (std::size_t e = 0; e < 3; ++e) {
         const float start = directions.outward[e].dot(from_corner[e]);
-        const Lanes out = along(directions.outward[e], k);
+        const Lanes out = L::along(directions.outward[e], way);
         const Lanes begin = start + from * out, end = start + to * out;
-        outer = outer.max(begin.min(end) - limit);
-        inner = inner.min(-limit - begin.max(end));
+        outer = L::larger(outer, L::smaller(begin, end) - limit);
+        inner = L::smaller(inner, -limit - L::larger(begin, end));
       }
-      result.near |= (near & ~bits_above(outer, 0.0f)) << first;
-      result.through |= bits_above(inner, 0.0f) << first;
+      result.near |= (near & ~L::above(outer, 0.0f)) << first;
+      result.through |= L::above(inner, 0.0f) << first;
     }
     const std::uint32_t all = count_ < most ? (1u << count_) - 1u : ~0u;
     result.near &= all;
@@ -107,32 +167,15 @@ class FanTargets {
   }
 
  private:
-  static constexpr std::size_t lanes = 8;
-  using Lanes = Eigen::Array<float, static_cast<int>(lanes), 1>;
+  static constexpr std::size_t widest = 8;
   static constexpr double doubt = 3e-6;
-
-  /// Bit i is set where lane i is above a limit; not for NaN.
-  static std::uint32_t bits_above(const Lanes& values, float limit) {
-#if defined(__SSE2__)
-    const __m128 bound = _mm_set1_ps(limit);
-    const auto half = [&](Index i) {
-      return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_cmpgt_ps(_mm_load_ps(values.data() + i), bound)));
-    };
-    return half(0) | half(4) << 4;
-#else
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < lanes; ++j) bits |= static_cast<std::uint32_t>(values[static_cast<Index>(j)] > limit) << j;
-    return bits;
-#endif
-  }
-  Lanes along(const Eigen::Vector3f& v, std::size_t k) const { return v[0] * way_[0][k] + v[1] * way_[1][k] + v[2] * way_[2][k]; }
 
   mesh::Point origin_;
   std::size_t count_;
   mesh::Box box_;
   double longest_ = 0;
   /// From the origin to the targets.
-  std::array<std::array<Lanes, most / lanes>, 3> way_;
+  float way_[3][most];
 };
 
 }  // namespace meniscus::collision

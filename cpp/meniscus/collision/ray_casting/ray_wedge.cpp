@@ -142,11 +142,12 @@ mesh::Box WedgeTriangle::box() const {
 }
 
 bool point_in_wedge(const WedgeTriangle& w, const mesh::Point& p, const WedgeReach& reach) {
+  // Most points lie beyond the planes.
+  const double height = w.normal.dot(p - w.corner[0]);
+  if (height - w.high > reach.point || w.low - height > reach.point) return false;
   const mesh::Box box = w.box();
   for (int d = 0; d < 3; ++d)
     if (p[d] - box.high[d] > reach.point || box.low[d] - p[d] > reach.point) return false;
-  const double height = w.normal.dot(p - w.corner[0]);
-  if (height - w.high > reach.point || w.low - height > reach.point) return false;
   const mesh::Point axis = p - closest_point_on_triangle(p, w.corner[0], w.corner[1], w.corner[2]).position;
   return !separated(w, p, p, axis, reach.point);
 }

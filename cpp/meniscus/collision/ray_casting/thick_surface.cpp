@@ -210,8 +210,9 @@ struct ThickSurface::FanWedges {
   }
 };
 
-FanTargets::Meeting ThickSurface::meeting(const FanTargets& fan, std::int32_t slot, double reach) const {
-  return fan.meet(wedges_[static_cast<std::size_t>(slot)], directions_[static_cast<std::size_t>(slot)], reach);
+template <int width>
+FanTargets::Meeting ThickSurface::meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const {
+  return fan.meet(lanes, wedges_[static_cast<std::size_t>(slot)], directions_[static_cast<std::size_t>(slot)], reach);
 }
 
 mesh::Box ThickSurface::reached(mesh::Box box, double& reach) const {
@@ -250,7 +251,7 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
   double reach = 0;
   const mesh::Box all = reached(fan.box(), reach);
   FanWedges near;
-  each_slot_in(all, [&](std::int32_t s) { near.add(s, meeting(fan, s, reach)); });
+  with_fan_lanes([&](auto lanes) { each_slot_in(all, [&](std::int32_t s) { near.add(s, meeting(lanes, fan, s, reach)); }); });
   return cast_fan(near, origin, targets, out);
 }
 
@@ -260,7 +261,9 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
   double reach = 0;
   reached(fan.box(), reach);
   FanWedges near;
-  for (const std::int32_t s : slots) near.add(s, meeting(fan, s, reach));
+  with_fan_lanes([&](auto lanes) {
+    for (const std::int32_t s : slots) near.add(s, meeting(lanes, fan, s, reach));
+  });
   return cast_fan(near, origin, targets, out);
 }
 

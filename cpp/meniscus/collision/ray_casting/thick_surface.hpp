@@ -103,7 +103,8 @@ class ThickSurface {
   const mesh::Box& box_of(std::int32_t slot) const {
     return boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(slot)])];
   }
-  FanTargets::Meeting meeting(const FanTargets& fan, std::int32_t slot, double reach) const;
+  template <int width>
+  FanTargets::Meeting meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const;
   /// A scaled box with the reach of wedges of queries in it.
   mesh::Box reached(mesh::Box box, double& reach) const;
   template <class Take>

@@ -17,7 +17,8 @@ constexpr double rounding_of_places = 1e-9;
 }  // namespace
 
 template <int D>
-NearTriangles<D>::NearTriangles(const grid::Grid<D>& grid) : grid_(grid), pieces_(pieces_of_lattice) {
+NearTriangles<D>::NearTriangles(const grid::Grid<D>& grid)
+    : grid_(grid), per_half_(2 / grid.spacing()), pieces_(pieces_of_lattice) {
   for (std::size_t d = 0; d < D; ++d) extents_[d] = grid.local_shape()[d] + 2;
 }
 
@@ -116,21 +117,22 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
 
 template <int D>
 std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Point& low, const Point& high) const {
-  const double per_half = 2 / grid_.spacing();
   std::array<Index, D> corner;
   std::size_t stagger = D, on_faces = 0;
   for (std::size_t d = 0; d < D; ++d) {
     const auto i = static_cast<Index>(d);
-    const double a = (low[i] - grid_.origin()[i]) * per_half + rounding_of_places;
-    const double end = (high[i] - grid_.origin()[i]) * per_half - rounding_of_places;
-    double whole = std::floor(a);
+    const double a = (low[i] - grid_.origin()[i]) * per_half_ + rounding_of_places;
+    const double end = (high[i] - grid_.origin()[i]) * per_half_ - rounding_of_places;
+    if (!(std::abs(a) < 1e9)) return {};
+    auto whole = static_cast<Index>(a);
+    whole -= a < static_cast<double>(whole);
     // What is small enough for both is in the cell of centres.
-    if (std::fmod(whole, 2.0) == 0.0 && end <= whole + 1) --whole;
-    if (!(std::abs(whole) < 1e9) || end > whole + 2) return {};
-    corner[d] = static_cast<Index>(whole);
+    whole -= (whole & 1) == 0 && end <= static_cast<double>(whole + 1);
+    if (end > static_cast<double>(whole + 2)) return {};
     // Nothing is listed beyond sides that do not close.
-    if (grid::image_of_cell<D>(grid_, static_cast<int>(d), corner[d] / 2) < 0) return {};
-    if (corner[d] % 2 == 0) {
+    if (grid::image_of_cell<D>(grid_, static_cast<int>(d), whole / 2) < 0) return {};
+    corner[d] = whole;
+    if ((whole & 1) == 0) {
       stagger = d;
       ++on_faces;
     }
@@ -146,11 +148,12 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
       last = at - 1;
   }
   const Lattice& lattice = lattice_[stagger];
-  const auto begin = lattice.place.begin() + lattice.first_of_row[static_cast<std::size_t>(row)];
-  const auto end = lattice.place.begin() + lattice.first_of_row[static_cast<std::size_t>(row) + 1];
-  const auto found = std::lower_bound(begin, end, static_cast<std::int32_t>(last));
-  if (found == end || *found != last) return std::span<const std::int32_t>{};
-  const auto cell = static_cast<std::size_t>(found - lattice.place.begin());
+  auto cell = static_cast<std::size_t>(lattice.first_of_row[static_cast<std::size_t>(row)]);
+  // The last place that is not beyond this one; halves without branches, which could not be foreseen.
+  auto left = static_cast<std::size_t>(lattice.first_of_row[static_cast<std::size_t>(row) + 1]) - cell;
+  if (left == 0) return std::span<const std::int32_t>{};
+  for (; left > 1; left -= left / 2) cell += lattice.place[cell + left / 2] <= last ? left / 2 : 0;
+  if (lattice.place[cell] != last) return std::span<const std::int32_t>{};
   return std::span<const std::int32_t>(lattice.slots)
       .subspan(static_cast<std::size_t>(lattice.first[cell]),
                static_cast<std::size_t>(lattice.first[cell + 1] - lattice.first[cell]));

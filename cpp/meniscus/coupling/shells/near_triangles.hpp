@@ -45,6 +45,8 @@ class NearTriangles {
   static Index corner(std::size_t stagger, std::size_t axis, Index cell) { return 2 * cell + (stagger != axis); }
 
   grid::Grid<D> grid_;
+  /// Half cells per m.
+  double per_half_;
   /// Per axis, cells of samples with one beyond each side; the first of them is number -1.
   Coord<D> extents_;
   /// Those of the faces along each axis, then those of the centres.
