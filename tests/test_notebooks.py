@@ -26,6 +26,7 @@ LONG = {
     "friction_of_cloth",
     "interface_tracking",
     "mesh_of_air_around_a_creature",
+    "shells_and_fluids",
     "water_around_a_moving_creature",
     "water_on_a_moving_mesh",
 }

@@ -124,7 +124,8 @@ void bind_walls(py::module_& m, const char* name) {
       .def(
           "see_solid",
           [](Walls& self, const grid::Field<double, D>* levelset, bool through) {
-            self.see_solid(levelset, through ? coupling::SolidSight::through : coupling::SolidSight::outside);
+            const auto sight = through ? coupling::SolidSight::through : coupling::SolidSight::outside;
+            interruptible([&] { self.see_solid(levelset, sight); });
           },
           py::arg("levelset").none(true), py::arg("through"))
       .def("solid_levels",

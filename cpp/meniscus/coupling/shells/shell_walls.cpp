@@ -96,8 +96,14 @@ void ShellWalls<D>::place(std::span<const Point> vertices, std::span<const Point
   lift(vertices, true, positions_);
   surface_.move(positions_);
   lift(velocities, false, velocities_);
-  // Cells on both sides of a blocked face are marked.
-  collision::near_cells(surface_, nullptr, cell_grid(), 0.5 * this->grid().spacing(), clearance_);
+  find_marks();
+}
+
+template <int D>
+void ShellWalls<D>::find_marks() {
+  // Cells on both sides of a blocked face are marked. Beside a solid a way between cells may end at their far sides.
+  const double reach = (solid_.any() ? 1.0 : 0.5) * this->grid().spacing();
+  collision::near_cells(surface_, nullptr, cell_grid(), reach, clearance_);
   marked_count_ = grid::find_clearance<D>(this->grid(), clearance_, clearance_scratch_);
   near_triangles_.find(surface_, clearance_.data());
   find_faces();
@@ -109,6 +115,11 @@ void ShellWalls<D>::set_velocities(std::span<const Point> velocities) {
   require(static_cast<Index>(velocities.size()) == count_, "velocities must have ", count_, " rows, not ", velocities.size());
   lift(velocities, false, velocities_);
   find_face_velocities();
+}
+
+template <int D>
+mesh::Point ShellWalls<D>::open_place(const mesh::Point& center) const {
+  return solid_.any() ? lifted(solid_.open_place(lowered(center))) : center;
 }
 
 template <int D>
@@ -150,7 +161,7 @@ std::array<collision::WedgeHit, 2> ShellWalls<D>::across(int axis, const Coord<D
   std::copy_n(face.begin(), D, after.begin());
   Coord<3> before = after;
   --before[static_cast<std::size_t>(axis)];
-  const mesh::Point low = cells.center(before), high = cells.center(after);
+  const mesh::Point low = open_place(cells.center(before)), high = open_place(cells.center(after));
   if (surface_.visible(low, high)) return {};
   std::array<collision::WedgeHit, 2> hits{surface_.cast(low, high), surface_.cast(high, low)};
   // A cell whose centre a wall covers is on the side to which the centre is moved: shut off, its pressure would be arbitrary.
@@ -207,10 +218,11 @@ std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit&
 
 template <int D>
 void ShellWalls<D>::see_solid(const grid::Field<double, D>* levelset, SolidSight sight) {
-  if (!levelset) return solid_.clear();
-  require(levelset->grid() == this->grid() && levelset->stagger() == grid::Stagger<D>::node(),
+  require(!levelset || (levelset->grid() == this->grid() && levelset->stagger() == grid::Stagger<D>::node()),
           "the solid must have its level set on the nodes of the grid of the walls");
-  solid_.set(*levelset, sight);
+  const bool other = levelset ? solid_.set(*levelset, sight) : solid_.any();
+  if (!levelset) solid_.clear();
+  if (other) find_marks();
 }
 
 template <int D>

@@ -62,7 +62,7 @@ class ShellWalls final : public grid::ThinWalls<D> {
   /// Sets positions, m, and velocities, m/s, of the vertices, and finds marked cells and blocked faces anew.
   void place(std::span<const Point> vertices, std::span<const Point> velocities);
   /// Lets ways see a solid beside the shells, of which it takes a copy, or none: they do not lead through it. A target that it
-  /// hides has a velocity that is NaN.
+  /// hides has a velocity that is NaN. Marked cells and blocked faces are found anew if the solid is another.
   void see_solid(const grid::Field<double, D>* levelset, SolidSight sight);
   const SolidInWalls<D>& solid() const { return solid_; }
   /// The end of a way to `to` outside of the solid: pushed out of it, or, where the way around the solid is not free, before it.
@@ -121,6 +121,9 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const;
   std::vector<mesh::Triangle> lifted_elements(std::span<const Element> elements, Index vertices) const;
   collision::CellGrid cell_grid() const;
+  /// The centre of a cell or, if that is in the solid, the nearest place in the open part of the cell: so what fluid is left of
+  /// the cell is on one side of a shell whose rim is not far within the solid.
+  mesh::Point open_place(const mesh::Point& center) const;
   /// The centre of a cell, or, if a wall holds it, a place beside that wall. `hit`: what is met first from there.
   mesh::Point uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const;
   void list_near_faces(int axis);
@@ -131,6 +134,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   mesh::Point normal_of(std::int32_t triangle) const;
   /// Which side of the plane of a triangle a point is on: 1 or -1.
   double side_of(std::int32_t triangle, const mesh::Point& x) const;
+  /// Marked cells, what is near them, and blocked faces.
+  void find_marks();
   void find_faces();
   void find_face_velocities();
   Point velocity_of(const collision::WedgeHit& hit) const { return lowered(surface_.velocity(hit, velocities_)); }

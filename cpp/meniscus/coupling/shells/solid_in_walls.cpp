@@ -4,6 +4,7 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace meniscus::coupling {
@@ -19,18 +20,26 @@ constexpr int most_pushes = 8;
 }  // namespace
 
 template <int D>
-void SolidInWalls<D>::set(const grid::Field<double, D>& levelset, SolidSight sight) {
+bool SolidInWalls<D>::set(const grid::Field<double, D>& levelset, SolidSight sight) {
   const grid::FieldView<const double, D> view = levelset.view();
   grid_ = levelset.grid();
   strides_ = c_strides<D>(view.extents);
   spacing_ = grid_->spacing();
   sight_ = sight;
+  const bool first = nodes_.empty();
   nodes_.resize(static_cast<std::size_t>(product<D>(view.extents)));
   const Index length = view.extents[D - 1];
+  std::atomic<bool> other = first;
   grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r)
-      std::copy_n(view.at(grid::row_start<D>(view.extents, r)), length, nodes_.data() + r * length);
+    for (Index r = begin; r < end; ++r) {
+      const double* const from = view.at(grid::row_start<D>(view.extents, r));
+      double* const to = nodes_.data() + r * length;
+      if (!first && std::equal(from, from + length, to)) continue;
+      std::copy_n(from, length, to);
+      other = true;
+    }
   });
+  return other;
 }
 
 template <int D>
@@ -75,6 +84,24 @@ Vec<double, D> SolidInWalls<D>::pushed_out(const Point& x) const {
     at += (depth + 1e-3 * beside_solid * spacing_) / square * slope;
   }
   return at;
+}
+
+template <int D>
+Vec<double, D> SolidInWalls<D>::open_place(const Point& center) const {
+  if (level(center) > 0) return center;
+  const Point out = pushed_out(center);
+  if ((out - center).cwiseAbs().maxCoeff() <= 0.5 * spacing_ && level(out) > 0) return out;
+  Point best = center;
+  double highest = 0;
+  for (std::uint32_t q = 0; q < (1u << D); ++q) {
+    Point corner = center;
+    for (int d = 0; d < D; ++d) corner[d] += ((q >> d) & 1u ? 0.5 : -0.5) * spacing_;
+    const double height = level(corner);
+    if (!(height > highest)) continue;
+    highest = height;
+    best = corner;
+  }
+  return best;
 }
 
 template <int D>

@@ -22,8 +22,8 @@ class SolidInWalls {
  public:
   using Point = Vec<double, D>;
 
-  /// Copies the level set, on nodes, m, solid where <= 0.
-  void set(const grid::Field<double, D>& levelset, SolidSight sight);
+  /// Copies the level set, on nodes, m, solid where <= 0, and returns whether it is another than before.
+  bool set(const grid::Field<double, D>& levelset, SolidSight sight);
   void clear() { nodes_.clear(); }
   bool any() const { return !nodes_.empty(); }
   Index bytes() const { return static_cast<Index>(nodes_.size() * sizeof(double)); }
@@ -36,6 +36,9 @@ class SolidInWalls {
   double free_part(const Point& from, const Point& to) const;
   /// A point in the solid moves along its normals to just outside of it, if it gets there.
   Point pushed_out(const Point& x) const;
+  /// The centre of a cell or, if that is in the solid, the nearest place in what is open of the cell, or, if that is hard to
+  /// tell, its corner that is farthest from the solid; the centre of a cell that is not open.
+  Point open_place(const Point& center) const;
   /// The middle of what a way passes of the solid, from 0 to 1, where it comes out again; negative where it does not.
   double middle_of_passage(const Point& from, const Point& to) const;
   /// Whether the solid hides a sample from a point, as `sight` says.

@@ -75,6 +75,8 @@ class ShellWalls(ThinWalls):
             through: whether samples in the solid are visible, which continue the fluid on this side; else they are hidden.
         """
         self._core.see_solid(None if solid is None else solid.levelset._core, through)
+        if solid is not None or self._sees_solid:
+            self._read_faces()
         self._sees_solid = solid is not None
 
     @property
