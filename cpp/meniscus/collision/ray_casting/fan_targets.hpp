@@ -17,19 +17,38 @@
 
 namespace meniscus::collision {
 
-/// What is seen of a triangle at once, in single precision: its unit normal, and unit vectors in its plane across the edges from
-/// corner k to corner k + 1, towards outside; zero for triangles without area.
-struct WedgeDirections {
-  Eigen::Vector3f normal;
-  std::array<Eigen::Vector3f, 3> outward;
+/// What is looked at of a wedge for all targets at once: its place, and all else in single precision, as seen from the first
+/// corner.
+struct alignas(64) SeenWedge {
+  mesh::Point corner;
+  /// By axis, four unit vectors: the normal, and those in the plane across the edges from corner k to corner k + 1, towards
+  /// outside; zero for triangles without area.
+  std::array<std::array<float, 4>, 3> direction;
+  /// Heights of the first corner along these, above the plane and beyond the edges.
+  std::array<float, 4> above;
+  /// Per axis, how far the first corner is above the lowest and below the highest one.
+  std::array<float, 3> over_lowest, below_highest;
+  /// The largest of these, and how far corners are out of the plane.
+  float largest, slab;
 
-  static WedgeDirections of(const WedgeTriangle& w) {
-    WedgeDirections result{w.normal.cast<float>(), {}};
+  static SeenWedge of(const WedgeTriangle& w) {
+    SeenWedge result{w.corner[0], {}, {}, {}, {}, 0.0f, static_cast<float>(std::max(w.high, -w.low))};
+    const auto set = [&](std::size_t i, const mesh::Point& v, const mesh::Point& on_it) {
+      for (std::size_t d = 0; d < 3; ++d) result.direction[d][i] = static_cast<float>(v[static_cast<Index>(d)]);
+      result.above[i] = static_cast<float>(v.dot(w.corner[0] - on_it));
+    };
+    set(0, w.normal, w.corner[0]);
     for (std::size_t k = 0; k < 3; ++k) {
       const mesh::Point across = (w.corner[(k + 1) % 3] - w.corner[k]).cross(w.normal);
       const double length = across.norm();
-      result.outward[k].setZero();
-      if (length > 0) result.outward[k] = (across / length).cast<float>();
+      if (length > 0) set(k + 1, across / length, w.corner[k]);
+    }
+    const mesh::Box box = w.box();
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto i = static_cast<Index>(d);
+      result.over_lowest[d] = static_cast<float>(w.corner[0][i] - box.low[i]);
+      result.below_highest[d] = static_cast<float>(box.high[i] - w.corner[0][i]);
+      result.largest = std::max({result.largest, result.over_lowest[d], result.below_highest[d]});
     }
     return result;
   }
@@ -48,8 +67,9 @@ struct FanLanes {
   }
   static MENISCUS_INLINE type larger(const type& a, const type& b) { return a > b ? a : b; }
   static MENISCUS_INLINE type smaller(const type& a, const type& b) { return a < b ? a : b; }
-  static MENISCUS_INLINE type along(const Eigen::Vector3f& v, const type* way) {
-    return v[0] * way[0] + v[1] * way[1] + v[2] * way[2];
+  /// Ways along one of four directions.
+  static MENISCUS_INLINE type along(const std::array<std::array<float, 4>, 3>& v, std::size_t i, const type* way) {
+    return v[0][i] * way[0] + v[1][i] * way[1] + v[2][i] * way[2];
   }
   /// Bit i is set where lane i is above a limit; not for NaN.
   static MENISCUS_INLINE std::uint32_t above(const type& values, float limit) {
@@ -119,40 +139,42 @@ class FanTargets {
 
   /// For use inside of `with_fan_lanes`. `reach`: that of boxes.
   template <int width>
-  MENISCUS_INLINE Meeting meet(FanLanes<width>, const WedgeTriangle& w, const WedgeDirections& directions, double reach) const {
-    std::array<Eigen::Vector3f, 3> from_corner;
-    for (std::size_t k = 0; k < 3; ++k) from_corner[k] = (origin_ - w.corner[k]).cast<float>();
-    const Eigen::Vector3f most_of = from_corner[0].cwiseMax(from_corner[1]).cwiseMax(from_corner[2]);
-    const Eigen::Vector3f least_of = from_corner[0].cwiseMin(from_corner[1]).cwiseMin(from_corner[2]);
-    const float far = std::max(most_of.maxCoeff(), -least_of.minCoeff());
-    const float limit = static_cast<float>(reach + std::max(w.high, -w.low) + doubt * longest_) + static_cast<float>(doubt) * far;
-    const float height = directions.normal.dot(from_corner[0]);
+  MENISCUS_INLINE Meeting meet(FanLanes<width>, const SeenWedge& w, double reach) const {
+    using Four = FanLanes<4>;
+    std::array<float, 3> place;
+    for (std::size_t d = 0; d < 3; ++d)
+      place[d] = static_cast<float>(origin_[static_cast<Index>(d)] - w.corner[static_cast<Index>(d)]);
+    const float far = std::max({std::abs(place[0]), std::abs(place[1]), std::abs(place[2])}) + w.largest;
+    const float limit = static_cast<float>(reach + doubt * longest_) + w.slab + static_cast<float>(doubt) * far;
+    // Of the origin: above the plane, and beyond the three edges.
+    typename Four::type height = Four::from(w.above.data());
+    for (std::size_t d = 0; d < 3; ++d) height += Four::from(w.direction[d].data()) * place[d];
     using L = FanLanes<width>;
     using Lanes = typename L::type;
     const Lanes zero{};
     Meeting result;
     for (std::size_t first = 0; first < count_; first += width) {
       const Lanes way[3]{L::from(way_[0] + first), L::from(way_[1] + first), L::from(way_[2] + first)};
-      const Lanes rise = L::along(directions.normal, way);
-      Lanes gap = L::larger(height + L::smaller(rise, zero), -height - L::larger(rise, zero));
+      const Lanes rise = L::along(w.direction, 0, way);
+      Lanes gap = L::larger(height[0] + L::smaller(rise, zero), -height[0] - L::larger(rise, zero));
       for (std::size_t d = 0; d < 3; ++d) {
-        const auto i = static_cast<Index>(d);
-        gap = L::larger(gap, L::larger(L::smaller(way[d], zero) + least_of[i], -most_of[i] - L::larger(way[d], zero)));
+        const float over_highest = place[d] - w.below_highest[d], under_lowest = -place[d] - w.over_lowest[d];
+        gap = L::larger(gap, L::larger(L::smaller(way[d], zero) + over_highest, under_lowest - L::larger(way[d], zero)));
       }
       const std::uint32_t near = ~L::above(gap, limit) & ((1u << width) - 1u);
       if (near == 0) continue;
       // The part of each way between the planes `limit` above and below; all of it where that cannot be told. `down`: what the
       // origin is above the plane, seen from the side that it is left from.
       const Lanes steep = L::larger(L::larger(rise, -rise), zero + 1e-30f);
-      const Lanes down = rise < zero ? zero + height : zero - height;
+      const Lanes down = rise < zero ? zero + height[0] : zero - height[0];
       const Lanes from = L::smaller(L::larger((down - limit) / steep, zero), zero + 1.0f);
       const Lanes to = L::smaller(L::larger((down + limit) / steep, zero), zero + 1.0f);
       // Through the plane from one side to the other, beyond its reach.
       Lanes inner = L::smaller(down, steep - down) - limit;
       Lanes outer = zero - 1.0f;
       for (std::size_t e = 0; e < 3; ++e) {
-        const float start = directions.outward[e].dot(from_corner[e]);
-        const Lanes out = L::along(directions.outward[e], way);
+        const float start = height[e + 1];
+        const Lanes out = L::along(w.direction, e + 1, way);
         const Lanes begin = start + from * out, end = start + to * out;
         outer = L::larger(outer, L::smaller(begin, end) - limit);
         inner = L::smaller(inner, -limit - L::larger(begin, end));

@@ -128,7 +128,7 @@ class ThickSurface {
   double scale_ = 1;
   /// In the order of the tree's leaves, scaled like the tree.
   std::vector<WedgeTriangle> wedges_;
-  std::vector<WedgeDirections> directions_;
+  std::vector<SeenWedge> seen_;
   std::vector<mesh::Box> boxes_;
   mesh::BoundingVolumeTree tree_;
 };

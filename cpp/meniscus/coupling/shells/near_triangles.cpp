@@ -130,7 +130,8 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
     whole -= (whole & 1) == 0 && end <= static_cast<double>(whole + 1);
     if (end > static_cast<double>(whole + 2)) return {};
     // Nothing is listed beyond sides that do not close.
-    if (grid::image_of_cell<D>(grid_, static_cast<int>(d), whole / 2) < 0) return {};
+    const bool within_domain = whole >= 0 && whole < 2 * (extents_[d] - 2);
+    if (!within_domain && grid::image_of_cell<D>(grid_, static_cast<int>(d), whole / 2) < 0) return {};
     corner[d] = whole;
     if ((whole & 1) == 0) {
       stagger = d;
