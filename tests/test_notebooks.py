@@ -8,13 +8,13 @@ import io
 import json
 import re
 import socket
-import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from support.types import mypy
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -75,7 +75,6 @@ def test_notebook_runs(path: Path, tmp_path: Path) -> None:
 
 def test_notebooks_call_what_exists(tmp_path: Path) -> None:
     """No name, method or argument of the package in a notebook is missing, by mypy: also in those that the fast tests do not run."""
-    api = pytest.importorskip("mypy.api")
     assert {path.stem for path in NOTEBOOKS} > LONG
     scripts = [tmp_path / f"notebook_{path.stem}.py" for path in NOTEBOOKS] + [tmp_path / "notebook_wrong.py"]
     for script, path in zip(scripts, NOTEBOOKS, strict=False):
@@ -84,9 +83,7 @@ def test_notebooks_call_what_exists(tmp_path: Path) -> None:
     scripts[-1].write_text(
         "import meniscus as ms\nms.grid.Gird\nms.fluids.SmokeOptions(methd=1)\nms.Grid((3, 3), 1.0).shap\n", encoding="utf-8"
     )
-    places = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}", f"--python-executable={sys.executable}"]
-    out, errors, _ = api.run(["--check-untyped-defs", *places, *map(str, scripts)])
-    assert not errors, errors
+    out = mypy(scripts, tmp_path, "--check-untyped-defs")
     missing = re.findall(r"notebook_(\w+)\.py:(\d+): error: (.*)  \[(?:attr-defined|call-arg)\]", out)
     # Of other libraries, and a list that is made a dict.
     others = re.compile(r"matplotlib|FigureCanvasBase|\"list\[")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from support.types import mypy
 
-ROOT = Path(__file__).parents[1]
 SCRIPT = """
 import numpy as np
 
@@ -62,14 +61,9 @@ MISTAKES = {
 
 def checked(code: str, folder: Path) -> dict[int, list[str]]:
     """Return what mypy says about the lines of a script."""
-    api = pytest.importorskip("mypy.api")
     script = folder / "typed_script.py"
     script.write_text(code, encoding="utf-8")
-    # The configuration and the cache of `make lint`, which makes this ten times as fast.
-    places = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}", f"--python-executable={sys.executable}"]
-    options = ["--strict", "--no-error-summary", *places]
-    out, errors, _ = api.run([*options, str(script)])
-    assert not errors, errors
+    out = mypy([script], folder, "--strict", "--no-error-summary")
     said: dict[int, list[str]] = {}
     for number, text in re.findall(r"^.*typed_script\.py:(\d+): (.*)$", out, re.MULTILINE):
         said.setdefault(int(number), []).append(text)
