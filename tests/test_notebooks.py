@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.types import mypy
+from support.runs.types import mypy
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.types import mypy
+from support.runs.types import mypy
 
 SCRIPT = """
 import numpy as np

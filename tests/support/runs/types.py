@@ -12,7 +12,7 @@ import pytest
 
 from support.runs.processes import run_whole
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def mypy(scripts: Sequence[Path], folder: Path, *options: str) -> str:
