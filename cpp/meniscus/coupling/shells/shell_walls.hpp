@@ -123,12 +123,14 @@ class ShellWalls final : public grid::ThinWalls<D> {
   collision::CellGrid cell_grid() const;
   /// The centre of a cell or, if that is in the solid, the nearest place in the open part of the cell: so what fluid is left of
   /// the cell is on one side of a shell whose rim is not far within the solid.
-  mesh::Point open_place(const mesh::Point& center) const;
+  mesh::Point open_place(const Coord<3>& cell) const;
   /// The centre of a cell, or, if a wall holds it, a place beside that wall. `hit`: what is met first from there.
   mesh::Point uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const;
   void list_near_faces(int axis);
   /// What the lower and the upper cell of a face see first on the way to the other; no triangles if nothing is in between.
   std::array<collision::WedgeHit, 2> across(int axis, const Coord<D>& face) const;
+  /// C-ordered among the faces along an axis.
+  Index face_number(int axis, const Coord<D>& face) const;
   /// The number of a blocked face in `faces_`, -1 for others.
   Index blocked_number(int axis, const Coord<D>& face) const;
   mesh::Point normal_of(std::int32_t triangle) const;
