@@ -121,8 +121,8 @@ class ShellWalls final : public grid::ThinWalls<D> {
   void lift(std::span<const Point> vertices, bool images, std::vector<mesh::Point>& out) const;
   std::vector<mesh::Triangle> lifted_elements(std::span<const Element> elements, Index vertices) const;
   collision::CellGrid cell_grid() const;
-  /// The centre of a cell or, if that is in the solid, the nearest place in the open part of the cell: so what fluid is left of
-  /// the cell is on one side of a shell whose rim is not far within the solid.
+  /// The centre of a cell or, if that is in the solid, a place in what is open of the cell, the same for all images of the cell:
+  /// so the fluid that is left of it is on one side of a shell whose rim is not far within the solid.
   mesh::Point open_place(const Coord<3>& cell) const;
   /// The centre of a cell, or, if a wall holds it, a place beside that wall. `hit`: what is met first from there.
   mesh::Point uncovered(const mesh::Point& center, const collision::WedgeHit& hit) const;
