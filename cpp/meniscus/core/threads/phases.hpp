@@ -27,8 +27,9 @@ class PhaseTeam {
     done_.store(0, std::memory_order_relaxed);
     for (int m = 0; m < members_; ++m) {
       Share& s = shares_[static_cast<std::size_t>(m)];
-      s.end.store(pieces * (m + 1) / members_, std::memory_order_relaxed);
-      s.next.store(ticket(phase, pieces * m / members_), std::memory_order_release);
+      const Index end = pieces * (m + 1) / members_;
+      s.end.store(end, std::memory_order_relaxed);
+      s.left.store(ticket(phase, end - pieces * m / members_), std::memory_order_release);
     }
     phase_.store(phase, std::memory_order_release);
   }
@@ -62,20 +63,23 @@ class PhaseTeam {
   }
 
  private:
-  /// The phase above, the next piece below: a late member cannot take a piece of another phase.
-  static std::uint64_t ticket(Index phase, Index piece) {
-    return static_cast<std::uint64_t>(phase) << 32 | static_cast<std::uint64_t>(piece);
+  /// The phase above, how many pieces are left below. One word says both, so that a late member takes no piece of another phase,
+  /// also while that one begins.
+  static std::uint64_t ticket(Index phase, Index left) {
+    return static_cast<std::uint64_t>(phase) << 32 | static_cast<std::uint64_t>(left);
   }
   struct alignas(64) Share {
-    std::atomic<std::uint64_t> next{0};
+    std::atomic<std::uint64_t> left{0};
     std::atomic<Index> end{0};
     /// The next piece, or -1.
     Index take(Index phase) {
-      std::uint64_t now = next.load(std::memory_order_acquire);
+      std::uint64_t now = left.load(std::memory_order_acquire);
       for (;;) {
-        const auto piece = static_cast<Index>(now & 0xffffffff);
-        if (now >> 32 != static_cast<std::uint64_t>(phase) || piece >= end.load(std::memory_order_relaxed)) return -1;
-        if (next.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire)) return piece;
+        const auto n = static_cast<Index>(now & 0xffffffff);
+        if (now >> 32 != static_cast<std::uint64_t>(phase) || n == 0) return -1;
+        // The end is read once a piece is held: no other phase begins before that piece is done.
+        if (left.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+          return end.load(std::memory_order_relaxed) - n;
       }
     }
   };
