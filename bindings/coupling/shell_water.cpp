@@ -2,13 +2,13 @@
 #include "collision/point_rows.hpp"
 #include "masks.hpp"
 
+#include "meniscus/coupling/shell_water/continuation_past_walls.hpp"
 #include "meniscus/coupling/shell_water/level_samples.hpp"
 #include "meniscus/coupling/shell_water/liquid_particles.hpp"
 #include "meniscus/coupling/shell_water/marker_correction.hpp"
 #include "meniscus/coupling/shell_water/marker_distances.hpp"
 #include "meniscus/coupling/shell_water/marker_motion.hpp"
 #include "meniscus/coupling/shell_water/particle_counts.hpp"
-#include "meniscus/coupling/shell_water/solid_continuation.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
@@ -91,10 +91,12 @@ void bind_levels(py::module_& m) {
 template <class T, int D>
 void bind_continuation(py::module_& m) {
   m.def(
-      "continue_past_walls",
+      "continue_level_past_walls",
       [](grid::Field<T, D>& field, const py::array& known, const grid::ThinWalls<D>& walls, int layers, double unreached) {
         const auto* mask = mask_of(known, "known", product<D>(field.extents()));
-        interruptible([&] { coupling::continue_past_walls<T, D>(field, mask, walls, {layers, true, unreached}); });
+        const coupling::Continuation how{layers, true, unreached, coupling::ContinuedFrom::open_faces};
+        const auto report = interruptible([&] { return coupling::continue_past_walls<T, D>(field, mask, walls, how); });
+        return py::make_tuple(report.samples, report.unreached, report.layers);
       },
       py::arg("field"), py::arg("known"), py::arg("walls"), py::arg("layers"), py::arg("unreached"));
   m.def(
@@ -102,7 +104,8 @@ void bind_continuation(py::module_& m) {
       [](grid::MacField<T, D>& velocity, int axis, const py::array& known, const grid::ThinWalls<D>& walls, int layers) {
         grid::Field<T, D>& field = velocity.component(axis);
         const auto* mask = mask_of(known, "known", product<D>(field.extents()));
-        interruptible([&] { coupling::continue_past_walls<T, D>(field, mask, walls, {layers, false, 0.0}); });
+        const coupling::Continuation how{layers, false, 0.0, coupling::ContinuedFrom::seen};
+        interruptible([&] { coupling::continue_past_walls<T, D>(field, mask, walls, how); });
       },
       py::arg("velocity"), py::arg("axis"), py::arg("known"), py::arg("walls"), py::arg("layers"));
 }

@@ -130,7 +130,9 @@ class WallDistances {
       if (!has[0]) slope[0] = slope[1];
       if (!has[1]) slope[1] = slope[0];
       const double a = std::abs(slope[0]), b = std::abs(slope[1]);
-      if ((slope[0] > 0) == (slope[1] > 0)) low += std::min(a, b) * std::min(a, b);
+      // One neighbour alone says that the values change along the axis no less only where the surface is between the two.
+      const bool both = (has[0] && has[1]) || along[axis] < std::numeric_limits<double>::infinity();
+      if (both && (slope[0] > 0) == (slope[1] > 0)) low += std::min(a, b) * std::min(a, b);
       high += std::max(a, b) * std::max(a, b);
       nearest = std::min(nearest, along[axis]);
     }

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision.contact.smooth_surface import SmoothSurface
-from meniscus.coupling.shell_water.covered_cells import settle_covered
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.grid import CellField
 from meniscus.surface.levelset import LevelSet
@@ -53,8 +52,7 @@ def smooth_shells(
     swept = start.swept(end, (0, 0, 0))
     moved = fluid.copy()
     if isinstance(moved, LevelSet):
-        end.revalidate_cells(moved.field, swept, grid.spacing)
-        settle_covered(moved.array, end)
+        end.continue_level(moved.field, ~swept, grid.spacing)
     else:
         end.revalidate_cells(moved, swept, 0.0)
     return end, moved

@@ -31,8 +31,8 @@ def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet,
         around = around | (with_cells_beside(around, walls) & (wanted > nearest))
     # Along a wall of a solid ways are longer, too.
     solid = solver._solid.at(solver.time)
-    near = wanted <= layers * h if solid is None else (wanted <= layers * h) & solid.outside_cells
-    side = connected_cells(near, walls, tuple(int(i[0]) for i in np.nonzero(here)))
+    faces = None if solid is None else solid.open_faces
+    side = connected_cells(wanted <= layers * h, walls, tuple(int(i[0]) for i in np.nonzero(here)), faces)
     around = around | (side & (wanted > 0) & (solver.levelset.array > solver.options.band * h))
     phi = np.where(around, wanted, layers * h)
     solver.levelset.array[...] = np.minimum(solver.levelset.array, phi)
@@ -55,7 +55,7 @@ def cells_of_side(
     if wanted.array[start] > 0:
         raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
     solid = solver._solid.at(solver.time)
-    there = wanted.array <= 0 if solid is None else (wanted.array <= 0) & solid.outside_cells
-    if not there[start]:
+    if solid is not None and not solid.outside_cells[start]:
         raise ValueError(f"side_of must be a point outside of the solid, not {tuple(map(float, x))}")
-    return wanted.array, connected_cells(there, walls, start)
+    # Cells that are open to each other are connected, wherever their centres are.
+    return wanted.array, connected_cells(wanted.array <= 0, walls, start, None if solid is None else solid.open_faces)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from meniscus._meniscus import coupling as _coupling
 from meniscus.core import Workspace
-from meniscus.coupling.shell_water.covered_cells import settle_covered
 from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.coupling.shell_water.near_particles import NearParticles, near_walls
 from meniscus.coupling.shell_water.ways_past_shells import WayEnds, ends_of_ways, reach_of_ways
@@ -91,6 +90,9 @@ class WaterPastShells:
         self._before.array[...] = levelset.array
         ordinary()
         _core.redistance_past_walls(levelset.field._core, self._before._core, self.walls._core, band, outside, self._workspace)
+        if outside is not None:
+            # Markers see what the pressure sees: distances lead around shells in a solid.
+            self.walls.continue_level(levelset.field, outside, band, _LAYERS)
 
     def levels(self, positions: Floats) -> Floats:
         """Return the level set at points (n, dim), m, as each sees it; NaN where it sees none."""
@@ -110,13 +112,11 @@ class WaterPastShells:
         cells = self._start.swept(self._end, (0,) * levelset.grid.dimension)
         self.moved()
         self._volume.see_walls(self._end, self._start, cells)
-        self.swept, self.stood_in, _ = self._end.revalidate_cells(levelset.field, cells, levelset.grid.spacing)
-        settle_covered(levelset.array, self._end)
+        self.swept, self.stood_in, _ = self._end.continue_level(levelset.field, ~cells, levelset.grid.spacing)
 
     def continue_into(self, solid: SolidBoundary) -> None:
         """Find the level set in a solid anew where what continued it may have looked through a wall."""
-        levelset = self._surface.levelset
-        _core.continue_past_walls(levelset.field._core, solid.outside_cells, self.walls._core, _LAYERS, self._surface.band)
+        self.walls.continue_level(self._surface.levelset.field, solid.outside_cells, self._surface.band, _LAYERS)
 
     # --- a step ------------------------------------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class WaterPastShells:
         return ends_of_ways(self._velocity, self._start, self._end, x, aims, dt, self._surface.levelset.dtype, distances)
 
     def remove_hidden_seeds(self, count: int) -> None:
-        """Remove those of the last `count` markers that are not on the side of the surface that they see."""
+        """Of the last `count` markers, remove those that are not on the side of the surface that they see, and set the radii of others."""
         p = self._surface.particles
         if p is None or count == 0:
             return
@@ -274,8 +274,10 @@ class WaterPastShells:
             self._push_seeds(markers, beside(), self._distances)
         rows = beside()
         depth = markers["sign"][rows] * self.levels(np.array(markers.positions[rows], np.float64))
-        wrong = np.zeros(len(markers), bool)
+        h, wrong = p.grid.spacing, np.zeros(len(markers), bool)
         wrong[rows] = ~((depth > 0) & (depth < p.band))
+        # Radii that were set through a wall reach as far as the water on its other side is deep.
+        markers["radius"][rows] = np.clip(depth, *(r * h for r in p.options.radii))
         if wrong.any():
             markers.remove(wrong, workspace=self._workspace)
 

@@ -19,6 +19,7 @@ from meniscus.surface import SolidBoundary
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+_ALL_LAYERS = 1 << 20  # more than any grid has
 EXTENDED = 5
 """Cells from a wall beyond which what continues a fluid into a solid, four layers, has not met it."""
 
@@ -204,6 +205,27 @@ class ShellWalls(ThinWalls):
         """
         module: Any = _coupling
         return module.revalidate(field._core, invalid, self._core, -1, stand_in)  # type: ignore[no-any-return]
+
+    def continue_level(self, levels: ScalarField, known: Bools, unreached: float, layers: int | None = None) -> tuple[int, int, int]:
+        """Give cells of a level set that are not `known` values that continue those on their side, in place.
+
+        With the slope of what is known, so that a level surface stays one; what a mean of neighbours says instead sets water at rest in
+        motion. A cell whose centre a shell covers is on the side of the cells beyond its faces that no shell blocks.
+
+        Args:
+            levels: m; the liquid is where it is at most zero.
+            known: cells that have a value.
+            unreached: of cells that nothing reaches, m.
+            layers: cells that values are continued; only cells no more than one further from a shell take part. None: all.
+
+        Returns:
+            Numbers of cells without a value, of those that nothing reached, and of layers.
+
+        Source: Guendelman et al. 2005, section 3, which takes means.
+        """
+        module: Any = _coupling
+        most = _ALL_LAYERS if layers is None else layers
+        return module.continue_level_past_walls(levels._core, known, self._core, most, unreached)  # type: ignore[no-any-return]
 
     def revalidate_faces(self, velocity: MacField, axis: int, invalid: Bools) -> tuple[int, int, int]:
         """Give invalid samples of a component new values from visible neighbours, else from the shells; as `revalidate_cells`."""

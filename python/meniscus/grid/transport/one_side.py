@@ -13,16 +13,20 @@ Bools = npt.NDArray[np.bool_]
 _Box = tuple[slice, ...]
 
 
-def connected_cells(cells: Bools, walls: ThinWalls, start: tuple[int, ...]) -> Bools:
+def connected_cells(cells: Bools, walls: ThinWalls, start: tuple[int, ...], open_faces: Sequence[Bools] | None = None) -> Bools:
     """Return those of some cells that are connected to one of them through faces that no wall blocks.
 
     Args:
         cells: of the grid of the walls.
         walls: where they are.
         start: index of one of the cells.
+        open_faces: per axis, the faces that a solid does not close; default all.
     """
     box = _box_of(cells)
     around, free = _ways(box, walls)
+    if open_faces is not None:
+        for d, faces in enumerate(open_faces):
+            free[d] &= faces[_faces_of(box, d)]
     result = np.zeros_like(cells)
     result[box] = _reached(cells[box], free, around, tuple(i - p.start for i, p in zip(start, box, strict=True)))
     return result
@@ -82,8 +86,13 @@ def _ways(box: _Box, walls: ThinWalls) -> tuple[list[bool], list[Bools]]:
     around = [closes and part == slice(0, n) for closes, part, n in zip(walls.grid.periodic, box, walls.grid.shape, strict=True)]
     free = []
     for d, blocked in enumerate(walls.blocked_faces):
-        free.append(~blocked[tuple(slice(p.start, p.stop + (a == d)) for a, p in enumerate(box))])
+        free.append(~blocked[_faces_of(box, d)])
     return around, free
+
+
+def _faces_of(box: _Box, axis: int) -> _Box:
+    """Return the faces across an axis of the cells of a box."""
+    return tuple(slice(p.start, p.stop + (a == axis)) for a, p in enumerate(box))
 
 
 def _parts(cells: Bools, free: Sequence[Bools], around: Sequence[bool]) -> Iterator[Bools]:
