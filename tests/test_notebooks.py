@@ -22,11 +22,15 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LONG = {
     "accuracy_of_transport",
     "dam_break",
+    "exact_collision_detection",
     "fixed_loops_and_rewinding",
     "friction_of_cloth",
+    "integrators_of_deformable_bodies",
     "interface_tracking",
     "mesh_of_air_around_a_creature",
+    "playground",
     "shells_and_fluids",
+    "smoke_with_vortex_particles",
     "water_around_a_moving_creature",
     "water_on_a_moving_mesh",
 }

@@ -143,7 +143,7 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("case", BOUNDS)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.slow if c[1] == "surface" else ()) for c in BOUNDS])
 def test_capillary_wave(case: tuple[str, str]) -> None:
     errors = [wave_error(n, tracking=case[0], kind=case[1]) for n in (8, 16, 32)]
     assert all(e < bound for e, bound in zip(errors, BOUNDS[case], strict=False))

@@ -55,6 +55,7 @@ def _measured(reynolds: float) -> float:
     return 0.212 * (1 - 21.2 / reynolds)
 
 
+@pytest.mark.slow
 def test_shedding_at_reynolds_100() -> None:
     """The frequency within 5 % of the measured one, and periods that repeat."""
     frequency, scatter = _strouhal(100, 12, 14.0, 16.0, 80.0, "projection")

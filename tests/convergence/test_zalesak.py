@@ -35,7 +35,7 @@ def error_field(method, block, cfl, nodes):
 
 
 @pytest.mark.parametrize("nodes", [201, *(pytest.param(n, marks=pytest.mark.slow) for n in (401, 801))])
-@pytest.mark.parametrize(("block", "cfl"), [(UP, 0.75), (SL, 0.75), (SL, 1.75)])
+@pytest.mark.parametrize(("block", "cfl"), [*(pytest.param(b, 0.75, marks=pytest.mark.slow) for b in (UP, SL)), (SL, 1.75)])
 def test_errors_and_local_orders(block, cfl, nodes):
     """All grids up to so many nodes, and all methods on each: a run of one is never made twice."""
     sizes = SIZES[: SIZES.index(nodes) + 1]

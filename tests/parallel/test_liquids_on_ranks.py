@@ -40,8 +40,14 @@ def same_on_ranks(program: Any, dimension: int, cuts: list[Any], **arguments: An
         assert [name for name, value in expected.items() if not same(value, found[name])] == [], f"blocks {cut}"
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("program", ["masks", "budgets", "exchanges"])
+@pytest.mark.parametrize(
+    ("program", "dimension"),
+    [
+        *((program, 2) for program in ("masks", "budgets", "exchanges")),
+        *((program, 3) for program in ("masks", "exchanges")),
+        pytest.param("budgets", 3, marks=pytest.mark.slow),
+    ],
+)
 def test_operators(program: str, dimension: int) -> None:
     same_on_ranks(getattr(liquid_programs, program), dimension, BLOCKS[dimension])
 

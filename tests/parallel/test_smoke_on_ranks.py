@@ -56,7 +56,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_viscosity(dimension: int) -> None:
     same_on_ranks(smoke_programs.viscosity, dimension, BLOCKS[dimension] if dimension == 2 else BLOCKS[3][-2:])
 

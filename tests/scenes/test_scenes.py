@@ -16,8 +16,8 @@ from meniscus import scenes
     ("method", "limiter", "order"),
     [
         ("maccormack", "none", 2.4),
-        ("bfecc", "none", 2.4),
-        ("maccormack", "reversion", 1.9),
+        pytest.param("bfecc", "none", 2.4, marks=pytest.mark.slow),
+        pytest.param("maccormack", "reversion", 1.9, marks=pytest.mark.slow),
         ("bfecc", "reversion", 1.9),
     ],
 )

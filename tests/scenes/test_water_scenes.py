@@ -43,7 +43,7 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert last.diagnostics["max speed"] > 0.1
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in ("dam-break", "pour") else pytest.mark.slow) for n in SMALL])
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     scenes.run(scenes.SCENES[name](frames=1, **{**SMALL[name], "end": 0.1}), tmp_path)

@@ -34,7 +34,7 @@ def test_particles_rest_beside_any_solid(dimension: int, seed: int) -> None:
         assert speed < 1e-6, name
 
 
-@pytest.mark.parametrize("transfer", TRANSFERS)
+@pytest.mark.parametrize("transfer", [pytest.param(t, marks=() if t == "apic" else pytest.mark.slow) for t in TRANSFERS])
 def test_particles_rest_for_a_thousand_steps(transfer: str) -> None:
     rng = np.random.default_rng(7)
     down = np.array([0.0, -1.0])
