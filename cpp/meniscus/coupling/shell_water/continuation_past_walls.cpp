@@ -23,13 +23,19 @@ class ContinuedSamples {
       : field_(field), walls_(walls), linear_(linear), view_(field.view()), strides_(c_strides<D>(field.extents())) {
     const Index n = product<D>(field.extents());
     known_.assign(known, known + n);
+    guessed_ = known_;
   }
 
   /// From now on, neighbours beyond open faces count, whether they are seen or not.
   void go_by_faces(bool by) { by_faces_ = by; }
   void learn(Index i, double value) {
     *view_.at(surface::index_of<D>(i, strides_)) = static_cast<T>(value);
-    known_[static_cast<std::size_t>(i)] = 1;
+    known_[static_cast<std::size_t>(i)] = guessed_[static_cast<std::size_t>(i)] = 1;
+  }
+
+  /// Values of these samples are guesses from now on, to be found anew.
+  void doubt(const std::vector<Index>& samples) {
+    for (const Index i : samples) known_[static_cast<std::size_t>(i)] = 0;
   }
 
   /// Makes air of samples below zero that are connected to no `outside` sample below zero: a slope of the air alone means no
@@ -96,10 +102,29 @@ class ContinuedSamples {
       }
     if (slopes + flats == 0) return false;
     out = slopes ? sloped / slopes : flat / flats;
+    if (linear_ && slopes == 0 && flats > 1) across_corners(c, out);
     return true;
   }
 
  private:
+  /// What two neighbours say with the one between them, if there is such a square: its sides change alike.
+  void across_corners(const Coord<D>& c, double& out) const {
+    const double h = field_.grid().spacing();
+    double sum = 0;
+    int count = 0;
+    for (int axis = 0; axis < D; ++axis)
+      for (int other = axis + 1; other < D; ++other)
+        for (const int step : {-1, 1})
+          for (const int way : {-1, 1}) {
+            Coord<D> first, second, corner;
+            if (!knows(c, axis, step, first) || !knows(c, other, way, second) || !knows(first, other, way, corner)) continue;
+            const double change = static_cast<double>(*view_.at(second)) - static_cast<double>(*view_.at(corner));
+            sum += static_cast<double>(*view_.at(first)) + std::clamp(change, -h, h);
+            ++count;
+          }
+    if (count) out = sum / count;
+  }
+
   double value_at(Index i) const { return static_cast<double>(*view_.at(surface::index_of<D>(i, strides_))); }
   bool wet(Index i) const { return value_at(i) <= 0; }
 
@@ -113,7 +138,7 @@ class ContinuedSamples {
       double slope = 0;
       for (const int step : {-1, 1}) {
         Coord<D> q;
-        if (!knows(c, other, step, q)) continue;
+        if (!knows(c, other, step, q, guessed_)) continue;
         // Neighbours farther from the surface have their distance from elsewhere, or through this sample.
         const auto there = static_cast<double>(*view_.at(q));
         if ((there > 0) != (own > 0) || std::abs(there) < std::abs(own)) slope = std::max(slope, std::abs(own - there) / h);
@@ -124,14 +149,15 @@ class ContinuedSamples {
   }
 
   /// Whether the neighbour of a sample along an axis has a value and is on its side.
-  bool knows(const Coord<D>& from, int axis, int step, Coord<D>& to) const {
+  bool knows(const Coord<D>& from, int axis, int step, Coord<D>& to) const { return knows(from, axis, step, to, known_); }
+  bool knows(const Coord<D>& from, int axis, int step, Coord<D>& to, const std::vector<std::uint8_t>& known) const {
     const auto a = static_cast<std::size_t>(axis);
     const grid::Stagger<D>& stagger = field_.stagger();
     Coord<D> way = from;
     way[a] += step;
     to = way;
     to[a] = grid::image_of_sample<D>(field_.grid(), stagger, axis, way[a]);
-    if (to[a] < 0 || !known_[static_cast<std::size_t>(dot<D>(to, strides_))]) return false;
+    if (to[a] < 0 || !known[static_cast<std::size_t>(dot<D>(to, strides_))]) return false;
     if (walls_.clearance(stagger, from) > 1) return true;
     if (by_faces_) return grid::open_neighbour<D>(walls_, strides_, from, dot<D>(from, strides_), axis, step) >= 0;
     const Vec<double, D> target = grid::sample_position<D>(field_.grid(), stagger, way);
@@ -143,7 +169,8 @@ class ContinuedSamples {
   bool linear_, by_faces_ = false;
   grid::FieldView<T, D> view_;
   Coord<D> strides_;
-  std::vector<std::uint8_t> known_;
+  /// Samples that have a value, and those with one to compare slopes with.
+  std::vector<std::uint8_t> known_, guessed_;
 };
 
 /// Fills `open` layer by layer as far as that goes; returns how many layers gave values.
@@ -188,6 +215,12 @@ ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint
   ContinuedSamples<T, D> samples(field, known, walls, how.linear);
   samples.go_by_faces(how.from == ContinuedFrom::open_faces);
   const std::vector<Index> all = open;
+  if (how.linear) {
+    // Which slopes there are together shows when all samples have values.
+    fill_layers(samples, open, how.layers);
+    samples.doubt(all);
+    open = all;
+  }
   report.layers = fill_layers(samples, open, how.layers);
   report.unreached = static_cast<Index>(open.size());
   for (const Index i : open) samples.learn(i, how.unreached);

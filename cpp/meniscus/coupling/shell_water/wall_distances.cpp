@@ -107,43 +107,48 @@ class WallDistances {
   double seed(Index i) const {
     const Coord<D> c = surface::index_of<D>(i, strides_);
     const double own = value(before_, i);
-    double nearest = std::numeric_limits<double>::infinity(), low = 0, high = 0, least = 0;
+    double nearest = unknown, low = 0, high = 0;
+    bool beside = false;
     std::array<double, D> along;
+    along.fill(unknown);
     for (int d = 0; d < D; ++d) {
       std::array<double, 2> slope{};
       std::array<bool, 2> has{};
       const auto axis = static_cast<std::size_t>(d);
-      along[axis] = std::numeric_limits<double>::infinity();
+      bool crosses = false;
       for (int up = 0; up < 2; ++up) {
         const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, d, up ? 1 : -1);
         if (q < 0) continue;
         const auto side = static_cast<std::size_t>(up);
         const double other = value(before_, q);
-        has[side] = true;
-        slope[side] = (up ? other - own : own - other) / h_;
+        // What was continued into the solid has its slope from here, and says nothing new: distances would follow their own
+        // errors.
+        const bool continued = outside_ && outside_[i] && !outside_[q];
+        has[side] = !continued;
+        if (!continued) slope[side] = (up ? other - own : own - other) / h_;
         const bool jumps = outside_ && !(outside_[i] && outside_[q]) && std::abs(other - own) > largest_continued_step * h_;
-        if ((other > 0) != (own > 0) && !jumps) {
-          const double sum = std::abs(own) + std::abs(other);
-          along[axis] = std::min(along[axis], sum > 0 ? h_ * std::abs(own) / sum : 0.0);
-        }
+        if ((other > 0) == (own > 0) || jumps) continue;
+        crosses = beside = true;
+        if (continued) continue;
+        const double sum = std::abs(own) + std::abs(other);
+        along[axis] = std::min(along[axis], sum > 0 ? h_ * std::abs(own) / sum : 0.0);
       }
       if (!has[0]) slope[0] = slope[1];
       if (!has[1]) slope[1] = slope[0];
       const double a = std::abs(slope[0]), b = std::abs(slope[1]);
-      // One neighbour alone says that the values change along the axis no less only where the surface is between the two.
-      const bool both = (has[0] && has[1]) || along[axis] < std::numeric_limits<double>::infinity();
-      if (both && (slope[0] > 0) == (slope[1] > 0)) low += std::min(a, b) * std::min(a, b);
+      // One neighbour alone says that the values change along the axis no less only where the surface is on this axis.
+      if (((has[0] && has[1]) || crosses) && (slope[0] > 0) == (slope[1] > 0)) low += std::min(a, b) * std::min(a, b);
       high += std::max(a, b) * std::max(a, b);
       nearest = std::min(nearest, along[axis]);
     }
-    if (!(nearest < std::numeric_limits<double>::infinity())) return -1;
+    if (!beside) return -1;
     if (walls_.clearance()[i] > smooth_clearance) return std::abs(value(after_, i));
     if (nearest == 0) return 0;
+    const double slope = high > 0 ? std::clamp(1.0, std::sqrt(low), std::max(std::sqrt(low), std::sqrt(high))) : 1.0;
+    if (nearest == unknown) return std::abs(own) / slope;
     double sum = 0;
     for (const double a : along) sum += (nearest / a) * (nearest / a);
-    least = nearest / std::sqrt(sum * static_cast<double>(D));
-    const double slope = std::clamp(1.0, std::sqrt(low), std::max(std::sqrt(low), std::sqrt(high)));
-    return std::clamp(std::abs(own) / slope, least, nearest);
+    return std::clamp(std::abs(own) / slope, nearest / std::sqrt(sum * static_cast<double>(D)), nearest);
   }
 
   /// Distance of a sample that is known by now, infinite for others.
