@@ -30,9 +30,10 @@ struct ContinuationReport {
 };
 
 /// Gives values to samples that are not `known` (owned extents, C order) and no more than `layers` + 1 cells from a wall, in
-/// place. Layer by layer, each takes the mean of what neighbours along the axes say. For a level set, those with two samples in a
-/// row say more than others, and of these those count along which it changes least: distances around the corner of a wall have
-/// slopes, too, but a surface that is level stays so. It has water only where that is connected to water that is known.
+/// place. Layer by layer, each takes the mean of what neighbours along the axes say. For a level set, two samples in a row say
+/// more than others, and of these those count along which it changes least: distances around the corner of a wall have slopes,
+/// too, but a surface that is level stays so. Without, squares of three neighbours say more than single ones. There is water only
+/// where it is connected to water that is known.
 template <class T, int D>
 ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint8_t* known, const grid::ThinWalls<D>& walls,
                                        const Continuation& how);
