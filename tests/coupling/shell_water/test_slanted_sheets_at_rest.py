@@ -1,17 +1,17 @@
-"""Water at different levels on both sides of a sheet that is slanted along two axes, at random places: nothing moves."""
+"""Water at different levels on both sides of a sheet that is slanted along two axes or passes through centres of cells: nothing moves."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.shells import sheet
+from support.shells import line, sheet
 
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.fluids import LiquidOptions, LiquidSolver
 from meniscus.grid import CellField
-from meniscus.surface import Box, HalfSpace, Shape, Sphere
+from meniscus.surface import Box, HalfSpace, Pose, Shape, Sphere
 
 N = 10
 H = 1 / N
@@ -70,6 +70,32 @@ def test_in_a_small_bowl(seed: int, tracking: str) -> None:
     What is measured there is the level set in the solid, too; below 1e-4 drift correction leaves it alone.
     """
     check_rest(two_levels(seed, True, tracking), 1e-4)
+
+
+def test_a_column_all_of_whose_cells_are_covered_keeps_its_water() -> None:
+    """A sheet at rest through the centres beside a side of the domain: no cell there sees another that could tell it its level."""
+    n = 24
+    water = LiquidSolver(ms.Grid((n, n), 1 / n), LiquidOptions(tolerance=1e-13))
+    sim = ShellCoupling(water, Shells(water.grid, [KinematicShell(line([((n - 0.5) / n, -0.1), ((n - 0.5) / n, 1.1)], 1))]))
+    for level, x in ((0.43, 0.2), (0.67, (n - 0.3) / n)):
+        sim.fill(HalfSpace((0.0, level), (0.0, 1.0)), (x, 0.1))
+    check_rest(sim, 1e-9)
+
+
+@pytest.mark.parametrize("cfl", [0.3, 3.0])
+@pytest.mark.parametrize("place", [0.5 + 0.5 / 16, 0.5])
+def test_a_plate_that_moves_in_its_plane_leaves_the_water_at_rest(place: float, cfl: float) -> None:
+    """Through centres of cells it would drag along what its thickness covers, at its own speed; there is no friction."""
+    n = 16
+    water = LiquidSolver(ms.Grid((n, n), 1 / n), LiquidOptions(tolerance=1e-13))
+    plate = KinematicShell(line([(place, -4.0), (place, 4.0)], 8), lambda t: Pose((0.0, t)))
+    sim = ShellCoupling(water, Shells(water.grid, [plate]))
+    for level, x in ((0.71, 0.03), (0.33, 0.97)):
+        sim.fill(HalfSpace((0.0, level), (0.0, 1.0)), (x, 0.03))
+    for _ in range(4):
+        report = sim.step(cfl / n)
+        assert report.fluid is not None
+        assert report.fluid.max_speed < 1e-10
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

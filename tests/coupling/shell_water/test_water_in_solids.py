@@ -177,3 +177,39 @@ def test_drops_beyond_a_thick_wall_are_not_of_the_water_behind_it() -> None:
         before = np.array(water.volume.expected)
         water.volume.add_volumes(np.array([place]), np.array([1e-3]), solid.levelset)
         assert np.array(water.volume.expected)[1] - before[1] == pytest.approx(share * 1e-3)
+
+
+def wet_beyond(seed: int) -> int:
+    """Wet cells on the dry side of a sheet that swings and folds between a floor and a ceiling of solid, with water on its other side."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([12, 16, 24]))
+    h = 1 / n
+    amplitude, rate, fold, beat = rng.uniform(0, 0.15), rng.uniform(2, 10), rng.uniform(-0.12, 0.12), rng.uniform(2, 9)
+    middle, slant = rng.uniform(0.42, 0.58), rng.uniform(-0.2, 0.2)
+    floor, ceiling = rng.uniform(0.05, 0.18, 2)
+    solid = HalfSpace((0.0, floor), (0.0, 1.0)) | HalfSpace((0.0, 1.0 - ceiling), (0.0, -1.0))
+    y = np.linspace(-0.12, 1.12, 13)
+
+    def place(t: float, at: np.ndarray = y) -> np.ndarray:
+        return middle + slant * (at - 0.5) + amplitude * np.sin(rate * t) + fold * np.sin(2 * np.pi * at) * np.sin(beat * t)
+
+    elements = np.stack([np.arange(12), np.arange(1, 13)], axis=1).astype(np.int32)
+    body = KinematicShell((np.stack([place(0.0), y], axis=1), elements), lambda t: np.stack([place(t), y], axis=1))
+    water = LiquidSolver(ms.Grid((n, n), h), LiquidOptions(tracking="level-set"), solid=solid)
+    sim = ShellCoupling(water, Shells(water.grid, [body]))
+    sim.fill(HalfSpace((0.0, rng.uniform(0.45, 0.75)), (0.0, 1.0)), (0.02, 0.3))
+    dt = float(rng.choice([1.0, 2.0, 4.0])) * h / (amplitude * rate + abs(fold) * beat + 0.2)
+    x_of_cells, y_of_cells = np.meshgrid(*water.grid.cell_centers(), indexing="ij")
+    wet = 0
+    for _ in range(12):
+        sim.step(dt)
+        beyond = x_of_cells > np.interp(y_of_cells, y, place(water.time)) + 2e-3 * h
+        solid_now = water._solid.at(water.time)
+        assert solid_now is not None
+        wet += int((beyond & (water.levelset.array <= 0) & solid_now.outside_cells).sum())
+    return wet
+
+
+@pytest.mark.parametrize("seed", [39, 158, 176, 299])
+def test_no_cell_gets_wet_beyond_a_sheet_that_folds_between_solids(seed: int) -> None:
+    assert wet_beyond(seed) == 0

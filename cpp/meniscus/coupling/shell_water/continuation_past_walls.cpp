@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -33,6 +34,8 @@ class ContinuedSamples {
     known_[static_cast<std::size_t>(i)] = guessed_[static_cast<std::size_t>(i)] = 1;
   }
 
+  /// The value that a sample holds counts.
+  void keep(Index i) { known_[static_cast<std::size_t>(i)] = 1; }
   /// Values of these samples are guesses from now on, to be found anew.
   void doubt(const std::vector<Index>& samples) {
     for (const Index i : samples) known_[static_cast<std::size_t>(i)] = 0;
@@ -214,7 +217,7 @@ ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint
   if (open.empty()) return report;
   ContinuedSamples<T, D> samples(field, known, walls, how.linear);
   samples.go_by_faces(how.from == ContinuedFrom::open_faces);
-  const std::vector<Index> all = open;
+  std::vector<Index> all = open;
   if (how.linear) {
     // Which slopes there are together shows when all samples have values.
     fill_layers(samples, open, how.layers);
@@ -223,7 +226,14 @@ ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint
   }
   report.layers = fill_layers(samples, open, how.layers);
   report.unreached = static_cast<Index>(open.size());
-  for (const Index i : open) samples.learn(i, how.unreached);
+  if (std::isnan(how.unreached)) {
+    std::vector<Index> reached;
+    std::set_difference(all.begin(), all.end(), open.begin(), open.end(), std::back_inserter(reached));
+    all.swap(reached);
+    for (const Index i : open) samples.keep(i);
+  } else {
+    for (const Index i : open) samples.learn(i, how.unreached);
+  }
   if (how.linear) samples.dry_unsupported(all, known);
   return report;
 }

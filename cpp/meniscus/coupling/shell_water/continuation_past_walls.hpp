@@ -19,7 +19,7 @@ struct Continuation {
   int layers;
   /// For level sets: with the slope of the two samples before, as far as distances have one; else with constant values.
   bool linear;
-  double unreached;  ///< of samples that no layer reaches
+  double unreached;  ///< of samples that no layer reaches; NaN: they keep what they hold, as if known
   ContinuedFrom from;
 };
 

@@ -104,7 +104,7 @@ class WaterPastShells:
         args = self._before._core, velocity._core, self.walls._core, dt, width, reach, TRACE("trace", trace), time
         _core.advect_level_past_walls(field, *args)
 
-    def _uncover(self) -> None:
+    def _uncover(self, solid: SolidBoundary | None) -> None:
         """See the walls where they are now, and give samples that they have passed, or cover, values of their new side."""
         assert self._start is not None
         assert self._end is not None
@@ -112,7 +112,21 @@ class WaterPastShells:
         cells = self._start.swept(self._end, (0,) * levelset.grid.dimension)
         self.moved()
         self._volume.see_walls(self._end, self._start, cells)
-        self.swept, self.stood_in, _ = self._end.continue_level(levelset.field, ~cells, levelset.grid.spacing)
+        h, levels = levelset.grid.spacing, levelset.array
+        # What nothing reaches is air where a shell has passed, and keeps its value where one stands on it.
+        passed = cells & ~self._end.swept(self._end, (0,) * levelset.grid.dimension)
+        levels[passed] = h
+        if solid is None:
+            self._end.continue_level(levelset.field, ~cells, None)
+        else:
+            # The solid holds values of the old sides, and no way leads through it.
+            near = self._end.clearance() <= _LAYERS + 1
+            levels[~solid.outside_cells & near] = self._surface.band
+            self._end.continue_level(levelset.field, solid.outside_cells & ~cells, None, _LAYERS)
+            far = cells & ~near
+            if far.any():
+                self._end.continue_level(levelset.field, ~far, None)
+        self.swept, self.stood_in = int(cells.sum()), int((levels[passed] == levels.dtype.type(h)).sum())
 
     def continue_into(self, solid: SolidBoundary) -> None:
         """Find the level set in a solid anew where what continued it may have looked through a wall."""
@@ -147,7 +161,7 @@ class WaterPastShells:
         reach = self._reach(velocity, dt)
         surface.advect_band(velocity, dt, time)
         self._advect_level(velocity, dt, surface.band, surface.trace, time, reach)
-        self._uncover()
+        self._uncover(solid)
         surface.redistance(solid)
 
     def _advance_with_markers(self, p: ParticleLevelSet, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
@@ -159,7 +173,7 @@ class WaterPastShells:
         p.advect(velocity, dt, solid=solid, time=time)
         self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.trace, time, reach)
         near = self._move_markers(near, velocity, dt, time)
-        self._uncover()
+        self._uncover(solid)
         # Those that did not come near before the step see all around them after it.
         beside = near_walls(self.walls, near.positions, _SIGHT)
         near.kept(~beside).put_back(p.particles)

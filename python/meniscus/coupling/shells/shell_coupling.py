@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus.core.stateful import Stateful
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
+from meniscus.coupling.shell_water.covered_faces import settle_covered_faces
 from meniscus.coupling.shell_water.joined_water import JoinedWater
 from meniscus.coupling.shell_water.marker_distances import MarkerDistances
 from meniscus.coupling.shell_water.particle_stages import PARTICLE_STAGES, ParticleStages
@@ -311,6 +312,8 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         for d in range(dimension):
             faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
             counts = self._end.revalidate_faces(solver.velocity, d, faces)
+            if self._water is not None:
+                settle_covered_faces(solver.velocity, d, self._end)
             told.swept["velocity"] += counts[0]
             told.stood_in["velocity"] += counts[1]
         solver._walls = self._end

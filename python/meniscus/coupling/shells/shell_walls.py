@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -206,7 +207,7 @@ class ShellWalls(ThinWalls):
         module: Any = _coupling
         return module.revalidate(field._core, invalid, self._core, -1, stand_in)  # type: ignore[no-any-return]
 
-    def continue_level(self, levels: ScalarField, known: Bools, unreached: float, layers: int | None = None) -> tuple[int, int, int]:
+    def continue_level(self, levels: ScalarField, known: Bools, unreached: float | None, layers: int | None = None) -> tuple[int, int, int]:
         """Give cells of a level set that are not `known` values that continue those on their side, in place.
 
         With the slope of what is known, so that a level surface stays one; what a mean of neighbours says instead sets water at rest in
@@ -215,7 +216,7 @@ class ShellWalls(ThinWalls):
         Args:
             levels: m; the liquid is where it is at most zero.
             known: cells that have a value.
-            unreached: of cells that nothing reaches, m.
+            unreached: of cells that nothing reaches, m; None: they keep what they have.
             layers: cells that values are continued; only cells no more than one further from a shell take part. None: all.
 
         Returns:
@@ -224,8 +225,8 @@ class ShellWalls(ThinWalls):
         Source: Guendelman et al. 2005, section 3, which takes means.
         """
         module: Any = _coupling
-        most = _ALL_LAYERS if layers is None else layers
-        return module.continue_level_past_walls(levels._core, known, self._core, most, unreached)  # type: ignore[no-any-return]
+        most, left = _ALL_LAYERS if layers is None else layers, math.nan if unreached is None else unreached
+        return module.continue_level_past_walls(levels._core, known, self._core, most, left)  # type: ignore[no-any-return]
 
     def revalidate_faces(self, velocity: MacField, axis: int, invalid: Bools) -> tuple[int, int, int]:
         """Give invalid samples of a component new values from visible neighbours, else from the shells; as `revalidate_cells`."""
