@@ -291,7 +291,8 @@ class WaterPastShells:
         h, wrong = p.grid.spacing, np.zeros(len(markers), bool)
         wrong[rows] = ~((depth > 0) & (depth < p.band))
         # Radii that were set through a wall reach as far as the water on its other side is deep.
-        markers["radius"][rows] = np.clip(depth, *(r * h for r in p.options.radii))
+        least, most = (r * h for r in p.options.radii)
+        markers["radius"][rows] = np.clip(depth, least, most)
         if wrong.any():
             markers.remove(wrong, workspace=self._workspace)
 
