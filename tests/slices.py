@@ -1,6 +1,6 @@
 """Pytest plugin that runs one slice of the selected tests: `PYTHONPATH=tests pytest -p slices --slice 2/40 -m slow`.
 
-A test belongs to the slice that the hash of its name says, so adding a test moves no other one.
+A test belongs to the slice that the hash of its name says, so adding a test moves no other one. Those marked as long are in none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if text is None:
         return
     index, count = parse(text)
-    chosen = [item for item in items if slice_of(item.nodeid, count) == index]
-    others = [item for item in items if slice_of(item.nodeid, count) != index]
-    items[:] = chosen
+    wanted = [slice_of(item.nodeid, count) == index and item.get_closest_marker("long") is None for item in items]
+    others = [item for item, is_wanted in zip(items, wanted, strict=True) if not is_wanted]
+    items[:] = [item for item, is_wanted in zip(items, wanted, strict=True) if is_wanted]
     config.hook.pytest_deselected(items=others)

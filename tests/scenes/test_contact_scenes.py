@@ -301,7 +301,10 @@ def test_a_hundred_sheets_settle_without_crossing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["twisting", "spinning-ball", "curtain", "leaves", "wardrobe", "pile", "funnel", "stack"])
+@pytest.mark.parametrize(
+    "name",
+    ["twisting", "spinning-ball", "curtain", "leaves", "wardrobe", pytest.param("pile", marks=pytest.mark.long), "funnel", "stack"],
+)
 def test_ten_thousand_triangles(name: str) -> None:
     """Selle 2008, table 6.2, at 10,000 triangles."""
     for frame in scenes.frames(scenes.SCENES[name](triangles=10_000)):
