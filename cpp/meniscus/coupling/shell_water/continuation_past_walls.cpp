@@ -20,15 +20,18 @@ constexpr double same_change = 1e-9;
 template <class T, int D>
 class ContinuedSamples {
  public:
-  ContinuedSamples(grid::Field<T, D>& field, const std::uint8_t* known, const grid::ThinWalls<D>& walls, bool linear)
-      : field_(field), walls_(walls), linear_(linear), view_(field.view()), strides_(c_strides<D>(field.extents())) {
+  ContinuedSamples(grid::Field<T, D>& field, const std::uint8_t* known, const grid::ThinWalls<D>& walls, const Continuation& how)
+      : field_(field),
+        walls_(walls),
+        linear_(how.linear),
+        by_faces_(how.from == ContinuedFrom::open_faces),
+        view_(field.view()),
+        strides_(c_strides<D>(field.extents())) {
     const Index n = product<D>(field.extents());
     known_.assign(known, known + n);
     guessed_ = known_;
   }
 
-  /// From now on, neighbours beyond open faces count, whether they are seen or not.
-  void go_by_faces(bool by) { by_faces_ = by; }
   void learn(Index i, double value) {
     *view_.at(surface::index_of<D>(i, strides_)) = static_cast<T>(value);
     known_[static_cast<std::size_t>(i)] = guessed_[static_cast<std::size_t>(i)] = 1;
@@ -169,7 +172,7 @@ class ContinuedSamples {
 
   grid::Field<T, D>& field_;
   const grid::ThinWalls<D>& walls_;
-  bool linear_, by_faces_ = false;
+  bool linear_, by_faces_;
   grid::FieldView<T, D> view_;
   Coord<D> strides_;
   /// Samples that have a value, and those with one to compare slopes with.
@@ -215,8 +218,7 @@ ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint
   ContinuationReport report;
   report.samples = static_cast<Index>(open.size());
   if (open.empty()) return report;
-  ContinuedSamples<T, D> samples(field, known, walls, how.linear);
-  samples.go_by_faces(how.from == ContinuedFrom::open_faces);
+  ContinuedSamples<T, D> samples(field, known, walls, how);
   std::vector<Index> all = open;
   if (how.linear) {
     // Which slopes there are together shows when all samples have values.

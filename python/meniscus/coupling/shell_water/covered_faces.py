@@ -18,7 +18,9 @@ def settle_covered_faces(velocity: MacField, axis: int, walls: ShellWalls) -> No
     """Give faces across an axis whose centre a wall covers the velocity of the fluid on their side, in place.
 
     Nothing is visible from there, so they would take the velocity of the wall, also what of it is along the wall: a plate that moves in its
-    plane would drag the water. They lie between two cells that no wall parts, and take the mean of the faces around these.
+    plane would drag the water. They lie between two cells that no wall parts, and take the mean (m/s) of the faces around these.
+
+    Source: own; Guendelman et al. 2005, section 4.1, takes the velocity of the shell.
     """
     grid, component = velocity.grid, velocity.component(axis)
     unit = np.eye(grid.dimension, dtype=np.int64)
