@@ -75,7 +75,6 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "on_side": (lambda: GRID2.coordinates(0), "on_side must hold 2 numbers"),
     "normals": (lambda: BODY.slide([0], "x"), "normals must be an array of numbers"),
     "wind": (lambda: ms.solids.Drag(np.ones(4), wind=1j), "wind must be an array of numbers"),
-    "stages": (lambda: ms.fluids.SmokeSolver(GRID2).changed_by(3), "stages must be a sequence of names"),
     "hook": (lambda: ms.fluids.SmokeSolver(GRID2).step(0.1, on_stage=-1), "on_stage must be a function"),
     "gravity": (lambda: setattr(BODY, "gravity", np.array(3.0)), "gravity must hold 3 numbers"),
     "time": (lambda: setattr(BODY, "time", "now"), "time must be a number"),

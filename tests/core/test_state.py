@@ -42,9 +42,9 @@ class Everything(Stateful):
 
     def __init__(self, grid: ms.Grid, seed: int = 3, vortices: ms.Particles | None = None) -> None:
         self.grid = grid
-        self.velocity = self.declare("velocity", ms.MacField(grid), changed_by=("move",))
-        self.heat = self.declare("heat", ms.CellField(grid, np.float32), changed_by=("burn",))
-        self.dust = self.declare("dust", ms.Particles(np.zeros((3, 2)), age=np.zeros(3)), changed_by=("move", "burn"))
+        self.velocity = self.declare("velocity", ms.MacField(grid))
+        self.heat = self.declare("heat", ms.CellField(grid, np.float32))
+        self.dust = self.declare("dust", ms.Particles(np.zeros((3, 2)), age=np.zeros(3)))
         self.vortices = self.declare("vortices", vortices)
         self.random = self.declare("random", np.random.default_rng(seed))
         self.array = self.declare("array", np.zeros((2, 3)))
@@ -180,8 +180,6 @@ def test_a_transaction_happens_wholly_or_not_at_all(error: type[BaseException]) 
 
 def test_only_what_a_stage_changes_is_kept() -> None:
     thing = made()
-    assert thing.changed_by(["burn"])[:2] == ["heat", "dust"]
-    assert "velocity" not in thing.changed_by(["burn"])
     size = thing.nbytes
     with thing.transaction(["heat"]):
         pass

@@ -32,22 +32,22 @@ from meniscus.scenes.scene import choices_of
 from meniscus.solids.force import FLOAT64, Floats, Force
 
 ROOT = Path(__file__).resolve().parents[2]
-NEW = {"anchor_springs.hpp", "anchor_springs.cpp", "my_scheme.cpp", "my_scene.py"}
+NEW = {"heat.py", "anchor_springs.hpp", "anchor_springs.cpp", "my_scheme.cpp", "my_scene.py"}
 """Files that the examples add."""
 
 
 def examples() -> dict[str, list[str]]:
     """The files that each worked example touches."""
-    text = (ROOT / "CONTRIBUTING.md").read_text().split("## Four worked examples")[1]
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## Five worked examples")[1]
     parts = re.split(r"\n### ", text)[1:]
     return {part.splitlines()[0]: re.findall(r"^- `([^`]+)`", part, re.MULTILINE) for part in parts}
 
 
-def test_there_are_four() -> None:
-    assert list(examples()) == ["A new force", "A new advection scheme", "A new scene", "A new kind of field"]
+def test_there_are_five() -> None:
+    assert list(examples()) == ["A new force", "A new solver", "A new advection scheme", "A new scene", "A new kind of field"]
 
 
-@pytest.mark.parametrize("name", ["A new force", "A new advection scheme", "A new scene", "A new kind of field"])
+@pytest.mark.parametrize("name", ["A new force", "A new solver", "A new advection scheme", "A new scene", "A new kind of field"])
 def test_an_example_touches_five_files_at_most_and_they_are_there(name: str) -> None:
     files = examples()[name]
     assert 1 <= len(files) <= 5

@@ -1,4 +1,4 @@
-"""Threads, vector width, scratch memory, counter-based random numbers and declared state."""
+"""Threads, vector width, scratch memory, counter-based random numbers, declared state and solvers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import numpy.typing as npt
 from meniscus._checks import integer
 from meniscus._meniscus import core as _core
 from meniscus._meniscus.core import Workspace
+from meniscus.core.solver import PlainReport, Solver, Stage, stage
 from meniscus.core.state import Restorable, State
 from meniscus.core.stateful import BusyError, Stateful
 
 __all__ = [
     "BusyError",
+    "PlainReport",
     "Restorable",
+    "Solver",
+    "Stage",
     "State",
     "Stateful",
     "Workspace",
@@ -26,6 +30,7 @@ __all__ = [
     "simd_level",
     "simd_supported",
     "simd_width",
+    "stage",
     "uniform",
 ]
 

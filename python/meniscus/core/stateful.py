@@ -33,13 +33,11 @@ class Declaration:
     """Properties of a declared part.
 
     Attributes:
-        changed_by: the stages that change it; None: any stage.
         resizable: an array that may be replaced by one of another length.
         optional: None when it was declared, so that it may be None or a plain value.
         samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
     """
 
-    changed_by: tuple[str, ...] | None = None
     resizable: bool = False
     optional: bool = False
     samples_of: Any = None
@@ -86,7 +84,6 @@ class Stateful(MemoryOwner, State):
         name: str,
         part: _T,
         *,
-        changed_by: Iterable[str] | None = None,
         resizable: bool = False,
         optional: bool = True,
         samples_of: Any = None,
@@ -96,7 +93,6 @@ class Stateful(MemoryOwner, State):
         Args:
             name: of the attribute.
             part: see the module.
-            changed_by: names of the stages that change it; a transaction around other stages keeps no copy. Default: all stages.
             resizable: whether an array may be replaced by one of another length.
             optional: whether what is None in it now may be a plain value later.
             samples_of: the grid whose samples on the own block an array, or each array of a list, holds. Needed for arrays alone, where the
@@ -108,8 +104,7 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        stages = None if changed_by is None else tuple(changed_by)
-        self._declared[name] = Declaration(stages, resizable, optional and holds_none(part), samples_of)
+        self._declared[name] = Declaration(resizable, optional and holds_none(part), samples_of)
         return part
 
     def declared(self, name: str) -> Declaration:
@@ -175,13 +170,6 @@ class Stateful(MemoryOwner, State):
             BusyError: another transaction of this object is going on, as when two threads step one solver.
         """
         return self._alone(self._declared if parts is None else parts)
-
-    def changed_by(self, stages: Iterable[str]) -> list[str]:
-        """Return the names of the parts that some of the stages change."""
-        if isinstance(stages, str) or not isinstance(stages, Iterable):
-            raise TypeError(f"stages must be a sequence of names, not {stages!r}")
-        given = set(map(str, stages))
-        return [name for name, d in self._declared.items() if d.changed_by is None or not given.isdisjoint(d.changed_by)]
 
     def copy(self: _F) -> _F:
         """Return an independent copy, made with the same arguments; parts among these are copied too."""

@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from meniscus import _checks
+from meniscus.core.solver import OnStep
 from meniscus.solids.contact.coupling.leaving_bodies import LeavingBodies
 from meniscus.solids.contact.loop import ContactLoop
 from meniscus.solids.contact.loop_lengths import whole_loops
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
-from meniscus.solids.rigid.rigid_world import RIGID_STEP
+from meniscus.solids.rigid.rigid_system import RIGID_STEP
 
 _LONGEST = 100  # cuts in a row before `advance` gives up
 
@@ -23,15 +24,17 @@ class AdvanceInLoops(InteractiveWorld, LeavingBodies, ContactLoop):
     _elasticity: str
     _finish: str
 
-    def advance(self, duration: float, *, budget: float | Budget | None = None) -> list[WorldInfo]:
+    def advance(self, duration: float, on_step: OnStep | None = None, *, budget: float | Budget | None = None) -> list[WorldInfo]:
         """Advance by a duration (s) in whole loops of steps of at most `max_dt`; return the reports of the steps.
 
-        A `budget` as for `step` is divided among the steps by their lengths.
+        A `budget` as for `step` is divided among the steps by their lengths; `on_step` is called with this world after each.
 
         A loop that has begun is finished. Where a loop was cut, another one follows. Errors are those of `step`; then the state is that
         after the last completed step.
         """
         end = self.time + _checks.positive("duration", duration)
+        if on_step is not None:
+            _checks.function("on_step", on_step)
         infos: list[WorldInfo] = []
         cuts, planned = 0, 0.0
         while True:
@@ -54,6 +57,8 @@ class AdvanceInLoops(InteractiveWorld, LeavingBodies, ContactLoop):
                     planned = left / (loops * k - self.inner_steps)
             h = min(planned, longest)
             infos.append(self.step(h, budget=part_of(budget, h / duration)))
+            if on_step is not None:
+                on_step(self)
             cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
             if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
                 cuts = 0

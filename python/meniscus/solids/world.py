@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.collision import CollisionPairs
 from meniscus.core import Workspace
+from meniscus.core.solver import OnStage
 from meniscus.numerics.solve import SolveInfo
 from meniscus.solids.advancing import AdvanceInLoops
 from meniscus.solids.contact.barrier_options import BarrierOptions
@@ -99,6 +100,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     Source: Selle 2008, section 6.2.
     """
 
+    report_type = WorldInfo
     stages: tuple[str, ...] = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
@@ -166,39 +168,26 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         self._make_rigid(rigid)
         self._make_interaction()
         self._solves: list[SolveInfo] = []
-        self.report: WorldInfo | None = None
-        self.running_report = WorldInfo()
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
-    def _take_step(
-        self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, guarantee: bool = False, **others: Any
-    ) -> WorldInfo:
+    def _take_step(self, dt: float, on_stage: OnStage | None = None, *, guarantee: bool = False, **others: Any) -> WorldInfo:
         """Advance by dt seconds; see `step`."""
         if others:
             raise TypeError(f"a step has no option {sorted(others)[0]!r}")
-        if on_stage is not None:
-            _checks.function("on_stage", on_stage)
         if self._only_rigid:
             self.report = self._step_rigid(dt, on_stage, guarantee)
             return self.report
         if guarantee and self.rigid.bodies:
             raise ValueError("guarantee=True is for rigid bodies alone: where deformable ones push them, it does not hold")
-        with self.transaction():
-            try:
-                self.begin(dt)
-                for name in self.stages:
-                    getattr(self, name)(dt)
-                    if on_stage:
-                        on_stage(name, self)
-                info = self.end()
-            finally:
-                self._core = self._problem = None
-                self.running_report = WorldInfo()
+        report: WorldInfo = super()._take_step(dt, on_stage)
         for body in self.bodies:
             body._targets.clear()
-        self.report = info
-        return info
+        return report
+
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self._core = self._problem = None
 
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
@@ -231,20 +220,20 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         if self._safeguard:
             self._core.require_stable(self._options)
 
-    def end(self) -> WorldInfo:
-        """End the step that `begin` has begun, when all stages were called, and the loop if it was its last; return the report."""
+    def _complete(self, report: WorldInfo) -> None:
+        """End the step, and the loop if it was its last."""
         if self._response == "barrier":
-            return self._end_barrier()
-        info, a = self.running_report, self._arrays
-        info.max_speed = max(self._core.commit(a.own(a.x1), a.own(a.v1)), self._speed_of_others(a.v1))
-        info.contact.impulse_of_others = sum((o.pressed() for o in self.others), np.zeros(3))
-        info.solves = tuple(self._solves)
-        info.rigid = self.rigid.report if self.rigid.bodies else None
+            self._end_barrier(report)
+            return
+        a = self._arrays
+        report.max_speed = max(self._core.commit(a.own(a.x1), a.own(a.v1)), self._speed_of_others(a.v1))
+        report.contact.impulse_of_others = sum((o.pressed() for o in self.others), np.zeros(3))
+        report.solves = tuple(self._solves)
+        report.rigid = self.rigid.report if self.rigid.bodies else None
         self._core = None
-        self._stepped(info.dt)
+        self._stepped(report.dt)
         if self.inner_steps >= self.loop_steps:
-            self._end_loop(info.contact)
-        return info
+            self._end_loop(report.contact)
 
     # --- stages --------------------------------------------------------------------------------------------------------------
 

@@ -153,10 +153,10 @@ def test_stages_can_be_called_one_by_one() -> None:
     names = []
     twin.step(0.02, on_stage=lambda name, s: names.append(name))
     assert tuple(names) == KDSMWater.stages
-    sim.begin_stages(0.02)
+    sim.begin(0.02)
     for name in sim.stages:
         getattr(sim, name)(0.02)
-    sim.end_stages()
+    sim.end()
     assert same(bits(sim), bits(twin))
 
 

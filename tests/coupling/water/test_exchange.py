@@ -79,7 +79,7 @@ def test_drops_pass_into_tetrahedra_with_all_they_have() -> None:
     x, v, volumes = rng.uniform((0.75, 0.75, 0.95), (1.25, 1.25, 1.05), (30, 3)), rng.normal(0, 2, (30, 3)), rng.uniform(1e-6, 1e-4, 30)
     added = sim.liquid.add_drops(x, v, volumes)
     before, here = sim.vof.total_volume(), momentum(sim)
-    sim.begin_stages(1e-9)
+    sim.begin(1e-9)
     sim.drops_to_tets(1e-9)
     after = momentum(sim)
     assert len(sim.liquid.particles.spray) == 0  # type: ignore[union-attr]
@@ -91,7 +91,7 @@ def test_water_that_the_grid_hands_over_takes_its_momentum_along() -> None:
     sim = air(16, resolved=1000.0)
     sim.liquid.fill(Sphere((1.0, 1.0, 1.0), 0.3), (0.3, -0.2, 0.5))
     held, here = sim.liquid.volume_report().liquid, momentum(sim)
-    sim.begin_stages(1e-9)
+    sim.begin(1e-9)
     sim.own(1e-9)
     sim.grid_to_tets(1e-9)
     there = momentum(sim)
@@ -115,7 +115,7 @@ def test_momentum_that_tetrahedra_lose_is_what_the_grid_gains(share: float) -> N
     sim.vof.fill(Sphere((1.0, 1.0, 1.0), 0.42), (1.0, 0.5, -0.3))
     here = momentum(sim)
     sim.vof_to_grid = share
-    sim.begin_stages(1e-9)
+    sim.begin(1e-9)
     sim.tets_to_grid(1e-9)
     there = momentum(sim)
     gained, lost = there["grid"] - here["grid"], here["tets"] - there["tets"]

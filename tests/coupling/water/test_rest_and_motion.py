@@ -144,7 +144,7 @@ def test_tetrahedra_in_a_spinning_pool_turn_rigidly() -> None:
     sim.liquid.velocity.set_from_function(lambda x, t: np.stack([-2.0 * (x[:, 1] - 1.0), 2.0 * (x[:, 0] - 1.0), 0.0 * x[:, 2]], axis=1))
     assert grid.dimension == 3
     kept = sim.vof.velocity[sim.vof.cut].copy()
-    sim.begin_stages(1e-9)
+    sim.begin(1e-9)
     sim.grid_to_tets(1e-9)
     v = sim.vof
     centres = v.positions[v.tets].mean(axis=1)

@@ -80,10 +80,10 @@ def test_stages_called_one_by_one_are_a_step():
         a.step(0.01, on_stage=lambda name, _: names.append(name))
         b.begin(0.01)
         b.find_contacts(0.01)
-        for stage in (b.bounce, b.predict, b.solve, b.advance):
+        for stage in (b.bounce, b.predict, b.solve, b.move):
             stage(0.01)
-        b.end(0.01)
-    assert names[:5] == ["find_contacts", "bounce", "predict", "solve", "advance"]
+        b.end()
+    assert names[:5] == ["find_contacts", "bounce", "predict", "solve", "move"]
     np.testing.assert_array_equal(rows(a), rows(b))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.solver import stage
 from meniscus.coupling.shell_water.filling import cells_of_side
 from meniscus.coupling.shell_water.particles_past_shells import ParticlesPastShells
 from meniscus.coupling.shells.bodies import KinematicShell
@@ -17,7 +18,6 @@ from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
-from meniscus.fluids.staged_solver import checked_stage
 from meniscus.surface import LevelSet, Shape
 
 PARTICLE_STAGES = ("move_shells", *ParticleLiquidSolver.stages)
@@ -32,24 +32,24 @@ class ParticleStages:
     _start: ShellWalls
     _particles: ParticlesPastShells | None
 
-    @checked_stage
+    @stage()
     def transfer_to_grid(self, dt: float) -> None:
         """With particles: that of the solver; particles and faces that a wall hides from each other do not see each other."""
         self._of_particles.transfer_to_grid(dt)
 
-    @checked_stage
+    @stage()
     def transfer_to_particles(self, dt: float) -> None:
         """With particles: that of the solver, from faces that they see."""
         self._of_particles.transfer_to_particles(dt)
 
-    @checked_stage
+    @stage()
     def move(self, dt: float) -> None:
         """With particles: that of the solver, while the shells move; ways end on the side of the shells where they begin."""
         self._of_particles.move(dt)
         assert self._particles is not None
         self.running_report.deleted_markers = self._particles.deleted
 
-    @checked_stage
+    @stage()
     def resample(self, dt: float) -> None:
         """With particles: that of the solver, with the shells where they are now."""
         solver = self._of_particles

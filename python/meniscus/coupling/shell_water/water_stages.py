@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.solver import stage
 from meniscus.coupling.shell_water.filling import fill_side
 from meniscus.coupling.shell_water.particle_stages import fill_with_particles
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
@@ -19,7 +20,6 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
-from meniscus.fluids.staged_solver import checked_stage
 from meniscus.solids import DeformableBody, RigidBody
 from meniscus.surface import LevelSet, Shape
 
@@ -55,7 +55,7 @@ class WaterStages:
     _sight: SolidSight
     walls: Any
 
-    @checked_stage
+    @stage()
     def spray(self, dt: float) -> None:
         """After the transport of water: that of the solver; drops end their ways on the side of the shells where they began."""
         assert isinstance(self.solver, LiquidSolver)
@@ -64,13 +64,13 @@ class WaterStages:
         self.solver.spray(dt)
         self.running_report.deleted_drops = self._water.deleted_drops
 
-    @checked_stage
+    @stage()
     def correct_volume(self, dt: float) -> None:
         """After that: that of the solver of water."""
         assert isinstance(self.solver, LiquidSolver)
         self.solver.correct_volume(dt)
 
-    @checked_stage
+    @stage()
     def extend(self, dt: float) -> None:
         """Last stage of water, and after the projection of particles: continue the velocity into the air, from faces that are visible."""
         assert isinstance(self.solver, (LiquidSolver, ParticleLiquidSolver))

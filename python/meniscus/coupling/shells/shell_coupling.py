@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.core.stateful import Stateful
+from meniscus.core.solver import OnStage, Solver, stage
 from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.covered_faces import settle_covered_faces
@@ -30,11 +30,11 @@ from meniscus.coupling.shells.shells import Shells
 from meniscus.coupling.shells.smoke_audit import audit_smoke
 from meniscus.coupling.shells.solid_sight import SolidSight
 from meniscus.coupling.shells.vortices import VorticesPastShells
+from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.pressure.projection import ProjectionInfo
-from meniscus.fluids.staged_solver import checked_stage
 from meniscus.solids import DeformableBody, RigidBody
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ _LOOK = 1e-3
 """s, the look ahead that tells `max_dt` how fast shells are, before the first step."""
 
 
-class ShellCoupling(WaterStages, ParticleStages, Stateful):
+class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
     """Smoke or water around surfaces thinner than a cell, which nothing crosses: they push it, and in two-way modes it pushes them.
 
     A step advances fluid and shells together, in these stages, of which each is a public method:
@@ -100,6 +100,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
     Selle 2008, sections 4.3 and 4.4.
     """
 
+    report_type = ShellReport
     stages: tuple[str, ...] = ("move_shells", "emit", "transport", "add_forces", "diffuse", "look_ahead", "project")
 
     def __init__(
@@ -149,8 +150,6 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
                 kind = JoinedWater if isinstance(solver, LiquidSolver) else JoinedPressure
                 solve = self.mode if self._pushes else "monolithic"
                 self._joined = kind(solver, shells, solve, open_rims, one_way=not self._pushes)
-        self.report: ShellReport | None = None
-        self.running_report = ShellReport()
         self._start, self._end = shells.walls(), shells.walls()
         printed = {"density": 0.0, "temperature": solver.options.ambient} if isinstance(solver, SmokeSolver) else {}
         self.stand_in = stand_ins_of(stand_in, tuple(printed))
@@ -206,43 +205,43 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             longest = min(longest, self.solver.options.cfl * self.solver.grid.spacing / self._speed)
         return longest
 
-    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None, *, next_dt: float | None = None) -> ShellReport:
+    def step(self, dt: float, on_stage: OnStage | None = None, *, next_dt: float | None = None, **options: Any) -> ShellReport:
         """Advance fluid and shells by dt seconds.
 
         Args:
             dt: seconds, positive.
             on_stage: called with the name of each stage and this object, after the stage.
             next_dt: length of the step after this one, s, if it is another: the velocity of the shells in it is what the air gets.
+            **options: none.
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
             ValueError: dt is not positive, a value is not finite; nothing has changed.
         """
-        dt = _checks.positive("dt", dt)
+        try:
+            return super().step(dt, on_stage, next_dt=next_dt, **options)
+        except BaseException:
+            self._placed = None
+            raise
+
+    def begin(self, dt: float, next_dt: float | None = None) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `next_dt` as for `step`."""
         following = dt if next_dt is None else _checks.positive("next_dt", next_dt)
-        if on_stage is not None:
-            _checks.function("on_stage", on_stage)
         require_fitting(self.solver, self.shells, self.mode)
-        with self.transaction(), self.solver.transaction(()):
-            try:
-                self.running_report = ShellReport(dt=dt, next_dt=following)
-                self.solver.begin(dt)
-                for name in self.stages:
-                    getattr(self, name)(dt)
-                    if on_stage is not None:
-                        on_stage(name, self)
-                return self._finish()
-            except BaseException:
-                self._placed = None
-                raise
-            finally:
-                self._leave()
-                self.running_report = ShellReport()
-                self.solver.running_report = self.solver._report_type()
+        super().begin(dt)
+        self.running_report.next_dt = following
+        self.solver.begin(dt)
+
+    def _complete(self, report: ShellReport) -> None:
+        report.fluid = self.solver.end()
+        report.marked_cells = self._end.marked_cells
+        report.blocked_faces = sum(int(mask.sum()) for mask in self._end.blocked_faces)
+        if self._joined is None:
+            report.closed_regions = sum(region.closed for region in report.fluid.projection.regions)
 
     # --- stages ----------------------------------------------------------------------------------------------------------------------
 
-    @checked_stage
+    @stage()
     def move_shells(self, dt: float) -> None:
         """Stage 1: move the shells to the end of the step."""
         if self._pushes and isinstance(self._joined, JoinedWater) and not self.begun[0]:
@@ -277,12 +276,12 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             self._water.between(self._start, self._end, self._way)
             self.solver.surface.shells = self._water
 
-    @checked_stage
+    @stage()
     def emit(self, dt: float) -> None:
         """Stage 2: apply the emitters of the solver."""
         self.solver.emit(dt)
 
-    @checked_stage
+    @stage()
     def transport(self, dt: float) -> None:
         """Stage 3: advect on each side of the shells, and give samples that these have swept values of their new side."""
         solver = self.solver
@@ -318,7 +317,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
             told.stood_in["velocity"] += counts[1]
         solver._walls = self._end
 
-    @checked_stage
+    @stage()
     def add_forces(self, dt: float) -> None:
         """Stage 4: add the forces of the solver."""
         solver = self.solver
@@ -336,12 +335,12 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         finally:
             solver._walls = self._end
 
-    @checked_stage
+    @stage()
     def diffuse(self, dt: float) -> None:
         """Stage 5: nothing, as there is no viscosity."""
         self.solver.diffuse(dt)
 
-    @checked_stage
+    @stage()
     def look_ahead(self, dt: float) -> None:
         """Stage 6: find the velocity of the shells in the next step."""
         if self._joined is None:
@@ -353,7 +352,7 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         self._end.set_velocities(velocities, following)
         self._speed = float(np.abs(velocities).max())
 
-    @checked_stage
+    @stage()
     def project(self, dt: float) -> None:
         """Stage 7: make the velocity divergence-free on each side of the shells."""
         if self._joined is None:
@@ -416,21 +415,15 @@ class ShellCoupling(WaterStages, ParticleStages, Stateful):
         """One line: mode, solver, shells."""
         return f"<ShellCoupling {self.mode}: {self.solver!r}, {self.shells!r}>"
 
-    def _finish(self) -> ShellReport:
-        told = self.running_report
-        told.fluid = self.solver.end()
-        told.marked_cells = self._end.marked_cells
-        told.blocked_faces = sum(int(mask.sum()) for mask in self._end.blocked_faces)
-        if self._joined is None:
-            told.closed_regions = sum(region.closed for region in told.fluid.projection.regions)
-        self.report = told
-        return told
-
     def _walls_now(self) -> ShellWalls:
         return self.walls
 
-    def _leave(self) -> None:
+    def _members(self) -> tuple[FluidSolver[Any]]:
+        return (self.solver,)
+
+    def _leave_step(self) -> None:
         """Let the solver see no walls of a step."""
+        super()._leave_step()
         if isinstance(self.solver, ParticleLiquidSolver):
             assert self._particles is not None
             self._particles.leave()

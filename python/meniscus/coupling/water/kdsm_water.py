@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.core.stateful import Stateful, exclusively
+from meniscus.core.solver import Solver, stage
+from meniscus.core.stateful import exclusively
 from meniscus.coupling.kdsm import KDSM
 from meniscus.coupling.water.accounts import SharedAccounts
 from meniscus.coupling.water.body_force import force_of_pressure
@@ -21,11 +21,9 @@ from meniscus.coupling.water.options import KDSMWaterOptions, KDSMWaterReport, m
 from meniscus.coupling.water.ownership import GRID, Kept, Owners
 from meniscus.coupling.water.passing import Passing
 from meniscus.coupling.water.setting import check_setting, is_body_of, time_of_edges
-from meniscus.fluids.liquid.options import LiquidReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
-from meniscus.fluids.staged_solver import checked_stage
-from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.mesh import MovingTetMesh
 from meniscus.surface import WaterInDrops, WaterInTets, WaterSurface
@@ -34,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 
-class KDSMWater(Passing, Stateful):
+class KDSMWater(Passing, Solver[KDSMWaterReport]):
     """Water around a moving body, in three representations: tetrahedra that move with the body, drops, and a grid.
 
     One step takes all three from one time to the next, in named stages inside of one transaction: an error or Ctrl-C leaves everything as
@@ -86,6 +84,8 @@ class KDSMWater(Passing, Stateful):
         "overwrite",
     )
     """Stages of a step, in this order; each is a method that takes dt, s."""
+    report_type = KDSMWaterReport
+    step_writes = ("vof", "liquid", "time", "_accounts")
     settings = ("stages", "vof_to_grid", "protect_rank", "adhesion", "jitter", "drop_radius")
 
     def __init__(
@@ -135,7 +135,6 @@ class KDSMWater(Passing, Stateful):
         self.owner: Owners = self.declare("owner", np.zeros(len(vof.volume), np.uint8))
         self.transfers = self.declare("transfers", Transfers())
         self._accounts = self.declare("_accounts", SharedAccounts())
-        self.report: KDSMWaterReport | None = None
         self._gradient: Floats | None = None
         self._kept: Kept | None = None
         self._surface: WaterSurface | None = None
@@ -163,35 +162,8 @@ class KDSMWater(Passing, Stateful):
         """
         return min(self.liquid.max_dt(), time_of_edges(self.vof, self.options.edges))
 
-    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> KDSMWaterReport:
-        """Advance all by dt seconds.
-
-        Args:
-            dt: seconds, positive.
-            on_stage: called with the name of each stage and this object, after the stage.
-
-        Raises:
-            ValueError: dt is not positive, the motion of the mesh ends before, a value is not finite; nothing has changed.
-            ConvergenceError: a solve failed; nothing has changed.
-        """
-        dt = _checks.positive("dt", dt)
-        if on_stage is not None:
-            _checks.function("on_stage", on_stage)
-        with self.transaction(), self.liquid.transaction(()), self.vof.transaction(()):
-            try:
-                self.begin_stages(dt)
-                for name in self.stages:
-                    getattr(self, name)(dt)
-                    if on_stage is not None:
-                        on_stage(name, self)
-                return self.end_stages()
-            finally:
-                self._gradient = self._kept = None
-                self.vof.running_report = TetVOFReport()
-                self.liquid.running_report = LiquidReport()
-
-    def begin_stages(self, dt: float) -> None:
-        """Begin a step of dt seconds whose stages somebody else calls; `end_stages` ends it, and whoever calls undoes it after an error.
+    def begin(self, dt: float) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error.
 
         Raises:
             ValueError: tetrahedra, grid and this object are not at one time, as after a step of one of them alone.
@@ -201,36 +173,22 @@ class KDSMWater(Passing, Stateful):
                 f"tetrahedra, grid and the whole must be at one time, not at {self.vof.time:g}, {self.liquid.time:g} and {self.time:g} s: "
                 "step them together"
             )
+        super().begin(dt)
         self._set_parameters()
         self._accounts.begin(self.vof, self.liquid, self.transfers)
         self.vof.begin(dt)
         self.liquid.begin(dt)
 
-    def end_stages(self) -> KDSMWaterReport:
-        """End the step that `begin_stages` has begun, when all stages were called; return its report, also stored as `report`.
-
-        Raises:
-            ValueError: a value is not finite.
-        """
-        tets, grid = self.vof.end(), self.liquid.end()
+    def _complete(self, report: KDSMWaterReport) -> None:
+        report.tets, report.grid = self.vof.end(), self.liquid.end()
         self._accounts.end(self.vof, self.liquid, self.transfers)
-        self.time = self.vof.time
-        self.report = KDSMWaterReport(dt=tets.dt, tets=tets, grid=grid)
-        return self.report
 
-    def frames(self, count: int, *, per_second: float = 24.0) -> Iterator[int]:
-        """Step from frame to frame, in steps that `max_dt` allows; yield the number of each, from 1 on.
+    def _members(self) -> tuple[TetVOF, LiquidSolver]:
+        return self.vof, self.liquid
 
-        Raises as `step`.
-        """
-        n, rate = _checks.integer("count", count, at_least=1), _checks.positive("per_second", per_second)
-        start = self.time
-        for frame in range(1, n + 1):
-            end = start + frame / rate
-            while self.time < end - 1e-9 / rate:
-                left = end - self.time
-                self.step(left / max(math.ceil(left / self.max_dt() - 1e-9), 1))
-            yield frame
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self._gradient = self._kept = None
 
     def _set_parameters(self) -> None:
         """Give parameters that are functions of the time their present values."""
@@ -242,7 +200,7 @@ class KDSMWater(Passing, Stateful):
 
     # --- stages ----------------------------------------------------------------------------------------------------------------------
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "transfers"))
     def emit(self, dt: float) -> None:
         """Stage 1: fill and empty the regions of sources and drains on the grid, and emit drops."""
         self.liquid.emit(dt)
@@ -252,49 +210,49 @@ class KDSMWater(Passing, Stateful):
                 x, v, volumes = source.drops(volume, self.vof.steps % 2**32)
                 self._add_drops("source to drops", x, v, volumes)
 
-    @checked_stage
+    @stage(writes=())
     def read_pressure(self, dt: float) -> None:
         """Stage 2: read the pressure gradient of the last projection where tetrahedra with water are within that of the grid."""
         self._gradient = None
         if self.options.buoyancy:
             self._gradient = self._pressure_gradient(dt)
 
-    @checked_stage
+    @stage(writes=("vof",))
     def move(self, dt: float) -> None:
         """Stage 3: move mesh and body to the end of the step."""
         self.vof.move(dt)
 
-    @checked_stage
+    @stage(writes=("vof",))
     def advect_tets(self, dt: float) -> None:
         """Stage 4: transport the water of the tetrahedra; their sources and drains."""
-        for stage in ("request", "deliver", "forward", "enter"):
-            getattr(self.vof, stage)(dt)
+        for name in ("request", "deliver", "forward", "enter"):
+            getattr(self.vof, name)(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def advect_grid(self, dt: float) -> None:
         """Stage 5: transport the water of the grid."""
         self.liquid.transport(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def fly(self, dt: float) -> None:
         """Stage 6: let drops fly."""
         if self.liquid.surface.drops:
             self.liquid.fly(dt)
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "owner", "transfers"))
     def own(self, dt: float) -> None:
         """Stage 7: find which tetrahedra are the grid's now; water that was theirs becomes drops."""
         if self.options.exchange == "owned":
             self._own(dt)
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "transfers"))
     def tets_to_grid(self, dt: float) -> None:
         """Stage 8: pass momentum from the tetrahedra to the grid, if `vof_to_grid` is not zero."""
         share = multiplier("vof_to_grid", self.vof_to_grid, self.time)
         if share > 0:
             self._blend(share, dt)
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "owner", "transfers"))
     def grid_to_tets(self, dt: float) -> None:
         """Stage 9: pass water that is too thin for the grid to tetrahedra; with literal exchange, copy that of the grid."""
         if self.options.exchange == "owned":
@@ -302,56 +260,56 @@ class KDSMWater(Passing, Stateful):
         else:
             self._copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=True)
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "transfers"))
     def drops_to_tets(self, dt: float) -> None:
         """Stage 10: take drops into tetrahedra that hold water or stand on the body."""
         self._absorb(dt)
 
-    @checked_stage
+    @stage(writes=("vof",))
     def accelerate_tets(self, dt: float) -> None:
         """Stage 11: gravity, adhesion, and the pressure of the grid, on the water in tetrahedra."""
         self.vof.accelerate(dt)
         if self._gradient is not None:
             self.vof.push(self._gradient * (-dt / self.vof.options.density), "pressure")
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "transfers"))
     def conserve(self, dt: float) -> None:
         """Stage 12: smear, push out and correct the water in tetrahedra; what leaves them becomes drops."""
-        for stage in ("smear", "push_out", "project", "correct", "emit"):
-            getattr(self.vof, stage)(dt)
+        for name in ("smear", "push_out", "project", "correct", "emit"):
+            getattr(self.vof, name)(dt)
         self._release_drops()
 
-    @checked_stage
+    @stage(writes=("liquid", "transfers"))
     def drops_to_grid(self, dt: float) -> None:
         """Stage 13: let drops that are in the water of the grid join it, and those that fill cells of air become such."""
         self._join(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def correct_volume(self, dt: float) -> None:
         """Stage 14: move the surface on the grid so that the volume is right."""
         self.liquid.correct_volume(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def accelerate_grid(self, dt: float) -> None:
         """Stage 15: gravity on the water of the grid."""
         self.liquid.add_forces(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def diffuse(self, dt: float) -> None:
         """Stage 16: viscosity on the grid."""
         self.liquid.diffuse(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def project(self, dt: float) -> None:
         """Stage 17: the pressure of the grid."""
         self.liquid.project(dt)
 
-    @checked_stage
+    @stage(writes=("liquid",))
     def extend(self, dt: float) -> None:
         """Stage 18: extend the velocity of the grid into the air."""
         self.liquid.extend(dt)
 
-    @checked_stage
+    @stage(writes=("vof", "liquid", "transfers"))
     def overwrite(self, dt: float) -> None:
         """Stage 19: with literal exchange, give tetrahedra in the water of the grid its new velocity."""
         if self.options.exchange == "literal":

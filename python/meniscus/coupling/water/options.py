@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from meniscus import _checks
@@ -71,9 +71,9 @@ class KDSMWaterReport:
         grid: report of the grid.
     """
 
-    dt: float
-    tets: TetVOFReport
-    grid: LiquidReport
+    dt: float = 0.0
+    tets: TetVOFReport = field(default_factory=TetVOFReport)
+    grid: LiquidReport = field(default_factory=LiquidReport)
 
 
 def multiplier(name: str, value: float | Callable[[float], float], time: float) -> float:

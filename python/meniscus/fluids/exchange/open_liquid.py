@@ -15,11 +15,11 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.reports import Drops, Exchange
+from meniscus.fluids.fluid_solver import Acceleration, FluidSolver
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport
 from meniscus.fluids.liquid.pockets import AirPockets
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.parallel.communicator import one_rank
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 _FASTEST = 1e6  # m/s; the path of a drop is followed around solids in steps of parts of a cell
 
 
-class OpenLiquid(StagedSolver[LiquidReport]):
+class OpenLiquid(FluidSolver[LiquidReport]):
     """The part of a `LiquidSolver` that gives water to others and takes it from them, with its volume and its momentum.
 
     Whatever comes in is counted as `received` in the volume report, whatever goes out as `given`. Momenta are per density.

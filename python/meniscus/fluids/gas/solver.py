@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus.core.solver import stage
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
+from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
 from meniscus.fluids.schemes import carry_velocity, transport_schemes
-from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
@@ -29,7 +30,7 @@ from meniscus.surface import SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
-class SmokeSolver(StagedSolver[SmokeReport]):
+class SmokeSolver(FluidSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
     A step emits, advects all fields by the velocity, adds forces, diffuses and projects. Each stage is a public method that a script may
@@ -61,7 +62,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     stages = ("emit", "transport", "add_forces", "diffuse", "project")
     settings = ("solid", "vortices")
-    _report_type = SmokeReport
+    report_type = SmokeReport
 
     def __init__(
         self,
@@ -76,11 +77,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
     ) -> None:
         self.options = o = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
         super().__init__(grid, dtype, boundary, solid, o.slip)
-        self.density = self.declare("density", CellField(grid, dtype), changed_by=("emit", "transport"))
-        self.temperature = self.declare("temperature", CellField(grid, dtype), changed_by=("emit", "transport"))
+        self.density = self.declare("density", CellField(grid, dtype))
+        self.temperature = self.declare("temperature", CellField(grid, dtype))
         self.temperature.array[...] = self.options.ambient
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
+        self.vortices = self.declare("vortices", given, optional=False)
         hand_out(self.vortices, self.grid, self._workspace)
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
@@ -106,9 +107,9 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
+    @stage(reads=("density", "temperature", "velocity", "time"), writes=("density", "temperature", "velocity"), positive=True)
     def emit(self, dt: float) -> None:
         """Apply the emitters that are on for dt."""
-        dt = _checks.positive("dt", dt)
         solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
@@ -127,9 +128,13 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             )
         self.running_report.emitted = self._smoke(solid) - before
 
+    @stage(
+        reads=("density", "temperature", "velocity", "vortices", "time"),
+        writes=("density", "temperature", "velocity", "vortices"),
+        positive=True,
+    )
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
-        dt = _checks.positive("dt", dt)
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
@@ -157,9 +162,9 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             hand_out(self.vortices, self.grid, self._workspace)
         carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self._walls)
 
+    @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
         """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
-        dt = _checks.positive("dt", dt)
         o = self.options
         if o.density_weight or o.temperature_weight:
             add_buoyancy(
@@ -185,14 +190,14 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
+    @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        dt = _checks.positive("dt", dt)
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
+    @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
-        dt = _checks.positive("dt", dt)
         self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence, walls=self._walls
         )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meniscus import _checks
+from meniscus.fluids.fluid_solver import StepReport
 from meniscus.fluids.schemes import VelocitySamples, require_node_method
-from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace

@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus.core.solver import stage
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.flows.region import RegionCells
+from meniscus.fluids.fluid_solver import Acceleration
 from meniscus.fluids.liquid.air_flow import AirFlow
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
@@ -26,7 +28,6 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.schemes import carry_velocity
-from meniscus.fluids.staged_solver import Acceleration
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices, hand_out
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
@@ -79,7 +80,7 @@ class LiquidSolver(OpenLiquid):
     stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
     settings = ("solid", "gravity", "vortices")
     gravity = Acceleration()
-    _report_type = LiquidReport
+    report_type = LiquidReport
 
     def __init__(
         self,
@@ -98,23 +99,20 @@ class LiquidSolver(OpenLiquid):
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
-        budget = ("emit", "transport", "spray", "correct_volume")
-        self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
-        self.expansion = self.declare("expansion", Expansion(grid, dtype, o.expansion_limit), changed_by=("transport", "spray", "project"))
+        self.volume = self.declare("volume", LiquidVolume(grid, self.velocity))
+        self.expansion = self.declare("expansion", Expansion(grid, dtype, o.expansion_limit))
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
-        self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"), optional=False)
-        self.faces = self.declare(
-            "faces", LiquidFaces(self.velocity, o.balanced_extension, o.air == "fluid"), changed_by=("diffuse", "extend")
-        )
+        self.pockets = self.declare("pockets", pockets, optional=False)
+        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension, o.air == "fluid"))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
+        self.vortices = self.declare("vortices", given, optional=False)
         hand_out(self.vortices, grid, self._workspace)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
         self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
         fluid = AirFlow(self.velocity, o) if o.air == "fluid" else None
-        self.air = self.declare("air", fluid, changed_by=("transport", "add_forces", "extend"), optional=False)
+        self.air = self.declare("air", fluid, optional=False)
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
@@ -177,9 +175,9 @@ class LiquidSolver(OpenLiquid):
             dt = min(dt, math.sqrt(density * h**3 / (2 * math.pi * o.surface_tension)))
         return dt
 
+    @stage(reads=("surface", "volume", "velocity", "time"), writes=("surface", "volume", "velocity"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        dt = _checks.positive("dt", dt)
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
             active = [(r.owner, r.at(self.time, self._workspace, self._walls)) for r in group if r.owner.is_on(self.time)]
             # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
@@ -200,9 +198,13 @@ class LiquidSolver(OpenLiquid):
                 elif isinstance(owner, LiquidSource) and owner.velocity is not None:
                     set_face_velocity(self.velocity, phi, owner.velocity)
 
+    @stage(
+        reads=("velocity", "surface", "volume", "expansion", "faces", "air", "vortices", "time"),
+        writes=("velocity", "surface", "volume", "expansion", "air", "vortices"),
+        positive=True,
+    )
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
-        dt = _checks.positive("dt", dt)
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
@@ -242,27 +244,29 @@ class LiquidSolver(OpenLiquid):
         if self.air is not None:
             self.air.advect(dt, self.time, self._workspace)
 
+    @stage(reads=("surface", "volume", "time"), writes=("surface", "volume"), positive=True)
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
-        dt = _checks.positive("dt", dt)
         self.volume.distribute_unassigned()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
             self.running_report.correction = self.volume.correct(self.levelset, outside)
             self.surface.surface_moved(self.running_report.correction)
 
+    @stage(
+        reads=("velocity", "surface", "volume", "expansion", "time"), writes=("velocity", "surface", "volume", "expansion"), positive=True
+    )
     def spray(self, dt: float) -> None:
         """Move drops, which may hit solids, and let those that meet the liquid join it: `fly`, `rejoin` and, by the options, `gather`."""
-        dt = _checks.positive("dt", dt)
         if self.surface.drops:
             self.fly(dt)
             self.rejoin(dt)
             if self.options.gather:
                 self.gather(dt)
 
+    @stage(reads=("velocity", "air", "vortices", "time"), writes=("velocity", "air"), positive=True)
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
-        dt = _checks.positive("dt", dt)
         o = self.options
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
@@ -270,17 +274,25 @@ class LiquidSolver(OpenLiquid):
         of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
+    @stage(
+        reads=("velocity", "pressure", "surface", "pockets", "faces", "air", "time"),
+        writes=("velocity", "pressure", "surface", "pockets", "faces"),
+        positive=True,
+    )
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
-        dt = _checks.positive("dt", dt)
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
         parts = self.velocity, dt, self._solid, self.time + dt, self.levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
 
+    @stage(
+        reads=("velocity", "pressure", "surface", "expansion", "pockets", "air", "time"),
+        writes=("velocity", "pressure", "surface", "expansion", "pockets"),
+        positive=True,
+    )
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
-        dt = _checks.positive("dt", dt)
         self._project(dt, with_tension=True)
 
     def _project_for_viscosity(self, dt: float) -> None:
@@ -315,6 +327,7 @@ class LiquidSolver(OpenLiquid):
             walls=self._walls,
         )
 
+    @stage(reads=("velocity", "surface", "faces", "air", "time"), writes=("velocity", "faces", "air"))
     def extend(self, dt: float) -> None:
         """Extend the velocity of the liquid into the air around it, and into solids; beyond, it becomes zero."""
         o = self.options

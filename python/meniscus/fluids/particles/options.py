@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meniscus import _checks
+from meniscus.fluids.fluid_solver import StepReport
 from meniscus.fluids.particles.surface import ParticleSurface
 from meniscus.fluids.pressure.projection import ProjectionInfo
-from meniscus.fluids.staged_solver import StepReport
 from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Trace
 

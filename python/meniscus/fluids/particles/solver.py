@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.solver import stage
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.flows.body_force import add_acceleration
+from meniscus.fluids.fluid_solver import Acceleration, FluidSolver
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.distance import CarriedDistance
@@ -23,7 +25,6 @@ from meniscus.fluids.particles.sources import ParticleSources
 from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
-from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.particles.storage import Particles
@@ -38,7 +39,7 @@ Bools = npt.NDArray[np.bool_]
 _VISCOUS_TOLERANCE = 1e-6
 
 
-class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
+class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     """An incompressible liquid that particles carry through a grid, below air of constant pressure, around moving solids.
 
     A step emits, transfers the velocities of the particles to the grid, adds forces, applies viscosity, projects, extends the velocity into
@@ -84,7 +85,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     )
     settings = ("solid", "gravity")
     gravity = Acceleration()
-    _report_type = ParticleLiquidReport
+    report_type = ParticleLiquidReport
 
     def __init__(
         self,
@@ -209,9 +210,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
+    @stage(reads=("particles", "volume", "time"), writes=("particles", "volume"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        dt = _checks.positive("dt", dt)
         added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)), self.shells)
         removed = self._supply.drain(self.particles, self.time, self.shells)
         self.volume.totals["emitted"] += added
@@ -221,28 +222,28 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = self._stale or added + removed > 0
 
+    @stage(reads=("particles", "time"), writes=("velocity",), positive=True)
     def transfer_to_grid(self, dt: float) -> None:
         """Transfer the velocities of the particles to the faces around them, and compute the surface."""
-        dt = _checks.positive("dt", dt)
         if self._stale:
             self._find_surface(self._solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace, self._levelset, self.shells)
         self._before.assign(self.velocity)
 
+    @stage(reads=("velocity",), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
         """Add gravity for dt."""
-        dt = _checks.positive("dt", dt)
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
 
+    @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        dt = _checks.positive("dt", dt)
         parts = self.velocity, dt, self._solid, self.time + dt, self._levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
+    @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
-        dt = _checks.positive("dt", dt)
         self._project(dt)
 
     def _project(self, dt: float) -> None:
@@ -261,6 +262,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             walls=self._walls,
         )
 
+    @stage(reads=("velocity", "particles", "time"), writes=("velocity",))
     def extend(self, dt: float) -> None:
         """Extend the velocity of the liquid, and the one from before, into the air around it, and into solids; beyond, they are zero.
 
@@ -274,9 +276,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         band = max(o.band, math.ceil(speed * dt / self.grid.spacing) + 1)
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace, self.shells)
 
+    @stage(reads=("velocity", "particles", "time"), writes=("particles",), positive=True)
     def transfer_to_particles(self, dt: float) -> None:
         """Transfer the velocity of the grid, or its change, to the particles."""
-        dt = _checks.positive("dt", dt)
         o = self.options
         how: dict[str, Any] = {"before": self._before if o.transfer == "flip" else None, "flip_ratio": o.flip_ratio, "time": self.time + dt}
         near = None if self.shells is None else self.shells.particles_near(self.particles)
@@ -284,10 +286,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         if near is not None:
             self.shells.faces_to_particles(self.velocity, self.particles, near, **how)
 
+    @stage(reads=("velocity", "particles", "volume", "time"), writes=("particles", "volume"), positive=True)
     def move(self, dt: float) -> None:
         """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
         out."""
-        dt = _checks.positive("dt", dt)
         near = None if self.shells is None else self.shells.ways(self.particles, self.velocity, dt, self.time + dt)
         trace(
             self.particles,
@@ -302,10 +304,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             self.shells.go(self.particles, near)
         self._apply_boundary(dt)
 
+    @stage(reads=("velocity", "particles", "volume", "time"), writes=("particles", "volume"), positive=True)
     def resample(self, dt: float) -> None:
         """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
         it, and sort them."""
-        dt = _checks.positive("dt", dt)
         if self._count():
             solid = self._outside(self._solid.at(self.time + dt, dt))
             self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace, self.shells)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.solver import stage
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
-from meniscus.fluids.staged_solver import checked_stage
 from meniscus.fluids.tetrahedra.drops import cleared, drop_volumes, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band, paint_of
 from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport, WaterRequests
@@ -60,7 +60,7 @@ class TetVOF(TetWater):
     Source: Lee 2018, section 3.3.
     """
 
-    stages: ClassVar[tuple[str, ...]] = (
+    stages = (
         "move",
         "request",
         "deliver",
@@ -92,8 +92,6 @@ class TetVOF(TetWater):
         self.adhesion = adhesion
         self.sources = tuple(_checks.items("sources", sources, LiquidSource))
         self.drains = tuple(_checks.items("drains", drains, Drain))
-        self.report: TetVOFReport | None = None
-        self.running_report = TetVOFReport()
         self._projection: ProjectionOfWater | None = None
 
     @property
@@ -115,55 +113,13 @@ class TetVOF(TetWater):
         """Return the mean force (3,) of the water on the solid over the last step, N. Zero before the first."""
         return np.zeros(3) if self.report is None else self.report.force_on_body.copy()
 
-    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> TetVOFReport:
-        """Advance by dt seconds; the mesh moves as is prescribed.
-
-        Args:
-            dt: seconds, positive; any length is stable, and the mesh has to be there at its end.
-            on_stage: called with the name of each stage and this solver, after the stage; it may change the state.
-
-        Returns:
-            The report of the step; also stored as `report`.
-
-        Raises:
-            ValueError: dt is not positive, the motion of the mesh ends before, a value is not finite; nothing has changed.
-            ConvergenceError: a pressure solve failed; nothing has changed.
-        """
-        dt = _checks.positive("dt", dt)
-        if on_stage is not None:
-            _checks.function("on_stage", on_stage)
-        with self.transaction():
-            self.begin(dt)
-            try:
-                for name in self.stages:
-                    getattr(self, name)(dt)
-                    if on_stage is not None:
-                        on_stage(name, self)
-                return self.end()
-            finally:
-                self.running_report = TetVOFReport()
-
-    def begin(self, dt: float) -> None:
-        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
-        self.running_report = TetVOFReport(dt=_checks.positive("dt", dt))
-
-    def end(self) -> TetVOFReport:
-        """End the step that `begin` has begun, when all stages were called; return its report, also stored as `report`.
-
-        Raises:
-            ValueError: a value is not finite.
-            RuntimeError: water has come or gone that no account knows.
-        """
-        report, self.running_report = self.running_report, TetVOFReport()
-        self.time = _checks.number("time", self.time + report.dt)
-        self.steps += 1
-        report.time, report.volume = self.time, self.total_volume()
+    def _complete(self, report: TetVOFReport) -> None:
+        report.time, report.volume = _checks.number("time", self.time + report.dt), self.total_volume()
         report.wet = int(np.count_nonzero(self.volume))
         _checks.require_finite("velocity", self.velocity)
         self._require_balance()
         self._moved_by, self._transit, self._phase = None, False, ""
-        self.report = report
-        return report
+        self.steps += 1
 
     def requests(self) -> WaterRequests:
         """Return which tetrahedra have requested how much from which in the step that is under way, see `request`.
@@ -179,7 +135,7 @@ class TetVOF(TetWater):
 
     # --- stages --------------------------------------------------------------------------------------------------------------------
 
-    @checked_stage
+    @stage(reads=("time", "steps", "volume", "velocity"), writes=("_accounts",))
     def move(self, dt: float) -> None:
         """Stage 1: move the mesh and the solid to the end of the step, and find room, ranks, normals and velocities there."""
         if self._phase == "deliver":
@@ -195,7 +151,7 @@ class TetVOF(TetWater):
         self._phase = "move"
         self._moved_by = _fluids.TransportStep(g.graph, *parts, dt, trace, samples, o.count, o.seed, step, o.planes, g.open_boundary)
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("_accounts",))
     def request(self, dt: float) -> None:
         """Stage 2: trace tetrahedra back, and find from which of the old mesh they request water; changes no water."""
         step, g, wet = self._follow("request", "move"), self._geometry, self._boundary.wet
@@ -211,14 +167,14 @@ class TetVOF(TetWater):
         self._stages.request(step, self.volume, self.velocity, tets, velocities, wet)
         self._phase = "request"
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
     def deliver(self, dt: float) -> None:
         """Stage 3: give what was requested; all get less where a donor has less than that."""
         self._follow("deliver", "request")
         self._stages.deliver(self.volume, self.velocity)
         self._transit, self._phase = True, "deliver"
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity", "_accounts"))
     def forward(self, dt: float) -> None:
         """Stage 4: carry what nobody has requested to where it flows."""
         impulse = self._stages.forward(self._follow("forward", "deliver"), self.volume, self.velocity)
@@ -227,7 +183,7 @@ class TetVOF(TetWater):
         self.running_report.points, self.running_report.overlaps = self._stages.count()
         self._collect_left()
 
-    @checked_stage
+    @stage(reads=("volume", "velocity", "time"), writes=("volume", "velocity", "_accounts"))
     def enter(self, dt: float) -> None:
         """Stage 5: let in what is outside, fill sources, empty drains."""
         self._after_move("enter")
@@ -250,7 +206,7 @@ class TetVOF(TetWater):
                 self.velocity[tets[self.volume[tets] == 0]] = 0
                 self._accounts.book("drained", math.fsum(taken), self.options.density * momentum)
 
-    @checked_stage
+    @stage(reads=("volume", "velocity", "time"), writes=("velocity", "_accounts"))
     def accelerate(self, dt: float) -> None:
         """Stage 6: add gravity and adhesion for dt."""
         rho = self.options.density
@@ -264,7 +220,7 @@ class TetVOF(TetWater):
             self._accounts.book("adhesion", momentum=rho * impulse)
             self._feel(rho * impulse, dt)
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
     def smear(self, dt: float) -> None:
         """Stage 7: join crumbs with fuller neighbours, then let tetrahedra above capacity give the excess in equal parts to all neighbours.
 
@@ -274,7 +230,7 @@ class TetVOF(TetWater):
         if self.options.conservation != "projection":
             self._stages.smear(*self._room("smear"), self._geometry.open_boundary, self.options.smear)
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
     def push_out(self, dt: float) -> None:
         """Stage 8: push what is still above capacity into neighbours with room, then outward."""
         if self._geometry.may_be_disabled and not self._geometry.open_boundary:
@@ -286,7 +242,7 @@ class TetVOF(TetWater):
         report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest, nearest)
         self._collect_left()
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("velocity", "_accounts"))
     def project(self, dt: float) -> None:
         """Stage 9: where the options ask for it, make velocities divergence-free by pressures at the vertices."""
         if self.options.conservation == "push-out":
@@ -300,7 +256,7 @@ class TetVOF(TetWater):
         self._accounts.book("pressure", momentum=change)
         self._feel(change, dt)
 
-    @checked_stage
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity", "_accounts"))
     def correct(self, dt: float) -> None:
         """Stage 10: water at the solid, and in full columns that end there, does not come closer to it than the solid lets it."""
         self._after_move("correct")
@@ -317,7 +273,7 @@ class TetVOF(TetWater):
         self._accounts.book("body", momentum=change)
         self._feel(change, dt)
 
-    @checked_stage
+    @stage(reads=("steps", "drops", "waiting"), writes=("drops", "waiting", "_accounts"))
     def emit(self, dt: float) -> None:
         """Stage 11: make drops of the water that has left the mesh."""
         self._after_move("emit")

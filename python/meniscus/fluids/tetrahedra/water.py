@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.solver import Solver
 from meniscus.core.sparse_backup import SparseBackup
-from meniscus.core.stateful import Stateful
 from meniscus.fluids.tetrahedra.boundary import Boundary
 from meniscus.fluids.tetrahedra.drops import WaitingWater, drop_volumes
 from meniscus.fluids.tetrahedra.geometry import TetGeometry, require_moving
 from meniscus.fluids.tetrahedra.ledger import MOMENTA, Accounts, TetLedger
-from meniscus.fluids.tetrahedra.options import Outside, TetVOFOptions
+from meniscus.fluids.tetrahedra.options import Outside, TetVOFOptions, TetVOFReport
 from meniscus.fluids.tetrahedra.regions import fill_fractions
 from meniscus.grid.particles.storage import Particles
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
@@ -29,8 +29,11 @@ _T = TypeVar("_T", bound=np.generic)
 Left = tuple[Floats, Floats, Floats, Ints]
 
 
-class TetWater(Stateful):
+class TetWater(Solver[TetVOFReport]):
     """Water on a moving tetrahedral mesh, without the stages that move it; see `TetVOF`."""
+
+    report_type = TetVOFReport
+    step_writes = ("time", "steps")
 
     def __init__(
         self,

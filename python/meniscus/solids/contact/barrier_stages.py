@@ -157,8 +157,8 @@ class BarrierStages(ContactLoop):
             on_iterate=self.on_iterate,
         )
 
-    def _end_barrier(self) -> WorldInfo:
-        info, problem = self.running_report, self._in_step()
+    def _end_barrier(self, info: WorldInfo) -> None:
+        problem = self._in_step()
         x = problem.x
         own = self.surface.body_nodes
         contact, counts = info.contact, problem.counts
@@ -173,7 +173,6 @@ class BarrierStages(ContactLoop):
         self._stepped(info.dt)
         self.x_free = np.array(x)
         self.inner_steps, self.loop_time, self._found = 0, 0.0, False
-        return info
 
     def _nearest_pairs(self) -> CollisionPairs:
         """Return the pairs within a tenth of their activation distance, at most 1000 of each kind."""

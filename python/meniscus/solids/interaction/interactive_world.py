@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.core.stateful import Stateful, exclusively
+from meniscus.core.solver import OnStage, Solver
+from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.interaction.applied_field import AppliedField
 from meniscus.solids.interaction.attachment import Attachment
@@ -32,7 +33,7 @@ _TIME = 0.1
 _ACCELERATION = 100.0
 
 
-class InteractiveWorld(Stateful):
+class InteractiveWorld(Solver[Any]):
     """Base of worlds of any kind: interaction. The world has `rigid`, `time`, and its bodies in lists (see `bodies_of_world`).
 
     Attributes:
@@ -259,7 +260,7 @@ class InteractiveWorld(Stateful):
     def step(
         self,
         dt: float,
-        on_stage: Callable[[str, Any], None] | None = None,
+        on_stage: OnStage | None = None,
         *,
         budget: float | Budget | None = None,
         counts: Counts | None = None,
@@ -315,15 +316,10 @@ class InteractiveWorld(Stateful):
         acting.record("step", dt=dt, counts={name: list(values) for name, values in acting.counts.items()}, options=dict(options))
         return info
 
-    time: float
-
     def _arrive_at(self, time: float) -> None:
         """Set the time (s) that steps have come to but for rounding."""
         self.time = time
         self.interaction.record("time", time=time)
-
-    def _take_step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     def sanity(self, speed_limit: float = 1e3) -> Sanity:
         """Return whether everything is finite and no faster than a limit (m/s), and what is fastest and has not converged."""

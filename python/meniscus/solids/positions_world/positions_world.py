@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.core.solver import OnStage, OnStep
 from meniscus.core.stateful import exclusively
 from meniscus.solids.interaction.budget import Budget, part_of
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
@@ -53,16 +54,16 @@ class FrameInfo(NamedTuple):
         rigid: report of the rigid bodies; None without any.
     """
 
-    dt: float
-    substeps: int
-    searches: int
-    pairs: int
-    rows: int
-    pressing: int
-    support: tuple[float, float, float]
-    seconds: tuple[float, ...]
-    max_speed: float
-    rigid: RigidInfo | None
+    dt: float = 0.0
+    substeps: int = 0
+    searches: int = 0
+    pairs: int = 0
+    rows: int = 0
+    pressing: int = 0
+    support: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    seconds: tuple[float, ...] = ()
+    max_speed: float = 0.0
+    rigid: RigidInfo | None = None
 
 
 class PositionsWorld(InteractiveWorld, PositionsSetup):
@@ -106,6 +107,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
     simulation", 2019; Müller, Macklin, Chentanez, Jeschke and Kim 2020.
     """
 
+    report_type = FrameInfo
     settings: ClassVar[tuple[str, ...]] = (
         "substeps",
         "iterations",
@@ -151,7 +153,6 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._targets: list[Any] = []
         self._slack = self._dt = 0.0
         self._left = 0
-        self.report: FrameInfo | None = None
         self._cost = 0.0
         self._make_setup(gravity, rigid)
         self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
@@ -163,7 +164,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
     def _take_step(
         self,
         dt: float,
-        on_stage: Callable[[str, Any], None] | None = None,
+        on_stage: OnStage | None = None,
         *,
         substeps: int | None = None,
         iterations: int | None = None,
@@ -186,11 +187,22 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
             self._cost = meter.elapsed / count
         return info
 
-    def advance(self, duration: float, *, frame: float = _LONGEST_FRAME, budget: float | Budget | None = None) -> list[FrameInfo]:
-        """Advance by a duration (s) in equal frames of at most `frame` seconds; return their reports."""
+    def advance(
+        self,
+        duration: float,
+        on_step: OnStep | None = None,
+        *,
+        frame: float = _LONGEST_FRAME,
+        budget: float | Budget | None = None,
+    ) -> list[FrameInfo]:
+        """Advance by a duration (s) in equal frames of at most `frame` seconds; return their reports. Arguments as for `World.advance`."""
         end = self.time + _checks.positive("duration", duration)
         count = max(1, math.ceil(duration / _checks.positive("frame", frame) - 1e-9))
-        infos = [self.step(duration / count, budget=part_of(budget, 1 / count)) for _ in range(count)]
+        infos = []
+        for _ in range(count):
+            infos.append(self.step(duration / count, budget=part_of(budget, 1 / count)))
+            if on_step is not None:
+                on_step(self)
         self._arrive_at(end)
         return infos
 
@@ -240,7 +252,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         if self._left or not self._dt:
             raise ValueError(f"the frame has {self._left} substeps left: take them first" if self._left else "begin_frame comes first")
         h, core = self._dt, self._core
-        rigid = self.rigid.end(h) if self.rigid.bodies else None
+        rigid = self.rigid.end() if self.rigid.bodies else None
         passed, self.depth = core.end_frame()
         self.passed = passed
         for body in self.node_bodies:

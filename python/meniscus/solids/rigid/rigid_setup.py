@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.core.stateful import Stateful, exclusively
+from meniscus.core.solver import Solver
+from meniscus.core.stateful import exclusively
 from meniscus.mesh import TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.ownership import claim, require_free
 from meniscus.solids.rigid.forms import ContactForm, form_of_body, form_of_mesh, form_of_shape
 from meniscus.solids.rigid.joints import JointSetup, RigidJoint, joint_of, motor_of
 from meniscus.solids.rigid.rigid_body import RigidBody
-from meniscus.solids.rigid.rigid_options import JointKind, RigidFormKind, RigidFriction, RigidOptions, friction_of
+from meniscus.solids.rigid.rigid_options import JointKind, RigidFormKind, RigidFriction, RigidInfo, RigidOptions, friction_of
 from meniscus.surface import KinematicSolid, Shape, Solid
 
 Floats = npt.NDArray[np.float64]
@@ -47,9 +48,10 @@ class RigidPart:
         return float(self.row[0, 6])
 
 
-class RigidSetup(Stateful):
+class RigidSetup(Solver[RigidInfo]):
     """Base of a system: its bodies, obstacles and joints, and its state."""
 
+    report_type = RigidInfo
     settings = ("_setup",)
 
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.core.stateful import exclusively
+from meniscus.core.solver import OnStage
 from meniscus.solids.interaction.budget import StepMeter
 from meniscus.solids.rigid.guard import RigidGuard
 from meniscus.solids.rigid.rigid_body import RigidBody
@@ -24,6 +24,8 @@ from meniscus.surface import KinematicSolid
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+RIGID_STEP = 0.01
+"""s: steps of rigid bodies that `advance` takes are at most that long."""
 # How much longer than the last one a step may be whose impulses are scaled with its length.
 _MOST_GROWTH = 4.0
 _NO_MOTION = np.zeros((1, 10))
@@ -36,7 +38,7 @@ class RigidSystem(RigidSetup):
     A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
     joints (Gauss-Seidel) that begin with the impulses of the step before. Results have the same bits on any number of threads. Its stages
     are methods, called in this order: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
-    impulses of joints and contacts; `advance`: positions. With substeps, the last four are called as often.
+    impulses of joints and contacts; `move`: positions. With substeps, the last four are called as often.
 
     `step` is transactional. The state is that of the bodies, the time, contacts and joints with their impulses, motors, and how long each
     body has been slow. What the system consists of is the set-up, which copies and pickles have too.
@@ -52,9 +54,12 @@ class RigidSystem(RigidSetup):
     Source: Müller, Stam, James and Thürey 2008, chapter 6.
     """
 
+    stages = ("find_contacts", "bounce", "predict", "solve", "move")
+
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
         super().__init__(options, gravity)
-        self.report: RigidInfo | None = None
+        self._guarantees = False
+        self._kept_apart: dict[tuple[int, int], float] = {}
         self._core: Any = None
         self._guard: RigidGuard | None = None
         self._thin_guard = False
@@ -84,44 +89,30 @@ class RigidSystem(RigidSetup):
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
-    @exclusively
-    def step(self, dt: float, guarantee: bool = False, on_stage: Callable[[str, Any], None] | None = None) -> RigidInfo:
+    def step(self, dt: float, on_stage: OnStage | None = None, *, guarantee: bool = False, **options: Any) -> RigidInfo:
         """Advance by dt seconds and return the report, which is also stored as `report`.
 
         Args:
             dt: s, positive.
+            on_stage: called with the name of each stage and this system, after the stage.
             guarantee: end without intersections of meshes, by the exact test, nor any on the straight way of their vertices there, also
                 of meshes that are not convex. Bodies whose way would lead into others go a part of it, or stop where they are; the report
                 counts them. Rounded forms count with their triangles; solids that only have a distance, and pairs that are joined,
                 are left out. Every body needs a mesh and a thickness.
-            on_stage: called with the name of each stage and this system, after the stage.
+            **options: none.
 
         Raises:
             TypeError, ValueError: dt is not positive, states that are not finite; with `guarantee` a body without mesh or thickness,
                 meshes that intersect at the start. Nothing has changed.
         """
-        dt = _checks.positive("dt", dt)
-        guarded = _checks.flag("guarantee", guarantee)
+        return super().step(dt, on_stage, guarantee=_checks.flag("guarantee", guarantee), **options)
 
-        def stage(name: str, length: float) -> None:
-            getattr(self, name)(length)
-            if on_stage is not None:
-                on_stage(name, self)
+    def max_dt(self) -> float:
+        """Return the longest step (s) that bodies which fall and collide should take."""
+        return RIGID_STEP
 
-        # Nothing that a copy would have to bring back changes before `end` is sure of the result.
-        with self.transaction(()):
-            self.begin(dt)
-            if guarded:
-                self._require_apart()
-            stage("find_contacts", dt)
-            distances = self._distances() if guarded else {}
-            for _ in range(self.options.substeps):
-                for name in ("bounce", "predict", "solve", "advance"):
-                    stage(name, dt / self.options.substeps)
-            return self.end(dt, distances if guarded else None)
-
-    def begin(self, dt: float) -> None:
-        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it."""
+    def begin(self, dt: float, guarantee: bool = False) -> None:
+        """Begin a step of dt seconds whose stages somebody else calls; `end` ends it. With `guarantee`, see `step`."""
         if not self.bodies:
             raise ValueError("a system of rigid bodies needs a body: call add")
         if self.meter is not None:
@@ -178,11 +169,17 @@ class RigidSystem(RigidSetup):
         core.set_joint_memory(memory)
         for j, motor in enumerate(self.motors.tolist()):
             core.set_motor(j, *motor)
+        if guarantee:
+            self._require_apart()
+        self._guarantees, self._kept_apart = guarantee, {}
+        super().begin(dt)
 
     def find_contacts(self, dt: float) -> None:
         """Find the points at which bodies touch, or may touch within dt seconds, and the islands."""
         groups, points = points_in_solid(self.parts, self._arrays[0], self.time, dt, self._slop())
         self._core.find_contacts(self._arrays, dt, groups, points)
+        if self._guarantees:
+            self._kept_apart = self._distances()
 
     def bounce(self, h: float) -> None:
         """Let what meets within h seconds, fast enough, bounce off each other, one after the other until nothing approaches."""
@@ -206,20 +203,30 @@ class RigidSystem(RigidSetup):
         meter.end()
         self._core.end_solve(self._arrays)
 
-    def advance(self, h: float) -> None:
+    def move(self, h: float) -> None:
         """Move the bodies with their velocities, and apart where they overlap."""
         self._core.advance(self._arrays, h)
 
-    def end(self, dt: float, distances: dict[tuple[int, int], float] | None = None) -> RigidInfo:
-        """End the step that `begin` has begun; return the report. With `distances` between near meshes (m), keep meshes apart."""
-        states = self._arrays[0]
+    def _schedule(self, dt: float) -> Iterator[tuple[str, float]]:
+        yield "find_contacts", dt
+        for _ in range(self.options.substeps):
+            for name in self.stages[1:]:
+                yield name, dt / self.options.substeps
+
+    def _written(self) -> list[str]:
+        """Return nothing: nothing that a copy would have to bring back changes before the end of a step is sure of the result."""
+        return []
+
+    def _complete(self, report: RigidInfo) -> None:
+        dt, states = report.dt, self._arrays[0]
         if not np.isfinite(states).all():
             raise ValueError("the step leads to values that are not finite; nothing has changed")
         for i, ahead in self._ahead.items():
             states[i] = ahead.state_row
-        report = RigidInfo(dt=dt, **self._core.report())
-        if distances is not None:
-            self._keep_apart(distances, report)
+        for name, value in self._core.report().items():
+            setattr(report, name, value)
+        if self._guarantees:
+            self._keep_apart(self._kept_apart, report)
         after = np.where(self._moved[:, None], states, self._states())
         self._write(after, dt)
         self.contact_groups, self.contact_points = self._core.contacts()
@@ -227,10 +234,7 @@ class RigidSystem(RigidSetup):
         self.last_step = dt / self.options.substeps
         self.quiet, self.last_poses = self._arrays[4], after[:, :7].copy()
         self.last_gravity = self._gravity_now
-        self.time += dt
         self._certified = after if report.certified else None
-        self.report = report
-        return report
 
     def wake(self, body: RigidBody) -> None:
         """Let a body that may have been slow count as moved now."""

@@ -19,8 +19,6 @@ from meniscus.solids.rigid.rigid_setup import surface_row
 from meniscus.solids.rigid.rigid_system import RigidSystem
 
 _ON_A_PATH = "a mesh on a path that rigid bodies touch is a RigidBody with `motion`"
-RIGID_STEP = 0.01
-"""s: steps of rigid bodies that `advance` takes are at most that long."""
 
 
 class RigidWorld(WorldSetup):

@@ -1,0 +1,120 @@
+"""Base of the fluid solvers on grids, and the report of their steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.core.solver import Solver
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.grid.boundary import BoundarySpec, Slip
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import SolidLike
+
+NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
+"""Report of a step without a projection."""
+
+
+@dataclass(kw_only=True)
+class StepReport:
+    """Report of one step, for all solvers.
+
+    Attributes:
+        dt: seconds.
+        kinetic_energy: J (J/m in 2-D), unless a solver says otherwise.
+        max_speed: largest velocity component, m/s.
+        projection: report of the pressure solve.
+        viscosity: reports of the viscosity solves.
+    """
+
+    dt: float = 0.0
+    kinetic_energy: float = 0.0
+    max_speed: float = 0.0
+    projection: ProjectionInfo = NO_PROJECTION
+    viscosity: tuple[SolveInfo, ...] = ()
+
+
+Report = TypeVar("Report", bound=StepReport)
+
+
+class Acceleration:
+    """Attribute of a solver that holds an acceleration, m/s^2, one number per axis of its grid; checked when it is set."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Store the name of the attribute."""
+        self._name = name
+
+    def __get__(self, solver: FluidSolver[Any], owner: type) -> npt.NDArray[np.float64]:
+        """Return the array, which may be written to."""
+        value: npt.NDArray[np.float64] = solver.__dict__[self._name]
+        return value
+
+    def __set__(self, solver: FluidSolver[Any], value: Any) -> None:
+        """Set the acceleration. Raises TypeError or ValueError for anything but finite numbers, one per axis."""
+        solver.__dict__[self._name] = np.array(_checks.vector(self._name, value, solver.grid.dimension))
+
+
+class FluidSolver(Solver[Report]):
+    """Base of the fluid solvers on grids: velocity, pressure, solid and time.
+
+    Args:
+        grid: of all fields.
+        dtype: of the velocity.
+        boundary: of the velocity.
+        solid: the obstacle.
+        slip: of the fluid on the solid.
+
+    Attributes:
+        grid: of all fields.
+        velocity: m/s.
+        pressure: of the last projection, Pa, float64.
+        time: s; only a step changes it.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ("solid",)
+    time: float
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
+        self.grid = _checks.one_of_type("grid", grid, Grid)
+        self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
+        self.pressure = self.declare("pressure", CellField(grid))
+        self.time = self.declare("time", 0.0)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
+        self._workspace = Workspace()
+
+    @property
+    def solid(self) -> SolidLike | None:
+        """The obstacle; may be set. Raises TypeError or ValueError for what is no solid, and for one on another grid."""
+        return self._solid.solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        self._solid.solid = value
+        self._state_replaced()
+
+    def __repr__(self) -> str:
+        """One line: cells, time, state, memory."""
+        cells = "x".join(map(str, self.grid.shape))
+        state = ", ".join(name for name, part in self.state.items() if part is not None and name != "time")
+        return f"<{type(self).__name__} {cells} cells, t = {self.time:g} s, {state}, {self.nbytes / 1e6:.3g} MB>"
+
+    def _require_finite(self, part: CellField | MacField, name: str, total: float) -> None:
+        """Raise ValueError where a sum over a part of the state is not finite: on the ranks that hold what is not, else on all."""
+        if math.isfinite(total):
+            return
+        arrays = [part.component(d) for d in range(self.grid.dimension)] if isinstance(part, MacField) else [part.array]
+        culprits = self.grid.comm.gather(not all(np.isfinite(a).all() for a in arrays))
+        if culprits[self.grid.comm.rank] or not any(culprits):
+            raise ValueError(f"the {name} must be finite after a step")
+
+    def _state_replaced(self) -> None:
+        self._solid.forget()
