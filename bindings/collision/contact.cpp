@@ -207,7 +207,7 @@ void bind_contact(py::module_& m) {
             py::array_t<std::int32_t> where(n);
             py::array_t<double> normals({n, py::ssize_t{3}}), given({n, py::ssize_t{3}}), friction(n), gaps(n);
             for (py::ssize_t k = 0; k < n; ++k) {
-              const collision::NodeSupport& s = found[static_cast<std::size_t>(k)];
+              const collision::NodeSupport& s = found[k];
               where.mutable_at(k) = s.node;
               std::copy_n(s.normal.data(), 3, normals.mutable_data(k, 0));
               std::copy_n(s.velocity.data(), 3, given.mutable_data(k, 0));

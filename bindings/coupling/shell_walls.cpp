@@ -34,7 +34,7 @@ py::tuple shell_faces(std::span<const coupling::ShellFace<D>> faces) {
   py::array_t<Index> places({k, py::ssize_t{D}});
   py::array_t<double> velocities({k, py::ssize_t{D}});
   for (py::ssize_t i = 0; i < k; ++i) {
-    const auto& f = faces[static_cast<std::size_t>(i)];
+    const auto& f = faces[i];
     axes.mutable_at(i) = f.axis;
     elements.mutable_at(i) = f.element;
     std::ranges::copy(f.face, places.mutable_data(i, 0));
@@ -52,7 +52,7 @@ py::tuple shell_hits(const coupling::ShellWalls<D>& walls) {
   py::array_t<std::int32_t> corners({k, py::ssize_t{3}});
   py::array_t<double> weights({k, py::ssize_t{3}}), positions({k, py::ssize_t{D}});
   for (py::ssize_t i = 0; i < k; ++i) {
-    const auto& hit = hits[static_cast<std::size_t>(i / 2)][static_cast<std::size_t>(i % 2)];
+    const auto& hit = hits[i / 2][i % 2];
     const auto nodes = hit.triangle < 0 ? std::array<std::int32_t, 3>{-1, -1, -1} : walls.corners_of(hit);
     std::ranges::copy(nodes, corners.mutable_data(i, 0));
     std::copy_n(hit.barycentric.data(), 3, weights.mutable_data(i, 0));

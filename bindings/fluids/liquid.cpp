@@ -18,7 +18,7 @@ void bind_liquid_scalar(py::module_& m) {
       "liquid_faces",
       [](F& liquid, int axis, const py::array& mask) {
         Coord<D> faces = liquid.extents();
-        ++faces[static_cast<std::size_t>(axis)];
+        ++faces[axis];
         auto* out = mask_of(mask, "mask", product<D>(faces), true);
         interruptible([&] { fluids::liquid_faces<T, D>(liquid, axis, out); });
       },

@@ -32,8 +32,8 @@ template <class T, int D>
 std::array<const T*, D> face_values_of(const std::array<py::array, D>& arrays, const char* name, const Coord<D>& cells) {
   std::array<const T*, D> values;
   for (int d = 0; d < D; ++d)
-    values[static_cast<std::size_t>(d)] =
-        data_of<T>(arrays[static_cast<std::size_t>(d)], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
+    values[d] =
+        data_of<T>(arrays[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
   return values;
 }
 

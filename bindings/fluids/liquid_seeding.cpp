@@ -74,7 +74,7 @@ void bind_region_type(py::module_& m, const char* name) {
       .def(py::init([](const std::shared_ptr<Shape>& shape, const std::array<std::array<double, D>, D>& rotation,
                        const std::array<double, D>& translation, const grid::Grid<D>& grid) {
              surface::RigidPose<D> pose;
-             for (int i = 0; i < D; ++i) pose.rotation.row(i) = vector_of<D>(rotation[static_cast<std::size_t>(i)]).transpose();
+             for (int i = 0; i < D; ++i) pose.rotation.row(i) = vector_of<D>(rotation[i]).transpose();
              pose.translation = vector_of<D>(translation);
              return R(shape, pose, grid);
            }),

@@ -75,7 +75,7 @@ py::tuple left_arrays(const std::vector<fluids::LeftWater>& left) {
   py::array_t<double> position({n, py::ssize_t{3}}), velocity({n, py::ssize_t{3}}), volume(n);
   py::array_t<std::int32_t> tet(n);
   for (py::ssize_t i = 0; i < n; ++i) {
-    const fluids::LeftWater& w = left[static_cast<std::size_t>(i)];
+    const fluids::LeftWater& w = left[i];
     std::copy_n(w.position.data(), 3, position.mutable_data(i));
     std::copy_n(w.velocity.data(), 3, velocity.mutable_data(i));
     volume.mutable_at(i) = w.volume;
@@ -199,7 +199,7 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
              py::array_t<double> position({n, py::ssize_t{3}}), volume(n);
              py::array_t<std::int32_t> tet(n);
              for (py::ssize_t i = 0; i < n; ++i) {
-               const auto& p = points[static_cast<std::size_t>(i)];
+               const auto& p = points[i];
                std::copy_n(p.position.data(), 3, position.mutable_data(i));
                volume.mutable_at(i) = p.volume;
                tet.mutable_at(i) = p.tet;

@@ -63,7 +63,7 @@ void bind_grid_type(py::module_& m, const char* name) {
              const auto blocks = parallel::cut_domain<D>(shape, periodic, cells);
              require(static_cast<int>(blocks.size()) == communicator->size(), "a grid of ", blocks.size(),
                      " blocks needs as many ranks, not ", communicator->size());
-             return grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], spacing, x, communicator);
+             return grid::Grid<D>(blocks[communicator->rank()], spacing, x, communicator);
            }),
            py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"),
            py::arg("cells"))
@@ -71,7 +71,7 @@ void bind_grid_type(py::module_& m, const char* name) {
                              [](const grid::Grid<D>& g) {
                                std::array<std::array<bool, 2>, D> sides{};
                                for (int s = 0; s < 2 * D; ++s)
-                                 sides[static_cast<std::size_t>(s / 2)][static_cast<std::size_t>(s % 2)] = g.shared(s / 2, s % 2);
+                                 sides[s / 2][s % 2] = g.shared(s / 2, s % 2);
                                return sides;
                              })
       .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })

@@ -37,7 +37,7 @@ void bind_samples(py::module_& m) {
       [=](const M& velocity, const std::array<py::array, D>& masks) {
         std::array<const std::uint8_t*, D> where{};
         for (int d = 0; d < D; ++d)
-          where[static_cast<std::size_t>(d)] = flags(velocity.component(d), masks[static_cast<std::size_t>(d)]);
+          where[d] = flags(velocity.component(d), masks[d]);
         return interruptible([&] { return grid::max_component_speed<T, D>(velocity, where); });
       },
       py::arg("velocity"), py::arg("masks"));

@@ -19,8 +19,8 @@ template <class T, int D>
 py::tuple face_masks(Solid<T, D>& solid, const std::array<Block<std::uint8_t>, D>& masks) {
   py::tuple views(D);
   for (int d = 0; d < D; ++d)
-    views[static_cast<std::size_t>(d)] =
-        mask_view<D>(masks[static_cast<std::size_t>(d)], grid::Stagger<D>::face(d).extents(solid.grid().local_shape()));
+    views[d] =
+        mask_view<D>(masks[d], grid::Stagger<D>::face(d).extents(solid.grid().local_shape()));
   return views;
 }
 

@@ -72,7 +72,7 @@ py::object agree(Communicator& c, const std::optional<std::string>& text) {
 
 Index sum_of(const std::array<Index, parallel::tags::count>& numbers, int first, int last) {
   Index sum = 0;
-  for (int tag = first; tag <= last; ++tag) sum += numbers[static_cast<std::size_t>(tag)];
+  for (int tag = first; tag <= last; ++tag) sum += numbers[tag];
   return sum;
 }
 

@@ -316,7 +316,7 @@ void bind_reduced_body(py::module_& m) {
             const auto j = positions_of(impulses, "impulses");
             require(static_cast<Index>(j.size()) == p.size(), "impulses must be as many as points");
             interruptible([&] {
-              for (Index i = 0; i < p.size(); ++i) self.apply_impulse(p[i], j[static_cast<std::size_t>(i)]);
+              for (Index i = 0; i < p.size(); ++i) self.apply_impulse(p[i], j[i]);
             });
           },
           py::arg("nodes"), py::arg("weights"), py::arg("impulses"))

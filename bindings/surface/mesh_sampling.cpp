@@ -34,7 +34,7 @@ void bind_mesh_sampling(py::module_& m) {
          bool periodic_images, grid::Field<double, 3>& phi, Workspace& workspace) {
         const surface::MeshDistance distance = mesh;
         surface::RigidPose<3> pose;
-        for (int i = 0; i < 3; ++i) pose.rotation.row(i) = mesh_vector(rotation[static_cast<std::size_t>(i)]).transpose();
+        for (int i = 0; i < 3; ++i) pose.rotation.row(i) = mesh_vector(rotation[i]).transpose();
         pose.translation = mesh_vector(translation);
         interruptible([&] { surface::sample_signed_distance(distance, pose, band, periodic_images, phi, workspace); });
       },

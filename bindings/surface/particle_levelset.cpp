@@ -106,7 +106,7 @@ void bind_particle_level_set(py::module_& m) {
         // Without a solid only the particles tell which overload is meant.
         if (particles.positions().type != grid::column_type<T>()) throw py::reference_cast_error();
         surface::FlightOptions<D> options;
-        for (int d = 0; d < D; ++d) options.gravity[d] = gravity[static_cast<std::size_t>(d)];
+        for (int d = 0; d < D; ++d) options.gravity[d] = gravity[d];
         options.drag = drag;
         options.restitution = restitution;
         options.open = open;

@@ -36,7 +36,7 @@ Components<D> components(const Vec<double, D>& v) {
 template <int D>
 Matrix<D> matrix(const Rows<D>& rows) {
   Matrix<D> m;
-  for (int i = 0; i < D; ++i) m.row(i) = vec<D>(rows[static_cast<std::size_t>(i)]).transpose();
+  for (int i = 0; i < D; ++i) m.row(i) = vec<D>(rows[i]).transpose();
   return m;
 }
 

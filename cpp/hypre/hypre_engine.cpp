@@ -79,7 +79,7 @@ int create(std::intptr_t handle, int alone, int axes, const int* first, const in
   HYPRE_StructStencilCreate(axes, 1 + axes, &s->stencil);
   for (int e = 0; e <= axes; ++e) {
     std::vector<HYPRE_Int> offset(static_cast<std::size_t>(axes), 0);
-    if (e > 0) offset[static_cast<std::size_t>(e - 1)] = -1;
+    if (e > 0) offset[e - 1] = -1;
     HYPRE_StructStencilSetElement(s->stencil, e, offset.data());
   }
   for (HYPRE_StructVector* v : {&s->b, &s->x}) {

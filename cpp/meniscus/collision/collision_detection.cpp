@@ -90,10 +90,10 @@ bool CollisionMesh::collides(const Motion& motion, ContactMode mode, const Detec
 
 Block<ElementPair> CollisionMesh::kept_pairs(Index chunks) {
   Index n = 0;
-  for (Index c = 0; c < chunks; ++c) n += static_cast<Index>(scratch_.chunks[static_cast<std::size_t>(c)].kept.size());
+  for (Index c = 0; c < chunks; ++c) n += static_cast<Index>(scratch_.chunks[c].kept.size());
   Block<ElementPair> pairs(n);
   ElementPair* end = pairs.data();
-  for (Index c = 0; c < chunks; ++c) end = std::ranges::copy(scratch_.chunks[static_cast<std::size_t>(c)].kept, end).out;
+  for (Index c = 0; c < chunks; ++c) end = std::ranges::copy(scratch_.chunks[c].kept, end).out;
   std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
@@ -106,7 +106,7 @@ CollisionPairs CollisionMesh::collisions(const Motion& motion, ContactMode mode,
   for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) {
     for (auto& c : scratch_.chunks) c.kept.clear();
     detect(kind, motion, mode, options, [&](const PairBlock& block, std::span<const std::uint8_t> hit) {
-      auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
+      auto& kept = scratch_.chunks[block.chunk].kept;
       for (std::size_t i = 0; i < hit.size(); ++i)
         if (hit[i] != 0) kept.push_back(block.pairs[i]);
       return true;
@@ -143,11 +143,11 @@ Block<ElementPair> CollisionMesh::self_intersections(std::span<const mesh::Point
   const PairQuery query{.first = &edge_tree_.tree, .second = &face_tree_.tree};
   for (auto& c : scratch_.chunks) c.kept.clear();
   for_each_candidate(query, scratch_, [&](const PairBlock& block) {
-    auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
-    const auto at = [&](std::int32_t v) -> const mesh::Point& { return positions[static_cast<std::size_t>(v)]; };
+    auto& kept = scratch_.chunks[block.chunk].kept;
+    const auto at = [&](std::int32_t v) -> const mesh::Point& { return positions[v]; };
     for (const ElementPair& pair : block.pairs) {
-      const Edge& e = edges_[static_cast<std::size_t>(pair[0])];
-      const mesh::Triangle& t = triangles_[static_cast<std::size_t>(pair[1])];
+      const Edge& e = edges_[pair[0]];
+      const mesh::Triangle& t = triangles_[pair[1]];
       if (mesh::edge_meets_triangle(at(e[0]), at(e[1]), at(t[0]), at(t[1]), at(t[2]), policy)) kept.push_back(pair);
     }
     return true;

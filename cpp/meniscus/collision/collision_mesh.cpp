@@ -34,8 +34,8 @@ std::vector<CollisionMesh::Edge> edges_of(std::span<const mesh::Triangle> triang
 
 template <std::size_t K>
 mesh::Box box_around(const std::array<std::int32_t, K>& corners, std::span<const mesh::Box> vertex_boxes) {
-  mesh::Box box = vertex_boxes[static_cast<std::size_t>(corners[0])];
-  for (std::size_t k = 1; k < K; ++k) box.add(vertex_boxes[static_cast<std::size_t>(corners[k])]);
+  mesh::Box box = vertex_boxes[corners[0]];
+  for (std::size_t k = 1; k < K; ++k) box.add(vertex_boxes[corners[k]]);
   return box;
 }
 
@@ -59,7 +59,7 @@ Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
   std::vector<std::vector<ElementPair>> found(static_cast<std::size_t>((n + row_chunk - 1) / row_chunk));
   parallel_for(0, n, row_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    auto& pairs = found[static_cast<std::size_t>(b / row_chunk)];
+    auto& pairs = found[b / row_chunk];
     for (Index i = b; i < e; ++i) {
       const auto before = static_cast<Index>(pairs.size());
       partners(i, [&](std::int32_t j) { pairs.push_back({static_cast<std::int32_t>(i), j}); });
@@ -167,13 +167,13 @@ CollisionPairs CollisionMesh::candidates_by_rows(BroadPhase method) {
   };
   CollisionPairs pairs;
   pairs.vertex_face = pairs_by_rows(static_cast<Index>(vertex_boxes_.size()), [&](Index i, auto&& found) {
-    overlapping(0, face_boxes, vertex_boxes_[static_cast<std::size_t>(i)], [&](std::int32_t j) {
-      if (!share_a_vertex(triangles_[static_cast<std::size_t>(j)], std::array{static_cast<std::int32_t>(i)})) found(j);
+    overlapping(0, face_boxes, vertex_boxes_[i], [&](std::int32_t j) {
+      if (!share_a_vertex(triangles_[j], std::array{static_cast<std::int32_t>(i)})) found(j);
     });
   });
   pairs.edge_edge = pairs_by_rows(static_cast<Index>(edges_.size()), [&](Index i, auto&& found) {
-    overlapping(1, edge_boxes, edge_boxes[static_cast<std::size_t>(i)], [&](std::int32_t j) {
-      if (j > i && !share_a_vertex(edges_[static_cast<std::size_t>(i)], edges_[static_cast<std::size_t>(j)])) found(j);
+    overlapping(1, edge_boxes, edge_boxes[i], [&](std::int32_t j) {
+      if (j > i && !share_a_vertex(edges_[i], edges_[j])) found(j);
     });
   });
   return pairs;

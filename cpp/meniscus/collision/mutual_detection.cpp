@@ -114,7 +114,7 @@ MutualPairs CollisionMesh::collisions_with(CollisionMesh& other, const MutualMot
     for_each_mutual_pair(kind, a, b, own, options, [&](const PairBlock& block) {
       std::array<std::uint8_t, PairBlock::capacity> hit;
       find_contacts(kind, mode, joined_start_, joined_end_, block.stencils, hit.data());
-      auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
+      auto& kept = scratch_.chunks[block.chunk].kept;
       for (std::size_t i = 0; i < block.pairs.size(); ++i)
         if (hit[i] != 0) kept.push_back(block.pairs[i]);
       return true;
@@ -164,12 +164,12 @@ MutualIntersections CollisionMesh::intersections_with(CollisionMesh& other, std:
     const PairQuery query{.first = &first.edge_tree_.tree, .second = &second.face_tree_.tree, .skip_shared_vertices = false};
     forget_kept();
     for_each_candidate(query, scratch_, [&](const PairBlock& block) {
-      auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
+      auto& kept = scratch_.chunks[block.chunk].kept;
       for (const ElementPair& pair : block.pairs) {
-        const Edge& e = first.edges_[static_cast<std::size_t>(pair[0])];
-        const mesh::Triangle& t = second.triangles_[static_cast<std::size_t>(pair[1])];
-        const auto a = [&](std::int32_t v) -> const mesh::Point& { return x[static_cast<std::size_t>(v)]; };
-        const auto b = [&](std::int32_t v) -> const mesh::Point& { return y[static_cast<std::size_t>(v)]; };
+        const Edge& e = first.edges_[pair[0]];
+        const mesh::Triangle& t = second.triangles_[pair[1]];
+        const auto a = [&](std::int32_t v) -> const mesh::Point& { return x[v]; };
+        const auto b = [&](std::int32_t v) -> const mesh::Point& { return y[v]; };
         if (mesh::edge_meets_triangle(a(e[0]), a(e[1]), b(t[0]), b(t[1]), b(t[2]), policy)) kept.push_back(pair);
       }
       return true;

@@ -47,11 +47,11 @@ T parallel_reduce(Index begin, Index end, Index chunk, T identity, Body&& body, 
   const Index chunks = (end - begin + chunk - 1) / chunk;
   std::array<T, most> part;
   part.fill(identity);
-  parallel_for(begin, end, chunk, [&](Index b, Index e) { part[static_cast<std::size_t>((b - begin) / chunk)] = body(b, e); });
+  parallel_for(begin, end, chunk, [&](Index b, Index e) { part[(b - begin) / chunk] = body(b, e); });
   for (Index stride = 1; stride < chunks; stride *= 2)
     for (Index i = 0; i + stride < chunks; i += 2 * stride) {
-      auto& left = part[static_cast<std::size_t>(i)];
-      left = combine(left, part[static_cast<std::size_t>(i + stride)]);
+      auto& left = part[i];
+      left = combine(left, part[i + stride]);
     }
   return combine(identity, part[0]);
 }

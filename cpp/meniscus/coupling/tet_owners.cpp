@@ -11,7 +11,7 @@ namespace {
 constexpr Index chunk = 4096;
 
 mesh::Point centroid(std::span<const mesh::Point> x, const mesh::Tet& t) {
-  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[static_cast<std::size_t>(t[k])]; };
+  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[t[k]]; };
   return 0.25 * (((at(0) + at(1)) + at(2)) + at(3));
 }
 
@@ -52,7 +52,7 @@ void centroids_of(std::span<const mesh::Point> positions, std::span<const mesh::
                   std::span<mesh::Point> centroids) {
   parallel_for(0, static_cast<Index>(chosen.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      centroids[i] = centroid(positions, tets[static_cast<std::size_t>(chosen[i])]);
+      centroids[i] = centroid(positions, tets[chosen[i]]);
   });
 }
 

@@ -17,7 +17,7 @@ GhostRule given(GhostRule::Kind kind, bool odd, const GivenValue& v, int compone
   GhostRule rule;
   rule.kind = kind;
   rule.odd = odd;
-  rule.constant = v.constant[static_cast<std::size_t>(component)];
+  rule.constant = v.constant[component];
   rule.function = v.function;
   rule.component = component;
   rule.components = components;

@@ -20,7 +20,7 @@ SampleBox<D> box_beyond(const FieldLayout<D>& layout, int axis, int upper, Index
 template <int D>
 void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const SampleBox<D>& box, double time,
                     std::vector<double>& values) {
-  const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+  const GhostRule& rule = layout.rules[side_index(axis, upper)];
   const auto n = static_cast<std::size_t>(box.size());
   values.resize(n);
   std::vector<double> positions(rule.function ? n * D : 0);

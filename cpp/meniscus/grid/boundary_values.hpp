@@ -77,8 +77,8 @@ class FarValues {
 
   /// The value at `c`, seen from a side, or nullptr where it was not asked for.
   const double* find(int axis, int upper, const Coord<D>& c) const {
-    const Side& s = sides_[static_cast<std::size_t>(side_index(axis, upper))];
-    return !s.values.empty() && s.box.contains(c) ? &s.values[static_cast<std::size_t>(s.box.number(c))] : nullptr;
+    const Side& s = sides_[side_index(axis, upper)];
+    return !s.values.empty() && s.box.contains(c) ? &s.values[s.box.number(c)] : nullptr;
   }
 
  private:
@@ -94,7 +94,7 @@ template <class T, int D>
 std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cells, double time) {
   std::array<FarValues<D>, D> far;
   for (int d = 0; d < D; ++d) {
-    FarValues<D>& f = far[static_cast<std::size_t>(d)];
+    FarValues<D>& f = far[d];
     f.prepare(velocity.component(d).layout(), far_width(cells, 1), time);
     // Samples of another place in the cells are half a cell farther away.
     f.samples.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cells + 0.5, 0));

@@ -9,7 +9,7 @@ namespace {
 /// The given value of a side at sample c.
 template <int D>
 double given_at(const FieldLayout<D>& layout, int axis, int upper, const Coord<D>& c, double time, const FarValues<D>* far) {
-  const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+  const GhostRule& rule = layout.rules[side_index(axis, upper)];
   if (!rule.function) return rule.constant;
   if (far)
     if (const double* value = far->find(axis, upper, c)) return *value;
@@ -84,11 +84,11 @@ T after_steps(const std::array<GhostStep, D>& steps, T value, int first) {
 template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index) {
   const Index n = layout.extents()[axis];
-  const int on_side = layout.stagger.on_side[static_cast<std::size_t>(axis)];
+  const int on_side = layout.stagger.on_side[axis];
   AxisImage image{bring_near(index, n)};
   while (image.index < 0 || image.index >= n) {
     const int upper = image.index >= n;
-    const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+    const GhostRule& rule = layout.rules[side_index(axis, upper)];
     switch (rule.kind) {
       case GhostRule::Kind::clamp:
         image.index = upper ? n - 1 : 0;
@@ -135,7 +135,7 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
     }
     while (i < 0 || i >= n) {
       const int upper = i >= n;
-      const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(d, upper))];
+      const GhostRule& rule = layout.rules[side_index(d, upper)];
       if (rule.kind == GhostRule::Kind::clamp) {
         i = upper ? n - 1 : 0;
         continue;

@@ -14,7 +14,7 @@ double corner_mean(const double* p, const Coord<D>& strides, int left_out = -1) 
   } else {
     if (axis == left_out) return corner_mean<D, axis - 1>(p, strides, left_out);
     return 0.5 * (corner_mean<D, axis - 1>(p, strides, left_out) +
-                  corner_mean<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out));
+                  corner_mean<D, axis - 1>(p + strides[axis], strides, left_out));
   }
 }
 
@@ -26,7 +26,7 @@ bool any_corner_positive(const double* p, const Coord<D>& strides, int left_out 
   } else {
     if (axis == left_out) return any_corner_positive<D, axis - 1>(p, strides, left_out);
     return any_corner_positive<D, axis - 1>(p, strides, left_out) ||
-           any_corner_positive<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out);
+           any_corner_positive<D, axis - 1>(p + strides[axis], strides, left_out);
   }
 }
 

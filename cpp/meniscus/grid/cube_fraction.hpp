@@ -34,7 +34,7 @@ double cube_fraction(double value, std::array<double, D> gradient) {
     int sign = 1;
     for (int d = 0; d < D; ++d)
       if (corner >> d & 1) {
-        rest -= gradient[static_cast<std::size_t>(d)];
+        rest -= gradient[d];
         sign = -sign;
       }
     if (rest > 0) volume += sign * (D == 2 ? rest * rest : rest * rest * rest);

@@ -24,8 +24,8 @@ struct Samples {
   explicit Samples(const FieldLayout<D>& layout)
       : extents(layout.extents()), strides(c_strides<D>(layout.padded())), size(layout.storage_size()), halo(layout.halo) {
     for (int d = 0; d < D; ++d) {
-      first[static_cast<std::size_t>(d)] = halo.first_owned(d);
-      origin += ghost_width * strides[static_cast<std::size_t>(d)];
+      first[d] = halo.first_owned(d);
+      origin += ghost_width * strides[d];
     }
   }
   /// Calls visit(offset of the first sample, first coordinate along the row, its end) for rows [begin, end) of owned extents.
@@ -303,7 +303,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
     reached += count;
     Index most = 2 * D * count;
     for (int d = 0; d < D; ++d)
-      if (layout.halo.shared(d)) most += 2 * product<D>(samples.extents) / samples.extents[static_cast<std::size_t>(d)];
+      if (layout.halo.shared(d)) most += 2 * product<D>(samples.extents) / samples.extents[d];
     auto next = workspace.take<Index>(most);
     Index next_count = 0;
     const auto enqueue = [&](Index q) {

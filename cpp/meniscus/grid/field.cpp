@@ -93,7 +93,7 @@ void MacField<T, D>::enforce_boundary(double time) {
 template <class T, int D>
 void MacField<T, D>::set_given_faces(int axis, T* first, double time) const {
   for (int upper : {0, 1})
-    if (!grid().shared(axis, upper) && fixes_normal_velocity(boundary_[static_cast<std::size_t>(side_index(axis, upper))]))
+    if (!grid().shared(axis, upper) && fixes_normal_velocity(boundary_[side_index(axis, upper)]))
       set_side_values(component(axis).layout(), first, axis, upper, time);
 }
 

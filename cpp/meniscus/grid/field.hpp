@@ -87,8 +87,8 @@ class MacField {
 
   const Grid<D>& grid() const { return components_[0].grid(); }
   const Boundary<D>& boundary() const { return boundary_; }
-  Field<T, D>& component(int d) { return components_[static_cast<std::size_t>(d)]; }
-  const Field<T, D>& component(int d) const { return components_[static_cast<std::size_t>(d)]; }
+  Field<T, D>& component(int d) { return components_[d]; }
+  const Field<T, D>& component(int d) const { return components_[d]; }
 
   void fill_ghosts(double time);
 

@@ -27,7 +27,7 @@ class SideFill {
   void fill_by_image() const {
     std::array<AxisImage, ghost_width> images;
     for (int g = 0; g < ghost_width; ++g)
-      images[static_cast<std::size_t>(g)] = resolve_axis(layout_, axis_, box_.begin[axis_] + g);
+      images[g] = resolve_axis(layout_, axis_, box_.begin[axis_] + g);
     // A row runs along the last axis, or across the ghost layers where that is the last axis.
     Index rows = 1;
     for (int d = 0; d + 1 < D; ++d) rows *= box_.end[d] - box_.begin[d];
@@ -39,11 +39,11 @@ class SideFill {
         if (axis_ == D - 1) {
           const T* row = ghost - c[D - 1];
           for (Index g = 0; g < ghost_width; ++g) {
-            const AxisImage& m = images[static_cast<std::size_t>(g)];
+            const AxisImage& m = images[g];
             ghost[g] = apply(m, row[m.index]);
           }
         } else {
-          const AxisImage& m = images[static_cast<std::size_t>(c[axis_] - box_.begin[axis_])];
+          const AxisImage& m = images[c[axis_] - box_.begin[axis_]];
           c[axis_] = m.index;
           const T* source = view_.at(c);
           for (Index k = 0; k < length; ++k) ghost[k] = apply(m, source[k]);
@@ -56,8 +56,8 @@ class SideFill {
   void fill_by_function() const {
     std::vector<double> given;
     evaluate_given(layout_, axis_, upper_, box_, time_, given);
-    const bool reflects = layout_.rules[static_cast<std::size_t>(side_index(axis_, upper_))].kind == GhostRule::Kind::mirror;
-    const int on_side = layout_.stagger.on_side[static_cast<std::size_t>(axis_)];
+    const bool reflects = layout_.rules[side_index(axis_, upper_)].kind == GhostRule::Kind::mirror;
+    const int on_side = layout_.stagger.on_side[axis_];
     const Index owned = view_.extents[axis_];
     for (std::size_t i = 0; i < given.size(); ++i) {
       const Coord<D> c = box_.coordinate(static_cast<Index>(i));
@@ -101,7 +101,7 @@ template <class T, int D>
 void fill_sides(const FieldLayout<D>& layout, T* first, int axis, double time) {
   const FieldView<T, D> view = layout.template view<T>(first);
   const auto asks = [&](int upper) {
-    return !layout.halo.shared(axis, upper) && needs_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
+    return !layout.halo.shared(axis, upper) && needs_function(layout.rules[side_index(axis, upper)]);
   };
   const bool either_asks = asks(0) || asks(1);
   for (int upper : {0, 1}) {
@@ -142,7 +142,7 @@ void fill_ghosts(std::span<const PaddedBlock<T, D>> blocks, double time) {
 template <class T, int D>
 void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time) {
   const FieldView<T, D> view = layout.template view<T>(first);
-  const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+  const GhostRule& rule = layout.rules[side_index(axis, upper)];
   SampleBox<D> box;
   box.end = view.extents;
   (upper ? box.begin[axis] : box.end[axis]) = upper ? view.extents[axis] - 1 : 1;

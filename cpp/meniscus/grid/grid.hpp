@@ -61,7 +61,7 @@ struct Stagger {
   }
   static constexpr Stagger face(int axis) {
     Stagger s;
-    s.on_side[static_cast<std::size_t>(axis)] = 1;
+    s.on_side[axis] = 1;
     return s;
   }
   bool operator==(const Stagger&) const = default;

@@ -18,7 +18,7 @@ void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index strid
   const auto below = static_cast<std::int32_t>(std::min<Index>(-low, far - 1));
   const auto above = static_cast<std::int32_t>(std::min<Index>(high, far - 1));
   const auto count = [&](Index q, Index l) {
-    auto& s = since[static_cast<std::size_t>(l)];
+    auto& s = since[l];
     s = in[q] ? (s < far ? s + 1 : far) : 0;
     return s;
   };

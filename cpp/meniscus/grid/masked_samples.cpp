@@ -84,7 +84,7 @@ template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity, const std::array<const std::uint8_t*, D>& masks) {
   double speed = 0.0;
   for (int d = 0; d < D; ++d)
-    speed = std::max(speed, largest_deviation(velocity.component(d), 0.0, masks[static_cast<std::size_t>(d)]));
+    speed = std::max(speed, largest_deviation(velocity.component(d), 0.0, masks[d]));
   return speed;
 }
 
@@ -105,7 +105,7 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
         for (Index k = 0; k < length; ++k) count += mask[first + k] = std::abs(row[k]) < limit;
         // Samples on the side between two blocks count once.
         bool copies = false;
-        for (int d = 0; d < D - 1; ++d) copies |= c[static_cast<std::size_t>(d)] == 0 && is_copy(d);
+        for (int d = 0; d < D - 1; ++d) copies |= c[d] == 0 && is_copy(d);
         if (copies) return Index{0};
         return is_copy(D - 1) ? count - mask[first] : count;
       },

@@ -49,7 +49,7 @@ void SolidMasks<D>::find(const Field<double, D>& levelset) {
     for (Index k = 0; k < count; ++k) outside_cells[first + k] = corner_mean<D>(p + k, phi.strides) > 0;
   });
   for (int d = 0; d < D; ++d) {
-    Block<std::uint8_t>&open = open_faces[static_cast<std::size_t>(d)], &inside = inside_faces[static_cast<std::size_t>(d)];
+    Block<std::uint8_t>&open = open_faces[d], &inside = inside_faces[d];
     const Coord<D> faces = faces_of<D>(cells, d);
     fit(open, product<D>(faces));
     fit(inside, product<D>(faces));
@@ -90,7 +90,7 @@ double max_component_speed(SolidBoundary<T, D>& solid) {
   T largest{0};
   for (int d = 0; d < D; ++d) {
     const FieldView<const T, D> u = std::as_const(*solid.velocity()).component(d).view();
-    const std::uint8_t* inside = solid.masks().inside_faces[static_cast<std::size_t>(d)].data();
+    const std::uint8_t* inside = solid.masks().inside_faces[d].data();
     const Index length = u.extents[D - 1];
     const T most = parallel_reduce(
         0, product<D>(u.extents) / length, std::max<Index>(1, 8192 / length), T{0},
@@ -113,7 +113,7 @@ template <class T, int D>
 void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid) {
   for (int d = 0; d < D; ++d) {
     const FieldView<T, D> to = velocity.component(d).view();
-    const std::uint8_t* inside = solid.masks().inside_faces[static_cast<std::size_t>(d)].data();
+    const std::uint8_t* inside = solid.masks().inside_faces[d].data();
     for_each_row<D>(to.extents, [&](const Coord<D>& c, Index first, Index count) {
       T* u = to.at(c);
       const T* given = solid.velocity() ? solid.velocity()->component(d).view().at(c) : nullptr;
@@ -146,7 +146,7 @@ void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, W
   require(velocity.grid() == solid.grid(), "the velocity must have the grid of the solid");
   if (solid.sticks()) return set_solid_velocity(velocity, solid);
   for (int d = 0; d < D; ++d) {
-    const auto known = copy_of(solid.masks().open_faces[static_cast<std::size_t>(d)], workspace);
+    const auto known = copy_of(solid.masks().open_faces[d], workspace);
     extrapolate(velocity.component(d), known.data(), solid_layers, workspace);
   }
 }

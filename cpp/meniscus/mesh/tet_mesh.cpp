@@ -34,14 +34,14 @@ void require_valid(std::span<const std::array<std::int32_t, N>> elements, Index 
       0, m, chunk, m,
       [&](Index b, Index e) {
         for (Index i = b; i < e; ++i) {
-          const auto& element = elements[static_cast<std::size_t>(i)];
+          const auto& element = elements[i];
           if (out_of_range(element, vertices) || (!repeated && repeats(element))) return i;
         }
         return m;
       },
       [](Index a, Index b) { return std::min(a, b); });
   if (bad == m) return;
-  const auto& element = elements[static_cast<std::size_t>(bad)];
+  const auto& element = elements[bad];
   for (std::size_t k = 0; k < N; ++k)
     require(element[k] >= 0 && element[k] < vertices, what, " must hold indices of the ", vertices, " vertices, but [", bad, ", ",
             k, "] is ", element[k]);

@@ -18,8 +18,8 @@ struct TetMeshView {
   std::span<const Tet> tets;
 
   Index size() const { return static_cast<Index>(tets.size()); }
-  const Tet& tet(Index t) const { return tets[static_cast<std::size_t>(t)]; }
-  const Point& corner(Index t, int k) const { return vertices[static_cast<std::size_t>(tet(t)[static_cast<std::size_t>(k)])]; }
+  const Tet& tet(Index t) const { return tets[t]; }
+  const Point& corner(Index t, int k) const { return vertices[tet(t)[k]]; }
 };
 
 /// The corners of the face opposite of each corner, counter-clockwise as seen from outside of a tetrahedron of positive volume.

@@ -22,9 +22,9 @@ struct TriangleMeshView {
   std::span<const Triangle> triangles;
 
   Index size() const { return static_cast<Index>(triangles.size()); }
-  const Triangle& triangle(Index t) const { return triangles[static_cast<std::size_t>(t)]; }
+  const Triangle& triangle(Index t) const { return triangles[t]; }
   const Point& corner(Index t, int k) const {
-    return vertices[static_cast<std::size_t>(triangle(t)[static_cast<std::size_t>(k)])];
+    return vertices[triangle(t)[k]];
   }
 };
 

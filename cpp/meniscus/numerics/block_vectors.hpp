@@ -17,8 +17,8 @@ inline double inner_product(const double* a, const double* b, Index n) {
         simd_dispatch([=, &sums] {
           Index i = begin;
           for (; i + lanes <= end; i += lanes)
-            for (Index l = 0; l < lanes; ++l) sums[static_cast<std::size_t>(l)] += a[i + l] * b[i + l];
-          for (Index l = 0; i < end; ++i, ++l) sums[static_cast<std::size_t>(l)] += a[i] * b[i];
+            for (Index l = 0; l < lanes; ++l) sums[l] += a[i + l] * b[i + l];
+          for (Index l = 0; i < end; ++i, ++l) sums[l] += a[i] * b[i];
         });
         for (std::size_t width = lanes / 2; width > 0; width /= 2)
           for (std::size_t l = 0; l < width; ++l) sums[l] += sums[l + width];

@@ -126,7 +126,7 @@ class Expansion {
 
   int size() const { return size_; }
   /// The components, the smallest first.
-  double operator[](int i) const { return component_[static_cast<std::size_t>(i)]; }
+  double operator[](int i) const { return component_[i]; }
   int sign() const { return size_ == 0 ? 0 : (*this)[size_ - 1] > 0 ? 1 : -1; }
   /// The value to within some units of round-off.
   double estimate() const {
@@ -165,12 +165,12 @@ class Expansion {
       const RoundedPair s = fast_two_sum(q, (*this)[i]);
       q = s.value;
       if (s.error != 0) {
-        g[static_cast<std::size_t>(--bottom)] = s.value;
+        g[--bottom] = s.value;
         q = s.error;
       }
     }
     for (; bottom < Capacity; ++bottom) {
-      const RoundedPair s = fast_two_sum(g[static_cast<std::size_t>(bottom)], q);
+      const RoundedPair s = fast_two_sum(g[bottom], q);
       if (s.error != 0) r.push(s.error);
       q = s.value;
     }
@@ -199,7 +199,7 @@ class Expansion {
 
   void push(double x) {
     if (size_ == Capacity) throw std::logic_error("an expansion does not fit its capacity");
-    component_[static_cast<std::size_t>(size_++)] = x;
+    component_[size_++] = x;
   }
 
   /// The product, cheapest where f is the shorter one.

@@ -189,11 +189,11 @@ class FixedInteger {
   }
   void push(std::uint64_t x) {
     check(size_ < Capacity);
-    limb()[static_cast<std::size_t>(size_++)] = x;
+    limb()[size_++] = x;
   }
   int trailing_zeros() const {
     for (int i = 0; i < size_; ++i)
-      if (const std::uint64_t x = limb()[static_cast<std::size_t>(i)]) return 64 * i + std::countr_zero(x);
+      if (const std::uint64_t x = limb()[i]) return 64 * i + std::countr_zero(x);
     return 0;
   }
   void drop_low_bits(int bits) {

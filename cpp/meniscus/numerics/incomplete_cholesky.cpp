@@ -17,9 +17,9 @@ void IncompleteCholesky::factor(const Matrix& a, const Options& options) {
   // it in row k of the symmetric matrix. `pivot` collects what is left of the diagonals.
   std::vector<double> pivot(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
-    pivot[static_cast<std::size_t>(i)] = a.coeff(i, i);
-    require(pivot[static_cast<std::size_t>(i)] > 0, "diagonal entry ", i, " must be positive, not ",
-            pivot[static_cast<std::size_t>(i)]);
+    pivot[i] = a.coeff(i, i);
+    require(pivot[i] > 0, "diagonal entry ", i, " must be positive, not ",
+            pivot[i]);
   }
   const Index* outer = lower_.outerIndexPtr();
   const Index* inner = lower_.innerIndexPtr();
@@ -33,11 +33,11 @@ void IncompleteCholesky::factor(const Matrix& a, const Options& options) {
   std::vector<std::pair<Index, double>> column;
   for (Index k = 0; k < n; ++k) {
     if (k % 4096 == 0) check_interrupt();
-    double d = pivot[static_cast<std::size_t>(k)];
+    double d = pivot[k];
     const double original = a.coeff(k, k);
     if (d < options.safety * original) d = original;
     const double root = std::sqrt(d);
-    inverse_diagonal_[static_cast<std::size_t>(k)] = 1 / root;
+    inverse_diagonal_[k] = 1 / root;
     *entry(k, k) = root;
     column.clear();
     for (Matrix::InnerIterator it(a, k); it; ++it)
@@ -49,11 +49,11 @@ void IncompleteCholesky::factor(const Matrix& a, const Options& options) {
     for (const auto& [i, l] : column)
       for (const auto& [j, m] : column) {
         if (j == i) {
-          pivot[static_cast<std::size_t>(i)] -= l * m;
+          pivot[i] -= l * m;
         } else if (double* existing = j < i ? entry(i, j) : entry(j, i)) {
           if (j < i) *existing -= l * m;
         } else {
-          pivot[static_cast<std::size_t>(i)] -= options.modification * l * m;
+          pivot[i] -= options.modification * l * m;
         }
       }
   }
@@ -68,10 +68,10 @@ void IncompleteCholesky::solve(const double* r, double* z) const {
     double sum = r[i];
     const Index last = outer[i + 1] - 1;  // the diagonal
     for (Index e = outer[i]; e < last; ++e) sum -= value[e] * z[inner[e]];
-    z[i] = sum * inverse_diagonal_[static_cast<std::size_t>(i)];
+    z[i] = sum * inverse_diagonal_[i];
   }
   for (Index i = n - 1; i >= 0; --i) {
-    z[i] *= inverse_diagonal_[static_cast<std::size_t>(i)];
+    z[i] *= inverse_diagonal_[i];
     const Index last = outer[i + 1] - 1;
     for (Index e = outer[i]; e < last; ++e) z[inner[e]] -= value[e] * z[i];
   }

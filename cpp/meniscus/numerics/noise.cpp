@@ -26,7 +26,7 @@ GradientNoise<D>::GradientNoise(std::uint64_t seed, double rate) : rate_(rate) {
   std::uint32_t draw = 0;
   for (int i = period - 1; i > 0; --i) {
     const auto j = static_cast<std::size_t>(random.uniform2(draw++)[0] * (i + 1));
-    std::swap(permutation_[static_cast<std::size_t>(i)], permutation_[j]);
+    std::swap(permutation_[i], permutation_[j]);
   }
   for (int i = 0; i < period; ++i) {
     // A random orthonormal pair (a, b) spans the plane in which the gradient a cos + b sin turns.
@@ -45,8 +45,8 @@ GradientNoise<D>::GradientNoise(std::uint64_t seed, double rate) : rate_(rate) {
       const Vec<double, D> e2(-std::sin(angle), std::cos(angle), 0.0);
       b = std::cos(two_pi * turn) * e1 + std::sin(two_pi * turn) * e2;
     }
-    cosine_[static_cast<std::size_t>(i)] = a;
-    sine_[static_cast<std::size_t>(i)] = b;
+    cosine_[i] = a;
+    sine_[i] = b;
   }
 }
 

@@ -53,7 +53,7 @@ BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned
   std::vector<Boxes> all(static_cast<std::size_t>(communicator.size()));
   communicator.gather(&own, sizeof own, all.data());
   for (int b = 0; b < communicator.size(); ++b) {
-    const Boxes& other = all[static_cast<std::size_t>(b)];
+    const Boxes& other = all[b];
     const auto stays = [&](const IndexBox<D>& in_window, const IndexBox<D>& in_own) {
       return in_place && b == communicator.rank() && in_window.begin == in_own.begin;
     };

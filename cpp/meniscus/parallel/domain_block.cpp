@@ -29,7 +29,7 @@ std::vector<DomainBlock<D>> cut_domain(const Coord<D>& shape, const std::array<b
       rest %= strides[d];
       const auto& along = cells[d];
       b.first[d] = std::accumulate(along.begin(), along.begin() + place, Index{0});
-      b.shape[d] = along[static_cast<std::size_t>(place)];
+      b.shape[d] = along[place];
       for (const int upper : {0, 1}) {
         const Index beside = place + (upper ? 1 : -1);
         const bool inside = beside >= 0 && beside < count[d];

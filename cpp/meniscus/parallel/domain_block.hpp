@@ -27,10 +27,10 @@ struct DomainBlock {
   std::array<int, 2 * D> neighbour{};
 
   /// Whether the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain.
-  bool shared(int axis, int upper) const { return neighbour[static_cast<std::size_t>(2 * axis + upper)] != none; }
+  bool shared(int axis, int upper) const { return neighbour[2 * axis + upper] != none; }
   bool shared(int axis) const { return shared(axis, 0) || shared(axis, 1); }
   /// Whether the block is its own neighbour along the axis.
-  bool own_neighbour(int axis) const { return neighbour[static_cast<std::size_t>(2 * axis)] == number; }
+  bool own_neighbour(int axis) const { return neighbour[2 * axis] == number; }
   /// Whether the cells beyond a side belong to another block.
   bool shared_with_another(int axis, int upper) const { return shared(axis, upper) && !own_neighbour(axis); }
   /// Whether other blocks own cells along the axis.
@@ -43,14 +43,14 @@ struct DomainBlock {
   /// Position of cell `i` of an axis, counted from the first of the block: around the axis if the block is its own neighbour,
   /// among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
   std::optional<Index> image(int axis, Index i) const {
-    const Index n = shape[static_cast<std::size_t>(axis)];
+    const Index n = shape[axis];
     if (i >= 0 && i < n) return i;
     if (own_neighbour(axis)) return image_in_period(i, n);
     return shared(axis, i >= n) ? std::optional(i) : std::nullopt;
   }
   /// The same, but beyond a side of the domain the cell next to it.
   Index nearest(int axis, Index i) const {
-    return image(axis, i).value_or(i < 0 ? 0 : shape[static_cast<std::size_t>(axis)] - 1);
+    return image(axis, i).value_or(i < 0 ? 0 : shape[axis] - 1);
   }
 
   bool operator==(const DomainBlock&) const = default;

@@ -151,7 +151,7 @@ void HaloPlan<D>::exchange_axes(int begin, int end, std::span<const HaloArray<D>
       if (a.plan->poisons_) a.plan->poison(axis, a.first, a.size);
     if (any.layout_.block.own_neighbour(axis)) {
       for (const HaloArray<D>& a : arrays) {
-        const Lines& lines = a.plan->axes_[static_cast<std::size_t>(axis)].copy_lines;
+        const Lines& lines = a.plan->axes_[axis].copy_lines;
         parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
                      [&](Index first, Index last) { a.plan->copy_lines(axis, a.first, a.size, first, last); });
       }
@@ -186,8 +186,8 @@ void HaloPlan<D>::poison(int axis, std::byte* first, std::size_t size) const {
 
 template <int D>
 void HaloPlan<D>::copy_lines(int axis, std::byte* first, std::size_t size, Index begin, Index end) const {
-  const Axis& plan = axes_[static_cast<std::size_t>(axis)];
-  const Index stride = layout_.strides[static_cast<std::size_t>(axis)] * static_cast<Index>(size);
+  const Axis& plan = axes_[axis];
+  const Index stride = layout_.strides[axis] * static_cast<Index>(size);
   with_known_size(static_cast<std::size_t>(plan.copy_lines.run) * size, [&](auto bytes) {
     for_each_line(plan.copy_lines, begin, end, [&](Index offset) {
       std::byte* at = first + offset * static_cast<Index>(size);
@@ -199,7 +199,7 @@ void HaloPlan<D>::copy_lines(int axis, std::byte* first, std::size_t size, Index
 
 template <int D>
 std::size_t HaloPlan<D>::message_bytes(int axis, Index layers, std::size_t size) const {
-  const Lines& lines = axes_[static_cast<std::size_t>(axis)].message_lines;
+  const Lines& lines = axes_[axis].message_lines;
   return static_cast<std::size_t>(layers * lines.count() * lines.run) * size;
 }
 
@@ -209,8 +209,8 @@ template <int D>
 template <class Move>
 std::byte* HaloPlan<D>::move_layers(int axis, std::byte* first, std::size_t size, Index layer, Index layers, std::byte* message,
                                     Move&& move) const {
-  const Lines& lines = axes_[static_cast<std::size_t>(axis)].message_lines;
-  const Index stride = layout_.strides[static_cast<std::size_t>(axis)] * static_cast<Index>(size);
+  const Lines& lines = axes_[axis].message_lines;
+  const Index stride = layout_.strides[axis] * static_cast<Index>(size);
   // Layers across the last axis follow each other in memory.
   const Index together = axis == D - 1 ? layers : 1;
   with_known_size(static_cast<std::size_t>(lines.run * together) * size, [&](auto bytes) {
@@ -231,13 +231,13 @@ template <int D>
 void HaloPlan<D>::pass_messages(std::span<const PassedSide> sides, std::span<const HaloArray<D>> arrays) {
   const HaloPlan& any = *arrays[0].plan;
   const auto crossing = [](const HaloArray<D>& a, const PassedSide& side) -> const Crossing& {
-    return a.plan->axes_[static_cast<std::size_t>(side.axis)].sides[static_cast<std::size_t>(side.upper)];
+    return a.plan->axes_[side.axis].sides[side.upper];
   };
   std::array<Message, 2 * D> outgoing{}, incoming{};
   std::size_t total = 0;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const auto [axis, upper] = sides[i];
-    const int neighbour = any.layout_.block.neighbour[static_cast<std::size_t>(2 * axis + upper)];
+    const int neighbour = any.layout_.block.neighbour[2 * axis + upper];
     // Messages that go up and down between the same two blocks differ in their tag.
     outgoing[i] = {neighbour, 2 * axis + upper, nullptr, 0};
     incoming[i] = {neighbour, 2 * axis + 1 - upper, nullptr, 0};

@@ -58,7 +58,7 @@ class HaloPlan {
   bool shared(int axis, int upper) const { return layout_.block.shared(axis, upper); }
   bool shared(int axis) const { return layout_.block.shared(axis); }
   /// The first sample of the axis that the block owns: 1 where the sample on the lower side belongs to the neighbour.
-  Index first_owned(int axis) const { return layout_.on_side[static_cast<std::size_t>(axis)] && shared(axis, 0) ? 1 : 0; }
+  Index first_owned(int axis) const { return layout_.on_side[axis] && shared(axis, 0) ? 1 : 0; }
 
   /// Fills the ghosts beyond the shared sides of an axis, and the copy of a shared sample. `first` is the first element of the
   /// memory. Along the axes before `axis` ghosts take part (with `corners`), so that going through the axes in order also fills
@@ -83,7 +83,7 @@ class HaloPlan {
   template <class T>
   void copy_in_plane(int axis, T* first, Index plane) const {
     if (!layout_.block.own_neighbour(axis)) return;
-    const Lines& lines = axes_[static_cast<std::size_t>(axis)].copy_lines;
+    const Lines& lines = axes_[axis].copy_lines;
     const Index per_plane = lines.count() / lines.extent[0];
     copy_lines(axis, reinterpret_cast<std::byte*>(first), sizeof(T), (plane - lines.begin[0]) * per_plane,
                (plane - lines.begin[0] + 1) * per_plane);

@@ -14,7 +14,7 @@ void Constraints::check(std::span<const std::int32_t> nodes) const {
 void Constraints::set(std::span<const std::int32_t> nodes, ConstraintKind kind) {
   check(nodes);
   for (const std::int32_t node : nodes) {
-    kinds_[static_cast<std::size_t>(node)] = kind;
+    kinds_[node] = kind;
     directions_.erase(node);
   }
   rebuild();
@@ -31,7 +31,7 @@ void Constraints::slide(std::span<const std::int32_t> nodes, ConstPoints normals
     require(normals[k].allFinite() && normals[k].stableNorm() > 0, "the normal of node ", nodes[k],
             " must be finite and not zero");
   for (std::size_t k = 0; k < nodes.size(); ++k) {
-    ConstraintKind& kind = kinds_[static_cast<std::size_t>(nodes[k])];
+    ConstraintKind& kind = kinds_[nodes[k]];
     if (kind == ConstraintKind::fixed || kind == ConstraintKind::moved) continue;
     kind = ConstraintKind::sliding;
     Directions& directions =
@@ -59,7 +59,7 @@ std::vector<std::int32_t> Constraints::sliding() const {
 void Constraints::restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions) {
   check(nodes);
   for (std::size_t k = 0; k < nodes.size(); ++k) {
-    kinds_[static_cast<std::size_t>(nodes[k])] = ConstraintKind::sliding;
+    kinds_[nodes[k]] = ConstraintKind::sliding;
     directions_[nodes[k]] = directions[k];
   }
   rebuild();
@@ -89,7 +89,7 @@ void Constraints::rebuild() {
 
 void Constraints::project(Points v) const {
   nodes::each(static_cast<Index>(constrained_.size()), [&](std::size_t k) {
-    mesh::Point& p = v[static_cast<std::size_t>(constrained_[k])];
+    mesh::Point& p = v[constrained_[k]];
     p = (projections_[k] * p).eval();
   });
 }

@@ -53,7 +53,7 @@ class Constraints {
   /// Restores the sliding nodes and their directions exactly, from the state of another object.
   void restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions);
 
-  ConstraintKind kind(Index node) const { return kinds_[static_cast<std::size_t>(node)]; }
+  ConstraintKind kind(Index node) const { return kinds_[node]; }
   /// Of all nodes.
   std::span<const ConstraintKind> kinds() const { return kinds_; }
 

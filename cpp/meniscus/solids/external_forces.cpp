@@ -19,12 +19,12 @@ PointLoads::PointLoads(std::span<const std::int32_t> nodes, std::span<const mesh
 
 double PointLoads::energy(std::span<const mesh::Point> x) const {
   double sum = 0;
-  for (std::size_t i = 0; i < node_.size(); ++i) sum -= load_[i].dot(x[static_cast<std::size_t>(node_[i])]);
+  for (std::size_t i = 0; i < node_.size(); ++i) sum -= load_[i].dot(x[node_[i]]);
   return sum;
 }
 
 void PointLoads::add_forces(std::span<const mesh::Point>, std::span<mesh::Point> f) const {
-  for (std::size_t i = 0; i < node_.size(); ++i) f[static_cast<std::size_t>(node_[i])] += load_[i];
+  for (std::size_t i = 0; i < node_.size(); ++i) f[node_[i]] += load_[i];
 }
 
 void Wind::set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities) {

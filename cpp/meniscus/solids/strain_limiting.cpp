@@ -49,7 +49,7 @@ StrainLimiter::StrainLimiter(std::span<const std::array<std::int32_t, 2>> edges,
   std::vector<Index> next = colours_;
   edges_.resize(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e)
-    edges_[static_cast<std::size_t>(next[at(colouring.colours()[e])]++)] = {edges[e], rest_lengths[e]};
+    edges_[next[at(colouring.colours()[e])]++] = {edges[e], rest_lengths[e]};
 }
 
 double StrainLimiter::largest_strain(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities,

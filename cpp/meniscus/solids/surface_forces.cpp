@@ -5,7 +5,7 @@
 namespace meniscus::solids {
 namespace {
 
-const mesh::Point& at(std::span<const mesh::Point> x, std::int32_t node) { return x[static_cast<std::size_t>(node)]; }
+const mesh::Point& at(std::span<const mesh::Point> x, std::int32_t node) { return x[node]; }
 
 }  // namespace
 
@@ -210,7 +210,7 @@ void Pressure::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<do
   for (const auto& t : triangles) {
     const double around =
         (at(x, t[1]) - at(x, t[0])).norm() + (at(x, t[2]) - at(x, t[1])).norm() + (at(x, t[0]) - at(x, t[2])).norm();
-    for (const std::int32_t node : t) stiffness[static_cast<std::size_t>(node)] += std::abs(pressure_) / 12 * around;
+    for (const std::int32_t node : t) stiffness[node] += std::abs(pressure_) / 12 * around;
   }
 }
 

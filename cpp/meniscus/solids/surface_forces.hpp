@@ -49,7 +49,7 @@ class NodeNormals {
   void fill_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx, std::span<mesh::Point> out) const;
   mesh::Point sum(Index node, std::span<const mesh::Point> of) const {
     mesh::Point total = mesh::Point::Zero();
-    for (const std::int32_t slot : gather_.at(node)) total += of[static_cast<std::size_t>(slot / 3)];
+    for (const std::int32_t slot : gather_.at(node)) total += of[slot / 3];
     return total;
   }
   std::vector<mesh::Triangle> triangles_;

@@ -82,7 +82,7 @@ TEST_CASE("fans of rays see what single rays see") {
             origin[d] = low[d] + h * part(bits);
           }
           // From a vertex, along an edge and in a plane of the axes, too.
-          if (trial % 4 == 1) origin = vertices[static_cast<std::size_t>(trial)];
+          if (trial % 4 == 1) origin = vertices[trial];
           std::vector<mesh::Point> targets;
           for (int q = 0; q < (trial % 2 == 0 ? 8 : 29); ++q) {
             mesh::Point t = low;

@@ -65,7 +65,7 @@ TEST_CASE("point location and hashing keep their memory") {
   CHECK(new_calls_when_repeated([&] { in_tets.find(vertices, tets, nullptr, 0, collision::CellHash::corrected); }) == 0);
   std::vector<mesh::Box> boxes(tets.size());
   for (std::size_t t = 0; t < tets.size(); ++t)
-    for (const std::int32_t v : tets[t]) boxes[t].add(vertices[static_cast<std::size_t>(v)]);
+    for (const std::int32_t v : tets[t]) boxes[t].add(vertices[v]);
   collision::BoxPairs overlaps;
   CHECK(new_calls_when_repeated([&] { overlaps.find(boxes, 0, collision::CellHash::corrected); }) == 0);
   collision::BodyPartition bodies;

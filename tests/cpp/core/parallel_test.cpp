@@ -33,7 +33,7 @@ std::vector<double> ill_conditioned(Index n) {
   std::vector<double> v(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
     const auto u = CounterRandom(1, static_cast<std::uint64_t>(i), 0).uniform2(0);
-    v[static_cast<std::size_t>(i)] = std::ldexp(u[0] - 0.5, static_cast<int>(u[1] * 60.0) - 30);
+    v[i] = std::ldexp(u[0] - 0.5, static_cast<int>(u[1] * 60.0) - 30);
   }
   return v;
 }
@@ -56,7 +56,7 @@ TEST_CASE("parallel_for visits every index once, in pieces of the asked size") {
       std::atomic<int> wrong{0};
       parallel_for(begin, end, chunk, [&, b0 = begin, e0 = end, size = chunk](Index b, Index e) {
         if ((b - b0) % size != 0 || e != std::min(b + size, e0)) ++wrong;
-        for (Index i = b; i < e; ++i) ++visits[static_cast<std::size_t>(i - b0)];
+        for (Index i = b; i < e; ++i) ++visits[i - b0];
       });
       CHECK(wrong == 0);
       CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& v) { return v == 1; }));
@@ -72,7 +72,7 @@ TEST_CASE("parallel_reduce is a fixed tree over fixed pieces, bitwise, whatever 
       std::vector<double> leaves;
       for (Index b = 0; b < n; b += chunk) {
         double sum = 0.0;
-        for (Index i = b; i < std::min(n, b + chunk); ++i) sum += v[static_cast<std::size_t>(i)];
+        for (Index i = b; i < std::min(n, b + chunk); ++i) sum += v[i];
         leaves.push_back(sum);
       }
       const double expected = 0.0 + tree_sum(leaves, 0, std::bit_ceil(leaves.size()));
@@ -82,7 +82,7 @@ TEST_CASE("parallel_reduce is a fixed tree over fixed pieces, bitwise, whatever 
             0, n, asked, 0.0,
             [&](Index b, Index e) {
               double s = 0.0;
-              for (Index i = b; i < e; ++i) s += v[static_cast<std::size_t>(i)];
+              for (Index i = b; i < e; ++i) s += v[i];
               return s;
             },
             [](double a, double b) { return a + b; });
@@ -114,10 +114,10 @@ TEST_CASE("a loop in a loop, and loops started by several threads at once") {
     const Threads use(threads);
     std::vector<Index> sums(20);
     parallel_for(0, 20, 1, [&](Index i, Index) {
-      sums[static_cast<std::size_t>(i)] = parallel_reduce(
+      sums[i] = parallel_reduce(
           0, 1000, 10, Index{0}, [&](Index b, Index e) { return (e - b) * i; }, [](Index a, Index b) { return a + b; });
     });
-    for (Index i = 0; i < 20; ++i) CHECK(sums[static_cast<std::size_t>(i)] == 1000 * i);
+    for (Index i = 0; i < 20; ++i) CHECK(sums[i] == 1000 * i);
 
     std::array<Index, 4> results{};
     {

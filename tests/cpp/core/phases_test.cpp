@@ -28,20 +28,20 @@ TEST_CASE("phases visit all elements once, and begin when those before have ende
     constexpr Index phases = 400;
     std::vector<std::vector<std::atomic<int>>> visits(phases);
     for (Index p = 0; p < phases; ++p)
-      visits[static_cast<std::size_t>(p)] = std::vector<std::atomic<int>>(static_cast<std::size_t>(length_of(p)));
+      visits[p] = std::vector<std::atomic<int>>(static_cast<std::size_t>(length_of(p)));
     std::vector<std::atomic<Index>> ended(phases);
     std::atomic<int> wrong{0};
     parallel_phases(
         phases, 4,
         [&](Index p) {
-          if (p > 0 && ended[static_cast<std::size_t>(p - 1)] != length_of(p - 1)) ++wrong;
+          if (p > 0 && ended[p - 1] != length_of(p - 1)) ++wrong;
           return std::pair<Index, Index>(10, 10 + length_of(p));
         },
         [&](Index p, Index b, Index e) {
           if ((b - 10) % 4 != 0 || e - b > 4 || e <= b) ++wrong;
-          if (p > 0 && ended[static_cast<std::size_t>(p - 1)] != length_of(p - 1)) ++wrong;
-          for (Index i = b; i < e; ++i) ++visits[static_cast<std::size_t>(p)][static_cast<std::size_t>(i - 10)];
-          ended[static_cast<std::size_t>(p)] += e - b;
+          if (p > 0 && ended[p - 1] != length_of(p - 1)) ++wrong;
+          for (Index i = b; i < e; ++i) ++visits[p][i - 10];
+          ended[p] += e - b;
         });
     CHECK(wrong == 0);
     for (const auto& of_phase : visits)

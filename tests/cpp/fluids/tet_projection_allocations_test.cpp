@@ -22,7 +22,7 @@ TEST_CASE("a repeated projection on a moving tetrahedral mesh allocates nothing"
     for (std::size_t i = 0; i < data.vertices.size(); ++i)
       data.vertices[i][0] += 0.005 * std::sin(7 * data.vertices[i][1] + time);
     for (std::size_t t = 0; t < m; ++t) {
-      const double z = data.vertices[static_cast<std::size_t>(data.tets[t][0])][2];
+      const double z = data.vertices[data.tets[t][0]][2];
       wet[t] = z < level;
       velocity[t] = mesh::Point(std::sin(5 * z + time), z, -1);
     }

@@ -66,8 +66,8 @@ double reference(const grid::FieldLayout<D>& layout, const std::vector<T>& owned
   const Coord<D> extents = layout.extents();
   for (int d = D - 1; d >= 0; --d) {
     const Index n = extents[d];
-    const bool on_side = layout.stagger.on_side[static_cast<std::size_t>(d)] != 0;
-    if (layout.grid.periodic()[static_cast<std::size_t>(d)]) {
+    const bool on_side = layout.stagger.on_side[d] != 0;
+    if (layout.grid.periodic()[d]) {
       const Index period = on_side ? n - 1 : n;
       while (c[d] < (on_side ? 1 : 0)) c[d] += period;
       while (c[d] >= n) c[d] -= period;
@@ -75,7 +75,7 @@ double reference(const grid::FieldLayout<D>& layout, const std::vector<T>& owned
     }
     if (c[d] >= 0 && c[d] < n) continue;
     const bool upper = c[d] >= n;
-    const grid::GhostRule& r = layout.rules[static_cast<std::size_t>(2 * d + (upper ? 1 : 0))];
+    const grid::GhostRule& r = layout.rules[2 * d + (upper ? 1 : 0)];
     // In units of cells, samples sit at c + offset and the sides at 0 and the number of cells.
     const double offset = on_side ? 0.0 : 0.5;
     const double side = upper ? static_cast<double>(layout.grid.shape()[d]) : 0.0;
@@ -93,11 +93,11 @@ double reference(const grid::FieldLayout<D>& layout, const std::vector<T>& owned
       case grid::GhostRule::Kind::mirror:
         inside[d] = static_cast<Index>(std::lround(2.0 * side - (static_cast<double>(c[d]) + offset) - offset));
         if (!r.odd) return reference<T, D>(layout, owned, inside);
-        x[static_cast<std::size_t>(d)] = layout.grid.origin()[d] + layout.grid.spacing() * side;
+        x[d] = layout.grid.origin()[d] + layout.grid.spacing() * side;
         return 2.0 * (r.function ? given_function(x, now) : r.constant) - reference<T, D>(layout, owned, inside);
     }
   }
-  return static_cast<double>(owned[static_cast<std::size_t>(dot<D>(c, c_strides<D>(extents)))]);
+  return static_cast<double>(owned[dot<D>(c, c_strides<D>(extents))]);
 }
 
 /// Fills the ghosts of random samples; returns how many of the padded block differ from the two other answers.
@@ -153,7 +153,7 @@ std::string describe(const grid::FieldLayout<D>& layout) {
     text += layout.grid.periodic()[i] ? ", periodic; " : "; ";
     for (std::size_t s = 2 * i; s < 2 * i + 2; ++s) {
       const grid::GhostRule& r = layout.rules[s];
-      text += std::array{"clamp", "mirror", "value"}[static_cast<std::size_t>(r.kind)];
+      text += std::array{"clamp", "mirror", "value"}[r.kind];
       text += std::string(r.odd ? " odd" : "") + (r.function ? " function; " : "; ");
     }
   }
@@ -190,9 +190,9 @@ TEST_CASE("ghosts with a periodic axis beside every pair of rules") {
         for (int on_sides = 0; on_sides < 4; ++on_sides)
           for (std::size_t pair = 0; pair < 36; ++pair) {
             Coord<2> shape{cells, cells};
-            shape[static_cast<std::size_t>(axis)] = periodic_cells;
+            shape[axis] = periodic_cells;
             std::array<bool, 2> periodic{};
-            periodic[static_cast<std::size_t>(axis)] = true;
+            periodic[axis] = true;
             const std::size_t other = axis == 0 ? 2 : 0;
             std::array<grid::GhostRule, 4> rules;
             rules[other] = all_rules()[pair % 6];

@@ -21,7 +21,7 @@ TEST_CASE("windows of blocks hold the samples of the domain, around periodic axe
     std::vector<int> times(6 * 35), expected(6 * 35);
     std::vector<int> wrong(6);
     run_thread_blocks(6, [&](const std::shared_ptr<Communicator>& communicator) {
-      const DomainBlock<2>& block = blocks[static_cast<std::size_t>(communicator->rank())];
+      const DomainBlock<2>& block = blocks[communicator->rank()];
       const auto random = [&](int k, Index n) {
         const double u =
             CounterRandom(seed, static_cast<std::uint64_t>(block.number), static_cast<std::uint64_t>(k)).uniform2(0)[0];
@@ -45,12 +45,12 @@ TEST_CASE("windows of blocks hold the samples of the domain, around periodic axe
       for (Index i = window.begin[0]; i < window.end[0] && !window.empty(); ++i)
         for (Index j = window.begin[1]; j < window.end[1]; ++j) {
           const int image = static_cast<int>((i + 14) % 7 * 5 + j);
-          wrong[static_cast<std::size_t>(block.number)] += copies[at++] != image;
-          ++expected[static_cast<std::size_t>(35 * block.number + image)];
+          wrong[block.number] += copies[at++] != image;
+          ++expected[35 * block.number + image];
         }
       exchange.give_back(copies.data(), window_strides, strides, [&](Index offset, int value) {
-        wrong[static_cast<std::size_t>(block.number)] += value != values[static_cast<std::size_t>(offset)];
-        ++times[static_cast<std::size_t>(35 * block.number + value)];
+        wrong[block.number] += value != values[offset];
+        ++times[35 * block.number + value];
       });
     });
     CHECK(wrong == std::vector<int>(6));
@@ -104,7 +104,7 @@ template <int D, class T>
 int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& given_back, Index& asked) {
   tests::Draw draw(seed);
   const tests::RandomDomain<D> domain(draw, communicator.size());
-  const DomainBlock<D>& block = domain.blocks[static_cast<std::size_t>(communicator.rank())];
+  const DomainBlock<D>& block = domain.blocks[communicator.rank()];
   const bool in_place = draw(2) == 1, reversed = draw(3) == 0;
   const IndexBox<D> own = owned_samples<D>(block, domain.on_side);
   Coord<D> period{};
@@ -156,7 +156,7 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
     });
     const auto take = [&](Index offset, T value) {
       ++given_back;
-      wrong += value != values[static_cast<std::size_t>(static_cast<Index>(place(own.begin)) + offset)];
+      wrong += value != values[static_cast<Index>(place(own.begin)) + offset];
     };
     const Index before = communicator.traffic().rounds;
     exchange.transfer(std::array{exchange.fetching(again.data(), window_strides),
@@ -170,7 +170,7 @@ int wrong_in_windows(Communicator& communicator, std::uint64_t seed, Index& give
   }
   exchange.give_back(values.data(), window_strides, own_strides, [&](Index offset, T value) {
     ++given_back;
-    wrong += value != source[static_cast<std::size_t>(offset)];
+    wrong += value != source[offset];
   });
   asked += window.empty() ? 0 : product<D>(window.extents());
   return wrong;

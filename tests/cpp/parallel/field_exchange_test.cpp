@@ -44,7 +44,7 @@ int wrong_samples(const std::shared_ptr<Communicator>& communicator, std::uint64
     shape[d] = std::accumulate(cells[d].begin(), cells[d].end(), Index{0});
     periodic[d] = draw(2) == 1;
   }
-  const DomainBlock<D> block = cut_domain<D>(shape, periodic, cells)[static_cast<std::size_t>(communicator->rank())];
+  const DomainBlock<D> block = cut_domain<D>(shape, periodic, cells)[communicator->rank()];
   const int width = static_cast<int>(1 + draw(3));
   std::vector<ArrayPlace<D>> places(static_cast<std::size_t>(1 + draw(3)));
   for (auto& p : places)

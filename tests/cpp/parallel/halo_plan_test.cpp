@@ -132,7 +132,7 @@ struct LabelledArray {
   LabelledArray(const tests::RandomDomain<D>& whole, const std::array<int, D>& on_side, int ghost, bool corners,
                 const std::shared_ptr<parallel::Communicator>& communicator)
       : domain(whole) {
-    layout.block = whole.blocks[static_cast<std::size_t>(communicator->rank())];
+    layout.block = whole.blocks[communicator->rank()];
     layout.on_side = on_side;
     layout.ghost = ghost;
     layout.corners = corners;

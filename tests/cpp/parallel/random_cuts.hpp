@@ -32,7 +32,7 @@ std::array<std::vector<Index>, D> random_cut(Draw& draw, int blocks, Index least
   int rest = blocks;
   for (int p = 2; rest > 1; ++p)
     while (rest % p == 0) {
-      factors[static_cast<std::size_t>(draw(D))] *= p;
+      factors[draw(D)] *= p;
       rest /= p;
     }
   std::array<std::vector<Index>, D> cells;

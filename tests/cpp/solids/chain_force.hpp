@@ -60,17 +60,17 @@ class ChainForce final : public solids::Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<solids::Block3> blocks) const override {
     for (std::size_t s = 0; s < ends_.size(); ++s)
       for (const std::int32_t node : ends_[s])
-        blocks[static_cast<std::size_t>(node)] -=
+        blocks[node] -=
             stiffness_scale * elastic_[s] + damping_scale * damping_ * direction_[s] * direction_[s].transpose();
   }
 
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const override {
     for (const auto& ends : ends_)
-      for (const std::int32_t node : ends) stiffness[static_cast<std::size_t>(node)] += stiffness_;
+      for (const std::int32_t node : ends) stiffness[node] += stiffness_;
   }
   void add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const override {
     for (const auto& ends : ends_)
-      for (const std::int32_t node : ends) damping[static_cast<std::size_t>(node)] += damping_;
+      for (const std::int32_t node : ends) damping[node] += damping_;
   }
 
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override {
@@ -85,7 +85,7 @@ class ChainForce final : public solids::Force {
   using Ends = solids::ElementGather<2>::Element;
 
   static mesh::Point difference(std::span<const mesh::Point> a, const Ends& e) {
-    return a[static_cast<std::size_t>(e[1])] - a[static_cast<std::size_t>(e[0])];
+    return a[e[1]] - a[e[0]];
   }
   mesh::Point difference(std::span<const mesh::Point> a, std::size_t s) const { return difference(a, ends_[s]); }
   double length(std::span<const mesh::Point> x, std::size_t s) const { return difference(x, s).norm(); }

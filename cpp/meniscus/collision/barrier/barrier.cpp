@@ -13,7 +13,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Mean of the least values of both elements.
 double of_pair(PairKind kind, const Stencil& s, const std::vector<double>& value) {
-  const auto v = [&](std::size_t k) { return value[static_cast<std::size_t>(s[k])]; };
+  const auto v = [&](std::size_t k) { return value[s[k]]; };
   if (kind == PairKind::vertex_face) return 0.5 * (v(0) + std::min({v(1), v(2), v(3)}));
   return 0.5 * (std::min(v(0), v(1)) + std::min(v(2), v(3)));
 }
@@ -93,7 +93,7 @@ void Barrier::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<con
         if (chunks_.size() < static_cast<std::size_t>(chunks)) chunks_.resize(static_cast<std::size_t>(chunks));
       },
       [&](PairKind kind, const PairBlock& block) {
-        add(kind, block, positions, chunks_[static_cast<std::size_t>(block.chunk)]);
+        add(kind, block, positions, chunks_[block.chunk]);
       });
   gather();
   store(found);
@@ -111,7 +111,7 @@ void Barrier::add(PairKind kind, const PairBlock& block, std::span<const mesh::P
     const std::size_t second = kind == PairKind::vertex_face ? 1 : 2;
     const PairPoints rest = pair_points_of(s, rest_);
     if (options_.rest_part > 0 &&
-        (groups_.empty() || groups_[static_cast<std::size_t>(s[0])] == groups_[static_cast<std::size_t>(s[second])])) {
+        (groups_.empty() || groups_[s[0]] == groups_[s[second]])) {
       const double limit = options_.rest_part * proximity(kind, rest).distance;
       if (limit > 0) h = std::min(h, limit);
       if (squared >= h * h) continue;
@@ -181,7 +181,7 @@ void Barrier::add_product(std::span<const mesh::Point> u, double factor, std::sp
       [&](std::size_t i) -> PairVector {
         const Stencil& s = stencils_[i];
         PairVector v;
-        for (std::size_t k = 0; k < 4; ++k) v.segment<3>(static_cast<Index>(3 * k)) = u[static_cast<std::size_t>(s[k])];
+        for (std::size_t k = 0; k < 4; ++k) v.segment<3>(static_cast<Index>(3 * k)) = u[s[k]];
         return factor * (matrices_[i] * v);
       },
       out);

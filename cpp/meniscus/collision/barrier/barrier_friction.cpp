@@ -19,7 +19,7 @@ Eigen::Matrix<double, 3, 2> tangents_of(const mesh::Point& gap) {
 }
 
 double coefficient(PairKind kind, const Stencil& s, std::span<const double> friction) {
-  const auto mu = [&](std::size_t k) { return friction[static_cast<std::size_t>(s[k])]; };
+  const auto mu = [&](std::size_t k) { return friction[s[k]]; };
   if (kind == PairKind::vertex_face) return std::sqrt(mu(0) * (mu(1) + mu(2) + mu(3)) / 3);
   return 0.5 * std::sqrt((mu(0) + mu(1)) * (mu(2) + mu(3)));
 }
@@ -75,7 +75,7 @@ void BarrierFriction::require_size(std::size_t size) const {
 
 Eigen::Vector2d BarrierFriction::sliding(std::size_t i, std::span<const mesh::Point> u) const {
   mesh::Point sum = mesh::Point::Zero();
-  for (std::size_t k = 0; k < 4; ++k) sum += pairs_[i].weights[k] * u[static_cast<std::size_t>(stencils_[i][k])];
+  for (std::size_t k = 0; k < 4; ++k) sum += pairs_[i].weights[k] * u[stencils_[i][k]];
   return pairs_[i].tangents.transpose() * sum;
 }
 
@@ -126,7 +126,7 @@ void BarrierFriction::add_product(std::span<const mesh::Point> u, std::span<mesh
       [&](std::size_t i) {
         const Pair& p = pairs_[i];
         mesh::Point sum = mesh::Point::Zero();
-        for (std::size_t k = 0; k < 4; ++k) sum += p.weights[k] * u[static_cast<std::size_t>(stencils_[i][k])];
+        for (std::size_t k = 0; k < 4; ++k) sum += p.weights[k] * u[stencils_[i][k]];
         const mesh::Point force = curvature_[i] * sum;
         PairVector g;
         for (std::size_t k = 0; k < 4; ++k) g.segment<3>(static_cast<Index>(3 * k)) = p.weights[k] * force;

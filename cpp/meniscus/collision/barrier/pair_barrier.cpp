@@ -48,8 +48,8 @@ PairMatrix definite_hessian(const SquaredDistance& d, const std::array<double, 3
   const int m = d.freedom + 1;
   Eigen::Matrix<double, 4, 3> columns = Eigen::Matrix<double, 4, 3>::Zero();
   for (Index i = 0; i < 4; ++i) {
-    columns(i, 0) = d.weights[static_cast<std::size_t>(i)];
-    for (int k = 0; k < d.freedom; ++k) columns(i, k + 1) = d.slopes[static_cast<std::size_t>(k)][static_cast<std::size_t>(i)];
+    columns(i, 0) = d.weights[i];
+    for (int k = 0; k < d.freedom; ++k) columns(i, k + 1) = d.slopes[k][i];
   }
   // Gram and Schmidt, twice for each column.
   Eigen::Matrix<double, 4, 3> q = columns;
@@ -76,15 +76,15 @@ PairMatrix definite_hessian(const SquaredDistance& d, const std::array<double, 3
   s(m, m) = s(m + 1, m + 1) = 2 * f[1] * w * w;
   std::array<Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 5, 1>, 2> c;
   for (int k = 0; k < d.freedom; ++k) {
-    auto& v = c[static_cast<std::size_t>(k)];
+    auto& v = c[k];
     v.setZero(m + 2);
     for (int j = 0; j <= k + 1; ++j) v[j] = 2 * length * r(j, k + 1);
-    v[m] = 2 * w * d.directions[static_cast<std::size_t>(k)].dot(across);
-    v[m + 1] = 2 * w * d.directions[static_cast<std::size_t>(k)].dot(along);
+    v[m] = 2 * w * d.directions[k].dot(across);
+    v[m + 1] = 2 * w * d.directions[k].dot(along);
   }
   for (int k = 0; k < d.freedom; ++k)
     for (int l = 0; l < d.freedom; ++l)
-      s -= f[1] * d.yield(k, l) * (c[static_cast<std::size_t>(k)] * c[static_cast<std::size_t>(l)].transpose());
+      s -= f[1] * d.yield(k, l) * (c[k] * c[l].transpose());
   const Eigen::SelfAdjointEigenSolver<Small> eigen(0.5 * (s + s.transpose()));
   PairMatrix h = PairMatrix::Zero();
   for (int e = 0; e < m + 2; ++e) {

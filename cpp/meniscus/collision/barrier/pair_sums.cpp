@@ -10,7 +10,7 @@ void PairSums::set(std::span<const Stencil> pairs, std::size_t vertices) {
   pairs_ = static_cast<Index>(pairs.size());
   counts_.assign(vertices, 0);
   for (const Stencil& s : pairs)
-    for (const std::int32_t v : s) ++counts_[static_cast<std::size_t>(v)];
+    for (const std::int32_t v : s) ++counts_[v];
   touched_.clear();
   first_.assign(1, 0);
   for (std::size_t v = 0; v < vertices; ++v) {
@@ -22,7 +22,7 @@ void PairSums::set(std::span<const Stencil> pairs, std::size_t vertices) {
   places_.resize(4 * pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i)
     for (std::size_t k = 0; k < 4; ++k)
-      places_[counts_[static_cast<std::size_t>(pairs[i][k])]++] = {static_cast<std::uint32_t>(i) & 0x3fffffffU,
+      places_[counts_[pairs[i][k]]++] = {static_cast<std::uint32_t>(i) & 0x3fffffffU,
                                                                    static_cast<std::uint32_t>(k) & 3U};
 }
 

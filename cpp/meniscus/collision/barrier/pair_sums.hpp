@@ -67,7 +67,7 @@ class PairSums {
 
 /// The rows of the four vertices of a pair.
 inline PairPoints pair_points_of(const Stencil& s, std::span<const mesh::Point> x) {
-  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[static_cast<std::size_t>(s[k])]; };
+  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[s[k]]; };
   return {at(0), at(1), at(2), at(3)};
 }
 

@@ -100,7 +100,7 @@ PairMatrix hessian(const SquaredDistance& d) {
           (2 * d.weights[i] * d.weights[j]) * Eigen::Matrix3d::Identity();
   for (int k = 0; k < d.freedom; ++k)
     for (int l = 0; l < d.freedom; ++l)
-      h.noalias() -= d.yield(k, l) * (c[static_cast<std::size_t>(k)] * c[static_cast<std::size_t>(l)].transpose());
+      h.noalias() -= d.yield(k, l) * (c[k] * c[l].transpose());
   return h;
 }
 

@@ -115,25 +115,25 @@ inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_o
   std::array<Index, lanes> n{};
   const PackedBoxTree::Leaf& own = first.leaf(group);
   for (Index i = 0; i < near; ++i) {
-    const std::int32_t leaf = scratch.near[static_cast<std::size_t>(i)];
+    const std::int32_t leaf = scratch.near[i];
     const unsigned meets = V::overlap(own, query_box(second.leaf_box(leaf)));
     for (int k = 0; k < lanes; ++k) {
-      of_lane[k * stride + n[static_cast<std::size_t>(k)]] = leaf;
-      n[static_cast<std::size_t>(k)] += (meets >> k) & 1;
+      of_lane[k * stride + n[k]] = leaf;
+      n[k] += (meets >> k) & 1;
     }
   }
   for (int k = 0; k < count; ++k) {
     begin(k);
     const BoxQuery<double> box = box_of_lane(own, k);
     std::array<std::int32_t, A> corner;
-    for (int a = 0; a < A; ++a) corner[static_cast<std::size_t>(a)] = first.corners(group, a)[k];
-    for (Index i = 0; i < n[static_cast<std::size_t>(k)]; ++i) {
+    for (int a = 0; a < A; ++a) corner[a] = first.corners(group, a)[k];
+    for (Index i = 0; i < n[k]; ++i) {
       const Index leaf = of_lane[k * stride + i];
       unsigned mask = V::overlap(second.leaf(leaf), box);
       if (query.skip_shared_vertices) {
         unsigned shared = 0;
         for (int b = 0; b < B; ++b)
-          for (int a = 0; a < A; ++a) shared |= V::equal(second.corners(leaf, b), corner[static_cast<std::size_t>(a)]);
+          for (int a = 0; a < A; ++a) shared |= V::equal(second.corners(leaf, b), corner[a]);
         mask &= ~shared;
       }
       if (later_leaves_only && leaf == group) mask &= 0xfeu << k;
@@ -182,8 +182,8 @@ void ElementMarks::mark(const PackedBoxTree& tree, std::span<const std::uint8_t>
     for (Index i = b; i < e; ++i)
       for (int c = 0; c < tree.corners_per_element(); ++c)
         for (int k = 0; k < tree.count(i); ++k)
-          if (flags[static_cast<std::size_t>(tree.corners(i, c)[k])] != 0)
-            leaves_[static_cast<std::size_t>(i)] |= static_cast<std::uint8_t>(1 << k);
+          if (flags[tree.corners(i, c)[k]] != 0)
+            leaves_[i] |= static_cast<std::uint8_t>(1 << k);
   });
   nodes_.resize(static_cast<std::size_t>(tree.levels()));
   const std::vector<std::uint8_t>* below = &leaves_;
@@ -220,7 +220,7 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
   scratch.offsets.resize(static_cast<std::size_t>(first.size()) + 1);
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    Chunk& c = scratch.chunks[static_cast<std::size_t>(b / chunk)];
+    Chunk& c = scratch.chunks[b / chunk];
     c.counts.assign(static_cast<std::size_t>((e - b) * lanes), 0);
     with_corners(query, [&](auto corners_a, auto corners_b) {
       with_box_lanes([&](auto isa) {
@@ -239,15 +239,15 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
                 n += V::compress(others, mask, c.found.data() + n);
               },
               [&](int lane) {
-                c.counts[static_cast<std::size_t>((group - b) * lanes + lane)] = static_cast<std::int32_t>(n - before);
-                scratch.offsets[static_cast<std::size_t>(own[lane])] = n - before;
+                c.counts[(group - b) * lanes + lane] = static_cast<std::int32_t>(n - before);
+                scratch.offsets[own[lane]] = n - before;
               });
         }
       });
     });
   });
   for (Index i = 0; i < first.size(); ++i) {
-    Index& offset = scratch.offsets[static_cast<std::size_t>(i)];
+    Index& offset = scratch.offsets[i];
     size_ += std::exchange(offset, size_);
   }
 }
@@ -256,14 +256,14 @@ void PairList::write(std::span<ElementPair> out) const {
   if (empty(query_)) return;
   const PackedBoxTree& first = *query_.first;
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
-    Chunk& c = scratch_->chunks[static_cast<std::size_t>(b / chunk)];
+    Chunk& c = scratch_->chunks[b / chunk];
     with_box_lanes([&](auto isa) {
       std::int32_t* from = c.found.data();
       for (Index group = b; group < e; ++group)
         for (int k = 0; k < first.count(group); ++k) {
-          const Index n = c.counts[static_cast<std::size_t>((group - b) * lanes + k)];
+          const Index n = c.counts[(group - b) * lanes + k];
           const std::int32_t element = first.elements(group)[k];
-          write_sorted<decltype(isa)>(element, from, n, out.data() + scratch_->offsets[static_cast<std::size_t>(element)]);
+          write_sorted<decltype(isa)>(element, from, n, out.data() + scratch_->offsets[element]);
           from += n;
         }
     });
@@ -348,7 +348,7 @@ void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockS
         };
         for (Index group = b; group < e && !stop.load(std::memory_order_relaxed); ++group)
           search_leaf<V, A, B>(
-              query, group, self, scratch.chunks[static_cast<std::size_t>(b / chunk)], [](int) {},
+              query, group, self, scratch.chunks[b / chunk], [](int) {},
               [&](int lane, Index leaf, unsigned mask) {
                 waiting.template add<V>(*query.second, leaf, mask);
                 if (!waiting.full()) return;

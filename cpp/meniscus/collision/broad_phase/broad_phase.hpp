@@ -20,9 +20,9 @@ class ElementMarks {
   /// One flag per vertex.
   void mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags);
   /// Bits of the elements of a leaf.
-  unsigned leaf(Index i) const { return leaves_[static_cast<std::size_t>(i)]; }
+  unsigned leaf(Index i) const { return leaves_[i]; }
   /// Bits of the children of a node.
-  unsigned node(int level, Index i) const { return nodes_[static_cast<std::size_t>(level)][static_cast<std::size_t>(i)]; }
+  unsigned node(int level, Index i) const { return nodes_[level][i]; }
   Index nbytes() const;
 
  private:

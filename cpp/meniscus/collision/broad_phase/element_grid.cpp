@@ -46,7 +46,7 @@ void ElementGrid::lay_out(const mesh::Box& region, double cell_size, Index max_c
     double n = 1;
     for (int d = 0; d < 3; ++d) {
       const double along = std::min(std::floor(half[d] / (0.5 * size_)) + 1, 1e9);
-      cells_[static_cast<std::size_t>(d)] = static_cast<Index>(along);
+      cells_[d] = static_cast<Index>(along);
       n *= along;
     }
     if (n <= most || size_ == largest) break;
@@ -72,7 +72,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
       [&](Index b, Index e) {
         Extents x;
         for (Index i = b; i < e; ++i) {
-          const mesh::Box& box = boxes[static_cast<std::size_t>(i)];
+          const mesh::Box& box = boxes[i];
           x.all.add(box);
           // Divided first, so that no sum overflows.
           x.mean_size += (box.high / static_cast<double>(n) - box.low / static_cast<double>(n)).maxCoeff();
@@ -95,7 +95,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       note_first_cell(static_cast<std::int32_t>(i));
-      const double c = covered(boxes[static_cast<std::size_t>(i)]);
+      const double c = covered(boxes[i]);
       offset.data()[i] = c > max_covered ? 0 : static_cast<Index>(c);
     }
   });
@@ -113,7 +113,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
     for (Index i = b; i < e; ++i) {
       Index at = offset.data()[i];
       if (at == offset.data()[i + 1]) continue;
-      for_each_cell(boxes[static_cast<std::size_t>(i)], [&](std::size_t cell) {
+      for_each_cell(boxes[i], [&](std::size_t cell) {
         keys.data()[at] = cell;
         elements.data()[at++] = static_cast<std::int32_t>(i);
       });
@@ -123,7 +123,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
   entries_.resize(static_cast<std::size_t>(total));
   begin_.assign(cells + 1, 0);
   parallel_for(0, total, chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) entries_[static_cast<std::size_t>(i)] = elements.data()[order.data()[i]];
+    for (Index i = b; i < e; ++i) entries_[i] = elements.data()[order.data()[i]];
   });
   for (Index i = 0; i < total; ++i) ++begin_[keys.data()[i] + 1];
   count_.resize(cells);
@@ -154,18 +154,18 @@ void ElementGrid::insert(std::int32_t element, const mesh::Box& box) {
   }
   for_each_cell(box, [&](std::size_t cell) {
     if (begin_[cell] + count_[cell] < begin_[cell + 1]) {
-      entries_[static_cast<std::size_t>(begin_[cell] + count_[cell]++)] = element;
+      entries_[begin_[cell] + count_[cell]++] = element;
       return;
     }
     std::int32_t place = free_late_;
     if (place >= 0) {
-      free_late_ = late_[static_cast<std::size_t>(place)].next;
+      free_late_ = late_[place].next;
     } else {
       require(late_.size() < 2147483647, "a grid can take at most 2147483647 late entries");
       place = static_cast<std::int32_t>(late_.size());
       late_.emplace_back();
     }
-    late_[static_cast<std::size_t>(place)] = {element, late_head_[cell]};
+    late_[place] = {element, late_head_[cell]};
     late_head_[cell] = place;
   });
 }
@@ -188,10 +188,10 @@ void ElementGrid::remove(std::int32_t element) {
       return;
     }
     std::int32_t* link = &late_head_[cell];
-    while (late_[static_cast<std::size_t>(*link)].element != element) link = &late_[static_cast<std::size_t>(*link)].next;
+    while (late_[*link].element != element) link = &late_[*link].next;
     const std::int32_t place = *link;
-    *link = late_[static_cast<std::size_t>(place)].next;
-    late_[static_cast<std::size_t>(place)].next = free_late_;
+    *link = late_[place].next;
+    late_[place].next = free_late_;
     free_late_ = place;
   });
 }

@@ -31,10 +31,10 @@ class ElementGrid {
   void remove(std::int32_t element);
 
   bool contains(std::int32_t element) const {
-    return static_cast<std::size_t>(element) < present_.size() && present_[static_cast<std::size_t>(element)] != 0;
+    return static_cast<std::size_t>(element) < present_.size() && present_[element] != 0;
   }
   /// The box of an element of the grid.
-  const mesh::Box& box(std::int32_t element) const { return boxes_[static_cast<std::size_t>(element)]; }
+  const mesh::Box& box(std::int32_t element) const { return boxes_[element]; }
   const Coord<3>& cells() const { return cells_; }
   Index nbytes() const;
 
@@ -53,7 +53,7 @@ class ElementGrid {
         for (c[2] = first[2]; c[2] <= last[2]; ++c[2])
           for_each_in(number_of(c), [&](std::int32_t e) {
             // Only the first of the cells that both boxes cover reports the element.
-            const auto& own = first_cell_[static_cast<std::size_t>(e)];
+            const auto& own = first_cell_[e];
             bool here = true;
             for (std::size_t d = 0; d < 3; ++d) here &= std::max<Index>(own[d], first[d]) == c[d];
             if (here && box(e).overlaps(query)) f(e);
@@ -72,9 +72,9 @@ class ElementGrid {
     Coord<3> c;
     for (int d = 0; d < 3; ++d) {
       const double place = (p[d] - region_.low[d]) / size_;
-      const Index last = cells_[static_cast<std::size_t>(d)] - 1;
+      const Index last = cells_[d] - 1;
       // NaN if both are minus infinity: then the first cell is right.
-      c[static_cast<std::size_t>(d)] = place > 0 ? static_cast<Index>(std::min(place, static_cast<double>(last))) : 0;
+      c[d] = place > 0 ? static_cast<Index>(std::min(place, static_cast<double>(last))) : 0;
     }
     return c;
   }
@@ -91,13 +91,13 @@ class ElementGrid {
   }
   template <class F>
   void for_each_in(std::size_t cell, F&& f) const {
-    for (Index i = begin_[cell]; i < begin_[cell] + count_[cell]; ++i) f(entries_[static_cast<std::size_t>(i)]);
-    for (std::int32_t l = late_head_[cell]; l >= 0; l = late_[static_cast<std::size_t>(l)].next)
-      f(late_[static_cast<std::size_t>(l)].element);
+    for (Index i = begin_[cell]; i < begin_[cell] + count_[cell]; ++i) f(entries_[i]);
+    for (std::int32_t l = late_head_[cell]; l >= 0; l = late_[l].next)
+      f(late_[l].element);
   }
   void note_first_cell(std::int32_t element) {
     const Coord<3> c = cell_of(box(element).low);
-    for (std::size_t d = 0; d < 3; ++d) first_cell_[static_cast<std::size_t>(element)][d] = static_cast<std::int32_t>(c[d]);
+    for (std::size_t d = 0; d < 3; ++d) first_cell_[element][d] = static_cast<std::int32_t>(c[d]);
   }
   template <class F>
   void for_each_cell(const mesh::Box& box, F&& f) const;

@@ -16,7 +16,7 @@ void PairLists::collect(Index n, Find&& find) {
   const auto count = static_cast<std::size_t>((n + chunk - 1) / chunk);
   if (parts_.size() < count) parts_.resize(count);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
-    auto& list = parts_[static_cast<std::size_t>(b / chunk)];
+    auto& list = parts_[b / chunk];
     list.clear();
     for (Index i = b; i < e; ++i) {
       const auto first = static_cast<Index>(list.size());
@@ -50,7 +50,7 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> ver
     }
   const auto corners = [&](std::size_t t) {
     TetCorners c;
-    for (std::size_t k = 0; k < 4; ++k) c[k] = vertices[static_cast<std::size_t>(tets[t][k])];
+    for (std::size_t k = 0; k < 4; ++k) c[k] = vertices[tets[t][k]];
     return c;
   };
   boxes_.resize(tets.size());
@@ -67,8 +67,8 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> ver
   hash_.build(boxes_, cell_size, hash);
   const auto n = static_cast<Index>(points ? points->size() : vertices.size());
   lists_.collect(n, [&](std::int32_t i, std::vector<IndexPair>& list) {
-    const std::int32_t v = points ? (*points)[static_cast<std::size_t>(i)] : i;
-    const mesh::Point& p = vertices[static_cast<std::size_t>(v)];
+    const std::int32_t v = points ? (*points)[i] : i;
+    const mesh::Point& p = vertices[v];
     hash_.containing(p, [&](std::int32_t t) {
       const auto slot = static_cast<std::size_t>(t);
       if (std::find(tets[slot].begin(), tets[slot].end(), v) != tets[slot].end()) return;
@@ -92,14 +92,14 @@ void BodyPartition::build(std::span<const mesh::Box> bodies, std::span<const mes
   require(points.size() <= 2147483647, "a partition can hold at most 2147483647 points, not ", points.size());
   hash_.build(bodies, 0, CellHash::corrected);
   lists_.collect(static_cast<Index>(points.size()), [&](std::int32_t i, std::vector<IndexPair>& list) {
-    hash_.containing(points[static_cast<std::size_t>(i)], [&](std::int32_t body) { list.push_back({body, i}); });
+    hash_.containing(points[i], [&](std::int32_t body) { list.push_back({body, i}); });
   });
   starts_.assign(bodies.size() + 1, 0);
   const auto pairs = lists_.pairs();
   for (const IndexPair& p : pairs) ++starts_[static_cast<std::size_t>(p[0]) + 1];
   for (std::size_t b = 0; b < bodies.size(); ++b) starts_[b + 1] += starts_[b];
   points_.resize(pairs.size());
-  for (const IndexPair& p : pairs) points_[static_cast<std::size_t>(starts_[static_cast<std::size_t>(p[0])]++)] = p[1];
+  for (const IndexPair& p : pairs) points_[starts_[p[0]]++] = p[1];
   for (std::size_t b = bodies.size(); b > 0; --b) starts_[b] = starts_[b - 1];
   starts_[0] = 0;
 }

@@ -117,8 +117,8 @@ void PackedBoxTree::lay_out_levels() {
 
 mesh::Box PackedBoxTree::element_box(std::int32_t element, std::span<const mesh::Box> vertex_boxes) const {
   const std::int32_t* corner = element_corners_.data() + Index{element} * corners_per_element_;
-  mesh::Box box = vertex_boxes[static_cast<std::size_t>(corner[0])];
-  for (int k = 1; k < corners_per_element_; ++k) box.add(vertex_boxes[static_cast<std::size_t>(corner[k])]);
+  mesh::Box box = vertex_boxes[corner[0]];
+  for (int k = 1; k < corners_per_element_; ++k) box.add(vertex_boxes[corner[k]]);
   return box;
 }
 
@@ -164,10 +164,10 @@ void PackedBoxTree::build(std::span<const mesh::Box> vertex_boxes, Workspace& wo
     for (Index i = b; i < e; ++i)
       for (int k = 0; k < count(i); ++k) {
         const auto element = static_cast<std::int32_t>(order.data()[i * lanes + k]);
-        elements_[static_cast<std::size_t>(i * lanes + k)] = element;
+        elements_[i * lanes + k] = element;
         for (int c = 0; c < corners_per_element_; ++c)
-          corner_lanes_[static_cast<std::size_t>((i * corners_per_element_ + c) * lanes + k)] =
-              element_corners_[static_cast<std::size_t>(Index{element} * corners_per_element_ + c)];
+          corner_lanes_[(i * corners_per_element_ + c) * lanes + k] =
+              element_corners_[Index{element} * corners_per_element_ + c];
       }
   });
   refit(vertex_boxes);
@@ -177,32 +177,32 @@ void PackedBoxTree::refit(std::span<const mesh::Box> vertex_boxes) {
   parallel_for(0, leaves(), chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
-      Leaf& leaf = leaves_[static_cast<std::size_t>(i)];
+      Leaf& leaf = leaves_[i];
       mesh::Box all;
       for (int k = 0; k < lanes; ++k) {
         if (k >= count(i)) {
           for (int d = 0; d < 3; ++d) leaf.low[d][k] = leaf.high[d][k] = not_a_number;
           continue;
         }
-        mesh::Box box = vertex_boxes[static_cast<std::size_t>(corners(i, 0)[k])];
-        for (int c = 1; c < corners_per_element_; ++c) box.add(vertex_boxes[static_cast<std::size_t>(corners(i, c)[k])]);
+        mesh::Box box = vertex_boxes[corners(i, 0)[k]];
+        for (int c = 1; c < corners_per_element_; ++c) box.add(vertex_boxes[corners(i, c)[k]]);
         for (int d = 0; d < 3; ++d) {
           leaf.low[d][k] = box.low[d];
           leaf.high[d][k] = box.high[d];
         }
         all.add(box);
       }
-      leaf_boxes_[static_cast<std::size_t>(i)] = all;
+      leaf_boxes_[i] = all;
     }
   });
   for (int level = 0; level < levels(); ++level) {
-    const Index begin = level_start_[static_cast<std::size_t>(level)];
+    const Index begin = level_start_[level];
     const Index end = level_start_[static_cast<std::size_t>(level) + 1];
     const Index below = level == 0 ? leaves() : begin - level_start_[static_cast<std::size_t>(level) - 1];
     parallel_for(begin, end, chunk, [&](Index b, Index e) {
       const StandardArithmetic arithmetic;
       for (Index i = b; i < e; ++i) {
-        Node& n = nodes_[static_cast<std::size_t>(i)];
+        Node& n = nodes_[i];
         for (int k = 0; k < lanes; ++k) {
           const Index child = (i - begin) * lanes + k;
           if (child >= below) {

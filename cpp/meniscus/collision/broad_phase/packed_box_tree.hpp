@@ -47,8 +47,8 @@ class PackedBoxTree {
   /// Elements in a leaf.
   int count(Index leaf) const { return static_cast<int>(std::min<Index>(lanes, size_ - leaf * lanes)); }
   /// Boxes of the elements of a leaf; lanes without an element hold NaN.
-  const Leaf& leaf(Index i) const { return leaves_[static_cast<std::size_t>(i)]; }
-  const mesh::Box& leaf_box(Index i) const { return leaf_boxes_[static_cast<std::size_t>(i)]; }
+  const Leaf& leaf(Index i) const { return leaves_[i]; }
+  const mesh::Box& leaf_box(Index i) const { return leaf_boxes_[i]; }
   /// Numbers of the elements of a leaf, -1 where there is none.
   const std::int32_t* elements(Index leaf) const { return elements_.data() + leaf * lanes; }
   /// Corner k of the elements of a leaf, -1 where there is none.
@@ -60,7 +60,7 @@ class PackedBoxTree {
   /// Levels of nodes above the leaves: level 0 has the boxes of the leaves, and the last level is one node.
   int levels() const { return static_cast<int>(level_start_.size()) - 1; }
   const Node& node(int level, Index i) const {
-    return nodes_[static_cast<std::size_t>(level_start_[static_cast<std::size_t>(level)] + i)];
+    return nodes_[level_start_[level] + i];
   }
 
   /// Bytes held.

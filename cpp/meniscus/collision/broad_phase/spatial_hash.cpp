@@ -31,7 +31,7 @@ void SpatialHash::build(std::span<const mesh::Box> boxes, double cell_size, Cell
 
 void SpatialHash::choose_levels(double cell_size) {
   const auto n = static_cast<Index>(boxes_.size());
-  const auto box = [&](Index i) -> const mesh::Box& { return boxes_[static_cast<std::size_t>(i)]; };
+  const auto box = [&](Index i) -> const mesh::Box& { return boxes_[i]; };
   struct Sum {
     double sides = 0;
     double count = 0;
@@ -75,9 +75,9 @@ void SpatialHash::choose_levels(double cell_size) {
         // The smallest level with 2^level >= the quotient; beyond 2^1023 it counts as the highest.
         const bool power = mantissa == 0.5;
         level = static_cast<std::int16_t>(std::isfinite(mantissa) ? std::clamp(power ? exponent - 1 : exponent, 0, 2099) : 2099);
-        std::atomic_ref<std::uint8_t>(level_used_[static_cast<std::size_t>(level)]).store(1, std::memory_order_relaxed);
+        std::atomic_ref<std::uint8_t>(level_used_[level]).store(1, std::memory_order_relaxed);
       }
-      level_[static_cast<std::size_t>(i)] = level;
+      level_[i] = level;
     }
   });
   levels_.clear();
@@ -93,9 +93,9 @@ void SpatialHash::sort_into_buckets() {
   start_.resize(buckets + 1);
   end_.resize(buckets);
   const auto for_buckets_of = [&](Index i, auto&& f) {
-    const int level = level_[static_cast<std::size_t>(i)];
+    const int level = level_[i];
     if (level == left_out) return;
-    const mesh::Box& b = boxes_[static_cast<std::size_t>(i)];
+    const mesh::Box& b = boxes_[i];
     for_cells(cell_of(b.low, level), cell_of(b.high, level), [&](const Coord<3>& c) { f(bucket_of(c, level)); });
   };
   parallel_for(0, m, bucket_chunk, [&](Index b, Index e) { std::fill(end_.begin() + b, end_.begin() + e, 0); });
@@ -115,7 +115,7 @@ void SpatialHash::sort_into_buckets() {
     for (Index i = b; i < e; ++i)
       for_buckets_of(i, [&](std::size_t k) {
         const Index at = std::atomic_ref<Index>(end_[k]).fetch_add(1, std::memory_order_relaxed);
-        entries_[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(i);
+        entries_[at] = static_cast<std::int32_t>(i);
       });
   });
   // Threads fill a bucket in any order; sorted, it is the same every time. Two cells of a box may share a bucket.

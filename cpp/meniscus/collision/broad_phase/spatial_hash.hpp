@@ -55,9 +55,9 @@ class SpatialHash {
     for (const int level : levels_) {
       const auto [first, end] = bucket(cell_of(p, level), level);
       for (Index e = first; e < end; ++e) {
-        const std::int32_t item = entries_[static_cast<std::size_t>(e)];
+        const std::int32_t item = entries_[e];
         if (level_of(item) != level) continue;
-        const mesh::Box& b = boxes_[static_cast<std::size_t>(item)];
+        const mesh::Box& b = boxes_[item];
         if ((b.low.array() <= p.array()).all() && (p.array() <= b.high.array()).all()) f(item);
       }
     }
@@ -67,7 +67,7 @@ class SpatialHash {
   /// level only if j > i, and boxes on coarser levels.
   template <class F>
   void overlapping(std::int32_t i, F&& f) const {
-    const mesh::Box& box = boxes_[static_cast<std::size_t>(i)];
+    const mesh::Box& box = boxes_[i];
     if (!(box.low.array() <= box.high.array()).all()) return;
     for (const int level : levels_) {
       if (level < level_of(i)) continue;
@@ -75,9 +75,9 @@ class SpatialHash {
       for_cells(low, cell_of(box.high, level), [&](const Coord<3>& cell) {
         const auto [first, end] = bucket(cell, level);
         for (Index e = first; e < end; ++e) {
-          const std::int32_t j = entries_[static_cast<std::size_t>(e)];
+          const std::int32_t j = entries_[e];
           if (level_of(j) != level || (level == level_of(i) && j <= i)) continue;
-          const mesh::Box& other = boxes_[static_cast<std::size_t>(j)];
+          const mesh::Box& other = boxes_[j];
           if (!box.overlaps(other)) continue;
           // Only the lowest of the cells that both cover reports the pair.
           const Coord<3> other_low = cell_of(other.low, level);
@@ -96,7 +96,7 @@ class SpatialHash {
     Index first, end;
   };
 
-  int level_of(std::int32_t item) const { return level_[static_cast<std::size_t>(item)]; }
+  int level_of(std::int32_t item) const { return level_[item]; }
   /// Monotone in x, also with round-off, so that a point in a box is in one of its cells; the outermost cells are unbounded.
   Coord<3> cell_of(const mesh::Point& x, int level) const {
     const double inverse = std::ldexp(inverse_, -level);

@@ -49,7 +49,7 @@ Stencil stencil_of(const CollisionMesh& mesh, PairKind kind, const ElementPair& 
     const mesh::Triangle& face = mesh.triangles()[second];
     return {pair[0], face[0], face[1], face[2]};
   }
-  const auto& a = mesh.edges()[static_cast<std::size_t>(pair[0])];
+  const auto& a = mesh.edges()[pair[0]];
   const auto& b = mesh.edges()[second];
   return {a[0], a[1], b[0], b[1]};
 }
@@ -89,15 +89,15 @@ void ContactPaths::move(std::span<const std::int32_t> moved) {
   });
   for_each([&](std::int32_t node) {
     for (const std::int32_t v : nodes_->vertices_of(node)) {
-      vertex_end_[static_cast<std::size_t>(v)] = nodes_->at_vertex(v, end_);
-      marks_[static_cast<std::size_t>(v)] = 1;
+      vertex_end_[v] = nodes_->at_vertex(v, end_);
+      marks_[v] = 1;
     }
   });
 }
 
 bool ContactPaths::within(std::span<const std::int32_t> moved, double most) const {
   return std::ranges::all_of(moved, [&](std::int32_t node) {
-    const mesh::Point& u = displacement_[static_cast<std::size_t>(node)];
+    const mesh::Point& u = displacement_[node];
     return std::abs(u.x()) <= most && std::abs(u.y()) <= most && std::abs(u.z()) <= most;
   });
 }

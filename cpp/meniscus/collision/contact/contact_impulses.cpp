@@ -15,7 +15,7 @@ constexpr double least_approach = 1e-8;
 /// The mean of what the two elements of a pair keep, each the mean of its vertices by the weights of the contact.
 double pair_thickness(std::span<const double> thickness, const PathContact& c) {
   double sum = 0;
-  for (std::size_t k = 0; k < 4; ++k) sum += std::abs(c.weights[k]) * thickness[static_cast<std::size_t>(c.vertices[k])];
+  for (std::size_t k = 0; k < 4; ++k) sum += std::abs(c.weights[k]) * thickness[c.vertices[k]];
   return 0.5 * sum;
 }
 
@@ -31,7 +31,7 @@ void ContactImpulses::begin() {
 void ContactImpulses::note(const ContactRow& row) {
   for (std::size_t k = 0; k < row.size(); ++k) {
     moved_.push_back(row.node(k));
-    changed_[static_cast<std::size_t>(row.node(k))] = sweeps_;
+    changed_[row.node(k)] = sweeps_;
   }
 }
 
@@ -39,14 +39,14 @@ Index ContactImpulses::sweep(const ContactNodes& nodes, std::span<mesh::Point> u
   double size = 0;
   for (const ContactRow& row : known_)
     for (std::size_t k = 0; k < row.size(); ++k)
-      size = std::max(size, u[static_cast<std::size_t>(row.node(k))].cwiseAbs().maxCoeff());
+      size = std::max(size, u[row.node(k)].cwiseAbs().maxCoeff());
   Index impulses = 0;
   for (int sweep = 0; sweep < sweeps_of_a_pass; ++sweep) {
     ++sweeps_;
     const Index before = impulses;
     for (const ContactRow& row : known_) {
       bool changed = false;
-      for (std::size_t k = 0; k < row.size(); ++k) changed |= changed_[static_cast<std::size_t>(row.node(k))] >= sweeps_ - 1;
+      for (std::size_t k = 0; k < row.size(); ++k) changed |= changed_[row.node(k)] >= sweeps_ - 1;
       if (!changed) continue;
       const double approach = row.relative_normal(u);
       if (!(approach < -least_approach * size)) continue;

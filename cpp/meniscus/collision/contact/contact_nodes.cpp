@@ -36,7 +36,7 @@ ContactNodes::ContactNodes(std::span<const double> inverse_masses, std::span<con
             " nodes, but vertex ", v, " has ", count);
     double sum = 0;
     for (std::int32_t k = first[v]; k < first[v + 1]; ++k) {
-      const NodeShare& s = shares[static_cast<std::size_t>(k)];
+      const NodeShare& s = shares[k];
       require(s.node >= 0 && s.node < nodes(), "vertex ", v, " depends on node ", s.node, ", but there are ", nodes());
       sum += s.weight;
     }
@@ -57,7 +57,7 @@ void ContactNodes::connect() {
   users_.resize(shares_.size());
   std::vector<std::int32_t> next(user_first_.begin(), user_first_.end() - 1);
   for (std::int32_t v = 0; v < vertices(); ++v)
-    for (const NodeShare& s : shares(v)) users_[static_cast<std::size_t>(next[static_cast<std::size_t>(s.node)]++)] = v;
+    for (const NodeShare& s : shares(v)) users_[next[s.node]++] = v;
 }
 
 void ContactNodes::set_inverse_masses(std::span<const double> inverse_masses) {
@@ -73,11 +73,11 @@ void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
   for (std::size_t k = 0; k < guided.size(); ++k)
     require(guided[k].node >= 0 && guided[k].node < nodes(), "guided node ", guided[k].node, " does not exist: there are ",
             nodes());
-  for (const GuidedNode& g : guided_) guide_[static_cast<std::size_t>(g.node)] = -1;
+  for (const GuidedNode& g : guided_) guide_[g.node] = -1;
   guided_.assign(guided.begin(), guided.end());
   if (!guided.empty()) guide_.resize(inverse_masses_.size(), -1);
   for (std::size_t k = 0; k < guided_.size(); ++k)
-    guide_[static_cast<std::size_t>(guided_[k].node)] = static_cast<std::int32_t>(k);
+    guide_[guided_[k].node] = static_cast<std::int32_t>(k);
 }
 
 void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const std::int32_t> held_nodes) {
@@ -86,8 +86,8 @@ void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const
     for (const std::int32_t node : bodies[b].nodes) {
       require(node >= 0 && node < nodes(), "node ", node, " of rigid body ", b, " does not exist: there are ", nodes());
       require(inverse_mass(node) > 0, "node ", node, " of rigid body ", b, " does not yield");
-      require(of[static_cast<std::size_t>(node)] < 0, "node ", node, " is in rigid body ", b, " and in another place before it");
-      of[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(b);
+      require(of[node] < 0, "node ", node, " is in rigid body ", b, " and in another place before it");
+      of[node] = static_cast<std::int32_t>(b);
     }
     for (const std::int32_t node : bodies[b].nodes)
       for (const std::int32_t v : vertices_of(node)) {
@@ -102,7 +102,7 @@ void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const
     for (const std::int32_t node : held_nodes) {
       require(node >= 0 && node < nodes(), "held node ", node, " does not exist: there are ", nodes());
       require(inverse_mass(node) == 0, "held node ", node, " yields");
-      of[static_cast<std::size_t>(node)] = held;
+      of[node] = held;
     }
   rigid_.assign(bodies.begin(), bodies.end());
   rigid_of_ = std::move(of);
@@ -136,7 +136,7 @@ void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<
   require(of_nodes.size() == inverse_masses_.size() && static_cast<Index>(out.size()) == vertices(), "there are ", nodes(),
           " nodes and ", vertices(), " vertices, not ", of_nodes.size(), " and ", out.size());
   parallel_for(0, vertices(), chunk, [&](Index b, Index e) {
-    for (Index v = b; v < e; ++v) out[static_cast<std::size_t>(v)] = at_vertex(static_cast<std::int32_t>(v), of_nodes);
+    for (Index v = b; v < e; ++v) out[v] = at_vertex(static_cast<std::int32_t>(v), of_nodes);
   });
 }
 

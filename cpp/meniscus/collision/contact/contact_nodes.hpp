@@ -89,7 +89,7 @@ class ContactNodes {
     return {users_.data() + user_first_[n], static_cast<std::size_t>(user_first_[n + 1] - user_first_[n])};
   }
 
-  double inverse_mass(std::int32_t node) const { return inverse_masses_[static_cast<std::size_t>(node)]; }
+  double inverse_mass(std::int32_t node) const { return inverse_masses_[node]; }
   std::span<const double> inverse_masses() const { return inverse_masses_; }
 
   /// Sets inverse masses; the number of nodes stays. Throws InvalidArgument for negative ones and NaN, naming the first.
@@ -134,21 +134,21 @@ class ContactNodes {
 
   /// The rigid body of a node, -1 without.
   std::int32_t rigid_of(std::int32_t node) const {
-    return rigid_.empty() ? -1 : std::max(-1, rigid_of_[static_cast<std::size_t>(node)]);
+    return rigid_.empty() ? -1 : std::max(-1, rigid_of_[node]);
   }
 
   /// Whether a vertex is of a surface whose contact counts: it can move, and not only as part of a rigid body, or rigid bodies
   /// meet it. Contact of rigid bodies with each other and with others on given paths is left to whatever moves them.
   bool counts(std::int32_t vertex) const {
     if (rigid_.empty()) return yields(vertex);
-    const std::int32_t first = rigid_of_[static_cast<std::size_t>(shares(vertex).front().node)];
+    const std::int32_t first = rigid_of_[shares(vertex).front().node];
     return first == held || (first < 0 && yields(vertex));
   }
 
   /// The part of a vector along which the node is free.
   mesh::Point free_part(std::int32_t node, const mesh::Point& direction) const {
-    const std::int32_t g = guide_.empty() ? -1 : guide_[static_cast<std::size_t>(node)];
-    return g < 0 ? direction : mesh::Point(guided_[static_cast<std::size_t>(g)].free * direction);
+    const std::int32_t g = guide_.empty() ? -1 : guide_[node];
+    return g < 0 ? direction : mesh::Point(guided_[g].free * direction);
   }
 
   /// Whether any node of the vertex can move.
@@ -161,9 +161,9 @@ class ContactNodes {
   /// The position of a vertex, or any other quantity of nodes, at the vertex. Exactly that of the node for plain vertices.
   mesh::Point at_vertex(std::int32_t vertex, std::span<const mesh::Point> of_nodes) const {
     const std::span<const NodeShare> own = shares(vertex);
-    if (own.size() == 1) return of_nodes[static_cast<std::size_t>(own[0].node)];
-    mesh::Point sum = own[0].weight * of_nodes[static_cast<std::size_t>(own[0].node)];
-    for (std::size_t k = 1; k < own.size(); ++k) sum += own[k].weight * of_nodes[static_cast<std::size_t>(own[k].node)];
+    if (own.size() == 1) return of_nodes[own[0].node];
+    mesh::Point sum = own[0].weight * of_nodes[own[0].node];
+    for (std::size_t k = 1; k < own.size(); ++k) sum += own[k].weight * of_nodes[own[k].node];
     return sum;
   }
 

@@ -39,7 +39,7 @@ double ContactRow::inverse_mass_of_bodies(const ContactNodes& nodes, const mesh:
       sum += weight_[k] * weight_[k] * nodes.inverse_mass(node_[k]) * direction.dot(nodes.free_part(node_[k], direction));
       continue;
     }
-    const RigidNodes& body = nodes.rigid()[static_cast<std::size_t>(b)];
+    const RigidNodes& body = nodes.rigid()[b];
     // Each body once, at its first node: rows have all four.
     if (body.nodes[0] != node_[k]) continue;
     const RigidShare share = share_of(body);
@@ -57,23 +57,23 @@ void ContactRow::apply_to_bodies(const ContactNodes& nodes, const mesh::Point& i
       Eigen::Map<Eigen::VectorXd> change(memory.data(), body->coordinates);
       change_of(*body, impulse, change);
       for (std::int32_t i = body->first; i < body->first + body->count; ++i)
-        velocities[static_cast<std::size_t>(i)].noalias() += body->of(i) * change;
+        velocities[i].noalias() += body->of(i) * change;
       continue;
     }
     const double w = nodes.inverse_mass(node_[k]);
     if (!(w > 0)) continue;
     const std::int32_t b = nodes.rigid_of(node_[k]);
     if (b < 0) {
-      velocities[static_cast<std::size_t>(node_[k])] += weight_[k] * w * nodes.free_part(node_[k], impulse);
+      velocities[node_[k]] += weight_[k] * w * nodes.free_part(node_[k], impulse);
       continue;
     }
-    const RigidNodes& body = nodes.rigid()[static_cast<std::size_t>(b)];
+    const RigidNodes& body = nodes.rigid()[b];
     if (body.nodes[0] != node_[k]) continue;
     const RigidShare share = share_of(body);
     const mesh::Point linear = share.weight * body.inverse_mass * impulse;
     const mesh::Point angular = body.inverse_inertia * share.arm.cross(impulse);
     for (std::size_t i = 0; i < 4; ++i)
-      velocities[static_cast<std::size_t>(body.nodes[i])] += linear + angular.cross(body.arms[i]);
+      velocities[body.nodes[i]] += linear + angular.cross(body.arms[i]);
   }
 }
 

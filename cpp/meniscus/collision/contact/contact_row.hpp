@@ -33,7 +33,7 @@ class ContactRow {
   /// Relative velocity, or displacement, of the first element.
   mesh::Point relative(std::span<const mesh::Point> velocities) const {
     mesh::Point sum = mesh::Point::Zero();
-    for (std::size_t k = 0; k < size_; ++k) sum += weight_[k] * velocities[static_cast<std::size_t>(node_[k])];
+    for (std::size_t k = 0; k < size_; ++k) sum += weight_[k] * velocities[node_[k]];
     return sum;
   }
   double relative_normal(std::span<const mesh::Point> velocities) const { return normal_.dot(relative(velocities)); }
@@ -53,7 +53,7 @@ class ContactRow {
     if (nodes.joint()) return apply_to_bodies(nodes, impulse, velocities);
     for (std::size_t k = 0; k < size_; ++k)
       if (const double w = nodes.inverse_mass(node_[k]); w > 0)
-        velocities[static_cast<std::size_t>(node_[k])] += weight_[k] * w * nodes.free_part(node_[k], impulse);
+        velocities[node_[k]] += weight_[k] * w * nodes.free_part(node_[k], impulse);
   }
 
  private:

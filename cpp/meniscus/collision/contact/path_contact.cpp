@@ -19,8 +19,8 @@ PathContact path_contact(PairKind kind, const ElementPair& pair, const Stencil& 
                          std::span<const mesh::Point> end) {
   std::array<mesh::Point, 4> from, to, at;
   for (std::size_t k = 0; k < 4; ++k) {
-    from[k] = start[static_cast<std::size_t>(vertices[k])];
-    to[k] = end[static_cast<std::size_t>(vertices[k])];
+    from[k] = start[vertices[k]];
+    to[k] = end[vertices[k]];
   }
   const double t = std::min(1.0, time_of_impact(kind, from, to, time_tolerance));
   for (std::size_t k = 0; k < 4; ++k) at[k] = from[k] + t * (to[k] - from[k]);

@@ -40,9 +40,9 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
   std::vector<std::int32_t> parent(vertices);
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](std::int32_t v) {
-    while (parent[static_cast<std::size_t>(v)] != v) {
-      std::int32_t& up = parent[static_cast<std::size_t>(v)];
-      up = parent[static_cast<std::size_t>(up)];
+    while (parent[v] != v) {
+      std::int32_t& up = parent[v];
+      up = parent[up];
       v = up;
     }
     return v;
@@ -50,7 +50,7 @@ std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vert
   const auto join = [&](std::int32_t a, std::int32_t b) {
     const std::int32_t at_a = root(a);
     const std::int32_t at_b = root(b);
-    parent[static_cast<std::size_t>(std::max(at_a, at_b))] = std::min(at_a, at_b);
+    parent[std::max(at_a, at_b)] = std::min(at_a, at_b);
   };
   for (const auto& e : mesh.edges()) join(e[0], e[1]);
   for (const mesh::Triangle& t : mesh.triangles()) {
@@ -98,9 +98,9 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
   ends_ = has_loose_edges(mesh);
   std::vector<double> shortest(rest.size(), std::numeric_limits<double>::infinity());
   for (const auto& e : mesh.edges()) {
-    const double length = (rest[static_cast<std::size_t>(e[0])] - rest[static_cast<std::size_t>(e[1])]).norm();
+    const double length = (rest[e[0]] - rest[e[1]]).norm();
     for (const std::int32_t v : e)
-      shortest[static_cast<std::size_t>(v)] = std::min(shortest[static_cast<std::size_t>(v)], length);
+      shortest[v] = std::min(shortest[v], length);
   }
   surface_.thickness.resize(rest.size());
   for (std::size_t v = 0; v < rest.size(); ++v) {
@@ -121,13 +121,13 @@ void Repulsion::set_bodies(const CollisionMesh& mesh, std::span<const std::int32
   for (const std::int32_t b : body_of_vertex) {
     if (b < 0) continue;
     if (count.size() <= static_cast<std::size_t>(b)) count.resize(static_cast<std::size_t>(b) + 1, 0);
-    ++count[static_cast<std::size_t>(b)];
+    ++count[b];
   }
   require(count.size() <= apart.size(), "there must be a flag of each of ", count.size(), " bodies, not ", apart.size());
   surface_.apart.assign(apart.begin(), apart.end());
   greatest_ = count.empty() ? -1 : static_cast<std::int32_t>(std::ranges::max_element(count) - count.begin());
   const Index soft = std::ranges::count_if(body_of_vertex, [](std::int32_t b) { return b < 0; });
-  mostly_bodies_ = greatest_ >= 0 && count[static_cast<std::size_t>(greatest_)] > soft;
+  mostly_bodies_ = greatest_ >= 0 && count[greatest_] > soft;
   thickest_ = surface_.thickness.empty() ? 0.0 : std::ranges::max(surface_.thickness);
   grid_.set_up(mesh, surface_);
 }
@@ -142,7 +142,7 @@ void Repulsion::look_for_others() {
     if (mostly_bodies_)
       looking_[v] = body < 0 ? yielding_[v] : static_cast<std::uint8_t>(body != greatest_);
     else
-      looking_[v] = body >= 0 && surface_.apart[static_cast<std::size_t>(body)] == 0 ? 1 : 0;
+      looking_[v] = body >= 0 && surface_.apart[body] == 0 ? 1 : 0;
   }
 }
 
@@ -155,7 +155,7 @@ RepulsionPairs Repulsion::copy_of_pairs(PairKind kind) const {
   const std::lock_guard lock(mutex_);
   RepulsionPairs copy = pairs(kind);
   for (Stencil& s : copy.places)
-    for (std::int32_t& v : s) v = vertices_[static_cast<std::size_t>(v)];
+    for (std::int32_t& v : s) v = vertices_[v];
   return copy;
 }
 
@@ -261,7 +261,7 @@ void Repulsion::number_vertices(std::size_t vertices) {
   place_.assign(vertices, 0);
   for (const RepulsionPairs& p : pairs_)
     for (const Stencil& s : p.places)
-      for (const std::int32_t v : s) place_[static_cast<std::size_t>(v)] = 1;
+      for (const std::int32_t v : s) place_[v] = 1;
   for (std::size_t v = 0; v < vertices; ++v)
     if (place_[v] != 0) {
       place_[v] = static_cast<std::int32_t>(vertices_.size());
@@ -270,7 +270,7 @@ void Repulsion::number_vertices(std::size_t vertices) {
   for (RepulsionPairs& p : pairs_)
     parallel_for(0, p.size(), chunk, [&](Index b, Index e) {
       for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-        for (std::int32_t& v : p.places[i]) v = place_[static_cast<std::size_t>(v)];
+        for (std::int32_t& v : p.places[i]) v = place_[v];
     });
 }
 

@@ -18,14 +18,14 @@ constexpr Index chunk = 4096;
 using Points = std::array<mesh::Point, 4>;
 
 Points points_of(const Stencil& s, std::span<const mesh::Point> x) {
-  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[static_cast<std::size_t>(s[k])]; };
+  const auto at = [&](std::size_t k) -> const mesh::Point& { return x[s[k]]; };
   return {at(0), at(1), at(2), at(3)};
 }
 
 /// The value of each element from those of its vertices.
 template <class Of>
 std::pair<double, double> of_elements(PairKind kind, const Stencil& s, const std::vector<double>& value, Of&& of) {
-  const auto v = [&](std::size_t k) { return value[static_cast<std::size_t>(s[k])]; };
+  const auto v = [&](std::size_t k) { return value[s[k]]; };
   if (kind == PairKind::vertex_face) return {v(0), of(of(v(1), v(2)), v(3))};
   return {of(v(0), v(1)), of(v(2), v(3))};
 }
@@ -127,7 +127,7 @@ bool come_within(PairKind kind, const Stencil& s, std::span<const mesh::Point> p
 
 /// Whether a pair is within one body or of soft surfaces alone, is left out, or has no vertex that yields.
 bool idle(PairKind kind, const Stencil& s, const RepulsionSurface& surface, bool soft_edges) {
-  const auto at = [](const auto& values, std::int32_t v) { return values[static_cast<std::size_t>(v)]; };
+  const auto at = [](const auto& values, std::int32_t v) { return values[v]; };
   const std::int32_t a = at(surface.body, s[0]), b = at(surface.body, s[kind == PairKind::vertex_face ? 1 : 2]);
   if (a == b) return true;
   const bool soft = a < 0 || b < 0;
@@ -225,7 +225,7 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
     else
       measure<PairKind::edge_edge>(block, surface, positions, near.data());
   });
-  auto& found = kinds_[kind == PairKind::vertex_face ? 0 : 1].found[static_cast<std::size_t>(block.chunk)];
+  auto& found = kinds_[kind == PairKind::vertex_face ? 0 : 1].found[block.chunk];
   for (std::size_t i = 0; i < block.pairs.size(); ++i) {
     Nearness& now = near[i];
     double h = now.thickness, margin = options.margin;
@@ -246,7 +246,7 @@ void PairFinder::add(PairKind kind, const PairBlock& block, const RepulsionSurfa
       now.swapped = volume(kind, x) < 0;
       if (!wanted()) continue;
     }
-    if (surface.component[static_cast<std::size_t>(s[0])] == surface.component[static_cast<std::size_t>(s[2])]) {
+    if (surface.component[s[0]] == surface.component[s[2]]) {
       const Points rest = points_of(s, surface.rest);
       const double wide = options.margin_at_rest ? 0.0 : options.generous * h + margin;
       if (boxes_within(kind, rest, std::max(h / options.clamp, wide))) {
@@ -278,7 +278,7 @@ void PairFinder::add_with_bodies(PairKind kind, const PairBlock& block, const Re
 
 const PairFinder::Found& PairFinder::OfKind::at(Index i) const {
   const auto c = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), i) - first.begin()) - 1;
-  return found[c][static_cast<std::size_t>(i - first[c])];
+  return found[c][i - first[c]];
 }
 
 void PairFinder::sort(OfKind& own, Index seconds) {
@@ -300,7 +300,7 @@ void PairFinder::sort(OfKind& own, Index seconds) {
   radix_sort(keys.data(), own.order.data(), n, end, workspace_);
   own.sorted.resize(static_cast<std::size_t>(n));
   parallel_for(0, n, chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) own.sorted[static_cast<std::size_t>(i)] = own.at(own.order.data()[i]).vertices;
+    for (Index i = b; i < e; ++i) own.sorted[i] = own.at(own.order.data()[i]).vertices;
   });
 }
 
@@ -313,11 +313,11 @@ void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
   own.slot.assign(static_cast<std::size_t>(n), 0);
   std::vector<Index>& next = own.first_of_colour;
   next.assign(out.colours.begin(), out.colours.end());
-  for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[static_cast<std::size_t>(own.colouring.colours()[i])]++;
+  for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[own.colouring.colours()[i]]++;
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const Found& f = own.at(own.order.data()[i]);
-      const auto to = static_cast<std::size_t>(own.slot[static_cast<std::size_t>(i)]);
+      const auto to = static_cast<std::size_t>(own.slot[i]);
       out.elements[to] = f.elements;
       out.places[to] = f.vertices;
       out.thickness[to] = f.thickness;
@@ -335,7 +335,7 @@ void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> se
       approaching_ += std::ranges::count_if(own.found[c], [](const Found& f) { return f.approaching; });
   // One pair after the other, but both kinds at once.
   parallel_for(0, 2, 1, [&](Index k, Index) {
-    OfKind& own = kinds_[static_cast<std::size_t>(k)];
+    OfKind& own = kinds_[k];
     own.colouring.colour(own.sorted, nodes);
   });
   for (std::size_t k = 0; k < 2; ++k) {

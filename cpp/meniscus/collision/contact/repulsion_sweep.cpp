@@ -84,7 +84,7 @@ MENISCUS_INLINE void work(const RepulsionPairs& pairs, Index begin, Index end, P
     const auto at = [&](int i) { return static_cast<std::size_t>(first + i); };
     // The vertices of later pairs are anywhere in memory.
     for (Index i = first + ahead; i < std::min(first + ahead + width, end); ++i)
-      for (const std::int32_t p : pairs.places[static_cast<std::size_t>(i)]) __builtin_prefetch(packed + p, 1);
+      for (const std::int32_t p : pairs.places[i]) __builtin_prefetch(packed + p, 1);
     std::int32_t place[4][width];
     for (int i = 0; i < width; ++i)
       for (std::size_t k = 0; k < 4; ++k) place[k][i] = pairs.places[at(i < size ? i : 0)][k];
@@ -147,7 +147,7 @@ struct RowResponse {
     std::array<double, 4> a;
     double squares = 0;
     for (std::size_t k = 0; k < 4; ++k) {
-      s[k] = vertices[static_cast<std::size_t>(pairs.places[static_cast<std::size_t>(pair)][k])];
+      s[k] = vertices[pairs.places[pair][k]];
       a[k] = p.weights[k][lane];
       squares += a[k] * a[k];
     }
@@ -170,7 +170,7 @@ struct RowResponse {
       if (!common) return row.apply(nodes, impulse, velocities);
       for (std::size_t k = 0; k < row.size(); ++k)
         if (nodes.inverse_mass(row.node(k)) > 0)
-          velocities[static_cast<std::size_t>(row.node(k))] +=
+          velocities[row.node(k)] +=
               row.weight(k) * rules.common * nodes.free_part(row.node(k), impulse);
     };
     apply(j * n);
@@ -182,7 +182,7 @@ struct RowResponse {
     const mesh::Point direction = slip / speed;
     const double inverse_along = common ? inverse : row.inverse_mass(nodes, direction);
     if (!(inverse_along > detail::least_share * most)) return true;
-    const double mu = pairs.friction[static_cast<std::size_t>(pair)];
+    const double mu = pairs.friction[pair];
     apply(-std::min(mu * j, speed / inverse_along) * direction);
     return true;
   }
@@ -205,7 +205,7 @@ struct SupportSum {
 
   MENISCUS_NOINLINE bool operator()(const RepulsionPairs& pairs, Index pair, const PairLanes& p, int lane) const {
     const auto at = static_cast<std::size_t>(pair);
-    const auto vertex = [&](std::size_t k) { return vertices[static_cast<std::size_t>(pairs.places[at][k])]; };
+    const auto vertex = [&](std::size_t k) { return vertices[pairs.places[at][k]]; };
     const auto yields = [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k)
         if (nodes.yields(vertex(k))) return true;
@@ -256,7 +256,7 @@ void Repulsion::pack(const ContactNodes& nodes, std::span<const mesh::Point> pos
   const bool plain = nodes.plain();
   parallel_for(0, used, vertices_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      const std::int32_t vertex = vertices_[static_cast<std::size_t>(i)];
+      const std::int32_t vertex = vertices_[i];
       const auto v = static_cast<std::size_t>(vertex);
       PackedVertex& p = packed_[i];
       for (Index d = 0; d < 3; ++d) {
@@ -338,7 +338,7 @@ RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh
   parallel_for(0, static_cast<Index>(vertices_.size()), vertices_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for (Index d = 0; d < 3; ++d)
-        velocities[static_cast<std::size_t>(vertices_[static_cast<std::size_t>(i)])][d] = packed_[i].velocity[d];
+        velocities[vertices_[i]][d] = packed_[i].velocity[d];
   });
   return report;
 }

@@ -24,7 +24,7 @@ void SurfaceGrid::set_up(const CollisionMesh& mesh, const RepulsionSurface& of) 
   edge_numbers_.clear();
   triangle_numbers_.clear();
   const auto soft = [&](const auto& element) {
-    return std::ranges::all_of(element, [&](std::int32_t v) { return of.body[static_cast<std::size_t>(v)] < 0; });
+    return std::ranges::all_of(element, [&](std::int32_t v) { return of.body[v] < 0; });
   };
   for (std::size_t v = 0; v < of.body.size(); ++v)
     if (of.body[v] < 0) vertices_.push_back(static_cast<std::int32_t>(v));
@@ -33,14 +33,14 @@ void SurfaceGrid::set_up(const CollisionMesh& mesh, const RepulsionSurface& of) 
   for (std::size_t t = 0; t < mesh.triangles().size(); ++t)
     if (soft(mesh.triangles()[t]))
       triangles_.push_back(mesh.triangles()[t]), triangle_numbers_.push_back(static_cast<std::int32_t>(t));
-  const auto at_rest = [&](std::int32_t v) -> const mesh::Point& { return of.rest[static_cast<std::size_t>(v)]; };
+  const auto at_rest = [&](std::int32_t v) -> const mesh::Point& { return of.rest[v]; };
   const auto element = [&](std::span<const std::int32_t> v) {
     mesh::Point centre = mesh::Point::Zero();
     for (const std::int32_t k : v) centre += at_rest(k) / static_cast<double>(v.size());
     Element out{};
-    for (Index d = 0; d < 3; ++d) out[static_cast<std::size_t>(rest + d)] = centre[d];
+    for (Index d = 0; d < 3; ++d) out[rest + d] = centre[d];
     for (const std::int32_t k : v) out[circle] = std::max(out[circle], (at_rest(k) - centre).norm());
-    out[surface] = of.component[static_cast<std::size_t>(v[0])];
+    out[surface] = of.component[v[0]];
     return out;
   };
   of_vertices_.clear();
@@ -49,7 +49,7 @@ void SurfaceGrid::set_up(const CollisionMesh& mesh, const RepulsionSurface& of) 
   double thickest = 0;
   for (const std::int32_t& v : vertices_) {
     of_vertices_.push_back(element({&v, 1}));
-    thickest = std::max(thickest, of.thickness[static_cast<std::size_t>(v)]);
+    thickest = std::max(thickest, of.thickness[v]);
   }
   for (const auto& e : edges_) of_edges_.push_back(element(e));
   for (const auto& t : triangles_) of_triangles_.push_back(element(t));
@@ -71,7 +71,7 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
   const std::size_t n = elements.size();
   mesh::Box all;
   reach = 0;
-  const auto at = [&](std::size_t i) -> const Element& { return every[static_cast<std::size_t>(elements[i])]; };
+  const auto at = [&](std::size_t i) -> const Element& { return every[elements[i]]; };
   double mean = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Element& e = at(i);
@@ -107,7 +107,7 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
       c[d] = std::clamp(static_cast<int>((at(i)[middle + axes[d]] - origin[static_cast<Eigen::Index>(axes[d])]) / side), 0,
                         count[d] - 1);
     cell[i] = (c[0] * count[1] + c[1]) * count[2] + c[2];
-    ++count_of[static_cast<std::size_t>(cell[i])];
+    ++count_of[cell[i]];
   }
   constexpr std::int32_t width = numerics::pack_size;
   for (std::size_t c = 0; c + 1 < first.size(); ++c) {
@@ -117,12 +117,12 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
   order.assign(static_cast<std::size_t>(width * first.back()), -1);
   packs.resize(order.size() * parts);
   for (std::size_t i = 0; i < n; ++i)
-    order[static_cast<std::size_t>(count_of[static_cast<std::size_t>(cell[i])]++)] = elements[i];
+    order[count_of[cell[i]]++] = elements[i];
   // What fills the packs meets nothing.
   Element none{};
   none[ball] = -std::numeric_limits<double>::max();
   for (std::size_t k = 0; k < order.size(); ++k) {
-    const Element& e = order[k] < 0 ? none : every[static_cast<std::size_t>(order[k])];
+    const Element& e = order[k] < 0 ? none : every[order[k]];
     for (std::size_t p = 0; p < parts; ++p)
       packs[(k / numerics::pack_size * parts + p) * numerics::pack_size + k % numerics::pack_size] = e[p];
   }
@@ -137,8 +137,8 @@ void SurfaceGrid::fill(std::span<const mesh::Point> middles, std::span<const dou
         const double part = 1.0 / static_cast<double>(vertices.size());
         mesh::Point x = mesh::Point::Zero(), u = x;
         for (const std::int32_t v : vertices) {
-          x += part * middles[static_cast<std::size_t>(v)];
-          if (!motion.empty()) u += 0.5 * part * motion[static_cast<std::size_t>(v)];
+          x += part * middles[v];
+          if (!motion.empty()) u += 0.5 * part * motion[v];
         }
         double radius = 0;
         for (const std::int32_t v : vertices) {
@@ -148,8 +148,8 @@ void SurfaceGrid::fill(std::span<const mesh::Point> middles, std::span<const dou
         }
         Element& e = elements[i];
         for (Index d = 0; d < 3; ++d) {
-          e[static_cast<std::size_t>(middle + d)] = x[d];
-          e[static_cast<std::size_t>(way + d)] = u[d];
+          e[middle + d] = x[d];
+          e[way + d] = u[d];
         }
         // With what rounding may take away.
         e[ball] = (1 + 1e-12) * radius;

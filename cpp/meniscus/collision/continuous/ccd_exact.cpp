@@ -66,7 +66,7 @@ class ContactAlgebra {
     bool any_weight = false;
     for (const auto& axis : weight_)
       for (int i = 0; i < weights(); ++i)
-        if (const Poly& w = axis[static_cast<std::size_t>(i)]; !w.zero()) {
+        if (const Poly& w = axis[i]; !w.zero()) {
           any_weight = true;
           if (meets_at_roots(w, ContactMode::any)) return true;
         }
@@ -135,7 +135,7 @@ class ContactAlgebra {
       bool negative = false;
       bool zero = false;
       for (int i = 0; i < weights() && !(positive && negative); ++i) {
-        const int s = sign(axis[static_cast<std::size_t>(i)]);
+        const int s = sign(axis[i]);
         positive |= s > 0;
         negative |= s < 0;
         zero |= s == 0;

@@ -28,10 +28,10 @@ void gather(std::span<const mesh::Point> start, std::span<const mesh::Point> end
     const auto& [p0, p1, p2, p3] = pairs[i];
     std::size_t row = 0;
     for (const auto& x : {start, end}) {
-      const mesh::Point& x0 = x[static_cast<std::size_t>(p0)];
-      const mesh::Point& x1 = x[static_cast<std::size_t>(p1)];
-      const mesh::Point& x2 = x[static_cast<std::size_t>(p2)];
-      const mesh::Point& x3 = x[static_cast<std::size_t>(p3)];
+      const mesh::Point& x0 = x[p0];
+      const mesh::Point& x1 = x[p1];
+      const mesh::Point& x2 = x[p2];
+      const mesh::Point& x3 = x[p3];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x1[k] - x0[k] : x0[k] - x1[k];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x3[k] - x2[k] : x0[k] - x2[k];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x2[k] - x0[k] : x0[k] - x3[k];

@@ -12,7 +12,7 @@ namespace {
 
 std::array<mesh::Point, 4> corners(std::span<const mesh::Point> positions, const Stencil& pair) {
   std::array<mesh::Point, 4> x;
-  for (std::size_t k = 0; k < 4; ++k) x[k] = positions[static_cast<std::size_t>(pair[k])];
+  for (std::size_t k = 0; k < 4; ++k) x[k] = positions[pair[k]];
   return x;
 }
 

@@ -16,8 +16,8 @@ struct ExactPolynomial {
   int degree = 0;
   std::array<Z, 4> c;
 
-  const Z& operator[](int i) const { return c[static_cast<std::size_t>(i)]; }
-  Z& operator[](int i) { return c[static_cast<std::size_t>(i)]; }
+  const Z& operator[](int i) const { return c[i]; }
+  Z& operator[](int i) { return c[i]; }
   const Z& leading() const { return (*this)[degree]; }
 
   bool zero() const {
@@ -126,7 +126,7 @@ class ExactRoots {
   }
 
   int size() const { return size_; }
-  const ExactRoot<Z>& operator[](int i) const { return roots_[static_cast<std::size_t>(i)]; }
+  const ExactRoot<Z>& operator[](int i) const { return roots_[i]; }
 
   /// The sign of q at root i.
   int sign(ExactPolynomial<Z> q, int i) const {
@@ -169,7 +169,7 @@ class ExactRoots {
 
   void add_rational(Z num, Z den, int multiplicity) {
     if (!positive(num, den)) return;
-    ExactRoot<Z>& r = roots_[static_cast<std::size_t>(size_++)];
+    ExactRoot<Z>& r = roots_[size_++];
     r.low = {num, den};
     r.high = r.low;
     r.rational = true;
@@ -179,7 +179,7 @@ class ExactRoots {
   /// Adds the root between two points, of which there is at most one, and none at them.
   void add_between(const Abscissa<Z>& low, const Abscissa<Z>& high) {
     if (sign_at(polynomial_, low) * sign_at(polynomial_, high) >= 0) return;
-    ExactRoot<Z>& r = roots_[static_cast<std::size_t>(size_++)];
+    ExactRoot<Z>& r = roots_[size_++];
     r.low = low;
     r.high = high;
   }

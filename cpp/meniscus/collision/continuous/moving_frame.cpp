@@ -67,8 +67,8 @@ std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const mesh::Poi
         // The last pair fills up the group.
         const Stencil& s = block.stencils[first + std::min(i, count - 1)];
         for (std::size_t k = 0; k < 4; ++k) {
-          const mesh::Point& from = start[static_cast<std::size_t>(s[k])];
-          const mesh::Point& to = end[static_cast<std::size_t>(s[k])];
+          const mesh::Point& from = start[s[k]];
+          const mesh::Point& to = end[s[k]];
           for (int d = 0; d < 3; ++d) {
             x[d].from[k][i] = from[d];
             x[d].to[k][i] = to[d];

@@ -47,7 +47,7 @@ std::optional<SimplexContact> judge(const SimplexPair& pair, unsigned columns, c
   int turn = 0;
   for (unsigned m = columns; m; m &= m - 1) {
     const int i = std::countr_zero(m);
-    const int s = (pair.second >> i & 1 ? -1 : 1) * sign(weights[static_cast<std::size_t>(i)]);
+    const int s = (pair.second >> i & 1 ? -1 : 1) * sign(weights[i]);
     if (s == 0) continue;
     if (turn * s < 0) return SimplexContact{};
     turn = s;
@@ -55,7 +55,7 @@ std::optional<SimplexContact> judge(const SimplexPair& pair, unsigned columns, c
   Z late(0);
   Z all(0);
   for_bits(columns & ~pair.second, [&](int i) {
-    const Z& w = weights[static_cast<std::size_t>(i)];
+    const Z& w = weights[i];
     all = turn > 0 ? all + w : all - w;
     if (pair.at_end >> i & 1) late = turn > 0 ? late + w : late - w;
   });
@@ -69,7 +69,7 @@ class Minors {
  public:
   explicit Minors(const SimplexPair& pair) : pair_(pair) {}
 
-  Z& coordinate(int axis, int column) { return x_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(column)]; }
+  Z& coordinate(int axis, int column) { return x_[axis][column]; }
   int rows() const { return pair_.dimension + 2; }
 
   /// The minor of as many rows as columns: the sum over the ways to choose columns for the coordinates, the others being for the
@@ -90,7 +90,7 @@ class Minors {
   }
 
  private:
-  const Z& at(int axis, int column) const { return x_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(column)]; }
+  const Z& at(int axis, int column) const { return x_[axis][column]; }
 
   /// The sign of the permutation that moves the chosen columns to the front.
   static int parity(unsigned chosen, unsigned columns) {
@@ -148,7 +148,7 @@ class CramerKernel {
  public:
   CramerKernel(const SimplexPair& pair, int low) : pair_(pair), minor_(pair) {
     for (int d = 0; d < pair.dimension; ++d)
-      for (int i = 0; i < pair.count; ++i) minor_.coordinate(d, i) = Z::scaled(pair.vertex[static_cast<std::size_t>(i)][d], low);
+      for (int i = 0; i < pair.count; ++i) minor_.coordinate(d, i) = Z::scaled(pair.vertex[i][d], low);
   }
 
   /// Whether these vertices meet, or nothing if their kernel has several dimensions.
@@ -162,7 +162,7 @@ class CramerKernel {
         bool some = false;
         int turn = 1;
         for_bits(columns, [&](int i) {
-          Z& w = weights[static_cast<std::size_t>(i)];
+          Z& w = weights[i];
           w = minor_(rows, columns & ~(1u << i));
           if (turn < 0) w = -w;
           turn = -turn;
@@ -202,7 +202,7 @@ class EliminationKernel {
       a[0][j] = Z(end ? 0 : 1);
       a[1][j] = Z(end ? 1 : 0);
       for (std::size_t i = 2; i < m; ++i)
-        a[i][j] = Z::scaled(pair_.vertex[static_cast<std::size_t>(column[j])][static_cast<Index>(i - 2)], low_);
+        a[i][j] = Z::scaled(pair_.vertex[column[j]][static_cast<Index>(i - 2)], low_);
     }
     Z last(1);
     std::size_t rank = 0;
@@ -221,8 +221,8 @@ class EliminationKernel {
     if (rank == n) return SimplexContact{};
     // The matrix is diagonal up to the last column, which is free; all of the diagonal is the last pivot.
     std::array<Z, 6> weights;
-    weights[static_cast<std::size_t>(column[rank])] = last;
-    for (std::size_t i = 0; i < rank; ++i) weights[static_cast<std::size_t>(column[i])] = -a[i][rank];
+    weights[column[rank]] = last;
+    for (std::size_t i = 0; i < rank; ++i) weights[column[i]] = -a[i][rank];
     return judge(pair_, columns, weights);
   }
 
@@ -280,7 +280,7 @@ bool boxes_apart(const SimplexPair& pair) {
     std::array<double, 2> low{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
     std::array<double, 2> high{-low[0], -low[0]};
     for (int i = 0; i < pair.count; ++i) {
-      const double x = pair.vertex[static_cast<std::size_t>(i)][d];
+      const double x = pair.vertex[i][d];
       const std::size_t side = pair.second >> i & 1;
       low[side] = std::min(low[side], x);
       high[side] = std::max(high[side], x);
@@ -308,7 +308,7 @@ std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair) {
   for (int d = 0; d < pair.dimension; ++d)
     for (int i = 0; i < pair.count; ++i) {
       // A translation changes no weight.
-      const double x = pair.vertex[static_cast<std::size_t>(i)][d] - pair.vertex[0][d];
+      const double x = pair.vertex[i][d] - pair.vertex[0][d];
       minor.coordinate(d, i) = x;
       largest = std::max(largest, std::abs(x));
     }
@@ -330,7 +330,7 @@ std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair) {
   bool certain = true;
   int turn = 0;
   for (int i = 0; i < pair.count; ++i) {
-    double& w = weights[static_cast<std::size_t>(i)];
+    double& w = weights[i];
     w = minor(rows, columns & ~(1u << i));
     if (i % 2) w = -w;
     if (!(std::abs(w) > error)) {
@@ -353,7 +353,7 @@ SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
     if (const auto answer = intersect_if_certain(pair)) return *answer;
   numerics::BitRange range;
   for (int i = 0; i < pair.count; ++i)
-    for (int d = 0; d < pair.dimension; ++d) range.add(pair.vertex[static_cast<std::size_t>(i)][d]);
+    for (int d = 0; d < pair.dimension; ++d) range.add(pair.vertex[i][d]);
   const int low = range.empty() ? 0 : range.low;
   if (method == SimplexMethod::cramer) {
     using Narrow = numerics::FixedInteger<8>;

@@ -38,7 +38,7 @@ struct SimplexPair {
   unsigned second = 0;
 
   void add(const mesh::Point& p, bool end, bool of_second) {
-    vertex[static_cast<std::size_t>(count)] = p;
+    vertex[count] = p;
     at_end |= static_cast<unsigned>(end) << count;
     second |= static_cast<unsigned>(of_second) << count;
     ++count;

@@ -49,7 +49,7 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
         const Index count = Index{1} << (3 * level);
         for (Index path = 0; path < count; ++path) {
           const auto at = static_cast<std::size_t>(diagonals_before(level) + path);
-          const auto bits = static_cast<unsigned>(from[static_cast<std::size_t>(t * count + path)]) << (2 * (at % 4));
+          const auto bits = static_cast<unsigned>(from[t * count + path]) << (2 * (at % 4));
           std::uint8_t& byte = fixed->diagonals[fixed->stride * static_cast<std::size_t>(t) + at / 4];
           byte = static_cast<std::uint8_t>(byte | bits);
         }
@@ -97,7 +97,7 @@ void SubdivisionLocator::place_all(std::span<const bool> disabled) {
     std::array<bool, 3> here{};
     for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
       place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[t]);
-      here[static_cast<std::size_t>(pose_.placements[t].orientation + 1)] = true;
+      here[pose_.placements[t].orientation + 1] = true;
     }
     for (std::size_t k = 0; k < 3; ++k)
       if (here[k]) any[k] = true;
@@ -106,9 +106,9 @@ void SubdivisionLocator::place_all(std::span<const bool> disabled) {
 }
 
 TetCorners SubdivisionLocator::corners(std::int32_t t) const {
-  const mesh::Tet& v = fixed_->tets[static_cast<std::size_t>(t)];
-  return {pose_.vertices[static_cast<std::size_t>(v[0])], pose_.vertices[static_cast<std::size_t>(v[1])],
-          pose_.vertices[static_cast<std::size_t>(v[2])], pose_.vertices[static_cast<std::size_t>(v[3])]};
+  const mesh::Tet& v = fixed_->tets[t];
+  return {pose_.vertices[v[0]], pose_.vertices[v[1]],
+          pose_.vertices[v[2]], pose_.vertices[v[3]]};
 }
 
 // The error of a coordinate. Let h be the largest magnitudes of the edges from corner 0 along the axes, P their product, W six
@@ -168,7 +168,7 @@ void SubdivisionLocator::place(std::int32_t t, bool disabled) {
 }
 
 MENISCUS_INLINE TetWeights SubdivisionLocator::coordinates(const mesh::Point& p, std::int32_t t) const {
-  const AffineMap& map = pose_.maps[static_cast<std::size_t>(t)];
+  const AffineMap& map = pose_.maps[t];
   const double x = p[0] - map.origin[0];
   const double y = p[1] - map.origin[1];
   const double z = p[2] - map.origin[2];
@@ -198,7 +198,7 @@ MENISCUS_INLINE void SubdivisionLocator::descend(Descent& d, Index before) const
 /// The sides of the faces on which the point lies: 1 inside, 0 on the face, -1 outside; without a map, exact ones of a
 /// tetrahedron that is not flat; with one, 0 within its error.
 std::array<int, 4> SubdivisionLocator::sides(const mesh::Point& p, std::int32_t t) const {
-  const double error = pose_.errors[static_cast<std::size_t>(t)];
+  const double error = pose_.errors[t];
   std::array<int, 4> side;
   if (error < infinity) {
     const TetWeights b = coordinates(p, t);
@@ -208,7 +208,7 @@ std::array<int, 4> SubdivisionLocator::sides(const mesh::Point& p, std::int32_t 
   for (std::size_t k = 0; k < 4; ++k) {
     TetCorners c = corners(t);
     c[k] = p;
-    side[k] = pose_.placements[static_cast<std::size_t>(t)].orientation * tet_orientation(c);
+    side[k] = pose_.placements[t].orientation * tet_orientation(c);
   }
   return side;
 }
@@ -232,7 +232,7 @@ TetLocation SubdivisionLocator::first_descendant(const mesh::Point& p, const Tet
   for (std::int32_t child = 0; child < 8; ++child) {
     Descent next = d;
     next.path = 8 * d.path + child;
-    const TetLocation r = first_descendant(p, children[static_cast<std::size_t>(child)], next, depth + 1, level);
+    const TetLocation r = first_descendant(p, children[child], next, depth + 1, level);
     if (r.tet >= 0) return r;
   }
   return {};
@@ -240,7 +240,7 @@ TetLocation SubdivisionLocator::first_descendant(const mesh::Point& p, const Tet
 
 /// The descendant of a coarse tetrahedron that holds the point, if there is one.
 TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coarse, Index level) const {
-  const double error = pose_.errors[static_cast<std::size_t>(coarse)];
+  const double error = pose_.errors[coarse];
   Descent d;
   d.coarse = coarse;
   if (error < infinity) {
@@ -308,7 +308,7 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
   }
   std::sort(star.begin(), star.begin() + static_cast<std::ptrdiff_t>(count));
   for (std::size_t at = 0; at < count; ++at) {
-    if (pose_.placements[static_cast<std::size_t>(star[at])].kind == Kind::disabled) continue;
+    if (pose_.placements[star[at]].kind == Kind::disabled) continue;
     const TetLocation r = resolve(p, star[at], level);
     if (r.tet >= 0) return r;
   }
@@ -325,8 +325,8 @@ TetLocation SubdivisionLocator::search(const mesh::Point& p, Index level) const 
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t t = pose_.tree.order()[static_cast<std::size_t>(s)];
-          if (pose_.placements[static_cast<std::size_t>(t)].kind == Kind::disabled || (first >= 0 && t > first)) continue;
+          const std::int32_t t = pose_.tree.order()[s];
+          if (pose_.placements[t].kind == Kind::disabled || (first >= 0 && t > first)) continue;
           const TetLocation r = resolve(p, t, level);
           if (r.tet < 0) continue;
           best = r;
@@ -356,7 +356,7 @@ MENISCUS_INLINE SubdivisionLocator::Descent SubdivisionLocator::enter(const mesh
 /// Asks for the memory that `enter` begins with.
 MENISCUS_INLINE void SubdivisionLocator::fetch(std::int32_t coarse) const {
   if (coarse < 0 || coarse >= size()) return;
-  const auto* const map = reinterpret_cast<const char*>(&pose_.maps[static_cast<std::size_t>(coarse)]);
+  const auto* const map = reinterpret_cast<const char*>(&pose_.maps[coarse]);
   __builtin_prefetch(map);
   __builtin_prefetch(map + 64);
   __builtin_prefetch(fixed_->diagonals.data() + fixed_->stride * static_cast<std::size_t>(coarse));

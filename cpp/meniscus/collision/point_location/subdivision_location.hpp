@@ -56,7 +56,7 @@ class SubdivisionLocator {
 
   /// Of a tetrahedron of a level.
   bool disabled(std::int32_t t, Index level) const {
-    return pose_.placements[static_cast<std::size_t>(t >> (3 * level))].kind == Kind::disabled;
+    return pose_.placements[t >> (3 * level)].kind == Kind::disabled;
   }
 
   Index levels() const { return fixed_->levels; }

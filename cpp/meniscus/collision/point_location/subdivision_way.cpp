@@ -53,7 +53,7 @@ double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Poin
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const auto t = static_cast<std::size_t>(pose_.tree.order()[static_cast<std::size_t>(s)]);
+          const auto t = static_cast<std::size_t>(pose_.tree.order()[s]);
           const WayParts parts = within(pose_.boxes[t], begin, path);
           if (parts.empty() || !(parts.to > last)) continue;
           // Within the box, coordinates are known up to the error, and linear on the way.
@@ -79,7 +79,7 @@ double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Poin
 }
 
 TetWeights SubdivisionLocator::coordinates_at(const mesh::Point& p, std::int32_t t) const {
-  const AffineMap& map = pose_.maps[static_cast<std::size_t>(t)];
+  const AffineMap& map = pose_.maps[t];
   TetWeights b{1, 0, 0, 0};
   for (std::size_t d = 0; d < 3; ++d)
     for (std::size_t k = 0; k < 4; ++k) b[k] += map.gradient[d][k] * (p[static_cast<Index>(d)] - map.origin[d]);

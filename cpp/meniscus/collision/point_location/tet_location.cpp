@@ -50,9 +50,9 @@ void TetLocator::move(std::span<const mesh::Point> vertices) {
 }
 
 TetCorners TetLocator::corners(std::int32_t t) const {
-  const mesh::Tet& v = tets_[static_cast<std::size_t>(t)];
-  return {vertices_[static_cast<std::size_t>(v[0])], vertices_[static_cast<std::size_t>(v[1])],
-          vertices_[static_cast<std::size_t>(v[2])], vertices_[static_cast<std::size_t>(v[3])]};
+  const mesh::Tet& v = tets_[t];
+  return {vertices_[v[0]], vertices_[v[1]],
+          vertices_[v[2]], vertices_[v[3]]};
 }
 
 void TetLocator::place() {
@@ -70,8 +70,8 @@ void TetLocator::place() {
 
 bool TetLocator::before(std::int32_t a, std::int32_t b) const {
   if (ranks_.empty()) return a < b;
-  const std::int32_t p = ranks_[static_cast<std::size_t>(a)];
-  const std::int32_t q = ranks_[static_cast<std::size_t>(b)];
+  const std::int32_t p = ranks_[a];
+  const std::int32_t q = ranks_[b];
   return p != q ? p < q : a < b;
 }
 
@@ -81,10 +81,10 @@ bool TetLocator::walk(const mesh::Point& p, std::int32_t hint, TetLocation& foun
   std::int32_t t = hint;
   std::int32_t previous = -1;
   for (int step = 0; step < longest_walk; ++step) {
-    const int orientation = orientation_[static_cast<std::size_t>(t)];
+    const int orientation = orientation_[t];
     if (orientation == 0) return false;
     const TetVolumes v(p, corners(t));
-    const mesh::Tet& beside = neighbours_[static_cast<std::size_t>(t)];
+    const mesh::Tet& beside = neighbours_[t];
     bool inside = true;
     double lowest = -v.bound;
     std::int32_t next = -1;
@@ -121,8 +121,8 @@ TetLocation TetLocator::search(const mesh::Point& p) const {
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t t = tree_.order()[static_cast<std::size_t>(s)];
-          const int orientation = orientation_[static_cast<std::size_t>(t)];
+          const std::int32_t t = tree_.order()[s];
+          const int orientation = orientation_[t];
           if (orientation == 0 || (best.tet >= 0 && !before(t, best.tet))) continue;
           const TetAnswer r = locate_in_tet(p, corners(t), orientation);
           if (r.side == TetSide::outside) continue;

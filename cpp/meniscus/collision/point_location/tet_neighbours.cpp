@@ -22,11 +22,11 @@ std::vector<mesh::Tet> find_neighbours(std::span<const mesh::Tet> tets) {
   const auto faces = static_cast<Index>(4 * tets.size());
   std::vector<std::uint64_t> keys(static_cast<std::size_t>(faces));
   std::vector<Index> order(keys.size());
-  const auto key = [&](Index f) { return face_key(tets[static_cast<std::size_t>(f / 4)], static_cast<std::size_t>(f % 4)); };
+  const auto key = [&](Index f) { return face_key(tets[f / 4], static_cast<std::size_t>(f % 4)); };
   parallel_for(0, faces, chunk, [&](Index b, Index e) {
     for (Index f = b; f < e; ++f) {
       const auto k = key(f);
-      keys[static_cast<std::size_t>(f)] = static_cast<std::uint64_t>(k[0]) << 31 | static_cast<std::uint64_t>(k[1]);
+      keys[f] = static_cast<std::uint64_t>(k[0]) << 31 | static_cast<std::uint64_t>(k[1]);
     }
   });
   Workspace workspace;
@@ -44,8 +44,8 @@ std::vector<mesh::Tet> find_neighbours(std::span<const mesh::Tet> tets) {
       if (next == first + 2) {
         const Index f = order[first];
         const Index g = order[first + 1];
-        neighbours[static_cast<std::size_t>(f / 4)][static_cast<std::size_t>(f % 4)] = static_cast<std::int32_t>(g / 4);
-        neighbours[static_cast<std::size_t>(g / 4)][static_cast<std::size_t>(g % 4)] = static_cast<std::int32_t>(f / 4);
+        neighbours[f / 4][f % 4] = static_cast<std::int32_t>(g / 4);
+        neighbours[g / 4][g % 4] = static_cast<std::int32_t>(f / 4);
       }
       first = next;
     }

@@ -8,7 +8,7 @@ namespace {
 
 /// The sign of the volume beside face k, in the tetrahedron's own orientation.
 int exact_side(const mesh::Point& p, TetCorners corner, int k, int orientation) {
-  corner[static_cast<std::size_t>(k)] = p;
+  corner[k] = p;
   return orientation * tet_orientation(corner);
 }
 

@@ -43,7 +43,7 @@ TrianglePoint on_closest_of_edges(const mesh::Point& p, const mesh::Point& a, co
   TrianglePoint best;
   best.squared_distance = std::numeric_limits<double>::infinity();
   for (int k = 0; k < 3; ++k) {
-    const mesh::Point& from = *corner[static_cast<std::size_t>(k)];
+    const mesh::Point& from = *corner[k];
     const mesh::Point& to = *corner[static_cast<std::size_t>(k) + 1];
     const double length2 = (to - from).squaredNorm();
     const TrianglePoint r = on_edge(p, from, to, k, length2 > 0 ? (p - from).dot(to - from) / length2 : 0.0);

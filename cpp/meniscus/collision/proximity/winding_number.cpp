@@ -24,10 +24,10 @@ WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const char> r
     : moments_(tree.volumes().nodes().size()), orientation_(static_cast<std::size_t>(tree.size()), 1.0) {
   for (Index s = 0; s < tree.size(); ++s) {
     const auto& [a, b, c] = tree.corners(s);
-    double& o = orientation_[static_cast<std::size_t>(s)];
+    double& o = orientation_[s];
     if (mesh::has_no_area(a, b, c))
       o = 0;  // no solid angle either, but round-off beside it
-    else if (!reversed.empty() && reversed[static_cast<std::size_t>(tree.triangle(s))])
+    else if (!reversed.empty() && reversed[tree.triangle(s)])
       o = -1;
   }
   // Total areas are needed for the centres of parents only.
@@ -46,13 +46,13 @@ WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const char> r
           if (n.leaf()) {
             for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
               const auto& [a, b, c] = tree.corners(s);
-              const mesh::Point area = 0.5 * orientation_[static_cast<std::size_t>(s)] * mesh::area_vector(a, b, c);
+              const mesh::Point area = 0.5 * orientation_[s] * mesh::area_vector(a, b, c);
               visit((a + b + c) / 3, area.norm(), area, Eigen::Matrix3d::Zero());
             }
           } else {
             for (const std::int32_t k : {n.child, n.child + 1}) {
-              const Moments& child = moments_[static_cast<std::size_t>(k)];
-              visit(child.center, weights[static_cast<std::size_t>(k)], child.area, child.first);
+              const Moments& child = moments_[k];
+              visit(child.center, weights[k], child.area, child.first);
             }
           }
         };
@@ -66,8 +66,8 @@ WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const char> r
           m.first += first + (center - m.center) * area.transpose();
         });
         m.squared_radius = (n.box.high - m.center).cwiseAbs().cwiseMax((n.box.low - m.center).cwiseAbs()).squaredNorm();
-        weights[static_cast<std::size_t>(i)] = weight;
-        moments_[static_cast<std::size_t>(i)] = m;
+        weights[i] = weight;
+        moments_[i] = m;
       }
     });
 }
@@ -78,7 +78,7 @@ double WindingTree::operator()(const mesh::TriangleTree& tree, const mesh::Point
   const double ratio = accuracy * accuracy;
   tree.volumes().traverse(
       [&](std::int32_t i, const mesh::BoundingVolumeTree::Node&) {
-        const Moments& m = moments_[static_cast<std::size_t>(i)];
+        const Moments& m = moments_[i];
         const mesh::Point r = m.center - p;
         const double r2 = r.squaredNorm();
         if (!(r2 > ratio * m.squared_radius)) return true;
@@ -91,7 +91,7 @@ double WindingTree::operator()(const mesh::TriangleTree& tree, const mesh::Point
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
           if (s == left_out) continue;
           const auto& [a, b, c] = tree.corners(s);
-          near += orientation_[static_cast<std::size_t>(s)] * winding_contribution(p, a, b, c);
+          near += orientation_[s] * winding_contribution(p, a, b, c);
         }
       });
   return near + far * (0.25 * std::numbers::inv_pi);
@@ -101,7 +101,7 @@ double WindingTree::exact(const mesh::TriangleTree& tree, const mesh::Point& p) 
   double sum = 0;
   for (Index s = 0; s < tree.size(); ++s) {
     const auto& [a, b, c] = tree.corners(s);
-    sum += orientation_[static_cast<std::size_t>(s)] * winding_contribution(p, a, b, c);
+    sum += orientation_[s] * winding_contribution(p, a, b, c);
   }
   return sum;
 }

@@ -31,7 +31,7 @@ void require_grid(const CellGrid& g) {
 /// The faces across an axis: one more than cells.
 Coord<3> faces_across(const CellGrid& g, int axis) {
   Coord<3> n = g.shape;
-  ++n[static_cast<std::size_t>(axis)];
+  ++n[axis];
   return n;
 }
 
@@ -50,9 +50,9 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
   const auto triangles = surface.triangles();
   parallel_for(0, static_cast<Index>(triangles.size()), triangle_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
-      const mesh::Triangle& corners = triangles[static_cast<std::size_t>(t)];
+      const mesh::Triangle& corners = triangles[t];
       const auto at = [&](std::size_t k) -> const mesh::Point& {
-        return surface.vertices()[static_cast<std::size_t>(corners[k])];
+        return surface.vertices()[corners[k]];
       };
       mesh::Box box = surface.triangle_box(t);
       if (end)
@@ -77,7 +77,7 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
           for (Index k = first[2]; k <= last[2]; ++k) {
             if (std::abs(normal.dot(grid.center({i, j, k}) - at(0))) > across) continue;
             // Several triangles may mark one cell at a time.
-            std::atomic_ref<std::uint8_t>(out[static_cast<std::size_t>(dot<3>({i, j, k}, strides))])
+            std::atomic_ref<std::uint8_t>(out[dot<3>({i, j, k}, strides)])
                 .store(1, std::memory_order_relaxed);
           }
     }
@@ -117,7 +117,7 @@ std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGr
     });
     const std::size_t first = blocked.size();
     for (Index i = 0; i < product<3>(n); ++i)
-      if (!clear[d][static_cast<std::size_t>(i)]) blocked.push_back({axis, coordinates(i, n), {}});
+      if (!clear[d][i]) blocked.push_back({axis, coordinates(i, n), {}});
     parallel_for(static_cast<Index>(first), static_cast<Index>(blocked.size()), 64, [&](Index b, Index e) {
       for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
         Coord<3> before = blocked[i].face;

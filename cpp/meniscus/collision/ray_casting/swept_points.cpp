@@ -51,14 +51,14 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
   std::vector<mesh::Box> boxes(triangles.size());
   parallel_for(0, static_cast<Index>(triangles.size()), triangle_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
-      boxes[static_cast<std::size_t>(t)] = start.triangle_box(t);
-      boxes[static_cast<std::size_t>(t)].add(end.triangle_box(t));
+      boxes[t] = start.triangle_box(t);
+      boxes[t].add(end.triangle_box(t));
     }
   });
   const mesh::BoundingVolumeTree tree(boxes);
   const auto corners = [&](std::size_t t, const ThickSurface& s, const mesh::Point& p) {
     std::array<mesh::Point, 4> c{p};
-    for (std::size_t k = 0; k < 3; ++k) c[k + 1] = s.vertices()[static_cast<std::size_t>(triangles[t][k])];
+    for (std::size_t k = 0; k < 3; ++k) c[k + 1] = s.vertices()[triangles[t][k]];
     return c;
   };
   parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
@@ -71,7 +71,7 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
       tree.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !out[i] && n.box.overlaps(way); },
                     [&](const mesh::BoundingVolumeTree::Node& n) {
                       for (std::int32_t s = n.first; s < n.first + n.count && !out[i]; ++s) {
-                        const auto t = static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)]);
+                        const auto t = static_cast<std::size_t>(tree.order()[s]);
                         if (boxes[t].overlaps(way))
                           contacts.add(i, corners(t, start, points[i]), corners(t, end, final_points[i]));
                       }

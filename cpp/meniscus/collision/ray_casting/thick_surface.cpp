@@ -18,7 +18,7 @@ double largest_coordinate(std::span<const mesh::Point> points) {
       0, static_cast<Index>(points.size()), mesh_chunk, 0.0,
       [&](Index b, Index e) {
         double largest = 0;
-        for (Index i = b; i < e; ++i) largest = std::max(largest, points[static_cast<std::size_t>(i)].cwiseAbs().maxCoeff());
+        for (Index i = b; i < e; ++i) largest = std::max(largest, points[i].cwiseAbs().maxCoeff());
         return largest;
       },
       [](double a, double b) { return std::max(a, b); });
@@ -80,7 +80,7 @@ void ThickSurface::gather() {
   parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
     for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
       mesh::Box box;
-      for (const std::int32_t v : triangles_[t]) box.add(scale_ * vertices_[static_cast<std::size_t>(v)]);
+      for (const std::int32_t v : triangles_[t]) box.add(scale_ * vertices_[v]);
       boxes_[t] = box;
     }
   });
@@ -99,8 +99,8 @@ void ThickSurface::place() {
   const auto order = tree_.order();
   parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
     for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s) {
-      const mesh::Triangle& t = triangles_[static_cast<std::size_t>(order[s])];
-      const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[static_cast<std::size_t>(t[k])]; };
+      const mesh::Triangle& t = triangles_[order[s]];
+      const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[t[k]]; };
       wedges_[s] = WedgeTriangle::of(corner(0), corner(1), corner(2));
       seen_[s] = SeenWedge::of(wedges_[s]);
     }
@@ -113,7 +113,7 @@ bool ThickSurface::meets_any(const Query& q) const {
   tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && ray.entry(n.box) <= 1; },
                  [&](const mesh::BoundingVolumeTree::Node& n) {
                    for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
-                     found = segment_meets_wedge(wedges_[static_cast<std::size_t>(s)], q.a, q.b, q.reach);
+                     found = segment_meets_wedge(wedges_[s], q.a, q.b, q.reach);
                  });
   return found;
 }
@@ -128,7 +128,7 @@ bool ThickSurface::holds(const Query& q) const {
   tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && near(n.box); },
                  [&](const mesh::BoundingVolumeTree::Node& n) {
                    for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
-                     found = point_in_wedge(wedges_[static_cast<std::size_t>(s)], q.b, q.reach);
+                     found = point_in_wedge(wedges_[s], q.b, q.reach);
                  });
   return found;
 }
@@ -142,7 +142,7 @@ bool ThickSurface::inside(const mesh::Point& point) const { return holds(Query(*
 bool ThickSurface::inside(const mesh::Point& point, std::span<const std::int32_t> slots) const {
   const Query q(*this, point, point);
   return std::ranges::any_of(slots,
-                             [&](std::int32_t s) { return point_in_wedge(wedges_[static_cast<std::size_t>(s)], q.b, q.reach); });
+                             [&](std::int32_t s) { return point_in_wedge(wedges_[s], q.b, q.reach); });
 }
 
 Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& target) const {
@@ -151,9 +151,9 @@ Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& 
 }
 
 void ThickSurface::meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const {
-  const WedgeTriangle& w = wedges_[static_cast<std::size_t>(slot)];
+  const WedgeTriangle& w = wedges_[slot];
   if (!segment_meets_wedge(w, q.a, q.b, q.reach)) return;
-  const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(slot)];
+  const std::int32_t triangle = tree_.order()[slot];
   // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
   const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
   if (t > first.fraction || (t == first.fraction && first.slot >= 0 && triangle > first.triangle)) return;
@@ -167,7 +167,7 @@ WedgeHit ThickSurface::hit_of(const First& first, const mesh::Point& origin, con
   hit.fraction = first.fraction;
   hit.body = body(hit.triangle);
   hit.position = (1 - first.fraction) * origin + first.fraction * target;
-  const auto& corner = wedges_[static_cast<std::size_t>(first.slot)].corner;
+  const auto& corner = wedges_[first.slot].corner;
   hit.barycentric = closest_point_on_triangle(scale_ * hit.position, corner[0], corner[1], corner[2]).barycentric;
   return hit;
 }
@@ -212,7 +212,7 @@ struct ThickSurface::FanWedges {
 
 template <int width>
 FanTargets::Meeting ThickSurface::meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const {
-  return fan.meet(lanes, seen_[static_cast<std::size_t>(slot)], reach);
+  return fan.meet(lanes, seen_[slot], reach);
 }
 
 mesh::Box ThickSurface::reached(mesh::Box box, double& reach) const {
@@ -240,7 +240,7 @@ void ThickSurface::list_near(const mesh::Box& box, std::vector<std::int32_t>& sl
   const mesh::Box all = reached(scaled, reach);
   const mesh::Point center = 0.5 * (all.low + all.high), half = 0.5 * (all.high - all.low);
   each_slot_in(all, [&](std::int32_t s) {
-    const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
+    const WedgeTriangle& w = wedges_[s];
     const double height = w.normal.dot(center - w.corner[0]), wide = w.normal.cwiseAbs().dot(half) + reach;
     if (height - wide <= w.high && height + wide >= w.low) slots.push_back(s);
   });
@@ -260,7 +260,7 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
 #if defined(__GNUC__)
   // Two lines each, which are on their way while the fan is prepared.
   for (const std::int32_t s : slots) {
-    const auto* const wedge = reinterpret_cast<const char*>(&seen_[static_cast<std::size_t>(s)]);
+    const auto* const wedge = reinterpret_cast<const char*>(&seen_[s]);
     __builtin_prefetch(wedge);
     __builtin_prefetch(wedge + 64);
   }
@@ -293,7 +293,7 @@ std::uint32_t ThickSurface::cast_fan(const FanWedges& near, const mesh::Point& o
     if (!out) {
       for (std::size_t k = 0; k < near.count && !((hidden >> i) & 1u); ++k)
         if (((near.wedge[k].targets >> i) & 1u) &&
-            segment_meets_wedge(wedges_[static_cast<std::size_t>(near.wedge[k].slot)], q.a, q.b, q.reach))
+            segment_meets_wedge(wedges_[near.wedge[k].slot], q.a, q.b, q.reach))
           hidden |= 1u << i;
       continue;
     }
@@ -329,8 +329,8 @@ NearestPlace ThickSurface::nearest(const mesh::Point& point, double reach) const
       limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, p); },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
-          const auto& corner = wedges_[static_cast<std::size_t>(s)].corner;
+          const std::int32_t triangle = tree_.order()[s];
+          const auto& corner = wedges_[s].corner;
           const TrianglePoint c = closest_point_on_triangle(p, corner[0], corner[1], corner[2]);
           const bool first = c.squared_distance == limit && result.triangle >= 0 && triangle < result.triangle;
           if (!(c.squared_distance < limit) && !first) continue;
@@ -368,14 +368,14 @@ void ThickSurface::inside(std::span<const mesh::Point> points, std::span<bool> o
 mesh::Point ThickSurface::velocity(const WedgeHit& hit, std::span<const mesh::Point> velocities) const {
   mesh::Point v = mesh::Point::Zero();
   if (hit.triangle < 0) return v;
-  const mesh::Triangle& t = triangles_[static_cast<std::size_t>(hit.triangle)];
-  for (int k = 0; k < 3; ++k) v += hit.barycentric[k] * velocities[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])];
+  const mesh::Triangle& t = triangles_[hit.triangle];
+  for (int k = 0; k < 3; ++k) v += hit.barycentric[k] * velocities[t[k]];
   return v;
 }
 
 mesh::Box ThickSurface::triangle_box(Index t) const {
   mesh::Box box;
-  for (const std::int32_t v : triangles_[static_cast<std::size_t>(t)]) box.add(vertices_[static_cast<std::size_t>(v)]);
+  for (const std::int32_t v : triangles_[t]) box.add(vertices_[v]);
   return box;
 }
 

@@ -101,7 +101,7 @@ class ThickSurface {
   /// Wedges in the order of the tree.
   void place();
   const mesh::Box& box_of(std::int32_t slot) const {
-    return boxes_[static_cast<std::size_t>(tree_.order()[static_cast<std::size_t>(slot)])];
+    return boxes_[tree_.order()[slot]];
   }
   template <int width>
   FanTargets::Meeting meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const;
@@ -117,7 +117,7 @@ class ThickSurface {
   void meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const;
   /// What is hit there, for a way that ends at no point of interest.
   WedgeHit hit_of(const First& first, const mesh::Point& origin, const mesh::Point& target) const;
-  std::int32_t body(std::int32_t triangle) const { return bodies_.empty() ? 0 : bodies_[static_cast<std::size_t>(triangle)]; }
+  std::int32_t body(std::int32_t triangle) const { return bodies_.empty() ? 0 : bodies_[triangle]; }
 
   std::vector<mesh::Point> vertices_;
   std::vector<mesh::Triangle> triangles_;

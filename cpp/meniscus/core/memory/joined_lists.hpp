@@ -18,7 +18,7 @@ class JoinedLists {
     const auto pieces = static_cast<std::size_t>((end + chunk - 1) / chunk);
     if (pieces_.size() < pieces) pieces_.resize(pieces);
     parallel_for(0, end, chunk, [&](Index b, Index e) {
-      auto& list = pieces_[static_cast<std::size_t>(b / chunk)];
+      auto& list = pieces_[b / chunk];
       list.clear();
       for (Index i = b; i < e; ++i) visit(i, list);
     });

@@ -36,7 +36,7 @@ void NonzeroRows::take(const double* values, Index rows, Index columns) {
   resize_anew(row_, held);
   resize_anew(values_, held * static_cast<std::size_t>(columns));
   parallel_for(0, rows, piece, [&](Index b, Index e) {
-    auto n = static_cast<std::size_t>(first_[static_cast<std::size_t>(b / piece)]);
+    auto n = static_cast<std::size_t>(first_[b / piece]);
     for (Index i = b; i < e; ++i) {
       const double* from = values + i * columns;
       if (!holds_bit(from, columns)) continue;

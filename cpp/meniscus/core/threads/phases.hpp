@@ -26,7 +26,7 @@ class PhaseTeam {
     pieces_.store(pieces, std::memory_order_relaxed);
     done_.store(0, std::memory_order_relaxed);
     for (int m = 0; m < members_; ++m) {
-      Share& s = shares_[static_cast<std::size_t>(m)];
+      Share& s = shares_[m];
       const Index end = pieces * (m + 1) / members_;
       s.end.store(end, std::memory_order_relaxed);
       s.left.store(ticket(phase, end - pieces * m / members_), std::memory_order_release);
@@ -38,7 +38,7 @@ class PhaseTeam {
   bool work(Index phase, int member, Piece&& piece) {
     Index count = 0;
     for (int k = 0; k < members_; ++k) {
-      Share& s = shares_[static_cast<std::size_t>((member + k) % members_)];
+      Share& s = shares_[(member + k) % members_];
       for (Index p = s.take(phase); p >= 0; p = s.take(phase), ++count) piece(p);
     }
     if (count == 0) return false;

@@ -64,8 +64,8 @@ class Extraction {
         for (std::size_t q = 0; q < corner.size(); ++q) wet |= static_cast<unsigned>(lattice_.wet(i + corner[q])) << q;
         if (wet) cell(i, corner, wet);
       }
-      for (int d = D - 1; d >= 0 && ++c[static_cast<std::size_t>(d)] == n[static_cast<std::size_t>(d)]; --d)
-        c[static_cast<std::size_t>(d)] = 0;
+      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d)
+        c[d] = 0;
     }
   }
 
@@ -78,7 +78,7 @@ class Extraction {
       const auto number = [&](const WetCrossing& x) {
         const auto e = static_cast<unsigned>(x.edge);
         const int axis = square_axis(e);
-        return vertex(i + corner[static_cast<std::size_t>(x.corner)], axis, x.corner >> axis & 1 ? -1 : 1);
+        return vertex(i + corner[x.corner], axis, x.corner >> axis & 1 ? -1 : 1);
       };
       for (const auto& [a, b] : segments_) {
         mesh_.elements.push_back({number(a), number(b)});
@@ -87,14 +87,14 @@ class Extraction {
     } else {
       for (unsigned e = 0; e < 12; ++e) {
         const surface::CubeEdge& edge = surface::cube_edges[e];
-        cut |= static_cast<unsigned>(lattice_.cut(i + corner[static_cast<std::size_t>(edge.corner)], edge.axis)) << e;
+        cut |= static_cast<unsigned>(lattice_.cut(i + corner[edge.corner], edge.axis)) << e;
       }
       if (wet == 255 && !cut) return;
       triangles_.clear();
       triangles_of_cube(wet, cut, triangles_, segments_);
       const auto number = [&](const WetCrossing& x) {
-        const int axis = surface::cube_edges[static_cast<std::size_t>(x.edge)].axis;
-        return vertex(i + corner[static_cast<std::size_t>(x.corner)], axis, x.corner >> axis & 1 ? -1 : 1);
+        const int axis = surface::cube_edges[x.edge].axis;
+        return vertex(i + corner[x.corner], axis, x.corner >> axis & 1 ? -1 : 1);
       };
       for (const auto& t : triangles_) {
         mesh_.elements.push_back({number(t[0]), number(t[1]), number(t[2])});
@@ -111,7 +111,7 @@ class Extraction {
   static int square_axis(unsigned e) { return (surface::square_round[e] ^ surface::square_round[(e + 1) % 4]) >> 1; }
 
   Point position(Index sample) const { return lattice_.position(surface::index_of<D>(sample, lattice_.strides())); }
-  Index beyond(const End& e) const { return e.sample + e.direction * lattice_.strides()[static_cast<std::size_t>(e.axis)]; }
+  Index beyond(const End& e) const { return e.sample + e.direction * lattice_.strides()[e.axis]; }
 
   void find_vertices() {
     const std::size_t n = ends_.size();
@@ -154,7 +154,7 @@ class Extraction {
     std::vector<double> distance(ends_.size(), contact_reach * lattice_.step());
     std::vector<std::int32_t> from(ends_.size(), -1);
     const auto look = [&](std::size_t on_sheet, std::int32_t free) {
-      const Point p = mesh_.vertices[static_cast<std::size_t>(free)];
+      const Point p = mesh_.vertices[free];
       const Point g = lattice_.level(p).gradient;
       const double steep = g.squaredNorm();
       if (!(steep > 0)) return;
@@ -204,8 +204,8 @@ class Extraction {
     for (const auto& element : mesh_.elements) {
       int on_sheet = 0, on_contact = 0;
       for (const std::int32_t v : element) {
-        on_sheet += kinds_[static_cast<std::size_t>(v)] == Kind::on_sheet;
-        on_contact += kinds_[static_cast<std::size_t>(v)] == Kind::on_contact;
+        on_sheet += kinds_[v] == Kind::on_sheet;
+        on_contact += kinds_[v] == Kind::on_contact;
       }
       mesh_.wetted.push_back(on_sheet > 0 && on_sheet + on_contact == D);
     }

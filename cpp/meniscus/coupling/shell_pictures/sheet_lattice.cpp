@@ -73,7 +73,7 @@ void SheetLattice<T, D>::find_values() {
   const Index n = product<D>(extents_);
   value_.resize(static_cast<std::size_t>(n));
   parallel_for(0, n, samples_at_once, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) value_[static_cast<std::size_t>(i)] = sampled(surface::index_of<D>(i, strides_));
+    for (Index i = begin; i < end; ++i) value_[i] = sampled(surface::index_of<D>(i, strides_));
   });
 }
 
@@ -91,7 +91,7 @@ void SheetLattice<T, D>::find_cuts() {
         if (++next[d] == extents_[d] || !(wet(i) || wet(i + strides_[d]))) continue;
         const Point y = position(next);
         if (x == y || !near_wall(y)) continue;
-        if (walls_->hidden(x, &y, 1, nullptr)) cut_[static_cast<std::size_t>(i)] |= static_cast<std::uint8_t>(1u << d);
+        if (walls_->hidden(x, &y, 1, nullptr)) cut_[i] |= static_cast<std::uint8_t>(1u << d);
       }
     }
   });
@@ -162,9 +162,9 @@ SheetLattice<T, D>::Level SheetLattice<T, D>::level(const Point& x) const {
 
 template <class T, int D>
 double SheetLattice<T, D>::level_at_sheet(Index i, int axis, int direction, double part, const Point& x) const {
-  const Index behind = i - direction * strides_[static_cast<std::size_t>(axis)];
-  const Index at = surface::index_of<D>(i, strides_)[static_cast<std::size_t>(axis)] - direction;
-  const bool inner = at > 1 && at < extents_[static_cast<std::size_t>(axis)] - 2;
+  const Index behind = i - direction * strides_[axis];
+  const Index at = surface::index_of<D>(i, strides_)[axis] - direction;
+  const bool inner = at > 1 && at < extents_[axis] - 2;
   if (inner && !cut(std::min(i, behind), axis)) return value(i) + part * (value(i) - value(behind));
   return level(x).value;
 }

@@ -27,10 +27,10 @@ class SheetLattice {
   double step() const { return step_; }
 
   Point position(const Coord<D>& c) const;
-  double value(Index i) const { return value_[static_cast<std::size_t>(i)]; }
+  double value(Index i) const { return value_[i]; }
   bool wet(Index i) const { return value(i) <= 0; }
   /// Whether a wall is between sample i and the next one along an axis; told only where one of both is wet.
-  bool cut(Index i, int axis) const { return (cut_[static_cast<std::size_t>(i)] >> axis) & 1; }
+  bool cut(Index i, int axis) const { return (cut_[i] >> axis) & 1; }
 
   /// The level set, and its gradient, at a point as it is seen from there; NaN where no sample is seen.
   struct Level {

@@ -69,8 +69,8 @@ void NodalShell::couple(std::span<const std::int32_t> elements, int corners) {
     // The given matrix is known; forces beside it are probed.
     for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e)
-        own_entries_.emplace_back(static_cast<int>(row), matrix_.columns[static_cast<std::size_t>(e)],
-                                  matrix_.values[static_cast<std::size_t>(e)]);
+        own_entries_.emplace_back(static_cast<int>(row), matrix_.columns[e],
+                                  matrix_.values[e]);
     for (std::size_t i = 0; i < masses_.size(); ++i)
       for (int k = 0; k < 3; ++k) own_entries_.emplace_back(3 * static_cast<int>(i) + k, 3 * static_cast<int>(i) + k, masses_[i]);
   }
@@ -106,9 +106,9 @@ void NodalShell::factor() {
   std::vector<std::uint8_t> still(static_cast<std::size_t>(3 * nodes()), 0);
   for (std::size_t k = 0; k < held_.size(); ++k)
     for (Index axis = 0; axis < 3; ++axis)
-      still[static_cast<std::size_t>(3 * held_[k] + axis)] = projections_[k].col(axis).cwiseAbs().maxCoeff() == 0;
+      still[3 * held_[k] + axis] = projections_[k].col(axis).cwiseAbs().maxCoeff() == 0;
   std::erase_if(entries_, [&](const auto& e) {
-    return still[static_cast<std::size_t>(e.row())] || still[static_cast<std::size_t>(e.col())];
+    return still[e.row()] || still[e.col()];
   });
   for (std::size_t i = 0; i < still.size(); ++i)
     if (still[i]) entries_.emplace_back(static_cast<int>(i), static_cast<int>(i), 1.0);
@@ -127,7 +127,7 @@ void NodalShell::prepare_blocks() {
     for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t l = 0; l < 3; ++l)
         if (side.nodes[k] == side.nodes[l])
-          blocks_[static_cast<std::size_t>(side.nodes[k])](side.axis, side.axis) += side.mass * side.weights[k] * side.weights[l];
+          blocks_[side.nodes[k]](side.axis, side.axis) += side.mass * side.weights[k] * side.weights[l];
   if (!matrix_.empty())
     for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e) {
@@ -149,7 +149,7 @@ void NodalShell::prepare_blocks() {
 
 void NodalShell::project(std::span<mesh::Point> v) const {
   for (std::size_t k = 0; k < held_.size(); ++k) {
-    mesh::Point& u = v[static_cast<std::size_t>(held_[k])];
+    mesh::Point& u = v[held_[k]];
     u = (projections_[k] * u).eval();
   }
 }
@@ -167,7 +167,7 @@ void NodalShell::multiply(std::span<const mesh::Point> v, std::span<mesh::Point>
     double* to = f.data()->data();
     for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e)
-        to[row] += matrix_.values[static_cast<std::size_t>(e)] * from[matrix_.columns[static_cast<std::size_t>(e)]];
+        to[row] += matrix_.values[e] * from[matrix_.columns[e]];
   }
 }
 

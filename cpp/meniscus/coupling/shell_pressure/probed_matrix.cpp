@@ -20,7 +20,7 @@ NodeRows twice(const NodeRows& rows) {
   NodeRows out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const std::int32_t k : rows[i]) {
-      const auto& further = rows[static_cast<std::size_t>(k)];
+      const auto& further = rows[k];
       out[i].insert(out[i].end(), further.begin(), further.end());
     }
   sort_rows(out);
@@ -35,8 +35,8 @@ std::vector<int> coloured(const NodeRows& rows, int& count) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     seen.assign(static_cast<std::size_t>(count) + 1, 0);
     for (const std::int32_t k : apart[i]) {
-      const int c = colour[static_cast<std::size_t>(k)];
-      if (c >= 0) seen[static_cast<std::size_t>(c)] = 1;
+      const int c = colour[k];
+      if (c >= 0) seen[c] = 1;
     }
     colour[i] = static_cast<int>(std::find(seen.begin(), seen.end(), 0) - seen.begin());
     count = std::max(count, colour[i] + 1);
@@ -52,7 +52,7 @@ NodeRows nodes_within_two_elements(std::span<const std::int32_t> elements, int c
   for (std::size_t i = 0; i < near.size(); ++i) near[i].push_back(static_cast<std::int32_t>(i));
   for (std::size_t e = 0; e + width <= elements.size(); e += width)
     for (std::size_t k = 0; k < width; ++k)
-      for (std::size_t l = 0; l < width; ++l) near[static_cast<std::size_t>(elements[e + k])].push_back(elements[e + l]);
+      for (std::size_t l = 0; l < width; ++l) near[elements[e + k]].push_back(elements[e + l]);
   sort_rows(near);
   return twice(near);
 }
@@ -61,7 +61,7 @@ void probe_entries(const NodeRows& rows, const NodalProduct& product, NodalTripl
   int count = 0;
   const std::vector<int> colour = coloured(rows, count);
   std::vector<std::vector<std::size_t>> of_colour(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < rows.size(); ++i) of_colour[static_cast<std::size_t>(colour[i])].push_back(i);
+  for (std::size_t i = 0; i < rows.size(); ++i) of_colour[colour[i]].push_back(i);
   std::vector<mesh::Point> v(rows.size(), mesh::Point::Zero()), f(rows.size());
   for (const auto& nodes : of_colour)
     for (int axis = 0; axis < 3; ++axis) {
@@ -71,7 +71,7 @@ void probe_entries(const NodeRows& rows, const NodalProduct& product, NodalTripl
       for (const std::size_t j : nodes) {
         for (const std::int32_t i : rows[j])
           for (int k = 0; k < 3; ++k)
-            if (const double value = f[static_cast<std::size_t>(i)][k]; value != 0)
+            if (const double value = f[i][k]; value != 0)
               out.emplace_back(3 * i + k, 3 * static_cast<int>(j) + axis, value);
         v[j][axis] = 0;
       }

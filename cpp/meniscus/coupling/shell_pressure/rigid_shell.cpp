@@ -35,7 +35,7 @@ void RigidShell::attach(std::span<const SheetSide> sides, Index first) {
     if (node < 0 || node >= nodes() || side.mass == 0) continue;
     Vector6 row = Vector6::Zero();
     for (std::size_t k = 0; k < 3; ++k) {
-      const mesh::Point& arm = arms_[static_cast<std::size_t>(side.nodes[k] - first)];
+      const mesh::Point& arm = arms_[side.nodes[k] - first];
       const mesh::Point along = side.weights[k] * mesh::Point::Unit(side.axis);
       row.head<3>() += along;
       row.tail<3>() += arm.cross(along);

@@ -31,12 +31,12 @@ struct SheetSide {
 
   double velocity(std::span<const mesh::Point> v) const {
     double sum = 0;
-    for (std::size_t k = 0; k < 3; ++k) sum += weights[k] * v[static_cast<std::size_t>(nodes[k])][axis];
+    for (std::size_t k = 0; k < 3; ++k) sum += weights[k] * v[nodes[k]][axis];
     return sum;
   }
   /// Adds the impulse `value` along the axis to the corners.
   void add_impulse(double value, std::span<mesh::Point> f) const {
-    for (std::size_t k = 0; k < 3; ++k) f[static_cast<std::size_t>(nodes[k])][axis] += weights[k] * value;
+    for (std::size_t k = 0; k < 3; ++k) f[nodes[k]][axis] += weights[k] * value;
   }
 };
 

@@ -150,7 +150,7 @@ double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
   gram.setZero(n, n);
   double scale = 0;
   const auto label = [&](const SheetSide& side) {
-    return side.cell < 0 ? std::int32_t{-1} : regions_.label[static_cast<std::size_t>(side.cell)];
+    return side.cell < 0 ? std::int32_t{-1} : regions_.label[side.cell];
   };
   // The part of a side's pressure that its own layer gets; the rest is for the layer that the other cell of the face sees.
   const auto own = [&](std::size_t s) { return layers_together && sides_[s ^ 1].cell >= 0 ? 0.5 : 1.0; };
@@ -176,7 +176,7 @@ double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
         else if (to == region)
           sum += sides_[s].area * v;
       }
-      scale = std::max(scale, sum / static_cast<double>(regions_.cells[static_cast<std::size_t>(region)]));
+      scale = std::max(scale, sum / static_cast<double>(regions_.cells[region]));
     }
   }
   gram = (0.5 * (gram + gram.transpose())).eval();
@@ -191,7 +191,7 @@ void ShellSystem<D>::find_null_space() {
   if (n == 0) return;
   for (const auto& solid : solids_) solid->set_tolerance(1e-14);
   Eigen::VectorXd weight(n);
-  for (Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(regions_.cells[static_cast<std::size_t>(k)]));
+  for (Index k = 0; k < n; ++k) weight[k] = 1 / std::sqrt(static_cast<double>(regions_.cells[k]));
   // Pressures, scaled by weights, that neither matrix has taken out yet; those that one of them does not determine are.
   Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n), gram;
   std::vector<Eigen::VectorXd> none;

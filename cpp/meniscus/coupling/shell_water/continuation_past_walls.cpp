@@ -34,21 +34,21 @@ class ContinuedSamples {
 
   void learn(Index i, double value) {
     *view_.at(surface::index_of<D>(i, strides_)) = static_cast<T>(value);
-    known_[static_cast<std::size_t>(i)] = guessed_[static_cast<std::size_t>(i)] = 1;
+    known_[i] = guessed_[i] = 1;
   }
 
   /// The value that a sample holds counts.
-  void keep(Index i) { known_[static_cast<std::size_t>(i)] = 1; }
+  void keep(Index i) { known_[i] = 1; }
   /// Values of these samples are guesses from now on, to be found anew.
   void doubt(const std::vector<Index>& samples) {
-    for (const Index i : samples) known_[static_cast<std::size_t>(i)] = 0;
+    for (const Index i : samples) known_[i] = 0;
   }
 
   /// Makes air of samples below zero that are connected to no `outside` sample below zero: a slope of the air alone means no
   /// water.
   void dry_unsupported(const std::vector<Index>& open, const std::uint8_t* outside) {
     std::vector<std::uint8_t> waits(known_.size());
-    for (const Index i : open) waits[static_cast<std::size_t>(i)] = wet(i);
+    for (const Index i : open) waits[i] = wet(i);
     std::vector<Index> reached;
     const auto visit = [&](Index i, auto&& each) {
       const Coord<D> c = surface::index_of<D>(i, strides_);
@@ -59,24 +59,24 @@ class ContinuedSamples {
         }
     };
     for (const Index i : open) {
-      if (!waits[static_cast<std::size_t>(i)]) continue;
+      if (!waits[i]) continue;
       bool supported = false;
       // What lies in the solid far from walls is continued from this side.
-      visit(i, [&](Index q) { supported |= wet(q) && (outside[q] || !waits[static_cast<std::size_t>(q)]); });
+      visit(i, [&](Index q) { supported |= wet(q) && (outside[q] || !waits[q]); });
       if (supported) reached.push_back(i);
     }
-    for (const Index i : reached) waits[static_cast<std::size_t>(i)] = 0;
+    for (const Index i : reached) waits[i] = 0;
     while (!reached.empty()) {
       const Index i = reached.back();
       reached.pop_back();
       visit(i, [&](Index q) {
-        if (!waits[static_cast<std::size_t>(q)]) return;
-        waits[static_cast<std::size_t>(q)] = 0;
+        if (!waits[q]) return;
+        waits[q] = 0;
         reached.push_back(q);
       });
     }
     for (const Index i : open)
-      if (waits[static_cast<std::size_t>(i)]) learn(i, std::max(-value_at(i), 1e-3 * field_.grid().spacing()));
+      if (waits[i]) learn(i, std::max(-value_at(i), 1e-3 * field_.grid().spacing()));
   }
 
   /// What the neighbours of sample i say; false where there are none.
@@ -163,7 +163,7 @@ class ContinuedSamples {
     way[a] += step;
     to = way;
     to[a] = grid::image_of_sample<D>(field_.grid(), stagger, axis, way[a]);
-    if (to[a] < 0 || !known[static_cast<std::size_t>(dot<D>(to, strides_))]) return false;
+    if (to[a] < 0 || !known[dot<D>(to, strides_)]) return false;
     if (walls_.clearance(stagger, from) > 1) return true;
     if (by_faces_) return grid::open_neighbour<D>(walls_, strides_, from, dot<D>(from, strides_), axis, step) >= 0;
     const Vec<double, D> target = grid::sample_position<D>(field_.grid(), stagger, way);

@@ -84,7 +84,7 @@ Index advect_faces_past_walls(grid::MacField<T, D>& velocity, int axis, grid::Ma
   require(velocity.grid() == walls.grid() && before.grid() == walls.grid(), "velocities and walls must have the same grid");
   before.fill_ghosts(time);
   const grid::VelocitySource<T, D> flow(before, time);
-  const grid::SampleSource<T, D>& source = flow.component[static_cast<std::size_t>(axis)];
+  const grid::SampleSource<T, D>& source = flow.component[axis];
   grid::Field<T, D>& out = velocity.component(axis);
   const Coord<D> extents = out.extents(), strides = c_strides<D>(extents);
   const grid::FieldView<T, D> to = out.view();

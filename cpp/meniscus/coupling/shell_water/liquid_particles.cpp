@@ -30,7 +30,7 @@ struct FacesAround {
       : FacesAround(grid, at, std::make_index_sequence<D>{}) {}
 
   Vec<double, D> place(const grid::Grid<D>& grid, int axis, int q) const {
-    return grid::sample_position<D>(grid, grid::Stagger<D>::face(axis), stencil[static_cast<std::size_t>(axis)].sample(q));
+    return grid::sample_position<D>(grid, grid::Stagger<D>::face(axis), stencil[axis].sample(q));
   }
 
  private:
@@ -68,7 +68,7 @@ void particles_to_faces_past_walls(grid::ParticleSet& particles, grid::MacField<
       const FacesAround<D> faces(grid, grid::locate_in_domain(grid, x + i * D));
       std::array<Vec<double, D>, D * corners> places;
       for (int d = 0; d < D; ++d)
-        for (int q = 0; q < corners; ++q) places[static_cast<std::size_t>(d * corners + q)] = faces.place(grid, d, q);
+        for (int q = 0; q < corners; ++q) places[d * corners + q] = faces.place(grid, d, q);
       hidden.data()[i] = walls.hidden(at, places.data(), D * corners, nullptr);
     }
   });
@@ -143,7 +143,7 @@ void sample_velocity_past_walls(grid::MacField<T, D>& velocity, const grid::Thin
       const Eigen::Matrix<double, D, D> slopes = gradient_past_walls<T, D>(flow, walls, at);
       out[k] = velocity_past_walls<T, D>(flow, walls, at);
       for (int d = 0; d < D; ++d)
-        for (int a = 0; a < D; ++a) gradients[static_cast<std::size_t>((i * D + d) * D + a)] = slopes(d, a);
+        for (int a = 0; a < D; ++a) gradients[(i * D + d) * D + a] = slopes(d, a);
     }
   });
 }

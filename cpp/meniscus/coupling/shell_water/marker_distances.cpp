@@ -28,7 +28,7 @@ template <int D>
 bool in_domain(const grid::Grid<D>& grid, const Vec<double, D>& x) {
   for (int d = 0; d < D; ++d) {
     const double cells = (x[d] - grid.origin()[d]) / grid.spacing();
-    if (!(cells >= 0 && cells <= static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]))) return false;
+    if (!(cells >= 0 && cells <= static_cast<double>(grid.shape()[d]))) return false;
   }
   return true;
 }

@@ -22,7 +22,7 @@ void mark_near_walls(const grid::ThinWalls<D>& walls, const T* points, Index rea
         const auto last = static_cast<double>(shape[d] - 1);
         cell = cell * shape[d] + static_cast<Index>(std::clamp(std::floor(x), 0.0, last));
       }
-      out[static_cast<std::size_t>(i)] = static_cast<Index>(walls.clearance()[cell]) <= reach;
+      out[i] = static_cast<Index>(walls.clearance()[cell]) <= reach;
     }
   });
 }

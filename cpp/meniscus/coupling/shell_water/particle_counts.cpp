@@ -38,7 +38,7 @@ class SeenCenters {
     const Stencil around = stencil(x);
     std::array<Point, Stencil::corners> centers;
     for (int q = 0; q < Stencil::corners; ++q)
-      centers[static_cast<std::size_t>(q)] = grid::sample_position<D>(walls_.grid(), grid::Stagger<D>::cell(), around.sample(q));
+      centers[q] = grid::sample_position<D>(walls_.grid(), grid::Stagger<D>::cell(), around.sample(q));
     return walls_.hidden(x, centers.data(), Stencil::corners, nullptr);
   }
 
@@ -71,7 +71,7 @@ Vec<double, D> lattice_point(const grid::Grid<D>& grid, Coord<D> cell, Index k) 
   Vec<double, D> x;
   for (int d = D - 1; d >= 0; --d, k /= lattice<D>) {
     const auto part = (static_cast<double>(k % lattice<D>) + 0.5) / static_cast<double>(lattice<D>);
-    x[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell[static_cast<std::size_t>(d)]) + part);
+    x[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell[d]) + part);
   }
   return x;
 }
@@ -148,14 +148,14 @@ void home_cells(const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>>
         Index number = 0;
         int rest = k;
         for (int d = 0; d < D; ++d, rest /= 3) {
-          const Index cells = grid.shape()[static_cast<std::size_t>(d)];
+          const Index cells = grid.shape()[d];
           const double at = std::floor((x[d] - grid.origin()[d]) / grid.spacing());
           const auto cell = static_cast<Index>(std::clamp(at, 0.0, static_cast<double>(cells - 1))) + rest % 3 - 1;
-          centers[static_cast<std::size_t>(k)][d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell) + 0.5);
+          centers[k][d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell) + 0.5);
           const Index image = grid::image_of_cell<D>(grid, d, cell);
           number = number < 0 || image < 0 ? -1 : number * cells + image;
         }
-        numbers[static_cast<std::size_t>(k)] = number;
+        numbers[k] = number;
         if (k == around / 2) own = number;
       }
       out[i] = own;

@@ -164,7 +164,7 @@ class WallDistances {
     const Coord<D> c = surface::index_of<D>(i, strides_);
     std::array<double, D> u;
     for (int d = 0; d < D; ++d) {
-      double& least = u[static_cast<std::size_t>(d)];
+      double& least = u[d];
       least = unknown;
       for (const int step : {-1, 1}) {
         const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, d, step);
@@ -174,8 +174,8 @@ class WallDistances {
     std::sort(u.begin(), u.end());
     // sum (t - u_k)^2 = h^2 over the smallest ones that are below the solution
     double solution = u[0] + h_, sum = u[0], squares = u[0] * u[0];
-    for (int k = 2; k <= D && u[static_cast<std::size_t>(k - 1)] < solution; ++k) {
-      const double v = u[static_cast<std::size_t>(k - 1)];
+    for (int k = 2; k <= D && u[k - 1] < solution; ++k) {
+      const double v = u[k - 1];
       sum += v;
       squares += v * v;
       solution = (sum + std::sqrt(std::max(0.0, sum * sum - k * (squares - h_ * h_)))) / k;

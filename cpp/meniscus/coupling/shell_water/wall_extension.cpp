@@ -43,7 +43,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
     }
     if (source[i] || !known[i]) continue;
     open.push_back({level_at(c), i});
-    waits[static_cast<std::size_t>(i)] = 1;
+    waits[i] = 1;
     known[i] = 0;
   }
   std::ranges::sort(open, [](const Open& p, const Open& q) { return p.phi != q.phi ? p.phi < q.phi : p.face < q.face; });
@@ -67,9 +67,9 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
           const Index i = dot<D>(q, strides);
           if (!known[i]) continue;
           if (!any && !(level_at(q) < face.phi)) continue;
-          sample[static_cast<std::size_t>(count)] = q;
-          along[static_cast<std::size_t>(count)] = d;
-          place[static_cast<std::size_t>(count)] = grid::sample_position<D>(grid, component.stagger(), way);
+          sample[count] = q;
+          along[count] = d;
+          place[count] = grid::sample_position<D>(grid, component.stagger(), way);
           ++count;
         }
       if (count == 0) continue;

@@ -17,7 +17,7 @@ mesh::Point ShellWalls<D>::open_place(const Coord<3>& cell) const {
   Coord<3> own = cell;
   Point shift = Point::Zero();
   for (int d = 0; d < D; ++d) {
-    Index& c = own[static_cast<std::size_t>(d)];
+    Index& c = own[d];
     const Index image = grid::image_of_cell<D>(this->grid(), d, c);
     if (image < 0) continue;
     shift[d] = static_cast<double>(c - image) * this->grid().spacing();
@@ -59,8 +59,8 @@ void ShellWalls<D>::list_near_faces(int axis) {
       if (period > 0 && c[d] == 0) list(period);
       if (c[d] + 1 == period) list(0);
     }
-    for (int k = D - 1; k >= 0 && ++c[static_cast<std::size_t>(k)] == shape[static_cast<std::size_t>(k)]; --k)
-      c[static_cast<std::size_t>(k)] = 0;
+    for (int k = D - 1; k >= 0 && ++c[k] == shape[k]; --k)
+      c[k] = 0;
   }
   std::sort(near_faces_.begin(), near_faces_.end());
   near_faces_.erase(std::unique(near_faces_.begin(), near_faces_.end()), near_faces_.end());
@@ -71,7 +71,7 @@ std::array<collision::WedgeHit, 2> ShellWalls<D>::across(int axis, const Coord<D
   Coord<3> after{};
   std::copy_n(face.begin(), D, after.begin());
   Coord<3> before = after;
-  --before[static_cast<std::size_t>(axis)];
+  --before[axis];
   const mesh::Point low = open_place(before), high = open_place(after);
   if (surface_.visible(low, high)) return {};
   // A graze may be met from one side alone: then both see that.
@@ -115,7 +115,7 @@ void ShellWalls<D>::find_faces() {
       if (face[d] < period) continue;
       face[d] = 0;
       const auto first = std::lower_bound(near_faces_.begin(), near_faces_.end(), face_number(axis, face));
-      near_hits_[i] = near_hits_[static_cast<std::size_t>(first - near_faces_.begin())];
+      near_hits_[i] = near_hits_[first - near_faces_.begin()];
       for (collision::WedgeHit& hit : near_hits_[i])
         if (hit.triangle >= 0) hit.position[axis] += static_cast<double>(period) * this->grid().spacing();
     }
@@ -147,16 +147,16 @@ Index ShellWalls<D>::face_number(int axis, const Coord<D>& face) const {
 
 template <int D>
 Index ShellWalls<D>::blocked_number(int axis, const Coord<D>& face) const {
-  const auto& numbers = face_numbers_[static_cast<std::size_t>(axis)];
+  const auto& numbers = face_numbers_[axis];
   const auto at = std::lower_bound(numbers.begin(), numbers.end(), face_number(axis, face));
   if (at == numbers.end() || *at != face_number(axis, face)) return -1;
-  return static_cast<Index>(first_face_[static_cast<std::size_t>(axis)]) + (at - numbers.begin());
+  return static_cast<Index>(first_face_[axis]) + (at - numbers.begin());
 }
 
 template <int D>
 bool ShellWalls<D>::blocked(int axis, const Coord<D>& face, Point* velocity) const {
   const Index i = blocked_number(axis, face);
-  if (i >= 0 && velocity) *velocity = faces_[static_cast<std::size_t>(i)].velocity;
+  if (i >= 0 && velocity) *velocity = faces_[i].velocity;
   return i >= 0;
 }
 
@@ -168,7 +168,7 @@ bool ShellWalls<D>::between(int axis, const Coord<D>& face, grid::WallBetween& w
   const auto d = static_cast<std::size_t>(axis);
   const double low = this->grid().origin()[axis] + (static_cast<double>(face[d]) - 0.5) * h;
   for (const std::size_t side : {0u, 1u}) {
-    const collision::WedgeHit& hit = face_hits_[static_cast<std::size_t>(i)][side];
+    const collision::WedgeHit& hit = face_hits_[i][side];
     const double at = (hit.position[axis] - low) / h;
     wall.distance[side] = std::clamp(side == 0 ? at : 1.0 - at, 0.0, 1.0);
     const double n = normal_of(hit.triangle)[axis];

@@ -29,7 +29,7 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
   marked_rows_.resize(static_cast<std::size_t>(rows));
   parallel_for(0, rows, 64, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
-      marked_rows_[static_cast<std::size_t>(r)] =
+      marked_rows_[r] =
           std::memchr(clearance + r * length, 0, static_cast<std::size_t>(length)) != nullptr;
   });
   for (std::size_t stagger = 0; stagger <= D; ++stagger) find(surface, clearance, stagger);
@@ -47,12 +47,12 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
     int count = 0;
     for (Index c = at; c <= at + (stagger != d); ++c) {
       const Index cell = grid::image_of_cell<D>(grid_, static_cast<int>(d), c);
-      if (cell >= 0) out[static_cast<std::size_t>(count++)] = cell;
+      if (cell >= 0) out[count++] = cell;
     }
     return count;
   };
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
-    Piece& piece = pieces_[static_cast<std::size_t>(begin / chunk)];
+    Piece& piece = pieces_[begin / chunk];
     piece = {};
     std::vector<std::uint8_t> near(static_cast<std::size_t>(cells[D - 1]));
     for (Index r = begin; r < end; ++r) {
@@ -69,17 +69,17 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
         Index first = 0;
         for (std::size_t d = 0, left = static_cast<std::size_t>(q); d + 1 < D; left /= static_cast<std::size_t>(count[d]), ++d)
           first += across[d][left % static_cast<std::size_t>(count[d])] * strides[d];
-        if (!marked_rows_[static_cast<std::size_t>(first / cells[D - 1])]) continue;
+        if (!marked_rows_[first / cells[D - 1]]) continue;
         if (!any) std::fill(near.begin(), near.end(), std::uint8_t{0});
         any = true;
-        for (Index k = 0; k < cells[D - 1]; ++k) near[static_cast<std::size_t>(k)] |= clearance[first + k] == 0;
+        for (Index k = 0; k < cells[D - 1]; ++k) near[k] |= clearance[first + k] == 0;
       }
       const std::size_t before = piece.place.size();
       for (Index k = -1; any && k < length - 1; ++k) {
         std::array<Index, 2> along;
         const int n = cells_along(D - 1, k, along);
         bool marked = false;
-        for (int i = 0; i < n; ++i) marked |= near[static_cast<std::size_t>(along[static_cast<std::size_t>(i)])] != 0;
+        for (int i = 0; i < n; ++i) marked |= near[along[i]] != 0;
         if (!marked) continue;
         at[D - 1] = k;
         mesh::Point low = mesh::Point::Zero(), high = low;
@@ -107,7 +107,7 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
   lattice.place.clear();
   lattice.slots.clear();
   for (Index p = 0; p * chunk < rows; ++p) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(p)];
+    const Piece& piece = pieces_[p];
     for (const std::int32_t n : piece.cells_of_row) lattice.first_of_row.push_back(lattice.first_of_row.back() + n);
     for (const std::int32_t n : piece.count) lattice.first.push_back(lattice.first.back() + n);
     lattice.place.insert(lattice.place.end(), piece.place.begin(), piece.place.end());
@@ -149,7 +149,7 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
       last = at - 1;
   }
   const Lattice& lattice = lattice_[stagger];
-  auto cell = static_cast<std::size_t>(lattice.first_of_row[static_cast<std::size_t>(row)]);
+  auto cell = static_cast<std::size_t>(lattice.first_of_row[row]);
   // The last place that is not beyond this one; halves without branches, which could not be foreseen.
   auto left = static_cast<std::size_t>(lattice.first_of_row[static_cast<std::size_t>(row) + 1]) - cell;
   if (left == 0) return std::span<const std::int32_t>{};

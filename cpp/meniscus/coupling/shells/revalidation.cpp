@@ -52,8 +52,8 @@ void look_around(const grid::FieldLayout<D>& layout, const grid::ThinWalls<D>& w
     if (!neighbour<D>(layout, s.place, side, unused)) continue;
     Vec<double, D> y = x;
     y[side / 2] += (side % 2 ? 1 : -1) * layout.grid.spacing();
-    targets[static_cast<std::size_t>(count)] = y;
-    sides[static_cast<std::size_t>(count++)] = side;
+    targets[count] = y;
+    sides[count++] = side;
     s.exists |= 1u << side;
   }
   const std::uint32_t hidden = walls.hidden(x, targets.data(), count, velocity.data());
@@ -64,7 +64,7 @@ void look_around(const grid::FieldLayout<D>& layout, const grid::ThinWalls<D>& w
     const double wall = stand_in.component < 0 ? stand_in.value : velocity[k][stand_in.component];
     // Solids stand in for nothing.
     if (std::isnan(wall)) s.exists &= ~(1u << sides[k]);
-    s.stand_in[static_cast<std::size_t>(sides[k])] = wall;
+    s.stand_in[sides[k]] = wall;
   }
 }
 
@@ -80,14 +80,14 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
   Coord<D> c{};
   for (Index i = 0; i < product<D>(extents); ++i) {
     if (invalid[i]) open.push_back({c, i, 0, 0, {}});
-    for (int d = D - 1; d >= 0 && ++c[static_cast<std::size_t>(d)] == extents[static_cast<std::size_t>(d)]; --d)
-      c[static_cast<std::size_t>(d)] = 0;
+    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d)
+      c[d] = 0;
   }
   RevalidationReport report;
   report.samples = static_cast<Index>(open.size());
   if (open.empty()) return report;
   parallel_for(0, report.samples, 64, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) look_around<D>(layout, walls, stand_in, open[static_cast<std::size_t>(i)]);
+    for (Index i = b; i < e; ++i) look_around<D>(layout, walls, stand_in, open[i]);
   });
 
   std::vector<std::uint8_t> valid(static_cast<std::size_t>(product<D>(extents)));
@@ -106,13 +106,13 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
           if (!((s.exists >> side) & 1)) continue;
           if ((s.hidden >> side) & 1) {
             if (!with_stand_ins) continue;
-            sum += s.stand_in[static_cast<std::size_t>(side)];
+            sum += s.stand_in[side];
             ++count;
             continue;
           }
           Coord<D> n;
           neighbour<D>(layout, s.place, side, n);
-          if (!valid[static_cast<std::size_t>(number_of<D>(n, extents))]) continue;
+          if (!valid[number_of<D>(n, extents)]) continue;
           sum += static_cast<double>(*view.at(n));
           ++count;
         }
@@ -123,11 +123,11 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
       if (with_stand_ins) report.from_stand_ins += static_cast<Index>(found.size());
       for (const auto& [i, value] : found) {
         *view.at(open[i].place) = value;
-        valid[static_cast<std::size_t>(open[i].number)] = 1;
+        valid[open[i].number] = 1;
       }
       rest.clear();
       for (const InvalidSample<D>& s : open)
-        if (!valid[static_cast<std::size_t>(s.number)]) rest.push_back(s);
+        if (!valid[s.number]) rest.push_back(s);
       open.swap(rest);
     }
   }

@@ -83,7 +83,7 @@ collision::CellGrid ShellWalls<D>::cell_grid() const {
   if constexpr (D == 2) cells.low[2] = -0.5 * g.spacing();
   for (int d = 0; d < D; ++d) {
     cells.low[d] = g.origin()[d];
-    cells.shape[static_cast<std::size_t>(d)] = g.local_shape()[static_cast<std::size_t>(d)];
+    cells.shape[d] = g.local_shape()[d];
   }
   return cells;
 }
@@ -119,7 +119,7 @@ void ShellWalls<D>::set_velocities(std::span<const Point> velocities) {
 
 template <int D>
 std::array<std::int32_t, 3> ShellWalls<D>::corners_of(const collision::WedgeHit& hit) const {
-  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(hit.triangle)];
+  const mesh::Triangle& t = surface_.triangles()[hit.triangle];
   const auto n = static_cast<std::int32_t>(count_);
   return {t[0] % n, t[1] % n, t[2] % n};
 }
@@ -138,7 +138,7 @@ std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, i
   std::array<mesh::Point, most_targets> to;
   Point low = origin, high = origin;
   for (int i = 0; i < count; ++i) {
-    to[static_cast<std::size_t>(i)] = lifted(targets[i]);
+    to[i] = lifted(targets[i]);
     low = low.cwiseMin(targets[i]);
     high = high.cwiseMax(targets[i]);
   }
@@ -150,7 +150,7 @@ std::uint32_t ShellWalls<D>::hidden(const Point& origin, const Point* targets, i
     collision::WedgeHit* const out = velocity ? hits.data() : nullptr;
     bits = near ? surface_.cast_fan(lifted(origin), ends, *near, out) : surface_.cast_fan(lifted(origin), ends, out);
     for (int i = 0; velocity && i < count; ++i)
-      if ((bits >> i) & 1) velocity[i] = velocity_of(hits[static_cast<std::size_t>(i)]);
+      if ((bits >> i) & 1) velocity[i] = velocity_of(hits[i]);
   }
   if (!solid_.any()) return bits;
   double farthest = 0;
@@ -183,8 +183,8 @@ double ShellWalls<D>::free_part(const Point& origin, const Point& target) const 
 
 template <int D>
 mesh::Point ShellWalls<D>::normal_of(std::int32_t triangle) const {
-  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(triangle)];
-  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[static_cast<std::size_t>(t[k])]; };
+  const mesh::Triangle& t = surface_.triangles()[triangle];
+  const auto corner = [&](std::size_t k) -> const mesh::Point& { return positions_[t[k]]; };
   return (corner(1) - corner(0)).cross(corner(2) - corner(0)).normalized();
 }
 
@@ -212,12 +212,12 @@ void ShellWalls<D>::mark_swept_samples(const ShellWalls& end, const grid::Stagge
     out[i] = 0;
     Index cell = 0;
     for (std::size_t d = 0; d < D; ++d) cell += std::min(c[d], shape[d] - 1) * strides[d];
-    if (cells[static_cast<std::size_t>(cell)]) {
+    if (cells[cell]) {
       points.push_back(lifted(grid::sample_position<D>(this->grid(), stagger, c)));
       which.push_back(i);
     }
-    for (int d = D - 1; d >= 0 && ++c[static_cast<std::size_t>(d)] == extents[static_cast<std::size_t>(d)]; --d)
-      c[static_cast<std::size_t>(d)] = 0;
+    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d)
+      c[d] = 0;
   }
   static_assert(sizeof(bool) == 1);
   std::vector<std::uint8_t> swept(points.size());
@@ -258,7 +258,7 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
 
 template <int D>
 double ShellWalls<D>::side_of(std::int32_t triangle, const mesh::Point& x) const {
-  const auto corner = static_cast<std::size_t>(surface_.triangles()[static_cast<std::size_t>(triangle)][0]);
+  const auto corner = static_cast<std::size_t>(surface_.triangles()[triangle][0]);
   return normal_of(triangle).dot(x - positions_[corner]) < 0 ? -1.0 : 1.0;
 }
 
@@ -285,10 +285,10 @@ ClosestWall<D> ShellWalls<D>::closest_wall(const Point& x, double reach) const {
 template <int D>
 Vec<double, D> ShellWalls<D>::beside(const ShellWalls& end, const Point& from, const ClosestWall<D>& wall,
                                      double distance) const {
-  const mesh::Triangle& t = surface_.triangles()[static_cast<std::size_t>(wall.triangle)];
+  const mesh::Triangle& t = surface_.triangles()[wall.triangle];
   mesh::Point place = side_of(wall.triangle, lifted(from)) * distance * end.normal_of(wall.triangle);
   for (int k = 0; k < 3; ++k)
-    place += wall.barycentric[k] * end.positions_[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])];
+    place += wall.barycentric[k] * end.positions_[t[k]];
   return lowered(place);
 }
 

@@ -63,7 +63,7 @@ double SolidInWalls<D>::level(const Point& x) const {
       node += upper ? strides_[d] : 0;
       w *= upper ? part[d] : 1 - part[d];
     }
-    if (w > 0) sum += w * nodes_[static_cast<std::size_t>(node)];
+    if (w > 0) sum += w * nodes_[node];
   }
   return sum;
 }

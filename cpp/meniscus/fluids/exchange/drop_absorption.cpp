@@ -71,10 +71,10 @@ void for_each_face_near(int axis, Visit&& visit) {
     int rest = k / 4;
     for (int e = 0; e < D; ++e) {
       if (e == axis) continue;
-      offset[static_cast<std::size_t>(e)] = rest % 3 - 1;
+      offset[e] = rest % 3 - 1;
       rest /= 3;
     }
-    offset[static_cast<std::size_t>(axis)] = k % 4 - 1;
+    offset[axis] = k % 4 - 1;
     visit(offset);
   }
 }

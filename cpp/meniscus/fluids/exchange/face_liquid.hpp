@@ -76,7 +76,7 @@ class FaceGifts {
  public:
   FaceGifts(const grid::Grid<D>& grid, Workspace& workspace) : grid_(grid) {
     for (int d = 0; d < D; ++d) {
-      Axis& a = axes_[static_cast<std::size_t>(d)];
+      Axis& a = axes_[d];
       a.extents = grid::Stagger<D>::face(d).extents(grid.local_shape());
       a.strides = c_strides<D>(a.extents);
       a.volume = workspace.take<double>(product<D>(a.extents));
@@ -104,7 +104,7 @@ class FaceGifts {
 
   /// Gives a volume, in cells, to a face that `own_face` has returned. All blocks give to a face in the same order.
   void give(int axis, const Coord<D>& face, double volume, double velocity) {
-    Axis& a = axes_[static_cast<std::size_t>(axis)];
+    Axis& a = axes_[axis];
     const Index i = dot<D>(face, a.strides);
     a.volume.data()[i] += volume;
     a.momentum.data()[i] += volume * velocity;

@@ -34,9 +34,9 @@ class SolidCells {
     std::array<double, D> gradient{};
     for (int corner = 0; corner < 1 << D; ++corner) {
       Coord<D> node = cell;
-      for (int d = 0; d < D; ++d) node[static_cast<std::size_t>(d)] += corner >> d & 1;
+      for (int d = 0; d < D; ++d) node[d] += corner >> d & 1;
       for (int d = 0; d < D; ++d)
-        gradient[static_cast<std::size_t>(d)] += (corner >> d & 1 ? 2.0 : -2.0) / (1 << D) * *nodes.at(node);
+        gradient[d] += (corner >> d & 1 ? 2.0 : -2.0) / (1 << D) * *nodes.at(node);
     }
     return 1.0 - grid::cube_fraction<D>(distance(cell), gradient);
   }
@@ -49,7 +49,7 @@ class SolidCells {
     for (int d = 0; d < D; ++d)
       for (const Index step : {-1, 1}) {
         Coord<D> beside = cell;
-        Index& i = beside[static_cast<std::size_t>(d)];
+        Index& i = beside[d];
         const auto image = grid_.block().image(d, i + step);
         if (!image) continue;
         i = *image;
@@ -76,10 +76,10 @@ void lower_around(const Coord<D>& cell, const grid::Grid<D>& grid, const grid::F
     for (int d = 0; d < D; ++d) {
       const int step = rest % 5 - 2;
       rest /= 5;
-      Index& i = at[static_cast<std::size_t>(d)];
+      Index& i = at[d];
       const auto image = grid.block().image(d, i + step);
       i = image.value_or(-1);
-      there &= i >= 0 && i < region.extents[static_cast<std::size_t>(d)];
+      there &= i >= 0 && i < region.extents[d];
       most = std::max(most, std::abs(step));
       const double beyond = std::max(0.0, std::abs(step) - 0.5);
       square += beyond * beyond;
@@ -113,7 +113,7 @@ template <int D>
 Coord<D> cell_near_block(const grid::Grid<D>& grid, Index number) {
   Coord<D> cell = surface::index_of<D>(number, c_strides<D>(grid.shape()));
   for (int d = 0; d < D; ++d) {
-    Index& i = cell[static_cast<std::size_t>(d)];
+    Index& i = cell[d];
     i = grid::image_near_block<D>(grid, d, i);
   }
   return cell;
@@ -157,11 +157,11 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   std::vector<Drop<D>> found(static_cast<std::size_t>(n));
   parallel_for(0, n, 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      Drop<D>& drop = found[static_cast<std::size_t>(i)];
+      Drop<D>& drop = found[i];
       drop.cell = grid::domain_index<D>(grid, cells.taking(grid::cell_in_block<T, D>(grid, s.position + i * D)));
       drop.id = ids[i];
       drop.ball = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
-      for (Index d = 0; d < D; ++d) drop.velocity[static_cast<std::size_t>(d)] = static_cast<double>(s.velocity[i * D + d]);
+      for (Index d = 0; d < D; ++d) drop.velocity[d] = static_cast<double>(s.velocity[i * D + d]);
     }
   });
   const std::vector<Drop<D>> taken = drops_taken<D>(grid, found);
@@ -188,7 +188,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   std::sort(filled.begin(), filled.end(), [](const FilledCell<D>& a, const FilledCell<D>& b) { return a.cell < b.cell; });
   Index count = 0;
   for (Index i = 0; i < n; ++i) {
-    const Index cell = found[static_cast<std::size_t>(i)].cell;
+    const Index cell = found[i].cell;
     const auto at =
         std::lower_bound(filled.begin(), filled.end(), cell, [](const FilledCell<D>& f, Index c) { return f.cell < c; });
     gathered[i] = at != filled.end() && at->cell == cell;

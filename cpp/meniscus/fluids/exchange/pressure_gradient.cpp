@@ -41,7 +41,7 @@ class Gradients {
   double at(const T* x, int axis) const {
     std::array<double, D> from_face;
     for (int d = 0; d < D; ++d)
-      from_face[static_cast<std::size_t>(d)] = static_cast<double>(x[d]) - (d == axis ? 0.0 : 0.5 * grid_.spacing());
+      from_face[d] = static_cast<double>(x[d]) - (d == axis ? 0.0 : 0.5 * grid_.spacing());
     auto [first, offset] = grid::locate(grid_, from_face.data());
     for (std::size_t e = 0; e < D; ++e) first[e] -= grid_.first_cell()[e];
     double sum = 0.0, weights = 0.0;
@@ -130,7 +130,7 @@ void sample_pressure_gradient(const LiquidPressure<T, D>& liquid, const T* point
     for (Index i = 0; i < n; ++i) {
       Coord<D> cell = grid::locate_in_domain(grid, points + i * D).cell;
       for (int d = 0; d < D; ++d) {
-        Index& c = cell[static_cast<std::size_t>(d)];
+        Index& c = cell[d];
         c = grid::image_near_block<D>(grid, d, c);
       }
       width = std::max(width, grid::distance_from_block<D>(grid, cell));

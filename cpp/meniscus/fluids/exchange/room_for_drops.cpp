@@ -15,7 +15,7 @@ template <int D>
 bool any_corner_in_solid(const grid::FieldView<const double, D>& nodes, const Coord<D>& cell) {
   for (int corner = 0; corner < 1 << D; ++corner) {
     Coord<D> node = cell;
-    for (int d = 0; d < D; ++d) node[static_cast<std::size_t>(d)] += corner >> d & 1;
+    for (int d = 0; d < D; ++d) node[d] += corner >> d & 1;
     if (*nodes.at(node) <= 0.0) return true;
   }
   return false;
@@ -43,7 +43,7 @@ Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
       Index rest = k;
       bool there = true;
       for (int d = D - 1; d >= 0; --d) {
-        Index& i = cell[static_cast<std::size_t>(d)];
+        Index& i = cell[d];
         const auto image = grid.block().image(d, i + rest % width - reach);
         i = image.value_or(0);
         there &= image.has_value();

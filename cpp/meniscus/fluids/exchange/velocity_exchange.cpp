@@ -30,7 +30,7 @@ VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D
   VectorSum total{};
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<const T, D> u = velocity.component(d).view();
-    total[static_cast<std::size_t>(d)] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index) {
+    total[d] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index) {
                                            return liquid.around(d, face) * static_cast<double>(*u.at(face));
                                          });
   }

@@ -44,7 +44,7 @@ void emit_velocity(grid::Field<T, D>& region, const Vec<double, D>& value, grid:
   const FieldView<const T, D> phi = std::as_const(region).view();
   for (int d = 0; d < D; ++d) {
     const FieldView<T, D> view = velocity.component(d).view();
-    const Index step = phi.strides[static_cast<std::size_t>(d)];
+    const Index step = phi.strides[d];
     const T u = static_cast<T>(value[d]);
     grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {

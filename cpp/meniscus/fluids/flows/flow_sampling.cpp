@@ -40,7 +40,7 @@ void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double tim
   std::array<Workspace::Lease<T>, D> result;
   for (int axis = 0; axis < D; ++axis) {
     const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
-    auto& storage = result[static_cast<std::size_t>(axis)];
+    auto& storage = result[axis];
     storage = workspace.take<T>(layout.storage_size());
     const grid::FieldView<T, D> view = layout.view(storage.data());
     grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
@@ -58,7 +58,7 @@ void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double tim
   const NoInterrupts commit;
   for (int axis = 0; axis < D; ++axis) {
     grid::Field<T, D>& component = velocity.component(axis);
-    grid::copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
+    grid::copy_owned(component.layout(), result[axis].data(), component.storage().data());
   }
 }
 

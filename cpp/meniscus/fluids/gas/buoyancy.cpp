@@ -27,8 +27,8 @@ void add_buoyancy(grid::MacField<T, D>& velocity, grid::Field<T, D>* density, gr
       const auto beside = [&](const grid::Field<T, D>& field) { return std::as_const(field).view().at(run.base); };
       const T* rho = density ? beside(*density) : nullptr;
       const T* heat = temperature ? beside(*temperature) : nullptr;
-      const Index s = density       ? density->view().strides[static_cast<std::size_t>(d)]
-                      : temperature ? temperature->view().strides[static_cast<std::size_t>(d)]
+      const Index s = density       ? density->view().strides[d]
+                      : temperature ? temperature->view().strides[d]
                                     : 0;
       simd_dispatch([=] {
         if (rho)

@@ -27,9 +27,9 @@ class FaceMasks {
   FaceMasks(const grid::Grid<D>& grid, const std::array<const std::uint8_t*, D>& masks, Index width) {
     for (int d = 0; d < D; ++d) {
       const auto stagger = grid::Stagger<D>::face(d);
-      const std::uint8_t* mask = masks[static_cast<std::size_t>(d)];
+      const std::uint8_t* mask = masks[d];
       if (mask)
-        masks_[static_cast<std::size_t>(d)].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())),
+        masks_[d].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())),
                                                     width);
     }
   }
@@ -52,7 +52,7 @@ class AirCells {
   bool leads_away(const Coord<D>& c) const {
     const T* phi = phi_.at(c);
     for (int d = 0; d < D; ++d) {
-      const Index step = phi_.strides[static_cast<std::size_t>(d)];
+      const Index step = phi_.strides[d];
       if (phi[-step] > *phi + gain_ && !is_closed(c, d, 0)) return true;
       if (phi[step] > *phi + gain_ && !is_closed(c, d, 1)) return true;
     }
@@ -78,7 +78,7 @@ class SpeedBounds {
   SpeedBounds(const grid::MacField<T, D>& velocity, const AirCells<T, D>& cells, const std::uint8_t* air,
               const FaceMasks<D>& given)
       : grid_(velocity.grid()), cells_(cells), air_(grid_, air, reach), given_(given) {
-    for (int d = 0; d < D; ++d) u_[static_cast<std::size_t>(d)] = velocity.component(d).view();
+    for (int d = 0; d < D; ++d) u_[d] = velocity.component(d).view();
   }
 
   bool is_air(const Coord<D>& c) const { return air_.at(c) != 0; }

@@ -47,12 +47,12 @@ std::vector<std::uint8_t> parts_outside(const grid::Grid<D>& grid, const std::in
   std::vector<Part> found(static_cast<std::size_t>(parts) + 1);
   const Coord<D> strides = c_strides<D>(cells);
   const auto is_open = [&](int axis, int upper) {
-    return open_sides[static_cast<std::size_t>(grid::side_index(axis, upper))] && !grid.shared(axis, upper);
+    return open_sides[grid::side_index(axis, upper)] && !grid.shared(axis, upper);
   };
   const Index n = product<D>(cells);
   for (Index i = 0; i < n; ++i) {
     if (labels[i] == 0) continue;
-    Part& part = found[static_cast<std::size_t>(labels[i])];
+    Part& part = found[labels[i]];
     ++part.size;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
@@ -67,7 +67,7 @@ std::vector<std::uint8_t> parts_outside(const grid::Grid<D>& grid, const std::in
   if (parts > 0 && std::find(is_out.begin(), is_out.end(), 1) == is_out.end()) {
     const auto largest =
         std::max_element(found.begin() + 1, found.end(), [](const Part& a, const Part& b) { return a.size < b.size; });
-    is_out[static_cast<std::size_t>(largest - found.begin())] = 1;
+    is_out[largest - found.begin()] = 1;
   }
   return is_out;
 }
@@ -201,7 +201,7 @@ Index find_air_pockets(const grid::Field<T, D>& levelset, const std::uint8_t* ou
   const auto state = workspace.take<State>(n);
   for (Index i = 0; i < n; ++i) {
     const std::int32_t part = labels.data()[i];
-    state.data()[i] = part == 0 ? undecided : is_out[static_cast<std::size_t>(part)] ? out : enclosed;
+    state.data()[i] = part == 0 ? undecided : is_out[part] ? out : enclosed;
   }
   if (had_pockets) {
     const auto wide = workspace.take<std::int32_t>(n);
@@ -213,13 +213,13 @@ Index find_air_pockets(const grid::Field<T, D>& levelset, const std::uint8_t* ou
   // Pockets too small to be resolved are none.
   for (Index i = 0; i < n; ++i) pockets[i] = state.data()[i] == enclosed;
   std::vector<Index> size(static_cast<std::size_t>(parts) + 1, 0);
-  for (Index i = 0; i < n; ++i) size[static_cast<std::size_t>(labels.data()[i])] += pockets[i];
+  for (Index i = 0; i < n; ++i) size[labels.data()[i]] += pockets[i];
   parallel::combine_values(communicator, size, [](Index a, Index b) { return a + b; });
   Index least = 1;
   for (int d = 0; d < D; ++d) least *= least_pocket_width;
   Index count = 0;
   for (Index i = 0; i < n; ++i)
-    if (pockets[i] && size[static_cast<std::size_t>(labels.data()[i])] < least) pockets[i] = 0;
+    if (pockets[i] && size[labels.data()[i]] < least) pockets[i] = 0;
   for (const Index cells_of_part : size) count += cells_of_part < least ? 0 : cells_of_part;
   return count;
 }

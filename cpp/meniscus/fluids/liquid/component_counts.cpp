@@ -31,7 +31,7 @@ void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>
   const Coord<D> strides = c_strides<D>(grid.local_shape());
   std::fill(counts.begin(), counts.end(), Index{0});
   for (Index i = 0; i < particles.size(); ++i)
-    ++counts[static_cast<std::size_t>(labels[dot<D>(grid::cell_in_block<T, D>(grid, x + i * D), strides)])];
+    ++counts[labels[dot<D>(grid::cell_in_block<T, D>(grid, x + i * D), strides)]];
   parallel::combine_values(*grid.communicator(), counts, [](Index a, Index b) { return a + b; });
 }
 

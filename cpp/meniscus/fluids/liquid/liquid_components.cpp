@@ -43,21 +43,21 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const gr
   for (int q = 0; q < neighbours; ++q) {
     Coord<D> at = c;
     for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-      Index& i = at[static_cast<std::size_t>(d)];
+      Index& i = at[d];
       i = grid::nearest_in_domain<D>(grid, d, i + rest % 3 - 1);
     }
     const std::int32_t label = labels.at(at);
-    if (label) found[static_cast<std::size_t>(count++)] = label;
+    if (label) found[count++] = label;
   }
   std::sort(found.begin(), found.begin() + count);
   std::int32_t best = 0;
   int most = 0;
   for (int first = 0; first < count;) {
     int last = first;
-    while (last < count && found[static_cast<std::size_t>(last)] == found[static_cast<std::size_t>(first)]) ++last;
+    while (last < count && found[last] == found[first]) ++last;
     if (last - first > most) {
       most = last - first;
-      best = found[static_cast<std::size_t>(first)];
+      best = found[first];
     }
     first = last;
   }

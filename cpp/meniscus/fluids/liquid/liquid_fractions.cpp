@@ -51,8 +51,8 @@ void LiquidFractions<D>::cut_row(const grid::FieldView<const T, D>& phi, Coord<D
       for (int s = 0; s < parts; ++s) {
         const T* p = here;
         for (std::size_t d = 0; d < D; ++d)
-          if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
-        v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
+          if (s >> d & 1) p += step[d][part >> d & 1];
+        v[s] = static_cast<double>(*p);
       }
       to[part] = static_cast<float>(grid::octant_fraction<D>(v));
     }

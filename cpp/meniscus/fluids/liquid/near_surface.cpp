@@ -17,7 +17,7 @@ void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, 
   levelset.fill_ghosts(0.0);
   const FieldView<const T, D> phi = std::as_const(levelset).view();
   const Coord<D> faces = grid::Stagger<D>::face(axis).extents(phi.extents);
-  const Index step = phi.strides[static_cast<std::size_t>(axis)];
+  const Index step = phi.strides[axis];
   const T reach = static_cast<T>(distance);
   grid::parallel_rows<D>(faces, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
@@ -47,7 +47,7 @@ double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   levelset.fill_ghosts(0.0);
   const FieldView<const T, D> phi = std::as_const(levelset).view();
   std::array<FieldView<const T, D>, D> u;
-  for (int d = 0; d < D; ++d) u[static_cast<std::size_t>(d)] = velocity.component(d).view();
+  for (int d = 0; d < D; ++d) u[d] = velocity.component(d).view();
   const double total = grid::sum_of_rows<D>(levelset.grid(), phi.extents, [&](const Coord<D>& c, Index count, double* out) {
     const T* at = phi.at(c);
     const std::uint8_t* seen = outside ? outside + dot<D>(c, c_strides<D>(phi.extents)) : nullptr;

@@ -19,7 +19,7 @@ void unite_velocities(grid::MacField<T, D>& velocity, const grid::MacField<T, D>
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<T, D> liquid_view = velocity.component(d).view();
     const grid::FieldView<const T, D> air_view = air.component(d).view();
-    const Index step = phi.strides[static_cast<std::size_t>(d)];
+    const Index step = phi.strides[d];
     const Index length = liquid_view.extents[D - 1];
     grid::parallel_rows<D>(liquid_view.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
@@ -50,7 +50,7 @@ void mostly_liquid_faces(grid::Field<T, D>& levelset, int axis, std::uint8_t* ma
   const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const double spacing = levelset.grid().spacing();
   const Coord<D> faces = grid::Stagger<D>::face(axis).extents(phi.extents);
-  const Index step = phi.strides[static_cast<std::size_t>(axis)];
+  const Index step = phi.strides[axis];
   grid::parallel_rows<D>(faces, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const T* upper = phi.at(grid::row_start<D>(faces, r));

@@ -35,7 +35,7 @@ class RunSums {
       flush();
       label_ = label;
     }
-    terms_[static_cast<std::size_t>(count_)] = term;
+    terms_[count_] = term;
     if (++count_ == length) flush_terms();
   }
   void flush() {
@@ -95,7 +95,7 @@ void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels
   for (Index p = 1; p < pieces; ++p)
     for (Index i = 0; i < parts; ++i) sums.data()[i].add(sums.data()[p * parts + i]);
   parallel::global_sums(*levelset.grid().communicator(), sums.data(), parts);
-  for (Index i = 0; i < parts; ++i) areas[static_cast<std::size_t>(i)] = sums.data()[i].value();
+  for (Index i = 0; i < parts; ++i) areas[i] = sums.data()[i].value();
 }
 
 /// phi = before - distance[label].
@@ -109,7 +109,7 @@ void move_surface(const T* before, const std::int32_t* labels, const std::vector
       T* row = phi.at(grid::row_start<D>(phi.extents, r));
       for (Index k = 0; k < length; ++k) {
         const Index i = r * length + k;
-        row[k] = static_cast<T>(static_cast<double>(before[i]) - searches[static_cast<std::size_t>(labels[i])].distance);
+        row[k] = static_cast<T>(static_cast<double>(before[i]) - searches[labels[i]].distance);
       }
     }
   });
@@ -177,7 +177,7 @@ bool VolumeBudget<D>::match_components() {
       if (label == 0 || next == 0 || (label == last && next == last_next)) continue;
       last = label;
       last_next = next;
-      if (!agrees(next_of_[static_cast<std::size_t>(label)], next) || !agrees(origin_of_[static_cast<std::size_t>(next)], label))
+      if (!agrees(next_of_[label], next) || !agrees(origin_of_[next], label))
         matched = false;
     }
   });
@@ -190,7 +190,7 @@ bool VolumeBudget<D>::match_components() {
   parallel::combine_values(communicator, origin_of_, join);
   if (parallel::global_any(communicator, !matched) || std::find(next_of_.begin() + 1, next_of_.end(), 0) != next_of_.end())
     return false;
-  for (std::size_t i = 1; i < volumes_.size(); ++i) volumes_[i] = next_volumes_[static_cast<std::size_t>(next_of_[i])];
+  for (std::size_t i = 1; i < volumes_.size(); ++i) volumes_[i] = next_volumes_[next_of_[i]];
   return true;
 }
 
@@ -199,7 +199,7 @@ template <int D>
 void VolumeBudget<D>::commit_matched() {
   const NoInterrupts whole;
   amounts_ = expected_;
-  for (std::size_t i = 1; i < expected_.size(); ++i) expected_[static_cast<std::size_t>(next_of_[i])] = amounts_[i];
+  for (std::size_t i = 1; i < expected_.size(); ++i) expected_[next_of_[i]] = amounts_[i];
   families_.relabel(next_of_);
   commit_measured();
 }
@@ -255,8 +255,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       add_moves();
       next_moved.assign(next_volumes_.size(), {std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()});
       for (Index i = 0; i < cells(); ++i) {
-        auto& [least, most] = next_moved[static_cast<std::size_t>(next_[i])];
-        const auto& before_it = moved[static_cast<std::size_t>(around.data()[i])];
+        auto& [least, most] = next_moved[next_[i]];
+        const auto& before_it = moved[around.data()[i]];
         least = std::min(least, before_it[0]);
         most = std::max(most, before_it[1]);
       }

@@ -57,7 +57,7 @@ std::array<std::int32_t, 2> VolumeBudget<D>::label_and_family(const Coord<D>& ce
   const Index own = dot<D>(cell, strides);
   const bool beside = walls_ && walls_->clearance()[own] == 0;
   const std::int32_t label = beside ? label_seen(cell, at, around) : around[own];
-  if (label) return {label, families_.of_parts()[static_cast<std::size_t>(label)]};
+  if (label) return {label, families_.of_parts()[label]};
   Coord<D> in_domain = cell;
   for (std::size_t d = 0; d < D; ++d) in_domain[d] += grid_.first_cell()[d];
   return {0, family_of_vanished(in_domain, at)};
@@ -76,10 +76,10 @@ std::int32_t VolumeBudget<D>::label_seen(const Coord<D>& cell, const Vec<double,
       const auto a = static_cast<std::size_t>(d);
       const Index there = cell[a] + rest % 3 - 1, image = grid::image_of_cell<D>(grid_, d, there);
       number = number < 0 || image < 0 ? -1 : number + image * strides[a];
-      center[static_cast<std::size_t>(count)][d] = grid_.origin()[d] + (static_cast<double>(there) + 0.5) * grid_.spacing();
+      center[count][d] = grid_.origin()[d] + (static_cast<double>(there) + 0.5) * grid_.spacing();
     }
     if (number < 0 || around[number] == 0) continue;
-    label[static_cast<std::size_t>(count++)] = around[number];
+    label[count++] = around[number];
   }
   const std::uint32_t hidden = count ? walls_->hidden(at, center.data(), count, nullptr) : 0;
   double nearest = std::numeric_limits<double>::max();

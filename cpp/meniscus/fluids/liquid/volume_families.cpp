@@ -40,7 +40,7 @@ void VolumeFamilies::begin_transfer() {
 }
 
 std::int32_t VolumeFamilies::root(std::int32_t family) const {
-  while (parent_[static_cast<std::size_t>(family)] != family) family = parent_[static_cast<std::size_t>(family)];
+  while (parent_[family] != family) family = parent_[family];
   return family;
 }
 
@@ -49,7 +49,7 @@ void VolumeFamilies::join(std::size_t next, std::size_t from) {
   const std::int32_t before = root(of_parts_[from]);
   const std::int32_t other = now != 0 ? root(now) : before;
   now = std::min(before, other);
-  parent_[static_cast<std::size_t>(std::max(before, other))] = now;
+  parent_[std::max(before, other)] = now;
 }
 
 double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
@@ -61,7 +61,7 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
       of_parts_[i] = ++count;
       continue;
     }
-    std::int32_t& n = successors_[static_cast<std::size_t>(root(next_of_parts_[i]))];
+    std::int32_t& n = successors_[root(next_of_parts_[i])];
     if (n == 0) n = ++count;
     of_parts_[i] = n;
   }
@@ -71,13 +71,13 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
   double left = 0.0;
   for (std::size_t f = 1; f < unassigned_.size(); ++f) {
     // A root has the smallest number of its family, so that it has its own successor by now, or none.
-    successors_[f] = successors_[static_cast<std::size_t>(root(static_cast<std::int32_t>(f)))];
+    successors_[f] = successors_[root(static_cast<std::int32_t>(f))];
     const std::int32_t heir = successors_[f] || heirs.empty() ? written_off : heirs[f];
     if (heir == has_left) {
       left += unassigned_[f];
       continue;
     }
-    if (heir > 0) successors_[f] = of_parts_[static_cast<std::size_t>(heir)];
+    if (heir > 0) successors_[f] = of_parts_[heir];
     const auto n = static_cast<std::size_t>(successors_[f]);
     unassigned[n] += unassigned_[f];
     if (n != 0)
@@ -92,7 +92,7 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
 
 void VolumeFamilies::relabel(std::span<const std::int32_t> next_of) {
   next_of_parts_ = of_parts_;
-  for (std::size_t i = 1; i < of_parts_.size(); ++i) of_parts_[static_cast<std::size_t>(next_of[i])] = next_of_parts_[i];
+  for (std::size_t i = 1; i < of_parts_.size(); ++i) of_parts_[next_of[i]] = next_of_parts_[i];
 }
 
 void VolumeFamilies::settle_drops() {

@@ -48,7 +48,7 @@ class VolumeFamilies {
   /// the volume of those that have left, m^D.
   double commit_transfer(std::span<const std::int32_t> heirs = {});
   /// The number of a family before the last transfer now; 0 if there is none.
-  std::int32_t successor(std::int32_t family) const { return successors_[static_cast<std::size_t>(family)]; }
+  std::int32_t successor(std::int32_t family) const { return successors_[family]; }
   /// Gives every part another label.
   void relabel(std::span<const std::int32_t> next_of);
 

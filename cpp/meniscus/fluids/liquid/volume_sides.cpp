@@ -77,8 +77,8 @@ class SideColumns {
   }
   static Index missing_cells(const grid::Grid<D>& grid, int axis, Index depth) {
     if (!grid.block().cut(axis)) return 0;
-    const Index n = grid.local_shape()[static_cast<std::size_t>(axis)];
-    const Index missing = std::max<Index>(std::min(depth, grid.shape()[static_cast<std::size_t>(axis)]) - n, 0);
+    const Index n = grid.local_shape()[axis];
+    const Index missing = std::max<Index>(std::min(depth, grid.shape()[axis]) - n, 0);
     return static_cast<Index>(parallel::global_max(*grid.communicator(), static_cast<double>(missing)));
   }
 
@@ -248,7 +248,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
       if (rows < side_rows && (side.upper ? shift[axis] > 0.0 : shift[axis] < 0.0)) trace.at_side = true;
     }
     for (int d = 0; d < D; ++d) {
-      Index& to = trace.to[static_cast<std::size_t>(d)];
+      Index& to = trace.to[d];
       to = grid::nearest_in_domain<D>(grid_, d, to);
     }
     farthest = std::max(farthest, grid::distance_from_block<D>(grid_, trace.to));
@@ -259,8 +259,8 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   for (Trace& trace : traces) {
     trace.heir = heir_at.at(trace.to);
     for (int d = 0; d < D; ++d) {
-      Index& to = trace.to[static_cast<std::size_t>(d)];
-      to = grid::lattice_cell<D>(grid_, d, grid_.first_cell()[static_cast<std::size_t>(d)] + to);
+      Index& to = trace.to[d];
+      to = grid::lattice_cell<D>(grid_, d, grid_.first_cell()[d] + to);
     }
   }
   traces = parallel::gather_lists(communicator, traces);

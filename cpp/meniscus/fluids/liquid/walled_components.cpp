@@ -241,12 +241,12 @@ class SeenVolumes {
     for (int d = 0; d < D; ++d)
       for (const std::size_t up : {0u, 1u}) {
         Coord<D> face = c;
-        face[static_cast<std::size_t>(d)] += up;
+        face[d] += up;
         grid::WallBetween wall;
         if (!walls_.between(d, face, wall)) continue;
         // The cell is the lower one of its upper face.
         const double weight = wall.weight[1 - up];
-        reach[static_cast<std::size_t>(d)][up] = {2 * weight * (wall.distance[1 - up] - 0.5), weight};
+        reach[d][up] = {2 * weight * (wall.distance[1 - up] - 0.5), weight};
       }
   }
 

@@ -81,7 +81,7 @@ double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
 template <class T, int D>
 double strain_rate(const std::array<grid::FieldProbe<T, D>, D>& velocity, const Vec<double, D>& x) {
   Eigen::Matrix<double, D, D> gradient;
-  for (int d = 0; d < D; ++d) gradient.row(d) = velocity[static_cast<std::size_t>(d)](x).gradient.transpose();
+  for (int d = 0; d < D; ++d) gradient.row(d) = velocity[d](x).gradient.transpose();
   return 0.5 * (gradient + gradient.transpose()).norm();
 }
 
@@ -97,7 +97,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
                             double support, const CellSight<D>* sight) {
   using V = Vec<double, D>;
   V y;
-  for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
+  for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[d]) + 0.5;
   const double inverse = 1.0 / (support * support);
   double weights = 0.0, sum = 0.0, squares = 0.0, largest = -std::numeric_limits<double>::infinity();
   V mean = V::Zero(), moment = V::Zero();

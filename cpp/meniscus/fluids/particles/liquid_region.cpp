@@ -40,7 +40,7 @@ void LiquidRegion<D>::mark_inside(const double* points, Index n, std::uint8_t* i
         Eigen::Map<Vec<double, D>>(body.data() + (i - begin) * D) =
             pose_.to_body(Eigen::Map<const Vec<double, D>>(points + i * D) + shift);
       shape_->evaluate(body.data(), static_cast<int>(end - begin), phi.data());
-      for (Index i = begin; i < end; ++i) inside[i] |= phi[static_cast<std::size_t>(i - begin)] <= 0.0;
+      for (Index i = begin; i < end; ++i) inside[i] |= phi[i - begin] <= 0.0;
     }
   });
 }

@@ -28,7 +28,7 @@ template <int D>
 bool all_outside(const double* lowest, const Coord<D>& strides) {
   for (int corner = 0; corner < 1 << D; ++corner) {
     Index at = 0;
-    for (int d = 0; d < D; ++d) at += corner >> d & 1 ? strides[static_cast<std::size_t>(d)] : 0;
+    for (int d = 0; d < D; ++d) at += corner >> d & 1 ? strides[d] : 0;
     if (!(lowest[at] > 0)) return false;
   }
   return true;

@@ -77,7 +77,7 @@ class ParticleSides {
   std::uint8_t home_of(const double* at) const {
     Vec<double, D> x, low;
     for (int d = 0; d < D; ++d) {
-      const auto n = static_cast<double>(grid().shape()[static_cast<std::size_t>(d)]);
+      const auto n = static_cast<double>(grid().shape()[d]);
       x[d] = grid().origin()[d] + grid().spacing() * at[d];
       low[d] = grid().origin()[d] + grid().spacing() * (std::min(std::floor(at[d]), n - 1) + 0.5);
     }
@@ -86,14 +86,14 @@ class ParticleSides {
     for (int k = 0; k < around; ++k) {
       const Coord<D> o = offset_of(k);
       for (int d = 0; d < D; ++d)
-        centers[static_cast<std::size_t>(k)][d] = low[d] + grid().spacing() * static_cast<double>(o[static_cast<std::size_t>(d)]);
+        centers[k][d] = low[d] + grid().spacing() * static_cast<double>(o[d]);
     }
     if (walls_.hidden(x, &centers[own], 1, nullptr) == 0) return own;
     const std::uint32_t hidden = walls_.hidden(x, centers.data(), around, nullptr);
     std::uint8_t best = none;
     double nearest = std::numeric_limits<double>::infinity();
     for (int k = 0; k < around; ++k) {
-      const double r = (centers[static_cast<std::size_t>(k)] - x).norm();
+      const double r = (centers[k] - x).norm();
       if (((hidden >> k) & 1u) || !within(low, k) || !(r < nearest)) continue;
       nearest = r;
       best = static_cast<std::uint8_t>(k);
@@ -145,7 +145,7 @@ class CellSight {
       if (std::abs(o) > reach_) return false;
       at = at * (2 * most + 1) + o + most;
     }
-    return seen_[static_cast<std::size_t>(at)];
+    return seen_[at];
   }
 
   /// The cell at an offset of at most the reach.
@@ -153,7 +153,7 @@ class CellSight {
     if (!sides_) return true;
     Index at = 0;
     for (std::size_t d = 0; d < D; ++d) at = at * (2 * most + 1) + offset[d] + most;
-    return seen_[static_cast<std::size_t>(at)];
+    return seen_[at];
   }
 
  private:
@@ -164,7 +164,7 @@ class CellSight {
     std::array<std::array<Index, 2 * most + 1>, D> images;
     for (std::size_t d = 0; d < D; ++d)
       for (Index o = -reach_; o <= reach_; ++o)
-        images[d][static_cast<std::size_t>(o + most)] =
+        images[d][o + most] =
             grid::mirrored_cell(sides_->grid(), static_cast<int>(d), cell_[d] + o).cell;
     for (Index k = 0; k < count; ++k) {
       // Nearer cells come first along each axis: 0, -1, 1, -2, 2, ...
@@ -172,10 +172,10 @@ class CellSight {
       Index rest = k, place = 0;
       for (int d = D - 1; d >= 0; --d, rest /= side) {
         const Index q = rest % side;
-        o[static_cast<std::size_t>(d)] = q % 2 ? -(q + 1) / 2 : q / 2;
+        o[d] = q % 2 ? -(q + 1) / 2 : q / 2;
       }
       for (std::size_t d = 0; d < D; ++d) {
-        at[d] = images[d][static_cast<std::size_t>(o[d] + most)];
+        at[d] = images[d][o[d] + most];
         place = place * (2 * most + 1) + o[d] + most;
       }
       bool seen = k == 0;
@@ -183,10 +183,10 @@ class CellSight {
       for (int d = D - 1; d >= 0 && !seen; --d, stride *= 2 * most + 1) {
         const auto a = static_cast<std::size_t>(d);
         const Index step = o[a] > 0 ? 1 : -1;
-        if (o[a] == 0 || !seen_[static_cast<std::size_t>(place - step * stride)]) continue;
-        seen = sides_->open_between(at, d, images[a][static_cast<std::size_t>(o[a] - step + most)]);
+        if (o[a] == 0 || !seen_[place - step * stride]) continue;
+        seen = sides_->open_between(at, d, images[a][o[a] - step + most]);
       }
-      seen_[static_cast<std::size_t>(place)] = seen;
+      seen_[place] = seen;
     }
   }
 

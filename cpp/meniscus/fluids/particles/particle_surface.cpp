@@ -84,21 +84,21 @@ struct Evaluation {
   /// Whether no thin wall is between a cell and the one `offset` cells further along an axis.
   bool open(Coord<D> c, int axis, Index offset) const {
     const Index step = offset > 0 ? 1 : -1;
-    for (; sides && offset != 0; offset -= step, c[static_cast<std::size_t>(axis)] += step)
+    for (; sides && offset != 0; offset -= step, c[axis] += step)
       if (!sides->open(c, axis, step)) return false;
     return true;
   }
 
   Vec<double, D> center(const Coord<D>& cell) const {
     Vec<double, D> y;
-    for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
+    for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[d]) + 0.5;
     return y;
   }
 
   double squared(const Vec<double, D>& y, const std::array<double, D>& x) const {
     double s = 0.0;
     for (int d = 0; d < D; ++d) {
-      const double r = x[static_cast<std::size_t>(d)] - y[d];
+      const double r = x[d] - y[d];
       s += r * r;
     }
     return s;

@@ -13,8 +13,8 @@ namespace meniscus::fluids {
 template <int D>
 double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const {
   const grid::FaceMatrix<double, D>& a = poisson_.matrix;
-  if (a.has_faces) return a.faces[static_cast<std::size_t>(axis)][face];
-  return side >= 0 ? side_coefficient_[static_cast<std::size_t>(side)] : a.open_coupling[static_cast<std::size_t>(axis)];
+  if (a.has_faces) return a.faces[axis][face];
+  return side >= 0 ? side_coefficient_[side] : a.open_coupling[axis];
 }
 
 template <int D>
@@ -110,11 +110,11 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
       if (liquid_[i] || !inside_[i]) continue;
       double sum = 0;
       for (int d = 0; d < D; ++d) {
-        const Index s = layout_.strides[static_cast<std::size_t>(d)];
-        const Index at = d == D - 1 ? i - first : c[static_cast<std::size_t>(d)];
+        const Index s = layout_.strides[d];
+        const Index at = d == D - 1 ? i - first : c[d];
         // Behind a face that is given is another side.
         const auto leads = [&](Index face) {
-          return open_[static_cast<std::size_t>(d)][face] > 0 && !(has_given_ && given_[static_cast<std::size_t>(d)][face]);
+          return open_[d][face] > 0 && !(has_given_ && given_[d][face]);
         };
         if (leads(i) && !inside_[i - s] && layout_.side_of_face(d, at) < 0) sum += phi_[i - s];
         if (leads(i + s) && !inside_[i + s] && layout_.side_of_face(d, at + 1) < 0) sum += phi_[i + s];
@@ -126,12 +126,12 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
 
   for (int d = 0; d < D; ++d)
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
-      const Index begin = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];
-      double* open = open_[static_cast<std::size_t>(d)].data();
+      const Index begin = layout_.index(first), s = layout_.strides[d];
+      double* open = open_[d].data();
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         const Index i = begin + k;
-        if (side >= 0 || liquid_[i] == liquid_[i - s] || (has_given_ && given_[static_cast<std::size_t>(d)][i])) continue;
+        if (side >= 0 || liquid_[i] == liquid_[i - s] || (has_given_ && given_[d][i])) continue;
         const Index fluid = liquid_[i] ? i : i - s, other = fluid == i ? i - s : i;
         if (!liquid_[other] && (inside_[fluid] || (liquid_[fluid] == solved_air && inside_[other]))) open[i] = 0;
       }
@@ -207,7 +207,7 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
         const Index other = inside == lower ? upper : lower;
         if (side >= 0) {
           if (!is_liquid(inside)) return 0.0;
-          w *= side_coefficient_[static_cast<std::size_t>(side)];
+          w *= side_coefficient_[side];
           if (density) w *= reference_density_ / density[inside];
           if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
           return w;

@@ -43,11 +43,11 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) {
     const grid::FieldLayout<D>& layout = velocity.component(d).layout();
-    auto& lease = leases[static_cast<std::size_t>(d)];
+    auto& lease = leases[d];
     lease = workspace_.template take<T>(layout.storage_size());
     grid::copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
     velocity.set_given_faces(d, lease.data(), problem.time);
-    faces[static_cast<std::size_t>(d)] = layout.template view<T>(lease.data()).origin;
+    faces[d] = layout.template view<T>(lease.data()).origin;
   }
 
   // q = p dt / (h rho) has the unit of a velocity: its differences between cells are what faces lose.
@@ -93,7 +93,7 @@ template <int D>
 void PressureSolver<D>::add_in_open_regions(double value) {
   const auto& regions = poisson_.regions();
   for (const auto& u : regions.intervals()) {
-    if (regions.regions()[static_cast<std::size_t>(u.region)].closed) continue;
+    if (regions.regions()[u.region].closed) continue;
     for (Index i = u.index; i < u.index + u.count; ++i) poisson_.x[i] += value;
   }
 }
@@ -125,10 +125,10 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
   parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) { std::fill(dirichlet_.data() + b, dirichlet_.data() + e, 0.0); });
   for (int d = 0; d < D; ++d)
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
-      const Index i = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];
+      const Index i = layout_.index(first), s = layout_.strides[d];
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
-        if (side >= 0) dirichlet_[side % 2 ? i + k : i + k - s] = scale * side_pressure[static_cast<std::size_t>(side)];
+        if (side >= 0) dirichlet_[side % 2 ? i + k : i + k - s] = scale * side_pressure[side];
       }
     });
 }
@@ -220,12 +220,12 @@ double PressureSolver<D>::wall_area(Index cell) const {
   const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   double area = 0;
   for (int d = 0; d < D; ++d) {
-    const Index s = layout_.strides[static_cast<std::size_t>(d)];
+    const Index s = layout_.strides[d];
     for (const Index face : {cell, cell + s}) {
       if (!a.active[face == cell ? cell - s : cell + s] || (a.has_faces && a.face(d, face) == 0))
         area += 1;
       else if (has_solid_)
-        area += 1 - open_[static_cast<std::size_t>(d)][face];
+        area += 1 - open_[d][face];
     }
   }
   return area;
@@ -253,7 +253,7 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
         const Index i = begin + k;
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         if (open && open[i] == 0) {
-          const bool given = side >= 0 && sides_[static_cast<std::size_t>(side)] == SideKind::given;
+          const bool given = side >= 0 && sides_[side] == SideKind::given;
           to[k] = given ? from[k] : solid ? solid[k] : T(0);
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);
@@ -276,7 +276,7 @@ void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const g
   require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
   if (solid) grid::compute_open_fractions<D>(solid->levelset(), layout_, open_);
   std::array<const T*, D> faces;
-  for (int d = 0; d < D; ++d) faces[static_cast<std::size_t>(d)] = velocity.component(d).view().origin;
+  for (int d = 0; d < D; ++d) faces[d] = velocity.component(d).view().origin;
   const FluxRows<T, D> flux(faces, velocity, solid ? solid->velocity() : nullptr, solid ? &open_ : nullptr, layout_);
   const grid::FieldView<T, D> view = out.view();
   const double inverse = 1 / grid_.spacing();
@@ -288,7 +288,7 @@ void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const g
       at[D - 1] = k;
       const Index n = std::min<Index>(64, count - k);
       flux.outflow(at, layout_.index(at), n, sums.data());
-      for (Index l = 0; l < n; ++l) to[k + l] = static_cast<T>(inverse * sums[static_cast<std::size_t>(l)]);
+      for (Index l = 0; l < n; ++l) to[k + l] = static_cast<T>(inverse * sums[l]);
     }
   });
 }

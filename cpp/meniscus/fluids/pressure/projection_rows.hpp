@@ -30,8 +30,8 @@ class FluxRows {
            const std::array<Block<double>, D>* open, const grid::CellLayout<D>& layout)
       : faces_(faces), open_(open), layout_(layout) {
     for (int d = 0; d < D; ++d) {
-      strides_[static_cast<std::size_t>(d)] = velocity.component(d).view().strides;
-      if (solid) solid_[static_cast<std::size_t>(d)] = solid->component(d).view().origin;
+      strides_[d] = velocity.component(d).view().strides;
+      if (solid) solid_[d] = solid->component(d).view().origin;
     }
   }
 

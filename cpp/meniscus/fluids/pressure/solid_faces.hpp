@@ -13,7 +13,7 @@ double at_face(const grid::FieldView<const double, D>& phi, int axis, const Coor
     Coord<D> node = c;
     int bit = 0;
     for (int d = 0; d < D; ++d)
-      if (d != axis) node[static_cast<std::size_t>(d)] += (corner >> bit++) & 1;
+      if (d != axis) node[d] += (corner >> bit++) & 1;
     sum += *phi.at(node);
   }
   return sum / (1 << (D - 1));

@@ -16,9 +16,9 @@ class TetPressureDomain {
  public:
   void classify(const TetPressureTopology& mesh, const TetPressureProblem& problem);
 
-  TetContent content(Index tet) const { return static_cast<TetContent>(content_[static_cast<std::size_t>(tet)]); }
+  TetContent content(Index tet) const { return static_cast<TetContent>(content_[tet]); }
   /// The unknown at a vertex, or -1. Those of a region follow each other; in a region they are in the order of the vertices.
-  std::int32_t unknown(Index vertex) const { return unknown_[static_cast<std::size_t>(vertex)]; }
+  std::int32_t unknown(Index vertex) const { return unknown_[vertex]; }
   /// The vertices of the unknowns.
   std::span<const std::int32_t> vertices() const { return vertices_; }
   /// In order of their first vertices.

@@ -15,7 +15,7 @@ class TetPressureTopology {
 
   Index vertices() const { return stars_.vertices(); }
   std::span<const mesh::Tet> tets() const { return tets_; }
-  const mesh::Tet& tet(Index t) const { return tets_[static_cast<std::size_t>(t)]; }
+  const mesh::Tet& tet(Index t) const { return tets_[t]; }
   Index edges() const { return static_cast<Index>(edge_start_.size()) - 1; }
 
   /// The corners 4 tet + k at a vertex, ascending.

@@ -22,7 +22,7 @@ class LeftWaters {
     if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
     for (auto& p : pieces_) p.clear();
   }
-  std::vector<LeftWater>& piece(Index i) { return pieces_[static_cast<std::size_t>(i)]; }
+  std::vector<LeftWater>& piece(Index i) { return pieces_[i]; }
 
   /// Appends all to a list, and empties the pieces.
   void move_to(std::vector<LeftWater>& list) {

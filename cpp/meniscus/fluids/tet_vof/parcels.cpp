@@ -95,7 +95,7 @@ void Parcels::add_to(const TetWater& water, Workspace& workspace) {
   if (count < 4 * buckets) return add_few_to(water);
   group(buckets, workspace);
   parallel_for(0, static_cast<Index>(buckets), 1, [&](Index b, Index) {
-    const auto begin = order_.begin() + bucket_[static_cast<std::size_t>(b)];
+    const auto begin = order_.begin() + bucket_[b];
     const auto end = order_.begin() + bucket_[static_cast<std::size_t>(b) + 1];
     if (begin == end) return;
     Sums sums;

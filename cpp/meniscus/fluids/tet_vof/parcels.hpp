@@ -39,7 +39,7 @@ class ParcelList {
   double& volume(std::size_t i) { return parcels_[i].volume; }
   const mesh::Point& velocity(std::size_t i) const {
     const std::int32_t source = parcels_[i].source;
-    return source >= 0 ? shared_[static_cast<std::size_t>(source)] : own_[static_cast<std::size_t>(-source - 1)];
+    return source >= 0 ? shared_[source] : own_[-source - 1];
   }
 
   class Iterator {
@@ -81,7 +81,7 @@ class Parcels {
     if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
     for (ParcelList& p : pieces_) p.begin(shared);
   }
-  ParcelList& piece(Index i) { return pieces_[static_cast<std::size_t>(i)]; }
+  ParcelList& piece(Index i) { return pieces_[i]; }
 
   /// Adds all to the water, in the order of the pieces. What they hold stays until `begin`.
   void add_to(const TetWater& water, Workspace& workspace);

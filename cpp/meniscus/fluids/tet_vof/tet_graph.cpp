@@ -20,7 +20,7 @@ TetGraph::TetGraph(std::shared_ptr<const mesh::VertexStars<4>> stars)
         for (std::size_t k = 0; k < 4; ++k) {
           const std::int32_t apex = tet(beyond)[k];
           if (neighbours(beyond)[k] == t && apex != c[(face + 1) % 4] && apex != c[(face + 2) % 4] && apex != c[(face + 3) % 4])
-            back_faces_[static_cast<std::size_t>(t)] |= static_cast<std::uint8_t>(k << (2 * face));
+            back_faces_[t] |= static_cast<std::uint8_t>(k << (2 * face));
         }
       }
   });

@@ -20,9 +20,9 @@ class TetGraph {
   Index size() const { return static_cast<Index>(tets_.size()); }
   Index vertices() const { return stars_->vertices(); }
   std::span<const mesh::Tet> tets() const { return tets_; }
-  const mesh::Tet& tet(std::int32_t t) const { return tets_[static_cast<std::size_t>(t)]; }
+  const mesh::Tet& tet(std::int32_t t) const { return tets_[t]; }
   /// The tetrahedron across each face; -1 where there is none, or more than one.
-  const mesh::Tet& neighbours(std::int32_t t) const { return neighbours_[static_cast<std::size_t>(t)]; }
+  const mesh::Tet& neighbours(std::int32_t t) const { return neighbours_[t]; }
   std::span<const mesh::Tet> neighbours() const { return neighbours_; }
   bool at_boundary(std::int32_t t) const {
     const mesh::Tet& n = neighbours(t);
@@ -31,7 +31,7 @@ class TetGraph {
 
   /// The number that face `face` of a tetrahedron has in the neighbour beyond it.
   std::size_t back_face(std::int32_t t, std::size_t face) const {
-    return static_cast<std::size_t>(back_faces_[static_cast<std::size_t>(t)] >> (2 * face) & 3);
+    return static_cast<std::size_t>(back_faces_[t] >> (2 * face) & 3);
   }
 
   /// Calls f(tetrahedron) for those at a vertex, in ascending order.

@@ -27,7 +27,7 @@ TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
 template <class Visit>
 bool TetRanks::advance(Visit&& visit) {
   lists_.fill(static_cast<Index>(front_.size()), chunk, next_,
-              [&](Index i, std::vector<std::int32_t>& found) { visit(front_[static_cast<std::size_t>(i)], found); });
+              [&](Index i, std::vector<std::int32_t>& found) { visit(front_[i], found); });
   std::swap(front_, next_);
   return !front_.empty();
 }
@@ -39,9 +39,9 @@ std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks)
   // depend on who comes first, and each vertex is visited once.
   const auto visit = [&](std::int32_t t, std::vector<std::int32_t>& found) {
     for (const std::int32_t v : graph_.tet(t)) {
-      if (!claim(nodes_[static_cast<std::size_t>(v)], 0, 1)) continue;
+      if (!claim(nodes_[v], 0, 1)) continue;
       graph_.for_star(v, [&](std::int32_t beside) {
-        if (claim(ranks[static_cast<std::size_t>(beside)], unknown, rank + 1)) found.push_back(beside);
+        if (claim(ranks[beside], unknown, rank + 1)) found.push_back(beside);
       });
     }
   };
@@ -53,8 +53,8 @@ void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::sp
   nodes_.assign(static_cast<std::size_t>(graph_.vertices()), 0);
   parallel_for(0, graph_.size(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      const TetKind k = kinds[static_cast<std::size_t>(i)];
-      ranks[static_cast<std::size_t>(i)] = k == TetKind::cut        ? 0
+      const TetKind k = kinds[i];
+      ranks[i] = k == TetKind::cut        ? 0
                                            : k == TetKind::inside   ? rank_inside
                                            : k == TetKind::disabled ? rank_disabled
                                                                     : unknown;
@@ -62,23 +62,23 @@ void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::sp
   });
   front_.clear();
   for (std::int32_t t = 0; t < graph_.size(); ++t)
-    if (kinds[static_cast<std::size_t>(t)] == TetKind::cut) front_.push_back(t);
+    if (kinds[t] == TetKind::cut) front_.push_back(t);
   highest_ = spread(0, ranks);
   // Parts without cut tetrahedra: distance from the boundary first, then from the farthest ones. Here `ranks` holds the
   // distances as values below those that mean something else.
   std::vector<std::int32_t> left;
   for (std::int32_t t = 0; t < graph_.size(); ++t)
-    if (ranks[static_cast<std::size_t>(t)] == unknown) left.push_back(t);
+    if (ranks[t] == unknown) left.push_back(t);
   if (left.empty()) return;
   front_.clear();
   for (const std::int32_t t : left)
     if (open_boundary && graph_.at_boundary(t)) {
-      ranks[static_cast<std::size_t>(t)] = 0;
+      ranks[t] = 0;
       front_.push_back(t);
     }
   const std::int32_t deepest = spread(0, ranks);
   for (const std::int32_t t : left) {
-    std::int32_t& r = ranks[static_cast<std::size_t>(t)];
+    std::int32_t& r = ranks[t];
     r = r == unknown ? 0 : deepest - r;
   }
   highest_ = std::max(highest_, deepest);
@@ -97,7 +97,7 @@ bool TetRanks::find_closed(std::span<const TetKind> kinds, bool open_boundary, s
   const auto visit = [&](std::int32_t t, std::vector<std::int32_t>& found) {
     for (const std::int32_t n : graph_.neighbours(t)) {
       if (n < 0) continue;
-      std::atomic_ref<std::uint8_t> c(closed[static_cast<std::size_t>(n)]);
+      std::atomic_ref<std::uint8_t> c(closed[n]);
       if (c.load(std::memory_order_relaxed) == 1 && c.exchange(0, std::memory_order_relaxed) == 1) found.push_back(n);
     }
   };

@@ -30,7 +30,7 @@ std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tet
       [&](Index b, Index e) {
         Measures part{};
         for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-          const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[static_cast<std::size_t>(tets[i][k])]; };
+          const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[tets[i][k]]; };
           const double v = std::abs(mesh::signed_volume(x(0), x(1), x(2), x(3)));
           part = {std::max(part.first, v), part.second + v};
         }
@@ -119,7 +119,7 @@ void measure_capacity(std::span<const mesh::Tet> tets, std::span<const mesh::Poi
         capacity[i] = 0;
         continue;
       }
-      const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[static_cast<std::size_t>(tets[i][k])]; };
+      const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[tets[i][k]]; };
       double c = std::abs(mesh::signed_volume(x(0), x(1), x(2), x(3)));
       if (!solid.empty()) c *= 1 - solid[i];
       if (!porosity.empty()) c -= porosity[i];
@@ -153,7 +153,7 @@ mesh::Point adhere(const TetWater& water, std::span<const mesh::Tet> tets, std::
         for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
           if (!(water.volume[i] > 0)) continue;
           double distance = 0;
-          for (const std::int32_t v : tets[i]) distance += 0.25 * distances[static_cast<std::size_t>(v)];
+          for (const std::int32_t v : tets[i]) distance += 0.25 * distances[v];
           if (!(distance < reach)) continue;
           // Inside of the solid the force is the one at its surface.
           const double strength = strengths[strengths.size() == 1 ? 0 : i] * std::min((reach - distance) / reach, 1.0);

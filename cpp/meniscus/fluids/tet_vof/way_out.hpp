@@ -22,7 +22,7 @@ class OutwardSearch {
   template <class HasRoom>
   WayOut run(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary, bool by_ranks,
              HasRoom&& has_room) {
-    const std::int32_t own = ranks[static_cast<std::size_t>(from)];
+    const std::int32_t own = ranks[from];
     stay(from);
     if (open_boundary && own >= 0 && graph.at_boundary(from)) return WayOut::boundary;
     visited_.assign(1, from);
@@ -33,7 +33,7 @@ class OutwardSearch {
       for (std::size_t i = first; i < end; ++i)
         for (const std::int32_t n : graph.neighbours(visited_[i])) {
           if (n < 0 || n == from) continue;
-          const std::int32_t r = ranks[static_cast<std::size_t>(n)];
+          const std::int32_t r = ranks[n];
           if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
           visited_.push_back(n);
           if (r < 0) continue;
@@ -45,7 +45,7 @@ class OutwardSearch {
       if (!found_.empty()) return done(WayOut::room);
       if (!higher_.empty()) return std::swap(found_, higher_), done(WayOut::higher_rank);
       for (std::size_t i = end; open_boundary && i < visited_.size(); ++i)
-        if (ranks[static_cast<std::size_t>(visited_[i])] >= 0 && graph.at_boundary(visited_[i])) found_.push_back(visited_[i]);
+        if (ranks[visited_[i]] >= 0 && graph.at_boundary(visited_[i])) found_.push_back(visited_[i]);
       if (!found_.empty()) return done(WayOut::boundary);
     }
     return WayOut::none;

@@ -38,7 +38,7 @@ void ComponentMultigrid<D>::prepare(const grid::CellLayout<D>& layout, const dou
     for (int d = 0; d < D; ++d) {
       // Along its own axis a face has the stresses of cells beside it; across, those of edges.
       const double* from = weight + (d == axis ? offset - layout.strides[a] : (D + pair_of(axis, d)) * layout.size);
-      double* to = matrix.faces[static_cast<std::size_t>(d)].data();
+      double* to = matrix.faces[d].data();
       grid::for_each_face_row<D>(layout, d, [&](const Coord<D>& c, Index count, int, int) {
         const Index first = layout.index(c);
         for (Index i = first; i < first + count; ++i) to[i] = from[i] / strength;

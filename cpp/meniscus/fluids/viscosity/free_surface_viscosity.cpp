@@ -43,7 +43,7 @@ using parallel::HaloArray;
 template <class T, int D>
 void exchange_all(const grid::CellLayout<D>& layout, T* first, int count) {
   std::array<HaloArray<D>, D*(D + 1) / 2> arrays;
-  for (int k = 0; k < count; ++k) arrays[static_cast<std::size_t>(k)] = {layout.halo, first + k * layout.size};
+  for (int k = 0; k < count; ++k) arrays[k] = {layout.halo, first + k * layout.size};
   layout.halo.exchange_together(std::span(arrays).first(static_cast<std::size_t>(count)));
 }
 
@@ -168,9 +168,9 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
     const Index offset = axis * layout_.size;
     std::array<bool, 2> on_side{};
     for (int upper : {0, 1})
-      on_side[static_cast<std::size_t>(upper)] =
+      on_side[upper] =
           !grid_.shared(axis, upper) &&
-          grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+          grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
       const T* moving =
@@ -181,7 +181,7 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
         given_[i] = not_given;
         mass_[i] = fixed_[i] = x_[i] = 0;
         bool outside = false;
-        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[static_cast<std::size_t>(d)]);
+        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[d]);
         if (outside) continue;
         const double value = static_cast<double>(u[k]);
         if ((on_side[0] && c[a] == 0) || (on_side[1] && c[a] == cells_.cells[a])) {
@@ -244,19 +244,19 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       c[D - 1] = k;
       const Index i = first + k;
       bool cell = true;
-      for (int d = 0; d < D; ++d) cell &= !beyond(d, c[static_cast<std::size_t>(d)]);
+      for (int d = 0; d < D; ++d) cell &= !beyond(d, c[d]);
       const double full = cell ? 2 * scale * viscous_volume(c, 0) : 0.0;
       for (int d = 0; d < D; ++d) {
-        const Index lower = d * layout_.size + i, upper = lower + layout_.strides[static_cast<std::size_t>(d)];
+        const Index lower = d * layout_.size + i, upper = lower + layout_.strides[d];
         weight_[lower] = slips && (in_solid(lower) || in_solid(upper)) ? 0.0 : full;
       }
       for (int pair = 0; pair < pairs; ++pair) {
-        const auto [a, b] = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
+        const auto [a, b] = axes_of_pairs<D>()[pair];
         const int axes = 1 << a | 1 << b;
         const Index ia = a * layout_.size + i, ib = b * layout_.size + i;
-        bool none = slips && (in_solid(ia) || in_solid(ia - layout_.strides[static_cast<std::size_t>(b)]) || in_solid(ib) ||
-                              in_solid(ib - layout_.strides[static_cast<std::size_t>(a)]));
-        for (int d = 0; d < D; ++d) none |= d != a && d != b && beyond(d, c[static_cast<std::size_t>(d)]);
+        bool none = slips && (in_solid(ia) || in_solid(ia - layout_.strides[b]) || in_solid(ib) ||
+                              in_solid(ib - layout_.strides[a]));
+        for (int d = 0; d < D; ++d) none |= d != a && d != b && beyond(d, c[d]);
         const double strength = none ? 0.0 : scale * viscous_volume(c, axes);
         describe_edge(velocity, pair, c, i, strength);
       }
@@ -269,7 +269,7 @@ template <int D>
 double LiquidViscositySolver<D>::room_around(const Coord<D>& c, int axes) const {
   double room = 1.0;
   for (int d = 0; d < D; ++d)
-    if (axes >> d & 1 && cells_.side_of_face(d, c[static_cast<std::size_t>(d)]) >= 0) room *= 0.5;
+    if (axes >> d & 1 && cells_.side_of_face(d, c[d]) >= 0) room *= 0.5;
   return room;
 }
 
@@ -278,14 +278,14 @@ template <int D>
 template <class T>
 void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i,
                                              double strength) {
-  const auto axes = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
+  const auto axes = axes_of_pairs<D>()[pair];
   std::array<int, 2> side{-1, -1};
   std::array<bool, 2> fixes{};
   for (std::size_t e = 0; e < 2; ++e) {
     const auto d = static_cast<std::size_t>(axes[e]);
     side[e] = cells_.side_of_face(axes[e], c[d]);
     if (side[e] < 0) continue;
-    fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side[e])]);
+    fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[side[e]]);
   }
   double& weight = weight_[(D + pair) * layout_.size + i];
   weight = strength;
@@ -299,7 +299,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   const auto normal = static_cast<std::size_t>(axes[across]);
   const bool upper = c[normal] != 0;
   const grid::FieldLayout<D>& field = velocity.component(along).layout();
-  const double factor = shear_factor(field.rules[static_cast<std::size_t>(side[across])]);
+  const double factor = shear_factor(field.rules[side[across]]);
   if (factor == 0) return;
   weight = factor * strength;
   const grid::FieldView<const T, D> u = velocity.component(along).view();
@@ -310,7 +310,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   const Index ghost = along * layout_.size + (upper ? i : i - down);
   // The normal component may change along the side.
   const Index n = static_cast<Index>(normal) * layout_.size + i;
-  const double change = corner ? 0.0 : fixed_[n] - fixed_[n - layout_.strides[static_cast<std::size_t>(along)]];
+  const double change = corner ? 0.0 : fixed_[n] - fixed_[n - layout_.strides[along]];
   if (factor == 4) outside = 0.5 * (outside + static_cast<double>(*u.at(within))) + (upper ? -0.5 : 0.5) * change;
   fixed_[ghost] = outside;
   if (corner) {
@@ -330,14 +330,14 @@ void LiquidViscositySolver<D>::describe_rows() {
         c[D - 1] = k;
         const Index i = first + k, u = offset + i;
         bool outside = false;
-        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[static_cast<std::size_t>(d)]);
+        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[d]);
         double sum = 0;
         if (!outside && !given_[u]) {
-          sum = weight_[offset + i] + weight_[offset + i - layout_.strides[static_cast<std::size_t>(axis)]];
+          sum = weight_[offset + i] + weight_[offset + i - layout_.strides[axis]];
           for (int d = 0; d < D; ++d) {
             if (d == axis) continue;
             const double* w = weight_.data() + (D + pair_of(axis, d)) * layout_.size + i;
-            sum += w[0] + w[layout_.strides[static_cast<std::size_t>(d)]];
+            sum += w[0] + w[layout_.strides[d]];
           }
         }
         unknown_[u] = !outside && !given_[u] && (mass_[u] > 0 || sum > 0);
@@ -365,13 +365,13 @@ void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
   for_each_cell_row<D>(layout_, [=](const Coord<D>&, Index first, Index count) {
     simd_dispatch([=] {
       for (int a = 0; a < D; ++a) {
-        const double *ua = u + a * size + first, *next = ua + s[static_cast<std::size_t>(a)], *wa = w + a * size + first;
+        const double *ua = u + a * size + first, *next = ua + s[a], *wa = w + a * size + first;
         double* to = tau + a * size + first;
         for (Index k = 0; k < count; ++k) to[k] = wa[k] * (next[k] - ua[k]);
         for (int b = a + 1; b < D; ++b) {
           const Index pair = (D + pair_of(a, b)) * size + first;
           const double *ub = u + b * size + first, *wab = w + pair;
-          const double *a_below = ua - s[static_cast<std::size_t>(b)], *b_below = ub - s[static_cast<std::size_t>(a)];
+          const double *a_below = ua - s[b], *b_below = ub - s[a];
           double* shear = tau + pair;
           for (Index k = 0; k < count; ++k) shear[k] = wab[k] * ((ua[k] - a_below[k]) + (ub[k] - b_below[k]));
         }
@@ -391,12 +391,12 @@ void LiquidViscositySolver<D>::gather(const double* faces, double* to) const {
     simd_dispatch([=] {
       for (int a = 0; a < D; ++a) {
         const Index at = a * size + first;
-        const double *here = tau + at, *below = here - s[static_cast<std::size_t>(a)];
+        const double *here = tau + at, *below = here - s[a];
         double* q = to + at;
         for (Index k = 0; k < count; ++k) q[k] = below[k] - here[k];
         for (int b = 0; b < D; ++b) {
           if (b == a) continue;
-          const double *lower = tau + (D + pair_of(a, b)) * size + first, *upper = lower + s[static_cast<std::size_t>(b)];
+          const double *lower = tau + (D + pair_of(a, b)) * size + first, *upper = lower + s[b];
           for (Index k = 0; k < count; ++k) q[k] += lower[k] - upper[k];
         }
         if (faces)

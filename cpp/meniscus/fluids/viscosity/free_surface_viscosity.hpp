@@ -66,7 +66,7 @@ class LiquidViscositySolver {
   /// Part of the volume around a place that lies in the domain; arguments as of `LiquidFractions::around`.
   double room_around(const Coord<D>& c, int axes) const;
   /// Whether a sample with this coordinate lies beyond the cells along an axis.
-  bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
+  bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[axis]; }
 
   grid::Grid<D> grid_;
   grid::CellLayout<D> cells_;

@@ -74,13 +74,13 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
   bool converged = true;
   for (int d = 0; d < D; ++d) {
     describe(d, velocity, problem);
-    solve(d, velocity, strength, problem.solid && problem.solid->sticks(), options, infos[static_cast<std::size_t>(d)]);
-    converged &= infos[static_cast<std::size_t>(d)].converged;
+    solve(d, velocity, strength, problem.solid && problem.solid->sticks(), options, infos[d]);
+    converged &= infos[d].converged;
   }
   if (!converged) return false;
   const NoInterrupts whole;
   for (int d = 0; d < D; ++d) {
-    Component& own = components_[static_cast<std::size_t>(d)];
+    Component& own = components_[d];
     const grid::FieldView<T, D> view = velocity.component(d).view();
     const auto take = [&](const Coord<D>& c, Index first, Index count) {
       T* to = view.at(c);
@@ -121,9 +121,9 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   }
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
-    given[static_cast<std::size_t>(upper)] =
+    given[upper] =
         !grid_.shared(axis, upper) &&
-        grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+        grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
   const grid::FieldView<const T, D> liquid_view = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
@@ -147,7 +147,7 @@ template <int D>
 template <class T>
 void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticks,
                                const numerics::SolveOptions& options, numerics::SolveInfo& info) {
-  Component& own = components_[static_cast<std::size_t>(axis)];
+  Component& own = components_[axis];
   const grid::CellLayout<D>& layout = own.layout;
   const grid::FieldLayout<D>& field = velocity.component(axis).layout();
   std::array<Shear, 2 * D> shear{};
@@ -160,7 +160,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
   // diagonal, or a uniform flow would have shear.
   const double rounded = (1 / strength + largest_diagonal) - largest_diagonal, mass = rounded > 0 ? rounded : 1 / strength;
   const auto side_coefficient = [&](int side) {
-    const Shear kind = shear[static_cast<std::size_t>(side)];
+    const Shear kind = shear[side];
     return kind == Shear::wall ? 2.0 : kind == Shear::sample ? 1.0 : 0.0;
   };
   grid::FaceMatrix<double, D>& matrix = own.poisson.matrix;
@@ -204,7 +204,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
             continue;
           }
           const int side = grid::side_index(static_cast<int>(d), upper);
-          const Shear kind = shear[static_cast<std::size_t>(side)];
+          const Shear kind = shear[side];
           if (kind == Shear::none) continue;
           const double ghost = static_cast<double>(*(u + (upper ? view.strides[d] : -view.strides[d])));
           const double beyond = kind == Shear::wall ? 0.5 * (ghost + own.value[i]) : ghost;

@@ -14,17 +14,17 @@ struct CellGradient {
   T inverse_spacing;
 
   explicit CellGradient(const grid::MacField<T, D>& velocity) : inverse_spacing(static_cast<T>(1.0 / velocity.grid().spacing())) {
-    for (int d = 0; d < D; ++d) component[static_cast<std::size_t>(d)] = velocity.component(d).view();
+    for (int d = 0; d < D; ++d) component[d] = velocity.component(d).view();
   }
 
   /// Address of the lower face of component a of cell c.
-  const T* lower_face(int a, const Coord<D>& c) const { return component[static_cast<std::size_t>(a)].at(c); }
+  const T* lower_face(int a, const Coord<D>& c) const { return component[a].at(c); }
 
   /// d u_a / d x_b in the cell whose lower face is `face`; a and b differ.
   T across(int a, int b, const T* face) const {
-    const Coord<D>& s = component[static_cast<std::size_t>(a)].strides;
-    const Index own = s[static_cast<std::size_t>(a)];
-    const Index other = s[static_cast<std::size_t>(b)];
+    const Coord<D>& s = component[a].strides;
+    const Index own = s[a];
+    const Index other = s[b];
     return T(0.25) * inverse_spacing * ((face[other] + face[other + own]) - (face[-other] + face[own - other]));
   }
 

@@ -71,7 +71,7 @@ void add_in_block(const ComponentFaces<D>& faces, Coord<D> to, Index k, int coun
     if (to[D - 1] < faces.begin[D - 1] || to[D - 1] >= faces.end[D - 1]) continue;
     Coord<D> own;
     for (std::size_t d = 0; d < D; ++d) own[d] = to[d] - faces.first[d];
-    *u.at(own) += f[static_cast<std::size_t>(l)];
+    *u.at(own) += f[l];
   }
 }
 
@@ -138,7 +138,7 @@ void find_means(const Source<T, D>* sources, Index n, const std::array<Component
     simd_dispatch([&] {
       for (Index i = begin; i < end; ++i)
         for (int d = 0; d < D; ++d) {
-          const Balance sum = balance_of<kernel_type>(sources[i], faces[static_cast<std::size_t>(d)], d);
+          const Balance sum = balance_of<kernel_type>(sources[i], faces[d], d);
           means[i * D + d] = sum.kernel > 0.0 ? static_cast<T>(sum.force / sum.kernel) : T(0);
         }
     });
@@ -166,7 +166,7 @@ std::vector<KnownSource<T, D>> sources_of_all_blocks(parallel::Communicator& com
                                                      const T* means, const std::int64_t* ids, Index n) {
   std::vector<KnownSource<T, D>> own(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
-    KnownSource<T, D>& s = own[static_cast<std::size_t>(i)];
+    KnownSource<T, D>& s = own[i];
     s = {ids[i], sources[i], {}};
     std::copy_n(means + i * D, D, s.means.begin());
   }
@@ -199,13 +199,13 @@ void add_forces(grid::MacField<T, D>& velocity, Source<T, D>* sources, const std
 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
-    const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
+    const ComponentFaces<D>& f = faces[d];
     const grid::FieldView<T, D> u = velocity.component(d).view();
     // Every task owns some planes, and goes through the particles in their order.
     parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
       simd_dispatch([&] {
         for (const KnownSource<T, D>& s : all)
-          scatter<kernel_type>(s.source, f, d, s.means[static_cast<std::size_t>(d)], begin, end, u);
+          scatter<kernel_type>(s.source, f, d, s.means[d], begin, end, u);
         for (Index i = 0; !cut && i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
       });
     });
@@ -264,7 +264,7 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
     }
     const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
     for (Index k = 0; k < width; ++k)
-      s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
+      s.strength[k] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
   if (options.kernel == VortexKernel::gaussian)
     add_forces<VortexKernel::gaussian>(velocity, sources.data(), ordered_ids.data(), n, options.balance, walls, workspace);

@@ -15,7 +15,7 @@ namespace meniscus::fluids::detail {
 template <class T, int D>
 Vec<double, D> place_of(const grid::Grid<D>& grid, const Source<T, D>& source) {
   Vec<double, D> x;
-  for (int d = 0; d < D; ++d) x[d] = grid.origin()[d] + source.x[static_cast<std::size_t>(d)] * grid.spacing();
+  for (int d = 0; d < D; ++d) x[d] = grid.origin()[d] + source.x[d] * grid.spacing();
   return x;
 }
 
@@ -77,7 +77,7 @@ void add_past_walls(grid::MacField<T, D>& velocity, const std::vector<Source<T, 
     parallel_for(0, n, 8, [&](Index begin, Index end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
         seen[i].clear();
-        list_seen_faces<kernel_type, T, D>(sources[i], faces[static_cast<std::size_t>(d)], walls, d, u.strides, seen[i]);
+        list_seen_faces<kernel_type, T, D>(sources[i], faces[d], walls, d, u.strides, seen[i]);
       }
     });
     T* const first = u.at(Coord<D>{});

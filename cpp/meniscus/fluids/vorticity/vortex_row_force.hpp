@@ -76,9 +76,9 @@ struct ComponentFaces {
       shift[a] = d == axis ? 0.0 : 0.5;
     }
     const auto given = [&](int upper) {
-      return grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+      return grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
     };
-    along[static_cast<std::size_t>(axis)].trim(given(0), given(1));
+    along[axis].trim(given(0), given(1));
     const grid::Grid<D>& grid = velocity.grid();
     first = grid.first_cell();
     cut = grid.block().cut();

@@ -26,7 +26,7 @@ void compute_vorticity(grid::MacField<T, D>& velocity, double time,
   const CellGradient<T, D> gradient(velocity);
   for (int i = 0; i < vorticity_components<D>; ++i) {
     const auto [a, b] = curl_axes<D>(i);
-    const grid::FieldView<T, D> to = out[static_cast<std::size_t>(i)]->view();
+    const grid::FieldView<T, D> to = out[i]->view();
     grid::parallel_rows<D>(to.extents, [&, a = a, b = b](Index begin, Index end) {
       simd_dispatch([&] {
         for (Index r = begin; r < end; ++r) {

@@ -116,7 +116,7 @@ void vorticity_and_magnitude(const grid::MacField<T, D>& velocity, const PaddedC
       const auto [a, b] = curl_axes<D>(n);
       const T* first = gradient.lower_face(a, c);
       const T* second = gradient.lower_face(b, c);
-      T* w = omega[static_cast<std::size_t>(n)] + i;
+      T* w = omega[n] + i;
       for (Index k = 0; k < count; ++k) w[k] = gradient.across(b, a, second + k) - gradient.across(a, b, first + k);
     }
     if constexpr (D == 2) {
@@ -204,7 +204,7 @@ void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* s
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
     if (velocity.grid().shared(axis, upper) ||
-        !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
+        !grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]))
       continue;
     if (upper == 0) ++begin[a];
     --extents[a];
@@ -280,7 +280,7 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   if (wall_cells) wall_cells->replace_force(cells, f);
 
   const NoInterrupts commit;
-  for (int d = 0; d < D; ++d) add_to_faces(cells, f[static_cast<std::size_t>(d)], solid ? marks.data() : nullptr, d, velocity);
+  for (int d = 0; d < D; ++d) add_to_faces(cells, f[d], solid ? marks.data() : nullptr, d, velocity);
   velocity.fill_ghosts(time);
 }
 

@@ -30,8 +30,8 @@ class WallCells {
         for (int side = 0; side < 2 * D; ++side) blocked |= hidden(c, side, nullptr);
         if (blocked) cells_.data()[count_++] = c;
       }
-      for (int d = D - 1; d >= 0 && ++c[static_cast<std::size_t>(d)] == n[static_cast<std::size_t>(d)]; --d)
-        c[static_cast<std::size_t>(d)] = 0;
+      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d)
+        c[d] = 0;
     }
   }
 
@@ -67,11 +67,11 @@ class WallCells {
       std::array<T, D> g;
       T squared = 0;
       for (int d = 0; d < D; ++d) {
-        const Index s = padded.strides[static_cast<std::size_t>(d)];
+        const Index s = padded.strides[d];
         const T behind = hidden_or_outside(c, 2 * d) ? magnitude[p] : magnitude[p - s];
         const T ahead = hidden_or_outside(c, 2 * d + 1) ? magnitude[p] : magnitude[p + s];
-        g[static_cast<std::size_t>(d)] = inverse_two_h * (ahead - behind);
-        squared += g[static_cast<std::size_t>(d)] * g[static_cast<std::size_t>(d)];
+        g[d] = inverse_two_h * (ahead - behind);
+        squared += g[d] * g[d];
       }
       const T scale = squared > least ? strength / std::sqrt(squared) : T(0);
       T* f = vectors_.data() + i * D;
@@ -99,7 +99,7 @@ class WallCells {
   /// Whether a wall hides the neighbour across a side, and its velocity.
   bool hidden(const Coord<D>& c, int side, Vec<double, D>* velocity) const {
     Coord<D> face = c;
-    face[static_cast<std::size_t>(side / 2)] += side % 2;
+    face[side / 2] += side % 2;
     return walls_.blocked(side / 2, face, velocity);
   }
   bool hidden_or_outside(const Coord<D>& c, int side) const {
@@ -114,14 +114,14 @@ class WallCells {
     for (int upper = 0; upper < 2; ++upper) {
       Vec<double, D> wall;
       if (hidden(c, 2 * b + upper, &wall)) {
-        u[static_cast<std::size_t>(upper)] = static_cast<T>(wall[a]);
+        u[upper] = static_cast<T>(wall[a]);
         continue;
       }
       Coord<D> n = c;
-      n[static_cast<std::size_t>(b)] += upper ? 1 : -1;
+      n[b] += upper ? 1 : -1;
       const auto view = velocity.component(a).view();
       const T* face = view.at(n);
-      u[static_cast<std::size_t>(upper)] = T(0.5) * (face[0] + face[view.strides[static_cast<std::size_t>(a)]]);
+      u[upper] = T(0.5) * (face[0] + face[view.strides[a]]);
     }
     return static_cast<T>(0.5 / walls_.grid().spacing()) * (u[1] - u[0]);
   }

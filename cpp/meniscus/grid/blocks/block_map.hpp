@@ -24,27 +24,27 @@ class BlockMap {
   }
 
   /// Number of the blocks along an axis.
-  Index count(int axis) const { return static_cast<Index>(starts_[static_cast<std::size_t>(axis)].size()); }
+  Index count(int axis) const { return static_cast<Index>(starts_[axis].size()); }
   /// First cell of block k along an axis.
-  Index first(int axis, Index k) const { return starts_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(k)]; }
+  Index first(int axis, Index k) const { return starts_[axis][k]; }
   /// The block along an axis that has a cell of the domain.
   Index place(int axis, Index cell) const {
-    const std::vector<Index>& s = starts_[static_cast<std::size_t>(axis)];
+    const std::vector<Index>& s = starts_[axis];
     return std::upper_bound(s.begin(), s.end(), cell) - s.begin() - 1;
   }
   /// That of the own block.
-  Index own_place(int axis) const { return place_[static_cast<std::size_t>(axis)]; }
+  Index own_place(int axis) const { return place_[axis]; }
 
   /// Number of a block: they are numbered in C order.
   int number(const Coord<D>& places) const {
     Index n = 0;
-    for (int d = 0; d < D; ++d) n = n * count(d) + places[static_cast<std::size_t>(d)];
+    for (int d = 0; d < D; ++d) n = n * count(d) + places[d];
     return static_cast<int>(n);
   }
   /// Number of the block that has a cell of the domain.
   int block_of(const Coord<D>& cell) const {
     Coord<D> places;
-    for (int d = 0; d < D; ++d) places[static_cast<std::size_t>(d)] = place(d, cell[static_cast<std::size_t>(d)]);
+    for (int d = 0; d < D; ++d) places[d] = place(d, cell[d]);
     return number(places);
   }
 

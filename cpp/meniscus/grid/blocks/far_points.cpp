@@ -126,14 +126,14 @@ std::vector<Index> far_points(const Grid<D>& grid, const T* points, Index n, con
         const T* x = points + begin * D + near.axis;
         for (Index l = 0; l < count; ++l) {
           const bool out = !near.has(static_cast<double>(x[l * D]));
-          flags[static_cast<std::size_t>(l)] |= static_cast<std::uint8_t>(out);
+          flags[l] |= static_cast<std::uint8_t>(out);
           found |= static_cast<int>(out);
         }
       }
       any = found != 0;
     });
     for (Index l = 0; any && l < count; ++l)
-      if (flags[static_cast<std::size_t>(l)]) far.push_back(begin + l);
+      if (flags[l]) far.push_back(begin + l);
   }
   return far;
 }

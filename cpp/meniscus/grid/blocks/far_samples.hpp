@@ -27,7 +27,7 @@ class FarSamples {
       if (i < window_.begin[d] || i >= window_.end[d]) return nullptr;
     }
     const Index at = place_of(index);
-    return at < 0 ? nullptr : &values_[static_cast<std::size_t>(at)];
+    return at < 0 ? nullptr : &values_[at];
   }
 
  private:

@@ -35,7 +35,7 @@ class NodePasses {
   void run(NodeVelocity<T, D>& nodes, double time, double dt, bool guarded_needed, Consume&& consume) {
     nodes.fill_ghosts(time);
     for (int d = 0; d < D; ++d) {
-      FarValues<D>& far = far_[static_cast<std::size_t>(d)];
+      FarValues<D>& far = far_[d];
       far.prepare(nodes.layout(d), far_width_, time);
       far.samples.fetch(nodes.layout(d), static_cast<const T*>(nodes.storage(d)), far_reach_);
     }
@@ -67,9 +67,9 @@ class NodePasses {
                                          const LaneVectors<T, D>& displacement, Results& results) {
     constexpr T still = T(0.5) * std::numeric_limits<T>::epsilon();
     for (int d = 0; d < D; ++d) {
-      const SampleSource<T, D>& source = sources[static_cast<std::size_t>(d)];
+      const SampleSource<T, D>& source = sources[d];
       const T* const own = source.view.at(run.base);
-      Lanes<T>& value = results[static_cast<std::size_t>(d)].value;
+      Lanes<T>& value = results[d].value;
       for (int l = 0; l < run.count; ++l) {
         bool moves = false;
         for (int e = 0; e < D; ++e) moves |= std::abs(displacement[e][l]) > still;
@@ -198,7 +198,7 @@ class NodeStep {
   static void keep(const NodeVelocity<T, D>& nodes, const RowRun<D>& run, const Results& results,
                    Lanes<T> LaneSamples<T>::* part) {
     for (int d = 0; d < D; ++d)
-      std::copy_n((results[static_cast<std::size_t>(d)].*part).begin(), run.count, nodes.view(d).at(run.base));
+      std::copy_n((results[d].*part).begin(), run.count, nodes.view(d).at(run.base));
   }
 
   const AdvectOptions& options_;
@@ -243,7 +243,7 @@ AdvectInfo advect_at_nodes(MacField<T, D>& velocity, double dt, const AdvectOpti
   }
   for (int d = 0; d < D; ++d) {
     T* const result = step.after().storage(d);
-    add_increments<T, D>(velocity, d, step.before(), masks[static_cast<std::size_t>(d)].active, walls, result);
+    add_increments<T, D>(velocity, d, step.before(), masks[d].active, walls, result);
     velocity.set_given_faces(d, result, options.time + dt);
   }
   check_interrupt();

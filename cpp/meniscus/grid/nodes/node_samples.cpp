@@ -22,7 +22,7 @@ std::array<Index, 1 << (D - 1)> offsets_around(const Coord<D>& strides, int left
   std::size_t count = 1;
   for (int d = 0; d < D; ++d) {
     if (d == left_out) continue;
-    for (std::size_t q = 0; q < count; ++q) offset[q + count] = offset[q] + strides[static_cast<std::size_t>(d)];
+    for (std::size_t q = 0; q < count; ++q) offset[q + count] = offset[q] + strides[d];
     count *= 2;
   }
   return offset;
@@ -40,8 +40,8 @@ T face_past_walls(const ThinWalls<D>& walls, int axis, const Coord<D>& face, T o
     Coord<D> c = face;
     int bit = 0;
     for (int d = 0; d < D; ++d)
-      if (d != axis) c[static_cast<std::size_t>(d)] += (q >> bit++) & 1;
-    node[static_cast<std::size_t>(q)] = sample_position<D>(grid, Stagger<D>::node(), c);
+      if (d != axis) c[d] += (q >> bit++) & 1;
+    node[q] = sample_position<D>(grid, Stagger<D>::node(), c);
   }
   const std::uint32_t hidden = walls.hidden(x, node.data(), count, of_wall.data());
   if (!hidden) return plain;
@@ -68,13 +68,13 @@ T face_past_walls(const ThinWalls<D>& walls, int axis, const Coord<D>& face, T o
 template <class T, int D>
 NodeVelocity<T, D>::NodeVelocity(const MacField<T, D>& faces, Workspace& workspace)
     : layouts_(node_layouts<T, D>(faces, std::make_index_sequence<static_cast<std::size_t>(D)>())) {
-  for (int d = 0; d < D; ++d) storage_[static_cast<std::size_t>(d)] = workspace.take<T>(layout(d).storage_size());
+  for (int d = 0; d < D; ++d) storage_[d] = workspace.take<T>(layout(d).storage_size());
 }
 
 template <class T, int D>
 void NodeVelocity<T, D>::fill_ghosts(double time) {
   std::array<PaddedBlock<T, D>, D> blocks;
-  for (int d = 0; d < D; ++d) blocks[static_cast<std::size_t>(d)] = {&layout(d), storage(d)};
+  for (int d = 0; d < D; ++d) blocks[d] = {&layout(d), storage(d)};
   grid::fill_ghosts<T, D>(std::span<const PaddedBlock<T, D>>(blocks), time);
 }
 

@@ -17,8 +17,8 @@ class NodeVelocity {
  public:
   NodeVelocity(const MacField<T, D>& faces, Workspace& workspace);
 
-  const FieldLayout<D>& layout(int d) const { return layouts_[static_cast<std::size_t>(d)]; }
-  T* storage(int d) const { return storage_[static_cast<std::size_t>(d)].data(); }
+  const FieldLayout<D>& layout(int d) const { return layouts_[d]; }
+  T* storage(int d) const { return storage_[d].data(); }
   FieldView<T, D> view(int d) const { return layout(d).view(storage(d)); }
 
   void fill_ghosts(double time);

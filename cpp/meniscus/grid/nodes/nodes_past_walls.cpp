@@ -22,7 +22,7 @@ std::array<PointSample<T>, D> nodes_seen(const NodeSources<T, D>& nodes, const T
 template <class T, int D>
 Vec<double, D> velocity_in(const std::array<PointSample<T>, D>& samples) {
   Vec<double, D> u;
-  for (int d = 0; d < D; ++d) u[d] = static_cast<double>(samples[static_cast<std::size_t>(d)].value);
+  for (int d = 0; d < D; ++d) u[d] = static_cast<double>(samples[d].value);
   return u;
 }
 

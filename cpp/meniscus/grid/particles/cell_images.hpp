@@ -31,7 +31,7 @@ Index nearest_cell(const Grid<D>& grid, int axis, Index i) {
 /// The same for all axes.
 template <int D>
 Coord<D> nearest_cell(const Grid<D>& grid, Coord<D> cell) {
-  for (int d = 0; d < D; ++d) cell[static_cast<std::size_t>(d)] = nearest_cell(grid, d, cell[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < D; ++d) cell[d] = nearest_cell(grid, d, cell[d]);
   return cell;
 }
 

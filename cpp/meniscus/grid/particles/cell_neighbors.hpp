@@ -35,7 +35,7 @@ class SearchWindow {
   /// Cells per axis.
   const Coord<D>& shape() const { return shape_; }
   /// The cell of the domain, or an image of it, at a place along an axis.
-  Index cell(int axis, Index place) const { return begin_[static_cast<std::size_t>(axis)] + place; }
+  Index cell(int axis, Index place) const { return begin_[axis] + place; }
   /// The place of a cell of the domain along an axis, or -1.
   Index place(int axis, Index cell) const {
     const auto d = static_cast<std::size_t>(axis);
@@ -55,7 +55,7 @@ class SearchWindow {
   /// Linear index of a cell of the domain that is in the window.
   Index index(const Coord<D>& cell) const {
     Index i = 0;
-    for (int d = 0; d < D; ++d) i = i * shape_[static_cast<std::size_t>(d)] + place(d, cell[static_cast<std::size_t>(d)]);
+    for (int d = 0; d < D; ++d) i = i * shape_[d] + place(d, cell[d]);
     return i;
   }
 
@@ -87,7 +87,7 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
   std::array<std::array<CellImage, 2 * max_reach + 1>, D> images;
   for (std::size_t d = 0; d < D; ++d)
     for (Index o = -reach; o <= reach; ++o) {
-      CellImage& image = images[d][static_cast<std::size_t>(o + reach)];
+      CellImage& image = images[d][o + reach];
       image = mirrored_cell(grid, static_cast<int>(d), cell[d] + o);
       image.cell = window.place(static_cast<int>(d), image.cell);
     }
@@ -115,7 +115,7 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
     if (outer && inside) {
       // The cells of the row are consecutive.
       const Index key = first + middle;
-      run(particles.starts[key - reach], particles.starts[key + reach + 1], last[static_cast<std::size_t>(reach)]);
+      run(particles.starts[key - reach], particles.starts[key + reach + 1], last[reach]);
       return;
     }
     for (Index o = -reach; o <= reach; ++o) {
@@ -123,18 +123,18 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
         o = from - 1;  // the cells between were visited before
         continue;
       }
-      const CellImage& i2 = last[static_cast<std::size_t>(o + reach)];
+      const CellImage& i2 = last[o + reach];
       const Index key = first + i2.cell;
       run(particles.starts[key], particles.starts[key + 1], i2);
     }
   };
   const auto far = [&](Index o) { return o <= -from || o >= from; };
   for (Index a = -reach; a <= reach; ++a) {
-    const CellImage& i0 = images[0][static_cast<std::size_t>(a + reach)];
+    const CellImage& i0 = images[0][a + reach];
     if constexpr (D == 2) {
       row(i0, nullptr, far(a));
     } else {
-      for (Index b = -reach; b <= reach; ++b) row(i0, &images[1][static_cast<std::size_t>(b + reach)], far(a) || far(b));
+      for (Index b = -reach; b <= reach; ++b) row(i0, &images[1][b + reach], far(a) || far(b));
     }
   }
 }

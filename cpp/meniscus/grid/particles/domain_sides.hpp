@@ -27,14 +27,14 @@ class DomainSides {
 
   /// Coordinate of a side, m.
   MENISCUS_INLINE double at(int axis, int upper) const {
-    const double extent = grid_->spacing() * static_cast<double>(grid_->shape()[static_cast<std::size_t>(axis)]);
+    const double extent = grid_->spacing() * static_cast<double>(grid_->shape()[axis]);
     return grid_->origin()[axis] + (upper ? extent : 0.0);
   }
 
   /// Moves a coordinate along a periodic axis to its image in the domain; others stay.
   MENISCUS_INLINE double image(int axis, double x) const {
     if (kind(axis, 0) != Kind::image) return x;
-    const auto n = static_cast<double>(grid_->shape()[static_cast<std::size_t>(axis)]);
+    const auto n = static_cast<double>(grid_->shape()[axis]);
     const double c = (x - grid_->origin()[axis]) / grid_->spacing();
     const double inside = c - n * std::floor(c / n);
     return inside == c ? x : grid_->origin()[axis] + grid_->spacing() * inside;
@@ -53,7 +53,7 @@ class DomainSides {
 
  private:
   enum class Kind : std::uint8_t { image, open, closed };
-  MENISCUS_INLINE Kind kind(int axis, int upper) const { return kind_[static_cast<std::size_t>(side_index(axis, upper))]; }
+  MENISCUS_INLINE Kind kind(int axis, int upper) const { return kind_[side_index(axis, upper)]; }
 
   const Grid<D>* grid_;
   std::array<Kind, 2 * D> kind_;

@@ -39,7 +39,7 @@ class FieldProbe {
     std::array<double, Stencil::corners> v = corners(s);
     for (int d = D - 1, half = Stencil::corners / 2; d >= 0; --d, half /= 2)
       for (std::size_t q = 0; q < static_cast<std::size_t>(half); ++q)
-        v[q] += s.upper[static_cast<std::size_t>(d)] * (v[q + static_cast<std::size_t>(half)] - v[q]);
+        v[q] += s.upper[d] * (v[q + static_cast<std::size_t>(half)] - v[q]);
     return v[0];
   }
 
@@ -73,7 +73,7 @@ class FieldProbe {
     std::array<double, Stencil::corners> v;
     const T* const p = first_ + dot<D>(s.lower, view_.strides);
     for (int q = 0; q < Stencil::corners; ++q)
-      v[static_cast<std::size_t>(q)] = static_cast<double>(p[Stencil::offset(q, view_.strides)]);
+      v[q] = static_cast<double>(p[Stencil::offset(q, view_.strides)]);
     return v;
   }
 
@@ -86,7 +86,7 @@ class FieldProbe {
         c[d] -= grid_->first_cell()[d];
         stored = stored && c[d] >= -ghost_width && c[d] < view_.extents[d] + ghost_width;
       }
-      v[static_cast<std::size_t>(q)] =
+      v[q] =
           static_cast<double>(stored ? *view_.at(c) : continued_value<T, D>(*layout_, view_, c, time_, far_));
     }
     return v;

@@ -24,7 +24,7 @@ Places places_that_see(const BlockMap<D>& blocks, const Grid<D>& grid, int axis,
       const Index cell = grid.first_cell()[d] + c;
       bool seen = cell >= lower && cell < upper;
       if (around && grid.periodic()[d]) seen = seen || cell + n < upper || cell - n >= lower || upper - lower >= n;
-      if (seen) places[static_cast<std::size_t>(c)].push_back(k);
+      if (seen) places[c].push_back(k);
     }
   return places;
 }
@@ -78,7 +78,7 @@ ParticleSet ghost_particles(const ParticleSet& own, const Index* starts, const G
     std::array<const std::vector<Index>*, D> seen;
     Index receivers = 1, rest = i;
     for (std::size_t d = D; d-- > 0; rest /= n[d]) {
-      seen[d] = &places[d][static_cast<std::size_t>(rest % n[d])];
+      seen[d] = &places[d][rest % n[d]];
       receivers *= static_cast<Index>(seen[d]->size());
     }
     for (Index r = 0; receivers > 1 && r < receivers; ++r) {

@@ -74,8 +74,8 @@ class Rule {
   }
 
  private:
-  bool below(int d, const T* x) const { return x[d] < low_[static_cast<std::size_t>(d)]; }
-  bool above(int d, const T* x) const { return x[d] > high_[static_cast<std::size_t>(d)]; }
+  bool below(int d, const T* x) const { return x[d] < low_[d]; }
+  bool above(int d, const T* x) const { return x[d] > high_[d]; }
 
   DomainSides<D> sides_;
   InSolid in_solid_;

@@ -40,7 +40,7 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
   std::vector<Index> cell(static_cast<std::size_t>(n)), order(static_cast<std::size_t>(n)), keys(static_cast<std::size_t>(n));
   const auto find_cells = [&](const auto* x) {
     for (Index i = 0; i < n; ++i)
-      cell[static_cast<std::size_t>(i)] = cell_index<D>(grid, locate_in_domain(grid, x + (first + i) * D).cell);
+      cell[i] = cell_index<D>(grid, locate_in_domain(grid, x + (first + i) * D).cell);
   };
   if (particles.positions().type == ColumnType::float32)
     find_cells(reinterpret_cast<const float*>(particles.positions().data.data()));
@@ -48,8 +48,8 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
     find_cells(reinterpret_cast<const double*>(particles.positions().data.data()));
   std::iota(order.begin(), order.end(), Index{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](Index a, Index b) { return cell[static_cast<std::size_t>(a)] < cell[static_cast<std::size_t>(b)]; });
-  for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = cell[static_cast<std::size_t>(order[k])];
+                   [&](Index a, Index b) { return cell[a] < cell[b]; });
+  for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = cell[order[k]];
 
   parallel::Communicator& communicator = *grid.communicator();
   const Index base = particles.next_id() - n;

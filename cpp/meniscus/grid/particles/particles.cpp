@@ -177,7 +177,7 @@ Index ParticleSet::remove(const std::uint8_t* flags, Workspace& workspace) {
   // Runs between those that go move down. Few go as a rule, so that most of the memory is moved by long runs, or not at all.
   parallel_for(0, static_cast<Index>(columns_.size()), 1, [&](Index begin, Index end) {
     for (Index c = begin; c < end; ++c) {
-      ParticleColumn& column = columns_[static_cast<std::size_t>(c)];
+      ParticleColumn& column = columns_[c];
       const Index row = column.row_bytes();
       std::byte* const data = column.data.data();
       for (Index k = 0; k < removed; ++k) {

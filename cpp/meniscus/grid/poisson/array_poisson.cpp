@@ -23,8 +23,8 @@ using Samples = std::array<double, samples>;
 template <int D>
 Samples sample_faces(const CellLayout<D>& layout, int axis, const double* faces) {
   Coord<D> whole = layout.domain, own = layout.cells;
-  ++whole[static_cast<std::size_t>(axis)];
-  ++own[static_cast<std::size_t>(axis)];
+  ++whole[axis];
+  ++own[axis];
   const Coord<D> strides = c_strides<D>(own);
   const Index n = product<D>(whole);
   // A stride without a common factor with the usual sizes of boxes, or all samples could lie on one side.
@@ -97,7 +97,7 @@ template <int D>
 void ArrayPoissonSolver<D>::guess_open_couplings(const std::array<const double*, D>& faces) {
   parallel::Communicator& communicator = layout_.halo.communicator();
   std::array<Samples, D> own;
-  for (int d = 0; d < D; ++d) own[static_cast<std::size_t>(d)] = sample_faces<D>(layout_, d, faces[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < D; ++d) own[d] = sample_faces<D>(layout_, d, faces[d]);
   std::vector<std::array<Samples, D>> all(static_cast<std::size_t>(communicator.size()));
   communicator.gather(&own, sizeof own, all.data());
   for (std::size_t d = 0; d < D; ++d) {

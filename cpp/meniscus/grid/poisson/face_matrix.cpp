@@ -137,7 +137,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
         active[k] = diagonal[k] != 0;
         n += active[k];
       }
-      active_in_row_[static_cast<std::size_t>(r)] = n;
+      active_in_row_[r] = n;
     }
   });
   layout.halo.exchange(active.data());
@@ -162,7 +162,7 @@ void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
   };
   for (Index r = 0; r < layout.rows(); ++r) {
     row_begin.push_back(static_cast<Index>(segments.size()));
-    unknowns += active_in_row_[static_cast<std::size_t>(r)];
+    unknowns += active_in_row_[r];
     const auto parity = static_cast<std::uint8_t>(layout.parity(layout.row_coordinate(r)));
     const SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
     for (Index k = 0; k < row_blocks;) {
@@ -180,7 +180,7 @@ template <class C, int D>
 C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell) {
   C balanced = 0;
   for (int d = 0; d < D; ++d) {
-    const Index s = a.layout.strides[static_cast<std::size_t>(d)];
+    const Index s = a.layout.strides[d];
     if (a.active[cell - s]) balanced += a.face(d, cell);
     if (a.active[cell + s]) balanced += a.face(d, cell + s);
   }

@@ -65,10 +65,10 @@ struct FaceMatrix {
   /// Sets the layout and all values to zero; reuses memory of the right size.
   void reset(const CellLayout<D>& cells, bool with_faces);
 
-  C face(int axis, Index cell) const { return has_faces ? faces[static_cast<std::size_t>(axis)][cell] : open_coupling[axis]; }
+  C face(int axis, Index cell) const { return has_faces ? faces[axis][cell] : open_coupling[axis]; }
 
   /// The first segment of a row, or of those behind it.
-  const Segment* row_segments(Index row) const { return segments.data() + row_begin[static_cast<std::size_t>(row)]; }
+  const Segment* row_segments(Index row) const { return segments.data() + row_begin[row]; }
   /// The first segment of a plane across axis 0.
   const Segment* plane_segments(Index plane) const { return row_segments(plane * layout.rows_per_plane()); }
 
@@ -80,7 +80,7 @@ struct FaceMatrix {
 
   /// The rows for which the last `finish` derived something anew: those that had changed, and those next to them.
   const RowChanges<D>& derived() const { return around_; }
-  Index unknowns_in_row(Index row) const { return active_in_row_[static_cast<std::size_t>(row)]; }
+  Index unknowns_in_row(Index row) const { return active_in_row_[row]; }
 
   /// Takes what the same matrix in another precision has derived; the unknowns share their memory.
   template <class Other>

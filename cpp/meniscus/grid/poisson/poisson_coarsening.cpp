@@ -74,10 +74,10 @@ class Builder : public CellJoiner<D> {
   CoefficientRange between(const Coord<D>& upper, int d) const {
     CoefficientRange range;
     if (!fine_.has_faces) {
-      range.add(fine_.open_coupling[static_cast<std::size_t>(d)]);
+      range.add(fine_.open_coupling[d]);
       return range;
     }
-    const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+    const Index s = fine_.layout.strides[d];
     const Index first = geometry_.child(upper, 0);
     // The lower block may lie across a periodic side.
     const auto axis = static_cast<std::size_t>(d);
@@ -108,7 +108,7 @@ class Builder : public CellJoiner<D> {
       for (Index k = 0; k < pairs; ++k) open[k] = (state[k] & state[k - s] & Joining::plain) != 0;
       for (int rows = 0; rows < (1 << (D - 1)); ++rows) {
         if ((rows >> d) & 1) continue;
-        const std::uint8_t* rough = fine_.rough.data() + first + offset_[static_cast<std::size_t>(rows)];
+        const std::uint8_t* rough = fine_.rough.data() + first + offset_[rows];
         for (Index k = 0; k < pairs; ++k) {
           const int bits = d == D - 1 ? rough[2 * k] : rough[2 * k] | rough[2 * k + 1];
           open[k] = static_cast<std::uint8_t>(open[k] & ~(bits >> d));
@@ -180,7 +180,7 @@ class Builder : public CellJoiner<D> {
 
   /// Couplings across axis d of the cells with the given owners in two neighbouring blocks.
   float facing(const Coord<D>& lower, const Coord<D>& upper, int d, std::uint8_t lower_owner, std::uint8_t upper_owner) const {
-    const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+    const Index s = fine_.layout.strides[d];
     float sum = 0;
     for (int c = 0; c < children; ++c) {
       if ((c >> d) & 1) continue;
@@ -281,7 +281,7 @@ class Builder : public CellJoiner<D> {
     float towards_none = 0, with_both = 0;
     for (int d = 0; d < D; ++d)
       for (int side = 0; side < 2; ++side) {
-        const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+        const Index s = fine_.layout.strides[d];
         if (fine_.active[side ? cell + s : cell - s]) continue;
         ++towards_none;
         const Index sibling = geometry_.child(block, c ^ (1 << d));

@@ -253,7 +253,7 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
   prepare_window(0);
   steps_.resize(static_cast<std::size_t>(own_layout_.rows()));
   for (Index r = 0; r < own_layout_.rows(); ++r)
-    steps_[static_cast<std::size_t>(r)] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
+    steps_[r] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
   const auto cells_of = [&](std::size_t l) {
     return l < windows_.size() ? windows_[l].domain_cells() : levels_[l].matrix.layout.count();
   };
@@ -312,34 +312,34 @@ void PoissonHierarchy<D>::invert_coarsest() {
   for (Index r = 0; r < a.layout.rows(); ++r)
     for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
       if (a.active[i]) {
-        number[static_cast<std::size_t>(i)] = static_cast<Index>(unknowns_.size());
+        number[i] = static_cast<Index>(unknowns_.size());
         unknowns_.push_back(i);
       }
   const auto n = static_cast<Eigen::Index>(unknowns_.size());
   if (n == 0) return;
   Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(n, n);
   std::vector<Eigen::Index> part(unknowns_.size());
-  for (Eigen::Index k = 0; k < n; ++k) part[static_cast<std::size_t>(k)] = k;
+  for (Eigen::Index k = 0; k < n; ++k) part[k] = k;
   std::vector<double> open(unknowns_.size());
   for (Eigen::Index k = 0; k < n; ++k) {
-    const Index i = unknowns_[static_cast<std::size_t>(k)];
+    const Index i = unknowns_[k];
     const double fixed = dirichlet_coupling<float, D>(a, i) + a.mass_of(i);
-    open[static_cast<std::size_t>(k)] = fixed;
+    open[k] = fixed;
     dense(k, k) += fixed;
     const Coord<D> s = a.layout.strides;
     for (std::size_t d = 0; d < D; ++d) {
       if (!a.active[i - s[d]]) continue;
       // The cell below, perhaps around a periodic side.
       Index below = i - s[d];
-      if (number[static_cast<std::size_t>(below)] < 0) below += a.layout.cells[d] * s[d];
-      const auto m = static_cast<Eigen::Index>(number[static_cast<std::size_t>(below)]);
+      if (number[below] < 0) below += a.layout.cells[d] * s[d];
+      const auto m = static_cast<Eigen::Index>(number[below]);
       const double w = a.face(static_cast<int>(d), i);
       if (m == k || w <= 0) continue;
       dense(k, k) += w;
       dense(m, m) += w;
       dense(k, m) -= w;
       dense(m, k) -= w;
-      const Eigen::Index x = part[static_cast<std::size_t>(k)], y = part[static_cast<std::size_t>(m)];
+      const Eigen::Index x = part[k], y = part[m];
       for (Eigen::Index& p : part)
         if (p == std::max(x, y)) p = std::min(x, y);
     }
@@ -350,9 +350,9 @@ void PoissonHierarchy<D>::invert_coarsest() {
     std::vector<Eigen::Index> members;
     double fixed = 0, diagonal = 0;
     for (Eigen::Index k = 0; k < n; ++k)
-      if (part[static_cast<std::size_t>(k)] == p) {
+      if (part[k] == p) {
         members.push_back(k);
-        fixed += open[static_cast<std::size_t>(k)];
+        fixed += open[k];
         diagonal = std::max(diagonal, dense(k, k));
       }
     if (members.empty() || fixed > 0) continue;

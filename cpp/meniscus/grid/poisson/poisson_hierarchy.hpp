@@ -26,7 +26,7 @@ class PoissonHierarchy {
   Block<float>& correction() { return finest().x; }
   Index place(const Coord<D>& cell) const;
   /// Step from the place of the cells of a row in the matrix to that.
-  Index step(Index row) const { return steps_.empty() ? 0 : steps_[static_cast<std::size_t>(row)]; }
+  Index step(Index row) const { return steps_.empty() ? 0 : steps_[row]; }
   void cycle();
 
   /// Bytes held by the arrays of all levels.
@@ -40,10 +40,10 @@ class PoissonHierarchy {
   void smooth_adjoint(int level) { at(level).smooth_reversed(); }
   void solve_coarsest();
 
-  const PoissonLevel<D>& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
+  const PoissonLevel<D>& level(int l) const { return levels_[l]; }
   /// The rows of a level that the last build has derived anew.
-  const RowChanges<D>& changes(int l) const { return changes_[static_cast<std::size_t>(l)]; }
-  const PoissonTransfer<D>& transfer(int l) const { return transfers_[static_cast<std::size_t>(l)]; }
+  const RowChanges<D>& changes(int l) const { return changes_[l]; }
+  const PoissonTransfer<D>& transfer(int l) const { return transfers_[l]; }
 
  private:
   void build_on_blocks(const FaceMatrix<double, D>& matrix);
@@ -53,7 +53,7 @@ class PoissonHierarchy {
   void coarsen_window(std::size_t level, FaceMatrix<float, D>& part);
   /// Whether the cells of the next level are divided among blocks in another way than by the coarsening.
   bool divided_anew(int level) const { return static_cast<std::size_t>(level) + 1 < windows_.size(); }
-  PoissonLevel<D>& at(int level) { return levels_[static_cast<std::size_t>(level)]; }
+  PoissonLevel<D>& at(int level) { return levels_[level]; }
   void invert_coarsest();
 
   // Deques, because levels do not move when others are added.

@@ -158,7 +158,7 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
   const auto run = [&](Index plane, int s) {
     const Index margin = swept_margin(from_zero, s);
     const auto [begin, end] = within(0, margin);
-    if (plane >= begin && plane < end) half_sweep(plane, colours[static_cast<std::size_t>(s)], from_zero && s == 0, margin);
+    if (plane >= begin && plane < end) half_sweep(plane, colours[s], from_zero && s == 0, margin);
   };
 
   if (layout.halo.block().cut()) {

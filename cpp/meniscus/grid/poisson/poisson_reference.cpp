@@ -26,28 +26,28 @@ class BlockCholeskySystem {
     std::vector<Index> number(static_cast<std::size_t>(layout.size), -1);
     for (const auto& u : solver.regions().intervals())
       for (Index i = u.index; i < u.index + u.count; ++i) {
-        number[static_cast<std::size_t>(i)] = static_cast<Index>(cells_.size());
+        number[i] = static_cast<Index>(cells_.size());
         cells_.push_back(i);
       }
     std::vector<Eigen::Triplet<double, Index>> entries;
     for (const Index i : cells_) {
-      const Index row = number[static_cast<std::size_t>(i)];
+      const Index row = number[i];
       entries.emplace_back(row, row, a.diagonal[i]);
       for (int d = 0; d < D; ++d)
         for (int side = 0; side < 2; ++side) {
-          const Index s = layout.strides[static_cast<std::size_t>(d)];
+          const Index s = layout.strides[d];
           Index j = side ? i + s : i - s;
           if (!a.active[j]) continue;
           const double w = a.face(d, side ? i + s : i);
-          if (number[static_cast<std::size_t>(j)] < 0) {
+          if (number[j] < 0) {
             // A ghost: of another block, or around a periodic axis.
             if (!layout.halo.block().own_neighbour(d)) {
               entries.emplace_back(row, row, -lumped_coupling * w);
               continue;
             }
-            j += (side ? -1 : 1) * layout.cells[static_cast<std::size_t>(d)] * s;
+            j += (side ? -1 : 1) * layout.cells[d] * s;
           }
-          if (w != 0) entries.emplace_back(row, number[static_cast<std::size_t>(j)], -w);
+          if (w != 0) entries.emplace_back(row, number[j], -w);
         }
     }
     const auto n = static_cast<Index>(cells_.size());

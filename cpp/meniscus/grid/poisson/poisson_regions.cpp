@@ -95,9 +95,9 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   parent_.resize(count);
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
-      auto n = static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r)]);
+      auto n = static_cast<std::size_t>(row_begin_[r]);
       if (!changed[r]) {
-        auto before = static_cast<std::size_t>(row_begin_before_[static_cast<std::size_t>(r)]);
+        auto before = static_cast<std::size_t>(row_begin_before_[r]);
         for (; n < static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r) + 1]); ++n, ++before) {
           intervals_[n] = intervals_before_[before];
           open_[n] = open_before_[before];
@@ -118,17 +118,17 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   const auto join = [&](Index x, Index y) {
     x = root(x);
     y = root(y);
-    parent_[static_cast<std::size_t>(std::max(x, y))] = std::min(x, y);
+    parent_[std::max(x, y)] = std::min(x, y);
   };
   // Intervals of two rows that lie side by side along `axis`; `face_row` is the upper one, whose lower faces count.
   const auto join_rows = [&](Index lower_row, Index upper_row, int axis) {
-    Index i = row_begin_[static_cast<std::size_t>(lower_row)], j = row_begin_[static_cast<std::size_t>(upper_row)];
+    Index i = row_begin_[lower_row], j = row_begin_[upper_row];
     const Index i_end = row_begin_[static_cast<std::size_t>(lower_row) + 1],
                 j_end = row_begin_[static_cast<std::size_t>(upper_row) + 1];
     const Index from_lower = layout.row(lower_row), from_upper = layout.row(upper_row);
     while (i < i_end && j < j_end) {
-      const Interval& u = intervals_[static_cast<std::size_t>(i)];
-      const Interval& v = intervals_[static_cast<std::size_t>(j)];
+      const Interval& u = intervals_[i];
+      const Interval& v = intervals_[j];
       const Index begin = std::max(u.index - from_lower, v.index - from_upper);
       const Index u_end = u.index + u.count - from_lower, v_end = v.index + v.count - from_upper;
       const Index end = std::min(u_end, v_end);
@@ -151,9 +151,9 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
         join_rows(r + (layout.cells[axis] - 1) * stride, r, d);
       stride *= layout.cells[axis];
     }
-    const Index begin = row_begin_[static_cast<std::size_t>(r)], end = row_begin_[static_cast<std::size_t>(r) + 1];
+    const Index begin = row_begin_[r], end = row_begin_[static_cast<std::size_t>(r) + 1];
     if (layout.halo.block().own_neighbour(D - 1) && end > begin) {
-      const Interval& u = intervals_[static_cast<std::size_t>(begin)];
+      const Interval& u = intervals_[begin];
       const Interval& v = intervals_[static_cast<std::size_t>(end) - 1];
       if (u.index == layout.row(r) && v.index + v.count == layout.row(r) + length && a.face(D - 1, u.index) > 0)
         join(begin, end - 1);
@@ -175,9 +175,9 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       }
       regions_.push_back(region);
     } else {
-      u.region = intervals_[static_cast<std::size_t>(first)].region;
+      u.region = intervals_[first].region;
     }
-    PoissonRegion<D>& region = regions_[static_cast<std::size_t>(u.region)];
+    PoissonRegion<D>& region = regions_[u.region];
     region.cells += u.count;
     region.closed &= !open_[n];
   }
@@ -199,13 +199,13 @@ void PoissonRegions<D>::accumulate_in_order(Term&& term, std::vector<double>& su
       std::array<double, 8> part{};
       Index k = 0;
       for (; k + 8 <= u.count; k += 8)
-        for (Index l = 0; l < 8; ++l) part[static_cast<std::size_t>(l)] += term(u.index + k + l);
+        for (Index l = 0; l < 8; ++l) part[l] += term(u.index + k + l);
       for (; k < u.count; ++k) part[0] += term(u.index + k);
       partial_sums_[n] = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
     }
   });
   sums.assign(regions_.size(), 0.0);
-  for (std::size_t n = 0; n < intervals_.size(); ++n) sums[static_cast<std::size_t>(intervals_[n].region)] += partial_sums_[n];
+  for (std::size_t n = 0; n < intervals_.size(); ++n) sums[intervals_[n].region] += partial_sums_[n];
 }
 
 template <int D>
@@ -237,7 +237,7 @@ void PoissonRegions<D>::accumulate(Term&& term, std::vector<double>& sums) const
   totals_.assign(regions_.size(), {});
   for (std::size_t n = 0; n < intervals_.size(); ++n)
     if (n % intervals_per_task == 0 || intervals_[n].region != intervals_[n - 1].region)
-      totals_[static_cast<std::size_t>(intervals_[n].region)].add(partial_[n]);
+      totals_[intervals_[n].region].add(partial_[n]);
   parallel::global_sums(*communicator_, totals_.data(), static_cast<Index>(totals_.size()));
   sums.resize(regions_.size());
   for (std::size_t r = 0; r < sums.size(); ++r) sums[r] = totals_[r].value();
@@ -263,7 +263,7 @@ void PoissonRegions<D>::add(const std::vector<double>& offsets, double* values) 
   parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
     for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
       const Interval& u = intervals_[n];
-      const double offset = offsets[static_cast<std::size_t>(u.region)];
+      const double offset = offsets[u.region];
       if (offset != 0)
         for (Index i = u.index; i < u.index + u.count; ++i) values[i] += offset;
     }

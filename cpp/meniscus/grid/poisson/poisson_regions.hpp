@@ -65,9 +65,9 @@ class PoissonRegions {
   template <class Term>
   void accumulate(Term&& term, std::vector<double>& sums) const;
   Index root(Index i) {
-    while (parent_[static_cast<std::size_t>(i)] != i) {
-      Index& p = parent_[static_cast<std::size_t>(i)];
-      p = parent_[static_cast<std::size_t>(p)];
+    while (parent_[i] != i) {
+      Index& p = parent_[i];
+      p = parent_[p];
       i = p;
     }
     return i;

@@ -58,11 +58,11 @@ void PoissonTransfer<D>::restrict_residual(PoissonLevel<D>& fine, float* b) cons
   parallel_for(0, static_cast<Index>(coarse_cells_.size()), entries_per_task / 16, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       float sum = 0;
-      for (Index e = coarse_begin_[static_cast<std::size_t>(i)]; e < coarse_begin_[static_cast<std::size_t>(i) + 1]; ++e) {
-        const TransferEntry& entry = coarse_entries_[static_cast<std::size_t>(e)];
+      for (Index e = coarse_begin_[i]; e < coarse_begin_[static_cast<std::size_t>(i) + 1]; ++e) {
+        const TransferEntry& entry = coarse_entries_[e];
         sum += entry.weight * residual[entry.cell];
       }
-      b[coarse_cells_[static_cast<std::size_t>(i)]] = sum;
+      b[coarse_cells_[i]] = sum;
     }
   });
 }
@@ -103,7 +103,7 @@ void PoissonTransfer<D>::add_correction(float* correction, PoissonLevel<D>& fine
       const TransferEntry* entry = fine_entries_.data() + i * sources;
       float sum = 0;
       for (Index e = 0; e < sources; ++e) sum += entry[e].weight * correction[entry[e].cell];
-      x[fine_cells_[static_cast<std::size_t>(i)]] += sum;
+      x[fine_cells_[i]] += sum;
     }
   });
   clear_mirrors(correction);

@@ -24,7 +24,7 @@ class RowChanges {
   }
   /// Several threads may mark at the same time.
   void mark(Index row) {
-    std::atomic_ref<std::uint8_t>(rows_[static_cast<std::size_t>(row)]).store(1, std::memory_order_relaxed);
+    std::atomic_ref<std::uint8_t>(rows_[row]).store(1, std::memory_order_relaxed);
   }
   /// Marks the rows on both sides of the faces of a row, across `axis`, whose upper cells begin at `first`.
   void mark_faces(const Coord<D>& first, int axis) {
@@ -45,7 +45,7 @@ class RowChanges {
 
   bool all() const { return all_; }
   bool any() const { return all_ || std::find(rows_.begin(), rows_.end(), std::uint8_t(1)) != rows_.end(); }
-  bool operator[](Index row) const { return all_ || rows_[static_cast<std::size_t>(row)] != 0; }
+  bool operator[](Index row) const { return all_ || rows_[row] != 0; }
 
   /// Also marks the rows next to marked ones, those across edges and around periodic sides included.
   void widen() {
@@ -54,12 +54,12 @@ class RowChanges {
       before_ = rows_;
       const Index n = layout_.cells[d], s = D == 3 && d == 0 ? layout_.cells[D - 2] : 1;
       for (Index r = 0; r < layout_.rows(); ++r) {
-        if (!before_[static_cast<std::size_t>(r)]) continue;
+        if (!before_[r]) continue;
         const Index at = layout_.row_coordinate(r)[d];
         for (const Index side : {Index(-1), Index(1)}) {
           Index other = at + side;
           if (layout_.periodic[d]) other = (other + n) % n;
-          if (other >= 0 && other < n) rows_[static_cast<std::size_t>(r + (other - at) * s)] = 1;
+          if (other >= 0 && other < n) rows_[r + (other - at) * s] = 1;
         }
       }
     }
@@ -71,10 +71,10 @@ class RowChanges {
     all_ = fine.all_;
     if (all_) return;
     for (Index r = 0; r < geometry.fine.rows(); ++r) {
-      if (!fine.rows_[static_cast<std::size_t>(r)]) continue;
+      if (!fine.rows_[r]) continue;
       Coord<D> c = geometry.fine.row_coordinate(r);
       for (std::size_t d = 0; d + 1 < D; ++d) c[d] = geometry.halved[d] ? c[d] / 2 : c[d];
-      rows_[static_cast<std::size_t>(number(c))] = 1;
+      rows_[number(c)] = 1;
     }
   }
 

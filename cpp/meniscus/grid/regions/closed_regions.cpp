@@ -8,9 +8,9 @@ namespace {
 
 /// The first cell of the part that a cell belongs to, with the way to it halved.
 Index root_of(std::vector<Index>& parent, Index c) {
-  while (parent[static_cast<std::size_t>(c)] != c) {
-    Index& up = parent[static_cast<std::size_t>(c)];
-    up = parent[static_cast<std::size_t>(up)];
+  while (parent[c] != c) {
+    Index& up = parent[c];
+    up = parent[up];
     c = up;
   }
   return c;
@@ -43,29 +43,29 @@ void find_closed_regions(const CellLayout<D>& layout, const std::array<const dou
           if (upper >= 0 && !unknown(upper)) upper = -1;
           if (lower >= 0 && upper >= 0) {
             const Index a = root_of(parent, lower), b = root_of(parent, upper);
-            parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+            parent[std::max(a, b)] = std::min(a, b);
           } else if (lower >= 0) {
-            open[static_cast<std::size_t>(lower)] = 1;
+            open[lower] = 1;
           } else if (upper >= 0) {
-            open[static_cast<std::size_t>(upper)] = 1;
+            open[upper] = 1;
           }
         }
   }
   for (Index c = 0; c < n; ++c)
-    if (open[static_cast<std::size_t>(c)]) open[static_cast<std::size_t>(root_of(parent, c))] = 1;
+    if (open[c]) open[root_of(parent, c)] = 1;
   out.label.assign(static_cast<std::size_t>(n), -1);
   out.cells.clear();
   for (Index c = 0; c < n; ++c) {
     const Index root = root_of(parent, c);
-    if (!unknown(c) || open[static_cast<std::size_t>(root)]) continue;
+    if (!unknown(c) || open[root]) continue;
     // Roots come before all others of their region.
     if (root == c) {
-      out.label[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(out.cells.size());
+      out.label[c] = static_cast<std::int32_t>(out.cells.size());
       out.cells.push_back(0);
     }
-    const std::int32_t label = out.label[static_cast<std::size_t>(root)];
-    out.label[static_cast<std::size_t>(c)] = label;
-    ++out.cells[static_cast<std::size_t>(label)];
+    const std::int32_t label = out.label[root];
+    out.label[c] = label;
+    ++out.cells[label];
   }
 }
 

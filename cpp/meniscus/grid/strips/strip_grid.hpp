@@ -113,8 +113,8 @@ struct StripGrid {
     for (int d = 0; d < D; ++d)
       for (const int step : {-1, 1}) {
         Coord<D> q = c;
-        q[static_cast<std::size_t>(d)] = neighbour(d, c[static_cast<std::size_t>(d)], step);
-        if (q[static_cast<std::size_t>(d)] >= 0) visit(d, q);
+        q[d] = neighbour(d, c[d], step);
+        if (q[d] >= 0) visit(d, q);
       }
   }
 
@@ -206,7 +206,7 @@ struct StripPlace {
     for (int d = D - 2; d >= 0; --d) {
       for (int up = 0; up < 2; ++up) {
         const Index n = g.row_neighbour(d, row_start[d], up ? 1 : -1);
-        p.beside[static_cast<std::size_t>(2 * d + up)] = n < 0 ? -1 : (row + (n - row_start[d]) * stride) * g.row_strips + s;
+        p.beside[2 * d + up] = n < 0 ? -1 : (row + (n - row_start[d]) * stride) * g.row_strips + s;
       }
       stride *= g.row_extent[d];
     }

@@ -41,7 +41,7 @@ class StripQueue {
     const int c = grid_.colour(row_start, s);
     std::atomic_ref<std::uint64_t>(words(c, row)[s / word_bits])
         .fetch_or(std::uint64_t{1} << (s % word_bits), std::memory_order_relaxed);
-    auto& pending = pending_[static_cast<std::size_t>(c)];
+    auto& pending = pending_[c];
     if (!pending.load(std::memory_order_relaxed)) pending.store(true, std::memory_order_relaxed);
   }
   /// Adds the neighbours of a strip for which wanted(which) is true.
@@ -68,10 +68,10 @@ class StripQueue {
     for (Index rounds = 0;; ++rounds) {
       // One question for all colours, although some may have none: to share nothing costs as much as to ask.
       bool any = false;
-      for (int c = 0; c < grid_.colours; ++c) any |= pending_[static_cast<std::size_t>(c)].load(std::memory_order_relaxed);
+      for (int c = 0; c < grid_.colours; ++c) any |= pending_[c].load(std::memory_order_relaxed);
       if (!exchange.any(any)) return rounds;
       for (int c = 0; c < grid_.colours; ++c) {
-        if (pending_[static_cast<std::size_t>(c)].exchange(false, std::memory_order_relaxed)) update_colour(c, update);
+        if (pending_[c].exchange(false, std::memory_order_relaxed)) update_colour(c, update);
         share(exchange, values...);
       }
     }

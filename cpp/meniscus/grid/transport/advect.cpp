@@ -115,7 +115,7 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   check_interrupt();
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d)
-    copy_owned(field.component(d).layout(), result[static_cast<std::size_t>(d)].data(), field.component(d).storage().data());
+    copy_owned(field.component(d).layout(), result[d].data(), field.component(d).storage().data());
   return info;
 }
 

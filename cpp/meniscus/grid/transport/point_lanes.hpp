@@ -17,8 +17,8 @@ using Lanes = std::array<T, row_block>;
 template <class T, int D>
 struct LaneVectors {
   std::array<Lanes<T>, D> axis;
-  MENISCUS_INLINE Lanes<T>& operator[](int d) { return axis[static_cast<std::size_t>(d)]; }
-  MENISCUS_INLINE const Lanes<T>& operator[](int d) const { return axis[static_cast<std::size_t>(d)]; }
+  MENISCUS_INLINE Lanes<T>& operator[](int d) { return axis[d]; }
+  MENISCUS_INLINE const Lanes<T>& operator[](int d) const { return axis[d]; }
 };
 
 /// A run of samples: base + l along the last axis, l = 0 .. count - 1.

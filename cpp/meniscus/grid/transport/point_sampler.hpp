@@ -63,9 +63,9 @@ T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::arra
     std::array<T, 4> v;
     for (int a = 0; a < 4; ++a) {
       c[axis] = cell[axis] - 1 + a;
-      v[static_cast<std::size_t>(a)] = self(self, axis + 1, c);
+      v[a] = self(self, axis + 1, c);
     }
-    return numerics::monotone_cubic(v[0], v[1], v[2], v[3], fraction[static_cast<std::size_t>(axis)]);
+    return numerics::monotone_cubic(v[0], v[1], v[2], v[3], fraction[axis]);
   };
   return along(along, 0, cell);
 }

@@ -34,7 +34,7 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
     const auto first = static_cast<double>(source.layout->grid.first_cell()[d]);
     const double low = first + std::max(static_cast<double>(margin - ghost_width), -limit);
     const double high = first + std::min(static_cast<double>(source.view.extents[d] + ghost_width - 2 - margin), limit);
-    const double shift = 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
+    const double shift = 0.5 * (1 - source.layout->stagger.on_side[d]);
     const auto stride = static_cast<std::int32_t>(source.view.strides[d]);
     // Clamped instead of tested, and in loops of one type each, for the vectoriser. NaN is clamped too.
     Lanes<double> nearest;
@@ -64,7 +64,7 @@ MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePo
     Coord<D> cell;
     std::array<T, D> fraction;
     for (int d = 0; d < D; ++d) {
-      const double q = x[d][l] - 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
+      const double q = x[d][l] - 0.5 * (1 - source.layout->stagger.on_side[d]);
       const double whole = std::clamp(std::floor(q), -1e15, 1e15);
       cell[d] = static_cast<Index>(whole) - source.layout->grid.first_cell()[d];
       fraction[d] = static_cast<T>(std::clamp(q - whole, 0.0, 1.0));
@@ -102,7 +102,7 @@ template <class T, int D>
 MENISCUS_INLINE void velocity_lanes(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, int n, LaneVectors<T, D>& out) {
   LaneSamples<T> s;
   for (int d = 0; d < D; ++d) {
-    sample_lanes(velocity.component[static_cast<std::size_t>(d)], x, n, Interpolation::linear, s);
+    sample_lanes(velocity.component[d], x, n, Interpolation::linear, s);
     out[d] = s.value;
   }
 }

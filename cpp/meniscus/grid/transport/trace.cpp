@@ -36,7 +36,7 @@ MENISCUS_INLINE void trace_lanes(const VelocitySource<T, D>& velocity, const Sta
       for (int l = 0; l < n; ++l) point[d][l] = -to_point * v[d][l];
     LaneSamples<T> sample;
     for (int d = 0; d < D; ++d) {
-      component_at_points<T, D>(velocity.component[static_cast<std::size_t>(d)], stagger, run, point, sample);
+      component_at_points<T, D>(velocity.component[d], stagger, run, point, sample);
       for (int l = 0; l < n; ++l) {
         v[d][l] = sample.value[l];
         displacement[d][l] -= weight * sample.value[l];

@@ -35,7 +35,7 @@ constexpr RungeKutta runge_kutta(Trace trace) {
 
 /// How far along a characteristic the velocity is asked for, as a part of its length.
 constexpr double farthest_stage(Trace trace) {
-  return runge_kutta(trace).at[static_cast<std::size_t>(runge_kutta(trace).stages - 1)];
+  return runge_kutta(trace).at[runge_kutta(trace).stages - 1];
 }
 
 /// The components of a staggered velocity, with ghosts filled.

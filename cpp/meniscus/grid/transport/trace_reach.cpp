@@ -13,7 +13,7 @@ double largest_given(const FieldLayout<D>& layout, Index width, double time) {
   std::vector<double> values;
   for (int axis = 0; axis < D; ++axis)
     for (const int upper : {0, 1}) {
-      const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+      const GhostRule& rule = layout.rules[side_index(axis, upper)];
       if (layout.halo.shared(axis, upper)) continue;
       if (rule.kind == GhostRule::Kind::value || rule.odd) most = std::max(most, std::abs(rule.constant));
       if (!needs_function(rule)) continue;

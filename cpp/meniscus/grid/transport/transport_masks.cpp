@@ -145,13 +145,13 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
   trusted_end_ = layout.extents();
   if (options.first_order_near != FirstOrderNear::walls) return;
   for (int d = 0; d < D; ++d) {
-    if (layout.grid.periodic()[static_cast<std::size_t>(d)]) continue;
+    if (layout.grid.periodic()[d]) continue;
     // Cells whose centre, and sides that, lie within cfl cells of the wall, which may be that of another block.
     const Index n = layout.stagger.extents(layout.grid.shape())[d];
-    const double cells = layout.stagger.on_side[static_cast<std::size_t>(d)] ? std::floor(cfl) + 1.0 : std::ceil(cfl);
+    const double cells = layout.stagger.on_side[d] ? std::floor(cfl) + 1.0 : std::ceil(cfl);
     const auto band = static_cast<Index>(std::min(cells, static_cast<double>(n)));
     const auto is_wall = [&](int upper) {
-      return layout.rules[static_cast<std::size_t>(side_index(d, upper))].kind != GhostRule::Kind::value;
+      return layout.rules[side_index(d, upper)].kind != GhostRule::Kind::value;
     };
     const Index first = layout.grid.first_cell()[d];
     trusted_begin_[d] = (is_wall(0) ? band : 0) - first;

@@ -97,8 +97,8 @@ template <int D>
 std::vector<Vec<double, D>> domain_images(const Grid<D>& grid) {
   std::vector<Vec<double, D>> images{Vec<double, D>::Zero()};
   for (int d = 0; d < D; ++d) {
-    if (!grid.periodic()[static_cast<std::size_t>(d)]) continue;
-    const double length = grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]);
+    if (!grid.periodic()[d]) continue;
+    const double length = grid.spacing() * static_cast<double>(grid.shape()[d]);
     const std::size_t n = images.size();
     for (const double shift : {-length, length})
       for (std::size_t i = 0; i < n; ++i) {
@@ -112,8 +112,8 @@ std::vector<Vec<double, D>> domain_images(const Grid<D>& grid) {
 template <int D>
 void require_images(const Grid<D>& grid, std::span<const Vec<double, D>> points) {
   for (int d = 0; d < D; ++d) {
-    if (!grid.periodic()[static_cast<std::size_t>(d)]) continue;
-    const double length = grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]);
+    if (!grid.periodic()[d]) continue;
+    const double length = grid.spacing() * static_cast<double>(grid.shape()[d]);
     const double low = grid.origin()[d] - 0.5 * length, high = grid.origin()[d] + 1.5 * length;
     for (const Vec<double, D>& x : points)
       require(x[d] > low && x[d] < high,

@@ -31,7 +31,7 @@ Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) 
     c[axis] = bring_near(c[axis], n);
     while (c[axis] < 0 || c[axis] >= n) {
       const int upper = c[axis] >= n;
-      const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(d, upper))];
+      const GhostRule& rule = layout.rules[side_index(d, upper)];
       if (rule.kind == GhostRule::Kind::mirror) {
         c[axis] = mirrored(c[axis], n, layout.stagger.on_side[axis], upper);
       } else {
@@ -42,7 +42,7 @@ Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) 
   }
   Position<D> x = sample_position<D>(grid, layout.stagger, c);
   for (int d = 0; d < D; ++d)
-    if (on_side[static_cast<std::size_t>(d)]) x = project_to_side<D>(grid, x, d, on_side[static_cast<std::size_t>(d)] > 0);
+    if (on_side[d]) x = project_to_side<D>(grid, x, d, on_side[d] > 0);
   return x;
 }
 
@@ -75,8 +75,8 @@ void find_corners(const FieldLayout<D>& layout, const Position<D>& place, SeenCo
       w *= upper ? fraction[d] : 1.0 - fraction[d];
     }
     if (w == 0.0) continue;
-    out.corner[static_cast<std::size_t>(out.count)] = c;
-    out.weight[static_cast<std::size_t>(out.count)] = w;
+    out.corner[out.count] = c;
+    out.weight[out.count] = w;
     ++out.count;
   }
 }
@@ -151,7 +151,7 @@ PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners
       if (!((seen.hidden >> q) & 1)) continue;
       const double wall = stand_in.component < 0 ? instead : velocity[q][stand_in.component];
       // In a solid the fluid goes on as it is beside it.
-      value[static_cast<std::size_t>(q)] = std::isnan(wall) ? (visible > 0 ? mean / visible : stand_in.value) : wall;
+      value[q] = std::isnan(wall) ? (visible > 0 ? mean / visible : stand_in.value) : wall;
     }
   }
   double sum = 0.0, low = value[0], high = value[0];
@@ -171,9 +171,9 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
   double inside = 1.0, whole = 1.0;
   for (int d = 0; d < D; ++d) {
     const double low = grid.origin()[d];
-    const double high = low + grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]);
+    const double high = low + grid.spacing() * static_cast<double>(grid.shape()[d]);
     const double way = to[d] - from[d];
-    if (grid.periodic()[static_cast<std::size_t>(d)]) {
+    if (grid.periodic()[d]) {
       // Images of the walls stand that far around.
       const double longest = 0.5 * (high - low) - 2 * grid.spacing();
       if (std::abs(way) > longest) whole = std::min(whole, std::max(longest, 0.0) / std::abs(way));
@@ -187,9 +187,9 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
   if (inside < 1.0) {
     eye = from + inside * (to - from);
     for (int d = 0; d < D; ++d)
-      if (!grid.periodic()[static_cast<std::size_t>(d)])
+      if (!grid.periodic()[d])
         eye[d] = std::clamp(eye[d], grid.origin()[d],
-                            grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]));
+                            grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[d]));
   }
   if (const Index clear = walls.clearance(from); clear > 0) {
     const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
@@ -269,7 +269,7 @@ void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>
     // It counts where all are hidden; what a solid hides has no velocity of its own.
     int known = 0;
     for (int q = 0; q < corners.count; ++q) {
-      const double wall = ((corners.hidden >> q) & 1u) ? seen.of_wall[i][static_cast<std::size_t>(q)][d] : std::nan("");
+      const double wall = ((corners.hidden >> q) & 1u) ? seen.of_wall[i][q][d] : std::nan("");
       if (std::isnan(wall)) continue;
       of_walls.value += wall;
       ++known;

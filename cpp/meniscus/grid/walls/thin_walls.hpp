@@ -52,7 +52,7 @@ class ThinWalls {
   Index clearance(const Point& x) const {
     Index i = 0;
     for (int d = 0; d < D; ++d) {
-      const Index n = grid_.local_shape()[static_cast<std::size_t>(d)];
+      const Index n = grid_.local_shape()[d];
       const double at = (x[d] - grid_.origin()[d]) / grid_.spacing();
       if (!(at >= 0 && at <= static_cast<double>(n))) return 0;
       i = i * n + std::min(static_cast<Index>(at), n - 1);

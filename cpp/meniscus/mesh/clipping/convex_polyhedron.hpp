@@ -38,7 +38,7 @@ class ConvexPolyhedron {
 
   /// Number of vertices; several may lie at one place.
   int size() const { return size_; }
-  const Point& vertex(int i) const { return position_[static_cast<std::size_t>(i)]; }
+  const Point& vertex(int i) const { return position_[i]; }
 
   /// Whether a part of a face is left, be it of no area.
   bool has_face(int face) const;

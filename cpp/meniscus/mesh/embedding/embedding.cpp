@@ -19,12 +19,12 @@ Embedding<D, W>::Embedding(std::span<const Parents> parents, std::span<const Wei
   require(n <= 2147483647 / static_cast<Index>(D), "there are too many points: ", n);
   const auto sum_of = [&](Index i) {
     double sum = 0;
-    for (const W w : weights[static_cast<std::size_t>(i)]) sum += static_cast<double>(w);
+    for (const W w : weights[i]) sum += static_cast<double>(w);
     return sum;
   };
   const auto valid = [&](Index i) {
     bool inside = true;
-    for (const std::int32_t p : parents[static_cast<std::size_t>(i)]) inside &= p >= 0 && p < nodes;
+    for (const std::int32_t p : parents[i]) inside &= p >= 0 && p < nodes;
     return inside && std::abs(sum_of(i) - 1) <= tolerance;
   };
   const Index bad = parallel_reduce(
@@ -37,11 +37,11 @@ Embedding<D, W>::Embedding(std::span<const Parents> parents, std::span<const Wei
       [](Index a, Index b) { return std::min(a, b); });
   if (bad == n) return;
   for (std::size_t k = 0; k < D; ++k) {
-    const std::int32_t p = parents[static_cast<std::size_t>(bad)][k];
+    const std::int32_t p = parents[bad][k];
     require(p >= 0 && p < nodes, "parents must hold indices of the ", nodes, " nodes, but [", bad, ", ", k, "] is ", p);
   }
   for (std::size_t k = 0; k < D; ++k) {
-    const W w = weights[static_cast<std::size_t>(bad)][k];
+    const W w = weights[bad][k];
     require(std::isfinite(w), "weights must be finite, but [", bad, ", ", k, "] is ", w);
   }
   require(false, "the weights of a point must sum to 1, but those of point ", bad, " sum to ", sum_of(bad));
@@ -55,8 +55,8 @@ void Embedding<D, W>::evaluate(std::span<const Point> node_values, std::span<Poi
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       const Parents& p = parents_[i];
       const Weights& w = weights_[i];
-      Point sum = static_cast<double>(w[0]) * node_values[static_cast<std::size_t>(p[0])];
-      for (std::size_t k = 1; k < D; ++k) sum += static_cast<double>(w[k]) * node_values[static_cast<std::size_t>(p[k])];
+      Point sum = static_cast<double>(w[0]) * node_values[p[0]];
+      for (std::size_t k = 1; k < D; ++k) sum += static_cast<double>(w[k]) * node_values[p[k]];
       out[i] = sum;
     }
   });
@@ -70,12 +70,12 @@ void Embedding<D, W>::spread_values(std::span<const T> values, std::span<T> node
   std::call_once(found_, [&] { stars_.emplace(parents_, nodes_); });
   parallel_for(0, nodes_, chunk, [&](Index b, Index e) {
     for (Index j = b; j < e; ++j) {
-      T sum = node_values[static_cast<std::size_t>(j)];
+      T sum = node_values[j];
       for (const std::int32_t corner : stars_->at(j)) {
         const auto i = static_cast<std::size_t>(corner) / D;
         sum += static_cast<double>(weights_[i][static_cast<std::size_t>(corner) % D]) * values[i];
       }
-      node_values[static_cast<std::size_t>(j)] = sum;
+      node_values[j] = sum;
     }
   });
 }
@@ -107,7 +107,7 @@ void Embedding<D, W>::effective_masses(std::span<const double> node_masses, std:
         double w = 0;
         for (std::size_t l = k; l < D; ++l)
           if (parents_[i][l] == parents_[i][k]) w += static_cast<double>(weights_[i][l]);
-        if (w != 0) inverse += w * w / node_masses[static_cast<std::size_t>(parents_[i][k])];
+        if (w != 0) inverse += w * w / node_masses[parents_[i][k]];
       }
       out[i] = 1 / inverse;
     }

@@ -28,7 +28,7 @@ Triangle turned(const Triangle& t, std::size_t k) { return {t[k], t[(k + 1) % 3]
 }  // namespace
 
 bool meet_beyond_shared(std::span<const Point> vertices, const Triangle& s, const Triangle& t) {
-  const auto x = [&](std::int32_t v) -> const Point& { return vertices[static_cast<std::size_t>(v)]; };
+  const auto x = [&](std::int32_t v) -> const Point& { return vertices[v]; };
   std::array<std::size_t, 3> in_s{}, in_t{};
   std::size_t shared = 0;
   for (std::size_t i = 0; i < 3; ++i)
@@ -54,21 +54,21 @@ bool any_meet_beyond_shared(const TriangleMeshView& surface) {
   constexpr Index chunk = 256;
   parallel_for(0, surface.size(), chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t)
-      for (int k = 0; k < 3; ++k) boxes[static_cast<std::size_t>(t)].add(surface.corner(t, k));
+      for (int k = 0; k < 3; ++k) boxes[t].add(surface.corner(t, k));
   });
   const BoundingVolumeTree tree(boxes);
   std::atomic<bool> found{false};
   // Every slot meets those after it, so that each pair is tested once.
   parallel_for(0, surface.size(), chunk, [&](Index begin, Index end) {
     for (Index slot = begin; slot < end && !found.load(std::memory_order_relaxed); ++slot) {
-      const std::int32_t first = tree.order()[static_cast<std::size_t>(slot)];
-      const Box& box = boxes[static_cast<std::size_t>(first)];
+      const std::int32_t first = tree.order()[slot];
+      const Box& box = boxes[first];
       tree.traverse(
           [&](std::int32_t, const BoundingVolumeTree::Node& n) { return n.first + n.count > slot + 1 && box.overlaps(n.box); },
           [&](const BoundingVolumeTree::Node& n) {
             for (Index other = std::max<Index>(n.first, slot + 1); other < n.first + n.count; ++other) {
-              const std::int32_t second = tree.order()[static_cast<std::size_t>(other)];
-              if (!box.overlaps(boxes[static_cast<std::size_t>(second)])) continue;
+              const std::int32_t second = tree.order()[other];
+              if (!box.overlaps(boxes[second])) continue;
               if (meet_beyond_shared(surface.vertices, surface.triangle(first), surface.triangle(second)))
                 found.store(true, std::memory_order_relaxed);
             }

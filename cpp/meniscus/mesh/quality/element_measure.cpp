@@ -12,7 +12,7 @@ constexpr Index chunk = 4096;
 template <std::size_t N>
 void measure_elements(std::span<const Point> vertices, std::span<const std::array<std::int32_t, N>> elements,
                       std::span<double> out) {
-  const auto at = [&](std::int32_t v) -> const Point& { return vertices[static_cast<std::size_t>(v)]; };
+  const auto at = [&](std::int32_t v) -> const Point& { return vertices[v]; };
   parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       const auto& x = elements[i];
@@ -41,7 +41,7 @@ double sum_of(std::span<const double> values) {
       0, static_cast<Index>(values.size()), chunk, Sum{},
       [&](Index b, Index e) {
         Sum sum;
-        for (Index i = b; i < e; ++i) sum.add(values[static_cast<std::size_t>(i)]);
+        for (Index i = b; i < e; ++i) sum.add(values[i]);
         return sum;
       },
       [](Sum a, const Sum& b) {
@@ -72,7 +72,7 @@ void lump_masses(const VertexStars<N>& stars, std::span<const double> element_ma
     for (Index v = b; v < e; ++v) {
       double sum = 0;
       for (const std::int32_t corner : stars.at(v)) sum += element_masses[static_cast<std::size_t>(corner) / N];
-      out[static_cast<std::size_t>(v)] = sum / static_cast<double>(N);
+      out[v] = sum / static_cast<double>(N);
     }
   });
 }

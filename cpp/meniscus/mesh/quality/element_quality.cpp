@@ -85,7 +85,7 @@ std::array<Point, N> scaled(std::array<Point, N> x) {
 template <class Mesh, class Quality>
 void measure(const Mesh& mesh, std::span<ElementQuality> out, Quality&& quality) {
   parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
-    for (Index t = b; t < e; ++t) out[static_cast<std::size_t>(t)] = quality(t);
+    for (Index t = b; t < e; ++t) out[t] = quality(t);
   });
 }
 
@@ -152,9 +152,9 @@ Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volu
         Index count = 0;
         for (Index t = b; t < e; ++t) {
           const TetSizes s = sizes_of(scaled(corners_of(mesh, t)));
-          const bool sound = signed_volume(mesh, t) > min_volume * rest_volumes[static_cast<std::size_t>(t)] &&
+          const bool sound = signed_volume(mesh, t) > min_volume * rest_volumes[t] &&
                              tet_aspect(s.six_volumes, s.largest_double_area, s.longest_squared) >= min_aspect;
-          out[static_cast<std::size_t>(t)] = !sound;
+          out[t] = !sound;
           count += !sound;
         }
         return count;

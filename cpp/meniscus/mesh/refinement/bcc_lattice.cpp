@@ -36,7 +36,7 @@ BccLattice BccLattice::covering(const Point& lower, const Point& upper, double c
     const double last = std::ceil(upper[d] / cell) + 1;
     require(last - first < static_cast<double>(max_nodes), "the cell size ", cell, " is too small for the box");
     origin[d] = first * cell;
-    cubes[static_cast<std::size_t>(d)] = static_cast<Index>(last - first);
+    cubes[d] = static_cast<Index>(last - first);
   }
   return {origin, cell, cubes};
 }
@@ -58,7 +58,7 @@ TetMeshData BccLattice::mesh(const std::function<bool(const std::array<Index, 4>
   std::vector<std::int32_t> number(static_cast<std::size_t>(nodes()), -1);
   std::vector<Index> used;
   const auto numbered = [&](Index node) {
-    std::int32_t& n = number[static_cast<std::size_t>(node)];
+    std::int32_t& n = number[node];
     if (n < 0) {
       n = static_cast<std::int32_t>(used.size());
       used.push_back(node);
@@ -95,7 +95,7 @@ TetMeshData BccLattice::mesh(const std::function<bool(const std::array<Index, 4>
   const std::vector<std::int32_t> former = sort_along_curve(result);
   if (source) {
     source->clear();
-    for (const std::int32_t v : former) source->push_back(used[static_cast<std::size_t>(v)]);
+    for (const std::int32_t v : former) source->push_back(used[v]);
   }
   return result;
 }
@@ -109,7 +109,7 @@ std::vector<std::int32_t> sort_along_curve(TetMeshData& mesh) {
   std::vector<std::int32_t> source;
   std::vector<bool> used(mesh.vertices.size(), false);
   for (const Tet& t : mesh.tets)
-    for (const std::int32_t v : t) used[static_cast<std::size_t>(v)] = true;
+    for (const std::int32_t v : t) used[v] = true;
   for (std::size_t v = 0; v < used.size(); ++v)
     if (used[v]) {
       kept.push_back(mesh.vertices[v]);
@@ -123,19 +123,19 @@ std::vector<std::int32_t> sort_along_curve(TetMeshData& mesh) {
     const auto k = static_cast<std::size_t>(order[i]);
     vertices[i] = kept[k];
     former[i] = source[k];
-    number[static_cast<std::size_t>(source[k])] = static_cast<std::int32_t>(i);
+    number[source[k]] = static_cast<std::int32_t>(i);
   }
   std::vector<Point> centres;
   centres.reserve(mesh.tets.size());
   for (Tet& t : mesh.tets) {
-    for (std::int32_t& v : t) v = number[static_cast<std::size_t>(v)];
+    for (std::int32_t& v : t) v = number[v];
     Point sum = Point::Zero();
-    for (const std::int32_t v : t) sum += vertices[static_cast<std::size_t>(v)];
+    for (const std::int32_t v : t) sum += vertices[v];
     centres.push_back(0.25 * sum);
   }
   std::vector<Tet> tets;
   tets.reserve(mesh.tets.size());
-  for (const std::int32_t t : morton_order(centres)) tets.push_back(mesh.tets[static_cast<std::size_t>(t)]);
+  for (const std::int32_t t : morton_order(centres)) tets.push_back(mesh.tets[t]);
   mesh.vertices = std::move(vertices);
   mesh.tets = std::move(tets);
   return former;

@@ -10,7 +10,7 @@
 namespace meniscus::mesh {
 namespace {
 
-Point at(const std::vector<Point>& x, std::int32_t v) { return x[static_cast<std::size_t>(v)]; }
+Point at(const std::vector<Point>& x, std::int32_t v) { return x[v]; }
 
 /// The edges (numbered as in `tet_edges`) of the face opposite of each corner.
 constexpr std::array<std::array<std::size_t, 3>, 4> face_edges{{{3, 4, 5}, {1, 2, 5}, {0, 2, 4}, {0, 1, 3}}};
@@ -84,7 +84,7 @@ std::int32_t RedGreen::split(std::int32_t a, std::int32_t b) {
 
 std::vector<Tet> RedGreen::leaves() const {
   std::vector<Tet> result;
-  for (const std::int32_t t : leaves_) result.push_back(tets_[static_cast<std::size_t>(t)].corners);
+  for (const std::int32_t t : leaves_) result.push_back(tets_[t].corners);
   return result;
 }
 
@@ -123,10 +123,10 @@ bool RedGreen::complete_face(const Tet& t) {
 }
 
 void RedGreen::cut(std::int32_t tet) {
-  const Tet c = tets_[static_cast<std::size_t>(tet)].corners;
+  const Tet c = tets_[tet].corners;
   std::array<std::int32_t, 6> m;
   for (std::size_t e = 0; e < 6; ++e) m[e] = split(c[tet_edges[e][0]], c[tet_edges[e][1]]);
-  tets_[static_cast<std::size_t>(tet)].first_child = static_cast<std::int32_t>(tets_.size());
+  tets_[tet].first_child = static_cast<std::int32_t>(tets_.size());
   std::array<Tet, 8> child;
   cut_into_eight(c, m.data(), shortest_diagonal(c, x_), child.data());
   for (const Tet& t : child) {
@@ -136,7 +136,7 @@ void RedGreen::cut(std::int32_t tet) {
 }
 
 void RedGreen::drop_parents() {
-  std::erase_if(leaves_, [&](std::int32_t t) { return tets_[static_cast<std::size_t>(t)].first_child >= 0; });
+  std::erase_if(leaves_, [&](std::int32_t t) { return tets_[t].first_child >= 0; });
 }
 
 Index RedGreen::close(std::vector<std::int32_t> chosen) {
@@ -152,7 +152,7 @@ Index RedGreen::close(std::vector<std::int32_t> chosen) {
     for (bool completed = true; completed && chosen.empty();) {
       completed = false;
       for (const std::int32_t t : leaves_) {
-        const Tet corners = tets_[static_cast<std::size_t>(t)].corners;
+        const Tet corners = tets_[t].corners;
         if (complete_face(corners)) completed = true;
         if (must_refine(corners)) chosen.push_back(t);
       }
@@ -166,9 +166,9 @@ Index RedGreen::refine(std::span<const double> sizes) {
   for (std::size_t v = 0; v < sizes.size(); ++v) require(sizes[v] > 0, "sizes must be positive, but [", v, "] is ", sizes[v]);
   std::vector<std::int32_t> chosen;
   for (const std::int32_t leaf : leaves_) {
-    const Tet& t = tets_[static_cast<std::size_t>(leaf)].corners;
-    double least = sizes[static_cast<std::size_t>(t[0])];
-    for (const std::int32_t v : t) least = std::min(least, sizes[static_cast<std::size_t>(v)]);
+    const Tet& t = tets_[leaf].corners;
+    double least = sizes[t[0]];
+    for (const std::int32_t v : t) least = std::min(least, sizes[v]);
     double longest = 0;
     for (const auto& e : tet_edges) longest = std::max(longest, (at(x_, t[e[0]]) - at(x_, t[e[1]])).squaredNorm());
     // Edges of the lattice have the wanted length up to round-off.
@@ -188,7 +188,7 @@ Index RedGreen::refine(std::span<const bool> chosen) {
 TetMeshData RedGreen::mesh() const {
   TetMeshData result{x_, {}};
   for (const std::int32_t leaf : leaves_) {
-    const Tet& t = tets_[static_cast<std::size_t>(leaf)].corners;
+    const Tet& t = tets_[leaf].corners;
     std::array<std::int32_t, 6> m;
     unsigned mask = 0;
     for (std::size_t e = 0; e < 6; ++e) {

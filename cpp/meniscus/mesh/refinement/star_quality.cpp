@@ -15,7 +15,7 @@ void StarQuality::assign(const TetEditor& mesh, std::int32_t v) {
   faces_.clear();
   for (const std::int32_t i : mesh.star(v)) {
     const Tet& t = mesh.tet(i);
-    const auto& order = corner_first[static_cast<std::size_t>(std::find(t.begin(), t.end(), v) - t.begin())];
+    const auto& order = corner_first[std::find(t.begin(), t.end(), v) - t.begin()];
     Opposite f;
     f.b = mesh.position(t[order[1]]);
     f.c = mesh.position(t[order[2]]);

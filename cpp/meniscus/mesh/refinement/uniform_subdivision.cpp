@@ -136,14 +136,14 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
   const auto lease = workspace.take<Ends>(known);
   Ends* const x = lease.data();
   parallel_for(0, coarse, chunk, [&](Index first, Index last) {
-    for (Index i = first; i < last; ++i) x[i] = {start[static_cast<std::size_t>(i)], end[static_cast<std::size_t>(i)]};
+    for (Index i = first; i < last; ++i) x[i] = {start[i], end[i]};
   });
   for (Index l = 1; l < level; ++l)
     write_middles(parents(l), x, x + vertices(l - 1), [x](std::int32_t j, std::int32_t k) -> Ends {
       return {0.5 * (x[j].start + x[k].start), 0.5 * (x[j].end + x[k].end)};
     });
   parallel_for(0, known, chunk, [&](Index first, Index last) {
-    for (Index i = first; i < last; ++i) out[static_cast<std::size_t>(i)] = (x[i].end - x[i].start) * rate;
+    for (Index i = first; i < last; ++i) out[i] = (x[i].end - x[i].start) * rate;
   });
   write_middles(parents(level), x, out.data() + known, [x, rate](std::int32_t j, std::int32_t k) -> Point {
     return (0.5 * (x[j].end + x[k].end) - 0.5 * (x[j].start + x[k].start)) * rate;
@@ -155,8 +155,8 @@ void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, 
   require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
   parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      nodes[static_cast<std::size_t>(i)].fill(static_cast<std::int32_t>(i));
-      weights[static_cast<std::size_t>(i)] = {1.0};
+      nodes[i].fill(static_cast<std::int32_t>(i));
+      weights[i] = {1.0};
     }
   });
   for (Index l = 1; l <= level; ++l) {
@@ -168,11 +168,11 @@ void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, 
         Element& node = nodes[at];
         std::array<double, N>& weight = weights[at];
         std::size_t used = 0;
-        for (const std::int32_t end : ends[static_cast<std::size_t>(i)])
+        for (const std::int32_t end : ends[i])
           for (std::size_t k = 0; k < N; ++k) {
-            const double half = 0.5 * weights[static_cast<std::size_t>(end)][k];
+            const double half = 0.5 * weights[end][k];
             if (half == 0) continue;
-            const std::int32_t v = nodes[static_cast<std::size_t>(end)][k];
+            const std::int32_t v = nodes[end][k];
             std::size_t place = 0;
             while (place < used && node[place] != v) ++place;
             if (place == used) {

@@ -28,13 +28,13 @@ class UniformSubdivision {
 
   /// Level 0 is the coarse mesh.
   Index levels() const { return static_cast<Index>(elements_.size()) - 1; }
-  Index vertices(Index level) const { return vertices_[static_cast<std::size_t>(level)]; }
-  std::span<const Element> elements(Index level) const { return elements_[static_cast<std::size_t>(level)]; }
+  Index vertices(Index level) const { return vertices_[level]; }
+  std::span<const Element> elements(Index level) const { return elements_[level]; }
   /// The ends of the edge in whose middle each vertex lies that is new on a level > 0.
   std::span<const Edge> parents(Index level) const { return parents_[static_cast<std::size_t>(level) - 1]; }
 
   /// The diagonal of `octahedron_cuts` along which each tetrahedron of a level < levels() is cut; empty for N < 4.
-  std::span<const std::uint8_t> diagonals(Index level) const { return diagonals_[static_cast<std::size_t>(level)]; }
+  std::span<const std::uint8_t> diagonals(Index level) const { return diagonals_[level]; }
 
   /// Positions or velocities of all vertices of a level from those of the coarse mesh. `out` may begin with the same memory.
   /// Parallel; allocates nothing.

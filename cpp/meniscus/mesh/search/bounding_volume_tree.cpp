@@ -15,7 +15,7 @@ constexpr Index chunk = 1024;
 /// Position at which the primitives [first, end) are split: at the first change of the highest bit in which their codes differ;
 /// in the middle if all codes are equal.
 Index split_position(std::span<const std::uint64_t> codes, Index first, Index end) {
-  const std::uint64_t differing = codes[static_cast<std::size_t>(first)] ^ codes[static_cast<std::size_t>(end - 1)];
+  const std::uint64_t differing = codes[first] ^ codes[end - 1];
   if (differing == 0) return first + (end - first) / 2;
   const std::uint64_t bit = std::bit_floor(differing);
   const auto begin = codes.begin() + first;
@@ -29,7 +29,7 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
   require(n <= 2147483647, "a tree can hold at most 2147483647 primitives, not ", n);
   if (n == 0) return;
   const auto center = [&](Index i) -> Point {
-    const Box& b = boxes[static_cast<std::size_t>(i)];
+    const Box& b = boxes[i];
     return 0.5 * b.low + 0.5 * b.high;
   };
   const Box all = parallel_reduce(
@@ -47,7 +47,7 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(boxes.size());
   parallel_for(0, n, chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) codes[static_cast<std::size_t>(i)] = morton_code(center(i), all.low, cells_per_metre);
+    for (Index i = b; i < e; ++i) codes[i] = morton_code(center(i), all.low, cells_per_metre);
   });
   std::vector<Index> order(boxes.size());
   Workspace workspace;
@@ -67,7 +67,7 @@ void BoundingVolumeTree::split_levels(std::span<const std::uint64_t> codes) {
     const Index end = levels_.back();
     Index next = end;
     for (Index i = begin; i < end; ++i) {
-      Node& n = nodes_[static_cast<std::size_t>(i)];
+      Node& n = nodes_[i];
       if (n.count <= leaf_size) continue;
       n.child = static_cast<std::int32_t>(next);
       next += 2;
@@ -77,10 +77,10 @@ void BoundingVolumeTree::split_levels(std::span<const std::uint64_t> codes) {
     levels_.push_back(next);
     parallel_for(begin, end, chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const Node& n = nodes_[static_cast<std::size_t>(i)];
+        const Node& n = nodes_[i];
         if (n.leaf()) continue;
         const auto split = static_cast<std::int32_t>(split_position(codes, n.first, n.first + n.count));
-        Node& left = nodes_[static_cast<std::size_t>(n.child)];
+        Node& left = nodes_[n.child];
         Node& right = nodes_[static_cast<std::size_t>(n.child) + 1];
         left.first = n.first;
         left.count = split - n.first;
@@ -96,11 +96,11 @@ void BoundingVolumeTree::refit(std::span<const Box> boxes) {
   for (std::size_t level = levels_.size(); level-- > 1;)
     parallel_for(levels_[level - 1], levels_[level], chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        Node& n = nodes_[static_cast<std::size_t>(i)];
+        Node& n = nodes_[i];
         Box box;
         if (n.leaf()) {
           for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-            box.add(boxes[static_cast<std::size_t>(order_[static_cast<std::size_t>(s)])]);
+            box.add(boxes[order_[s]]);
         } else {
           box = node(n.child).box;
           box.add(node(n.child + 1).box);

@@ -62,7 +62,7 @@ class BoundingVolumeTree {
 
   /// The root comes first.
   std::span<const Node> nodes() const { return nodes_; }
-  const Node& node(std::int32_t i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  const Node& node(std::int32_t i) const { return nodes_[i]; }
   /// The primitives in the order of the leaves.
   std::span<const std::int32_t> order() const { return order_; }
   /// Begin of each level in `nodes()`, and the end of the last; children are on later levels than their parents.

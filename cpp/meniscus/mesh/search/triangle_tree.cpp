@@ -11,7 +11,7 @@ std::vector<Box> boxes_of(const TriangleMeshView& mesh) {
   std::vector<Box> boxes(mesh.triangles.size());
   parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t)
-      for (int k = 0; k < 3; ++k) boxes[static_cast<std::size_t>(t)].add(mesh.corner(t, k));
+      for (int k = 0; k < 3; ++k) boxes[t].add(mesh.corner(t, k));
   });
   return boxes;
 }
@@ -30,7 +30,7 @@ void TriangleTree::gather(const TriangleMeshView& mesh) {
   parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
     for (Index s = b; s < e; ++s)
       for (int k = 0; k < 3; ++k)
-        corners_[static_cast<std::size_t>(s)][static_cast<std::size_t>(k)] = mesh.corner(triangle(s), k);
+        corners_[s][k] = mesh.corner(triangle(s), k);
   });
   if (mesh.size() == 0) return;
   const Box& all = volumes_.node(0).box;

@@ -15,9 +15,9 @@ class TriangleTree {
 
   const BoundingVolumeTree& volumes() const { return volumes_; }
   /// Corners of the triangle at a slot, that is, a position in the order of the leaves.
-  const std::array<Point, 3>& corners(Index slot) const { return corners_[static_cast<std::size_t>(slot)]; }
+  const std::array<Point, 3>& corners(Index slot) const { return corners_[slot]; }
   /// The triangle at a slot.
-  std::int32_t triangle(Index slot) const { return volumes_.order()[static_cast<std::size_t>(slot)]; }
+  std::int32_t triangle(Index slot) const { return volumes_.order()[slot]; }
   Index size() const { return static_cast<Index>(corners_.size()); }
   /// The largest magnitude of a coordinate, m: the scale of round-off in positions.
   double largest_coordinate() const { return largest_coordinate_; }

@@ -31,7 +31,7 @@ EdgeGraph::EdgeGraph(const VertexStars<N>& stars) {
   edge_start_.assign(static_cast<std::size_t>(n) + 1, 0);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
-      std::int32_t* const first = gathered.data() + others * starts[static_cast<std::size_t>(v)];
+      std::int32_t* const first = gathered.data() + others * starts[v];
       std::int32_t* last = first;
       for (const std::int32_t corner : stars.at(v)) {
         const auto& element = stars.elements()[static_cast<std::size_t>(corner) / N];

@@ -47,7 +47,7 @@ void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, c
 /// are connected. Returns the number of components.
 template <class Join>
 std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
-  const auto at = [&](std::int32_t i) -> std::int32_t& { return label[static_cast<std::size_t>(i)]; };
+  const auto at = [&](std::int32_t i) -> std::int32_t& { return label[i]; };
   for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int32_t>(i);
   const auto root = [&](std::int32_t i) {
     while (at(i) != i) i = at(i) = at(at(i));

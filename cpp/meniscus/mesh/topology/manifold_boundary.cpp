@@ -13,11 +13,11 @@ using Fault = std::array<std::int32_t, 2>;
 std::vector<Fault> faults_of(const TetMeshView& mesh, const std::vector<bool>& kept) {
   std::vector<Tet> tets;
   for (Index t = 0; t < mesh.size(); ++t)
-    if (kept[static_cast<std::size_t>(t)]) tets.push_back(mesh.tet(t));
+    if (kept[t]) tets.push_back(mesh.tet(t));
   const auto vertices = static_cast<Index>(mesh.vertices.size());
   const TetTopology topology(VertexStars<4>(tets, vertices));
   std::vector<Triangle> boundary;
-  for (const std::int32_t f : topology.boundary()) boundary.push_back(topology.faces()[static_cast<std::size_t>(f)]);
+  for (const std::int32_t f : topology.boundary()) boundary.push_back(topology.faces()[f]);
   const TriangleTopology surface(boundary);
   std::vector<Fault> faults;
   for (std::size_t e = 0; e < surface.edges().size(); ++e)
@@ -40,7 +40,7 @@ Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Faul
   std::vector<std::int32_t> star;
   for (const std::int32_t corner : stars.at(fault[0])) {
     const std::int32_t t = corner / 4;
-    if (kept[static_cast<std::size_t>(t)] && (fault[1] < 0 || has(mesh.tet(t), fault[1]))) star.push_back(t);
+    if (kept[t] && (fault[1] < 0 || has(mesh.tet(t), fault[1]))) star.push_back(t);
   }
   std::vector<int> part(star.size(), -1);
   int parts = 0;
@@ -68,7 +68,7 @@ Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Faul
   Index changed = 0;
   for (std::size_t i = 0; i < star.size(); ++i)
     if (part[i] != largest) {
-      kept[static_cast<std::size_t>(star[i])] = false;
+      kept[star[i]] = false;
       ++changed;
     }
   return changed;

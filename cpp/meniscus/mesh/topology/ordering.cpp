@@ -32,7 +32,7 @@ class LevelSearch {
   std::pair<std::size_t, std::size_t> run(std::int32_t start, std::vector<std::int32_t>& order) {
     ++visits_;
     order.assign(1, start);
-    visit_[static_cast<std::size_t>(start)] = visits_;
+    visit_[start] = visits_;
     std::size_t levels = 0;
     std::size_t begin = 0;
     for (std::size_t end = 1;; end = order.size()) {
@@ -40,7 +40,7 @@ class LevelSearch {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t first = order.size();
         for (const std::int32_t w : graph_.neighbours(order[i])) {
-          auto& seen = visit_[static_cast<std::size_t>(w)];
+          auto& seen = visit_[w];
           if (seen == visits_) continue;
           seen = visits_;
           order.push_back(w);
@@ -67,7 +67,7 @@ std::vector<std::int32_t> morton_order(std::span<const Point> points) {
       0, n, chunk, Box{},
       [&](Index b, Index e) {
         Box box;
-        for (Index i = b; i < e; ++i) box.add(points[static_cast<std::size_t>(i)]);
+        for (Index i = b; i < e; ++i) box.add(points[i]);
         return box;
       },
       [](Box a, const Box& b) {
@@ -97,7 +97,7 @@ std::vector<std::int32_t> reverse_cuthill_mckee(const EdgeGraph& graph) {
   std::vector<std::int32_t> order;
   std::vector<std::int32_t> longer;
   for (const std::int32_t seed : by_degree) {
-    if (done[static_cast<std::size_t>(seed)]) continue;
+    if (done[seed]) continue;
     // From a vertex at one end of the component, levels are many and small.
     auto [levels, last] = search.run(seed, order);
     for (;;) {
@@ -109,12 +109,12 @@ std::vector<std::int32_t> reverse_cuthill_mckee(const EdgeGraph& graph) {
       order.swap(longer);
       std::tie(levels, last) = found;
     }
-    for (const std::int32_t v : order) done[static_cast<std::size_t>(v)] = 1;
+    for (const std::int32_t v : order) done[v] = 1;
     result.insert(result.end(), order.begin(), order.end());
   }
   std::reverse(result.begin(), result.end());
   for (std::int32_t v = 0; v < n; ++v)
-    if (!done[static_cast<std::size_t>(v)]) result.push_back(v);
+    if (!done[v]) result.push_back(v);
   return result;
 }
 
@@ -124,8 +124,8 @@ std::vector<std::int32_t> element_order(std::span<const std::array<std::int32_t,
   std::vector<std::uint64_t> keys(elements.size());
   parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      std::int32_t lowest = number[static_cast<std::size_t>(elements[i][0])];
-      for (const std::int32_t v : elements[i]) lowest = std::min(lowest, number[static_cast<std::size_t>(v)]);
+      std::int32_t lowest = number[elements[i][0]];
+      for (const std::int32_t v : elements[i]) lowest = std::min(lowest, number[v]);
       keys[i] = static_cast<std::uint64_t>(lowest);
     }
   });

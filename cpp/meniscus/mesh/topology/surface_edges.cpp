@@ -18,7 +18,7 @@ std::size_t corner_at(const Triangle& triangle, std::int32_t vertex) {
   return static_cast<std::size_t>(std::find(triangle.begin(), triangle.end(), vertex) - triangle.begin());
 }
 
-const Triangle& get(std::span<const Triangle> triangles, std::int32_t t) { return triangles[static_cast<std::size_t>(t)]; }
+const Triangle& get(std::span<const Triangle> triangles, std::int32_t t) { return triangles[t]; }
 
 }  // namespace
 
@@ -27,9 +27,9 @@ void find_triangle_neighbours(std::span<const Triangle> triangles, const Triangl
   for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
     const auto at = topology.triangles_at(e);
     if (at.size() != 2) continue;
-    const auto& edge = topology.edges()[static_cast<std::size_t>(e)];
+    const auto& edge = topology.edges()[e];
     for (std::size_t s = 0; s < 2; ++s)
-      out[static_cast<std::size_t>(at[s])][opposite_corner(get(triangles, at[s]), edge)] = at[1 - s];
+      out[at[s]][opposite_corner(get(triangles, at[s]), edge)] = at[1 - s];
   }
 }
 
@@ -40,7 +40,7 @@ std::vector<std::array<std::int32_t, 2>> boundary_segments(std::span<const Trian
     const auto at = topology.triangles_at(e);
     if (at.size() != 1) continue;
     const Triangle& t = get(triangles, at[0]);
-    const std::size_t k = opposite_corner(t, topology.edges()[static_cast<std::size_t>(e)]);
+    const std::size_t k = opposite_corner(t, topology.edges()[e]);
     found.push_back({t[(k + 1) % 3], t[(k + 2) % 3]});
   }
   return found;
@@ -51,7 +51,7 @@ std::vector<std::array<std::int32_t, 4>> hinges(std::span<const Triangle> triang
   for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
     const auto at = topology.triangles_at(e);
     if (at.size() != 2) continue;
-    const auto& edge = topology.edges()[static_cast<std::size_t>(e)];
+    const auto& edge = topology.edges()[e];
     const Triangle& first = get(triangles, at[0]);
     const Triangle& second = get(triangles, at[1]);
     const std::size_t k = opposite_corner(first, edge);
@@ -77,7 +77,7 @@ std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, 
     for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
       const auto at = topology.triangles_at(e);
       if (at.size() != 2) continue;
-      for (const std::int32_t v : topology.edges()[static_cast<std::size_t>(e)]) unite(corner(at[0], v), corner(at[1], v));
+      for (const std::int32_t v : topology.edges()[e]) unite(corner(at[0], v), corner(at[1], v));
     }
   });
   std::vector<std::int32_t> first(static_cast<std::size_t>(vertices), -1);

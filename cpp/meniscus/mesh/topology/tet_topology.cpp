@@ -53,7 +53,7 @@ bool same_direction(const Triangle& a, const Triangle& b) {
 TetTopology::TetTopology(const VertexStars<4>& stars) {
   const Index n = stars.vertices();
   const auto tets = stars.elements();
-  const auto at = [](auto& v, auto i) -> auto& { return v[static_cast<std::size_t>(i)]; };
+  const auto at = [](auto& v, auto i) -> auto& { return v[i]; };
   std::vector<std::int32_t> side_start(static_cast<std::size_t>(n) + 1, 0);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v)
@@ -110,8 +110,8 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
         const std::int32_t other = shared ? s[1].slot / 4 : -1;
         at(neighbours_, t)[k] = other;
         if (shared) {
-          at(faces_of_, other)[static_cast<std::size_t>(s[1].slot % 4)] = face;
-          at(neighbours_, other)[static_cast<std::size_t>(s[1].slot % 4)] = t;
+          at(faces_of_, other)[s[1].slot % 4] = face;
+          at(neighbours_, other)[s[1].slot % 4] = t;
         }
         at(face_tets_, face) = {t, other};
         s += shared ? 2 : 1;
@@ -127,10 +127,10 @@ std::vector<std::int32_t> TetTopology::flipped_faces(std::span<const Tet> tets) 
   for (std::size_t f = 0; f < faces_.size(); ++f) {
     const std::int32_t second = face_tets_[f][1];
     if (second < 0) continue;
-    const auto& around = faces_of_[static_cast<std::size_t>(second)];
+    const auto& around = faces_of_[second];
     const auto k =
         static_cast<std::size_t>(std::find(around.begin(), around.end(), static_cast<std::int32_t>(f)) - around.begin());
-    if (same_direction(faces_[f], face_of(tets[static_cast<std::size_t>(second)], k)))
+    if (same_direction(faces_[f], face_of(tets[second], k)))
       found.push_back(static_cast<std::int32_t>(f));
   }
   return found;

@@ -95,9 +95,9 @@ void find_components(Index triangles, const TriangleTopology& topology, Watertig
   std::vector<std::int32_t> parent(static_cast<std::size_t>(triangles));
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](std::int32_t t) {
-    while (parent[static_cast<std::size_t>(t)] != t) {
-      auto& p = parent[static_cast<std::size_t>(t)];
-      p = parent[static_cast<std::size_t>(p)];
+    while (parent[t] != t) {
+      auto& p = parent[t];
+      p = parent[p];
       t = p;
     }
     return t;
@@ -107,7 +107,7 @@ void find_components(Index triangles, const TriangleTopology& topology, Watertig
     for (std::size_t i = 1; i < at.size(); ++i) {
       const std::int32_t a = root(at[0]);
       const std::int32_t b = root(at[i]);
-      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+      parent[std::max(a, b)] = std::min(a, b);
     }
   }
   report.component.resize(parent.size());
@@ -148,7 +148,7 @@ TriangleTopology::TriangleTopology(std::span<const Triangle> triangles) {
       edges_.push_back({static_cast<std::int32_t>(keys[i] / vertices), static_cast<std::int32_t>(keys[i] % vertices)});
       start_.push_back(static_cast<Index>(i));
     }
-    const std::uint64_t side = sides[static_cast<std::size_t>(order[i])];
+    const std::uint64_t side = sides[order[i]];
     triangles_[i] = static_cast<std::int32_t>(side / 3);
     edges_of_[side / 3][side % 3] = static_cast<std::int32_t>(edges_.size()) - 1;
   }

@@ -25,7 +25,7 @@ class TriangleTopology {
   /// The edges with more than two triangles.
   std::vector<Edge> crowded_edges() const;
   /// Edge k of a triangle joins its corners k and k + 1; -1 for a triangle with a repeated corner.
-  const std::array<std::int32_t, 3>& edges_of(Index triangle) const { return edges_of_[static_cast<std::size_t>(triangle)]; }
+  const std::array<std::int32_t, 3>& edges_of(Index triangle) const { return edges_of_[triangle]; }
 
  private:
   std::vector<Edge> edges_;

@@ -24,7 +24,7 @@ class VertexStars {
     std::vector<std::int32_t> next(start_.begin(), start_.end() - 1);
     std::int32_t corner = 0;
     for (const Element& e : elements)
-      for (const std::int32_t v : e) corners_[static_cast<std::size_t>(next[static_cast<std::size_t>(v)]++)] = corner++;
+      for (const std::int32_t v : e) corners_[next[v]++] = corner++;
   }
 
   Index vertices() const { return static_cast<Index>(start_.size()) - 1; }

@@ -79,7 +79,7 @@ class Triangulation {
       if (marks_[c] == removed || cells_[c].is_infinite()) continue;
       Tet t;
       std::transform(cells_[c].corner.begin(), cells_[c].corner.end(), t.begin(),
-                     [&](std::int32_t v) { return names[static_cast<std::size_t>(v)]; });
+                     [&](std::int32_t v) { return names[v]; });
       result.push_back(t);
     }
     return result;
@@ -88,9 +88,9 @@ class Triangulation {
  private:
   static constexpr std::int32_t removed = std::numeric_limits<std::int32_t>::max();
 
-  Cell& cell(std::int32_t c) { return cells_[static_cast<std::size_t>(c)]; }
-  std::int32_t& mark(std::int32_t c) { return marks_[static_cast<std::size_t>(c)]; }
-  const Point& point(std::int32_t v) const { return points_[static_cast<std::size_t>(v)]; }
+  Cell& cell(std::int32_t c) { return cells_[c]; }
+  std::int32_t& mark(std::int32_t c) { return marks_[c]; }
+  const Point& point(std::int32_t v) const { return points_[v]; }
 
   std::int32_t new_cell() {
     if (!free_.empty()) {
@@ -270,7 +270,7 @@ class Triangulation {
 
 /// Puts four points that do not lie in a plane first; throws InvalidArgument where there are none.
 void lead_with_a_tet(std::span<const Point> points, std::vector<std::int32_t>& order) {
-  const auto x = [&](std::size_t i) -> const Point& { return points[static_cast<std::size_t>(order[i])]; };
+  const auto x = [&](std::size_t i) -> const Point& { return points[order[i]]; };
   std::size_t found = 1;
   for (std::size_t i = 1; i < order.size() && found < 4; ++i) {
     const bool spans = found == 1   ? x(i) != x(0)
@@ -292,13 +292,13 @@ std::vector<Tet> delaunay(std::span<const Point> points) {
   std::vector<std::int32_t> order = insertion_order(points);
   lead_with_a_tet(points, order);
   std::vector<Point> sorted(points.size());
-  std::transform(order.begin(), order.end(), sorted.begin(), [&](std::int32_t i) { return points[static_cast<std::size_t>(i)]; });
+  std::transform(order.begin(), order.end(), sorted.begin(), [&](std::int32_t i) { return points[i]; });
   Triangulation triangulation(std::move(sorted));
   for (std::size_t i = 4; i < points.size(); ++i) {
     if (i % 1024 == 0) check_interrupt();
     // Of equal points the first one given gets the tetrahedra.
     if (const std::int32_t same = triangulation.insert(static_cast<std::int32_t>(i)); same != infinite)
-      order[static_cast<std::size_t>(same)] = std::min(order[static_cast<std::size_t>(same)], order[i]);
+      order[same] = std::min(order[same], order[i]);
   }
   return triangulation.tets(order);
 }

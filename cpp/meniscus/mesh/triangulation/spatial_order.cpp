@@ -63,13 +63,13 @@ std::vector<std::int32_t> insertion_order(std::span<const Point> points) {
       std::array<std::uint32_t, 3> cell{};
       for (std::size_t d = 0; d < 3 && size > 0; ++d) {
         const auto k = static_cast<Eigen::Index>(d);
-        const double part = (0.5 * points[static_cast<std::size_t>(i)][k] - 0.5 * low[k]) / size;
+        const double part = (0.5 * points[i][k] - 0.5 * low[k]) / size;
         cell[d] = static_cast<std::uint32_t>(std::clamp(part * last_cell, 0.0, last_cell));
       }
       // Half of the points are in the last round, a quarter in the one before, and so on.
       const std::uint32_t word = CounterRandom(0, static_cast<std::uint64_t>(i), 0).words(0)[0];
       const int round = std::max(0, rounds - std::countr_one(word));
-      keys[static_cast<std::size_t>(i)] = static_cast<std::uint64_t>(round) << (3 * bits) | hilbert_code(cell);
+      keys[i] = static_cast<std::uint64_t>(round) << (3 * bits) | hilbert_code(cell);
     }
   });
   Workspace workspace;

@@ -16,12 +16,12 @@ class StrongCouplings {
   void measure(const CompressedRows& a, const std::vector<double>& scale, double ratio);
 
   /// Whether the row is zero to round-off: the unknown is free.
-  bool is_null(Index row) const { return strongest_[static_cast<std::size_t>(row)] < 0; }
+  bool is_null(Index row) const { return strongest_[row] < 0; }
   /// Whether entry k of a row is strong.
   bool operator()(Index row, Index k, const CompressedRows& a) const {
-    const auto j = static_cast<std::size_t>(a.column[static_cast<std::size_t>(k)]);
+    const auto j = static_cast<std::size_t>(a.column[k]);
     const auto i = static_cast<std::size_t>(row);
-    const double coupling = -a.value[static_cast<std::size_t>(k)];
+    const double coupling = -a.value[k];
     return i != j && strongest_[i] > 0 && strongest_[j] > 0 &&
            coupling >= ratio_ * (strongest_[i] < strongest_[j] ? strongest_[i] : strongest_[j]);
   }

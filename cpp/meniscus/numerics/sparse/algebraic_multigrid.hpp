@@ -58,8 +58,8 @@ class AlgebraicMultigrid {
 
   void coarsen(Level& fine, Level& coarse);
   void interpolate(const CompressedRows& a, Index aggregates, CompressedRows& p) const;
-  Level& at(int level) { return levels_[static_cast<std::size_t>(level)]; }
-  const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+  Level& at(int level) { return levels_[level]; }
+  const Level& at(int level) const { return levels_[level]; }
 
   AlgebraicMultigridOptions options_;
   /// Levels refer to their matrices, which must not move.

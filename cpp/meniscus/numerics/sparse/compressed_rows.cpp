@@ -21,9 +21,9 @@ void transpose(const CompressedRows& a, CompressedRows& out, std::vector<Index>&
   out.make_room();
   next.assign(out.start.begin(), out.start.end() - 1);
   for (Index i = 0; i < a.rows(); ++i)
-    for (Index k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
+    for (Index k = a.start[i]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
       const auto from = static_cast<std::size_t>(k);
-      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(a.column[from])]++);
+      const auto to = static_cast<std::size_t>(next[a.column[from]]++);
       out.column[to] = static_cast<std::int32_t>(i);
       out.value[to] = a.value[from];
     }

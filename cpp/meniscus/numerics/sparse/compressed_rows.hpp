@@ -42,7 +42,7 @@ inline double row_product(const CompressedRows& a, Index i, const double* x) {
   const std::int32_t* const column = a.column.data();
   const double* const value = a.value.data();
   double sum = 0;
-  for (Index k = a.start[static_cast<std::size_t>(i)]; k < end; ++k) sum += value[k] * x[column[k]];
+  for (Index k = a.start[i]; k < end; ++k) sum += value[k] * x[column[k]];
   return sum;
 }
 

@@ -29,8 +29,8 @@ void BinnedSum::add(int top, const std::array<double, bins>& values) {
     const int place = top_ - top + k;
     if (place >= bins) break;
     const int bin = top - k;
-    count_[static_cast<std::size_t>(place)] +=
-        static_cast<std::int64_t>(std::ldexp(values[static_cast<std::size_t>(k)], -bin_bits * bin));
+    count_[place] +=
+        static_cast<std::int64_t>(std::ldexp(values[k], -bin_bits * bin));
   }
 }
 
@@ -44,7 +44,7 @@ void BinnedSum::add(double x) {
   std::array<double, bins> values;
   for (int k = 0; k < bins; ++k) {
     const double shift = 0x1.8p52 * unit(top - k);
-    double& v = values[static_cast<std::size_t>(k)];
+    double& v = values[k];
     v = (x + shift) - shift;
     x -= v;
   }
@@ -64,7 +64,7 @@ double BinnedSum::value() const {
   if (not_finite_ != 0.0) return not_finite_;
   ExactSum sum;
   for (int k = 0; k < bins; ++k) {
-    const std::int64_t n = count_[static_cast<std::size_t>(k)];
+    const std::int64_t n = count_[k];
     const std::int64_t high = n / (std::int64_t{1} << bin_bits), low = n % (std::int64_t{1} << bin_bits);
     if (high != 0) sum.add(std::ldexp(static_cast<double>(high), bin_bits * (top_ - k + 1)));
     if (low != 0) sum.add(std::ldexp(static_cast<double>(low), bin_bits * (top_ - k)));

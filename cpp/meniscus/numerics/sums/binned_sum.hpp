@@ -120,7 +120,7 @@ class BinnedLanes {
   void set_top(int top) {
     top_ = top;
     limit_ = BinnedSum::limit(top);
-    for (int k = 0; k < bins; ++k) shift_[static_cast<std::size_t>(k)] = 0x1.8p52 * BinnedSum::unit(top - k);
+    for (int k = 0; k < bins; ++k) shift_[k] = 0x1.8p52 * BinnedSum::unit(top - k);
   }
 
   std::array<std::array<double, lanes>, bins> lane_{};

@@ -116,7 +116,7 @@ struct Seat {
 struct ThreadChannel {
   Inboxes inboxes;
   int rank, channel;
-  Inbox& own() const { return (*inboxes)[static_cast<std::size_t>(rank)]; }
+  Inbox& own() const { return (*inboxes)[rank]; }
 };
 
 ThreadChannel& channel_of(void* communicator) { return *static_cast<ThreadChannel*>(communicator); }
@@ -137,7 +137,7 @@ int size(void* communicator) { return static_cast<int>(channel_of(communicator).
 int send(void* communicator, const void* data, std::size_t bytes, int to, int tag, std::intptr_t* request) {
   ThreadChannel& c = channel_of(communicator);
   if (to < 0 || to >= size(communicator)) return 1;
-  (*c.inboxes)[static_cast<std::size_t>(to)].put(c.channel, c.rank, tag, static_cast<const std::byte*>(data), bytes);
+  (*c.inboxes)[to].put(c.channel, c.rank, tag, static_cast<const std::byte*>(data), bytes);
   *request = sent_already;
   return 0;
 }
@@ -186,7 +186,7 @@ ThreadRoom::~ThreadRoom() = default;
 int ThreadRoom::size() const { return static_cast<int>(parts_->seats.size()); }
 
 std::intptr_t ThreadRoom::seat(int rank) const {
-  return reinterpret_cast<std::intptr_t>(&parts_->seats[static_cast<std::size_t>(rank)]);
+  return reinterpret_cast<std::intptr_t>(&parts_->seats[rank]);
 }
 
 const meniscus_transport& thread_transport() {

@@ -57,7 +57,7 @@ void TransportCommunicator::post(void* channel, std::span<const Message> outgoin
     check(table_.send(channel, m.data, m.bytes, m.block, m.tag, &r.handle));
     requests.push_back(r);
     if (channel != data_) continue;
-    ++sent_[static_cast<std::size_t>(m.block)];
+    ++sent_[m.block];
     const auto tag = static_cast<std::size_t>(std::clamp(m.tag, 0, tags::count - 1));
     ++traffic_.messages[tag];
     traffic_.bytes[tag] += static_cast<Index>(m.bytes);
@@ -77,7 +77,7 @@ bool TransportCommunicator::progress(void* channel, std::vector<Request>& reques
       continue;
     }
     if (!r.receives) continue;
-    if (channel == data_) ++received_[static_cast<std::size_t>(r.block)];
+    if (channel == data_) ++received_[r.block];
     if (bytes != r.bytes) {
       // The rest of the list stays as it is.
       requests.erase(requests.begin() + static_cast<std::ptrdiff_t>(left), requests.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -111,7 +111,7 @@ void TransportCommunicator::break_off(std::vector<Request>& requests) {
   for (Request& r : requests)
     if (r.receives) {
       int done = 0;
-      if (table_.cancel(data_, &r.handle, &done) == 0 && done) ++received_[static_cast<std::size_t>(r.block)];
+      if (table_.cancel(data_, &r.handle, &done) == 0 && done) ++received_[r.block];
     }
   std::erase_if(requests, [](const Request& r) { return r.receives; });
   if (!noticed_ && !requests.empty()) tell_all("it was interrupted while it exchanged messages");
@@ -198,7 +198,7 @@ void TransportCommunicator::read_notes() {
     std::vector<Request> requests;
     post(control_, {}, {&in, 1}, requests);
     while (progress(control_, requests)) table_.rest(control_);
-    told_[static_cast<std::size_t>(from)] = true;
+    told_[from] = true;
     if (!noticed_ || from < noticed_->rank) noticed_ = Failure{from, std::move(text)};
   }
 }
@@ -220,7 +220,7 @@ void TransportCommunicator::tell_all(const char* text) {
     drain_all();
     table_.rest(control_);
   }
-  told_[static_cast<std::size_t>(rank_)] = true;
+  told_[rank_] = true;
   if (!noticed_ || rank_ < noticed_->rank) noticed_ = Failure{rank_, std::string(text, length)};
 }
 

@@ -67,7 +67,7 @@ void BarrierTangent::add_diagonal(double factor, std::span<Block3> out) const {
   barrier_.add_diagonal(stiffness_, of_vertices);
   friction_.add_diagonal(of_vertices);
   each_share(nodes_, [&](std::size_t i, std::size_t v, double w) { out[i] += (factor * w * w) * of_vertices[v]; });
-  for (std::size_t k = 0; k < single_.size(); ++k) out[static_cast<std::size_t>(single_[k])] += factor * blocks_[k];
+  for (std::size_t k = 0; k < single_.size(); ++k) out[single_[k]] += factor * blocks_[k];
 }
 
 }  // namespace meniscus::solids

@@ -35,7 +35,7 @@ void check(std::span<const SolidContact> contacts, Index count) {
 void apply_contacts(std::span<const SolidContact> contacts, Points v) {
   check(contacts, static_cast<Index>(v.size()));
   each_node(contacts, [&](std::size_t first, std::size_t last) {
-    mesh::Point& own = v[static_cast<std::size_t>(contacts[first].node)];
+    mesh::Point& own = v[contacts[first].node];
     const int turns = last - first > 1 ? most_turns : 1;
     for (int turn = 0; turn < turns; ++turn) {
       const mesh::Point before = own;

@@ -16,7 +16,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
     row.clear();
     const auto corners = gather.at(static_cast<Index>(i));
     for (const std::int32_t corner : corners)
-      for (const std::int32_t other : elements[static_cast<std::size_t>(corner / N)]) row.push_back(other);
+      for (const std::int32_t other : elements[corner / N]) row.push_back(other);
     std::sort(row.begin(), row.end());
     row.erase(std::unique(row.begin(), row.end()), row.end());
     // Limits of the 16-bit positions in `place_` and of the signed 32-bit ones in `row_start_`.
@@ -25,7 +25,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
     std::uint16_t* place =
         place_.data() + static_cast<std::size_t>(N) * static_cast<std::size_t>(gather.first(static_cast<Index>(i)));
     for (const std::int32_t corner : corners)
-      for (const std::int32_t other : elements[static_cast<std::size_t>(corner / N)])
+      for (const std::int32_t other : elements[corner / N])
         *place++ = static_cast<std::uint16_t>(std::lower_bound(row.begin(), row.end(), other) - row.begin());
     column_.insert(column_.end(), row.begin(), row.end());
     row_start_[i + 1] = static_cast<std::int32_t>(column_.size());
@@ -50,7 +50,7 @@ void BlockStiffness::multiply(std::span<const Block> blocks, std::span<const mes
         double last = 0;
         for (auto k = static_cast<std::size_t>(row_start_[i]); k < static_cast<std::size_t>(row_start_[i + 1]); ++k) {
           const double* const b = blocks[k].data();
-          const double* const u = x[static_cast<std::size_t>(column_[k])].data();
+          const double* const u = x[column_[k]].data();
           const Pack v{u[0], u[1], u[2], u[0], u[1], u[2], u[0], u[1]};
           sum += load_pack(b) * v;
           last += b[8] * u[2];
@@ -67,7 +67,7 @@ void BlockStiffness::add_diagonal(std::span<const Block> of, double scale, std::
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const auto first = column_.begin() + row_start_[i], last = column_.begin() + row_start_[i + 1];
       const auto found = std::lower_bound(first, last, static_cast<std::int32_t>(i));
-      if (found != last) blocks[i] += scale * of[static_cast<std::size_t>(found - column_.begin())];
+      if (found != last) blocks[i] += scale * of[found - column_.begin()];
     }
   });
 }

@@ -32,8 +32,8 @@ class BlockStiffness {
     parallel_for(0, gather.nodes(), 128, [&](Index begin, Index end) {
       auto kernel = [&] {
         for (Index i = begin; i < end; ++i) {
-          Block* const row = block_.data() + row_start_[static_cast<std::size_t>(i)];
-          const auto first = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i)]),
+          Block* const row = block_.data() + row_start_[i];
+          const auto first = static_cast<std::size_t>(row_start_[i]),
                      last = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i) + 1]);
           if (onto_kept)
             std::copy(kept_.begin() + static_cast<std::ptrdiff_t>(first), kept_.begin() + static_cast<std::ptrdiff_t>(last), row);

@@ -97,8 +97,8 @@ void ConstantStrainElements<N>::add_corner_sums(double scale, std::span<double> 
   parallel_for(0, gather_.nodes(), 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       double sum = 0;
-      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
-      nodes[static_cast<std::size_t>(i)] += scale * sum;
+      for (const std::int32_t corner : gather_.at(i)) sum += corner_[corner].x();
+      nodes[i] += scale * sum;
     }
   });
 }

@@ -38,7 +38,7 @@ TetMatrix tet_stiffness(const TetCorners& rest, double youngs_modulus, double po
   TetMatrix k;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j) {
-      const mesh::Point &yi = y[static_cast<std::size_t>(i)], &yj = y[static_cast<std::size_t>(j)];
+      const mesh::Point &yi = y[i], &yj = y[j];
       k.block<3, 3>(3 * i, 3 * j) = yi.asDiagonal() * normal * yj.asDiagonal() + shear(yi) * (c * shear(yj).transpose());
     }
   return k;

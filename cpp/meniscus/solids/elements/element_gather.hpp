@@ -35,7 +35,7 @@ class ElementGather {
     std::vector<std::int32_t> next(start_.begin(), start_.end() - 1);
     std::int32_t slot = 0;
     for (const Element& e : elements)
-      for (const std::int32_t node : e) slot_[static_cast<std::size_t>(next[static_cast<std::size_t>(node)]++)] = slot++;
+      for (const std::int32_t node : e) slot_[next[node]++] = slot++;
   }
 
   /// One more than the highest node.
@@ -48,7 +48,7 @@ class ElementGather {
   }
 
   /// Number of corners at the nodes before this one.
-  Index first(Index node) const { return start_[static_cast<std::size_t>(node)]; }
+  Index first(Index node) const { return start_[node]; }
 
   /// total[node] += scale * contribution[N * element + corner] for all corners of all elements.
   template <class T>
@@ -57,9 +57,9 @@ class ElementGather {
       for (Index i = b; i < e; ++i) {
         const auto slots = at(i);
         if (slots.empty()) continue;
-        T sum = contribution[static_cast<std::size_t>(slots[0])];
-        for (std::size_t k = 1; k < slots.size(); ++k) sum += contribution[static_cast<std::size_t>(slots[k])];
-        total[static_cast<std::size_t>(i)] += scale * sum;
+        T sum = contribution[slots[0]];
+        for (std::size_t k = 1; k < slots.size(); ++k) sum += contribution[slots[k]];
+        total[i] += scale * sum;
       }
     });
   }

@@ -210,7 +210,7 @@ void TetElements::assemble() {
   const auto element = [&](Index e) { return fields_.data() + e * field_count_; };
   if (!warped() && frozen)
     matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      const Rest& rest = rest_[static_cast<std::size_t>(e / pack_size)];
+      const Rest& rest = rest_[e / pack_size];
       add_green_row(element(e), rest.y[0] + e % pack_size, a, row, place);
     });
   else if (!warped())

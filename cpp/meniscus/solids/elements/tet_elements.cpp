@@ -22,7 +22,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
     const auto corner = [&](int k) -> const mesh::Point& {
-      return rest[static_cast<std::size_t>(tets[e][static_cast<std::size_t>(k)])];
+      return rest[tets[e][k]];
     };
     Matrix3 edges;
     for (int k = 0; k < 3; ++k) edges.col(k) = corner(k + 1) - corner(0);
@@ -46,7 +46,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
       measure_[e] = volume;
       if (!properties.density.empty())
         for (const std::int32_t node : tets[e])
-          mass_[static_cast<std::size_t>(node)] += 0.25 * volume * property_of(properties.density, e);
+          mass_[node] += 0.25 * volume * property_of(properties.density, e);
     }
     const bool acts = slot < count && !skip;
     if (slot < count) unit_energy_ += measure_[e] * property_of(properties.youngs_modulus, e);

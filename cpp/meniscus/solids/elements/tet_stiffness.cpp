@@ -188,7 +188,7 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
     parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
         for (const std::int32_t corner : gather_.at(i)) {
-          Block3& to = blocks[static_cast<std::size_t>(i)];
+          Block3& to = blocks[i];
           const int k = corner % 4;
           if (direct_stiffness != 0) to -= direct_stiffness * block(fields_.data(), corner / 4, k, k, tangent_product());
           if (direct_damping != 0) to -= direct_damping * block(damping_fields(), corner / 4, k, k, Product::damping);

@@ -25,7 +25,7 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
-    const auto corner = [&](std::size_t k) -> const mesh::Point& { return rest[static_cast<std::size_t>(triangles[e][k])]; };
+    const auto corner = [&](std::size_t k) -> const mesh::Point& { return rest[triangles[e][k]]; };
     const mesh::Point first = corner(1) - corner(0), second = corner(2) - corner(0);
     const double twice = first.cross(second).norm(), length = first.norm();
     const double longest = std::max({length, second.norm(), (second - first).norm()});
@@ -38,7 +38,7 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
       measure_[e] = skip ? 0 : 0.5 * twice;
       if (!properties.density.empty())
         for (const std::int32_t node : triangles[e])
-          mass_[static_cast<std::size_t>(node)] +=
+          mass_[node] +=
               measure_[e] * property_of(thickness, e) * property_of(properties.density, e) / 3;
     }
     // In its plane, the edges are (length, 0) and (along, twice / length).

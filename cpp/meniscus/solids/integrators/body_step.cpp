@@ -141,7 +141,7 @@ void BodyStep::hold_velocities(StepTime when, Points v) const {
     c.project(own);
     if (b.motion.end.empty()) continue;
     nodes::each(static_cast<Index>(c.moved().size()),
-                [&](std::size_t k) { own[static_cast<std::size_t>(c.moved()[k])] = moved(b.motion, k, when); });
+                [&](std::size_t k) { own[c.moved()[k]] = moved(b.motion, k, when); });
   }
 }
 
@@ -171,7 +171,7 @@ void BodyStep::hold_positions(StepTime when, Points x) const {
     if (b.motion.end.empty() || when == StepTime::start) continue;
     const ConstPoints to = when == StepTime::middle ? b.motion.middle : b.motion.end;
     nodes::each(static_cast<Index>(c.moved().size()),
-                [&](std::size_t k) { own[static_cast<std::size_t>(c.moved()[k])] = to[k]; });
+                [&](std::size_t k) { own[c.moved()[k]] = to[k]; });
   }
 }
 

@@ -128,7 +128,7 @@ void HeldNodes::join(std::span<const ContactNormal> contacts) {
 
 void HeldNodes::project(Points v) const {
   nodes::each(static_cast<Index>(nodes_.size()), [&](std::size_t k) {
-    mesh::Point& p = v[static_cast<std::size_t>(nodes_[k])];
+    mesh::Point& p = v[nodes_[k]];
     p = (projections_[k] * p).eval();
   });
 }

@@ -31,7 +31,7 @@ void each_place(std::size_t n, F&& f) {
   });
 }
 
-const Point& at(std::span<const Point> x, std::int32_t i) { return x[static_cast<std::size_t>(i)]; }
+const Point& at(std::span<const Point> x, std::int32_t i) { return x[i]; }
 
 mesh::Box box_of_all(std::span<const Point> x) {
   mesh::Box box;
@@ -119,7 +119,7 @@ void TetPenalty::find_inside(std::span<const Point> x) {
   near_.clear();
   numbers_.clear();
   for (std::size_t t = 0; t < tets_.size(); ++t)
-    if (near(box_of_element(x, tets_[t]), body_of_node_[static_cast<std::size_t>(tets_[t][0])])) {
+    if (near(box_of_element(x, tets_[t]), body_of_node_[tets_[t][0]])) {
       near_.push_back(tets_[t]);
       numbers_.push_back(static_cast<std::int32_t>(t));
     }
@@ -129,8 +129,8 @@ void TetPenalty::find_inside(std::span<const Point> x) {
   const std::span<const std::int32_t> chosen = points_;
   for (const auto& [node, row] : search_.find(x, near_, &chosen, 0.0, collision::CellHash::corrected)) {
     const auto i = static_cast<std::size_t>(node);
-    const std::int32_t t = numbers_[static_cast<std::size_t>(row)];
-    if (tet_[i] >= 0 || body_of_node_[static_cast<std::size_t>(tets_[static_cast<std::size_t>(t)][0])] == body_of_node_[i])
+    const std::int32_t t = numbers_[row];
+    if (tet_[i] >= 0 || body_of_node_[tets_[t][0]] == body_of_node_[i])
       continue;
     tet_[i] = t;
     inside_.push_back(node);
@@ -142,8 +142,8 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
   std::vector<std::uint8_t>& needed = state_;
   needed.assign(surfaces_.size(), 0);
   const auto host = [&](std::int32_t i) {
-    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[static_cast<std::size_t>(i)])];
-    return static_cast<std::size_t>(body_of_node_[static_cast<std::size_t>(t[0])]);
+    const mesh::Tet& t = tets_[tet_[i]];
+    return static_cast<std::size_t>(body_of_node_[t[0]]);
   };
   for (const std::int32_t i : inside_) needed[host(i)] = 1;
   for (std::size_t b = 0; b < surfaces_.size(); ++b) {
@@ -163,7 +163,7 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
     double total = 0, depth = 0;
     Point direction = Point::Zero();
     for (const std::int32_t j : neighbours(inside_[k])) {
-      if (tet_[static_cast<std::size_t>(j)] >= 0) continue;
+      if (tet_[j] >= 0) continue;
       const Point d = at(x, j) - x[i];
       mesh::Box way;
       way.add(x[i]);
@@ -173,14 +173,14 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
       s.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(way); },
                        [&](const auto& leaf) {
                          for (std::int32_t p = leaf.first; p < leaf.first + leaf.count; ++p) {
-                           const std::int32_t t = s.tree->order()[static_cast<std::size_t>(p)];
-                           const mesh::Triangle& tri = s.triangles[static_cast<std::size_t>(t)];
+                           const std::int32_t t = s.tree->order()[p];
+                           const mesh::Triangle& tri = s.triangles[t];
                            const double l = leaves_at(x[i], d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
                            if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
                          }
                        });
       if (face < 0) continue;
-      const mesh::Triangle& tri = s.triangles[static_cast<std::size_t>(face)];
+      const mesh::Triangle& tri = s.triangles[face];
       const Point n = (at(x, tri[1]) - at(x, tri[0])).cross(at(x, tri[2]) - at(x, tri[0])).normalized();
       const Point step = first * d;
       const double w = weight_of(step, d);
@@ -199,9 +199,9 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
 void TetPenalty::from_neighbours(std::span<const Point> x) {
   waiting_.clear();
   for (const std::int32_t i : inside_)
-    if (state_[static_cast<std::size_t>(i)] == 0) waiting_.push_back(i);
+    if (state_[i] == 0) waiting_.push_back(i);
   for (;;) {
-    const auto is_known = [&](std::int32_t j) { return state_[static_cast<std::size_t>(j)] == 1; };
+    const auto is_known = [&](std::int32_t j) { return state_[j] == 1; };
     front_.clear();
     for (const std::int32_t i : waiting_)
       if (std::ranges::any_of(neighbours(i), is_known)) front_.push_back(i);
@@ -215,14 +215,14 @@ void TetPenalty::from_neighbours(std::span<const Point> x) {
         const Point step = at(x, j) - x[i];
         const double w = weight_of(step, step);
         total += w;
-        depth += w * (step.dot(direction_[static_cast<std::size_t>(j)]) + depth_[static_cast<std::size_t>(j)]);
-        direction += w * direction_[static_cast<std::size_t>(j)];
+        depth += w * (step.dot(direction_[j]) + depth_[j]);
+        direction += w * direction_[j];
       }
       const double size = direction.norm();
       depth_[i] = depth / total;
       direction_[i] = size > 0 ? Point(direction / size) : Point(Point::Zero());
     });
-    for (const std::int32_t i : front_) state_[static_cast<std::size_t>(i)] = 1;
+    for (const std::int32_t i : front_) state_[i] = 1;
     std::erase_if(waiting_, is_known);
   }
 }
@@ -238,13 +238,13 @@ void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, cons
   from_neighbours(x);
   known_.clear();
   for (const std::int32_t i : inside_)
-    if (depth_[static_cast<std::size_t>(i)] > 0) known_.push_back(i);
+    if (depth_[i] > 0) known_.push_back(i);
   depths_.resize(known_.size());
   directions_.resize(known_.size());
   pushes_.resize(known_.size());
   each_place(known_.size(), [&](std::size_t k) {
     const auto i = static_cast<std::size_t>(known_[k]);
-    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[i])];
+    const mesh::Tet& t = tets_[tet_[i]];
     const auto w = weights_at(x[i], at(x, t[0]), at(x, t[1]), at(x, t[2]), at(x, t[3]));
     Point relative = v[i];
     for (std::size_t c = 0; c < 4; ++c) relative -= w[c] * at(v, t[c]);
@@ -260,9 +260,9 @@ void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, cons
   for (Point& p : f) p.setZero();
   // Serial, since tetrahedra share corners: few nodes are inside of others.
   for (std::size_t k = 0; k < known_.size(); ++k) {
-    f[static_cast<std::size_t>(known_[k])] += pushes_[k].force;
-    const mesh::Tet& t = tets_[static_cast<std::size_t>(tet_[static_cast<std::size_t>(known_[k])])];
-    for (std::size_t c = 0; c < 4; ++c) f[static_cast<std::size_t>(t[c])] -= pushes_[k].weights[c] * pushes_[k].force;
+    f[known_[k]] += pushes_[k].force;
+    const mesh::Tet& t = tets_[tet_[known_[k]]];
+    for (std::size_t c = 0; c < 4; ++c) f[t[c]] -= pushes_[k].weights[c] * pushes_[k].force;
   }
 }
 

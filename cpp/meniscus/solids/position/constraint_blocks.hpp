@@ -57,16 +57,16 @@ class ConstraintBlocks {
   std::span<const Block> blocks() const { return blocks_; }
   /// Blocks of a colour: first and end.
   std::pair<Index, Index> colour(Index c) const {
-    return {order_.colours[static_cast<std::size_t>(c)], order_.colours[static_cast<std::size_t>(c) + 1]};
+    return {order_.colours[c], order_.colours[static_cast<std::size_t>(c) + 1]};
   }
   /// Constraints in a block.
   int lanes(Index b) const {
     int n = 0;
-    while (n < constraint_lanes && order_.items[static_cast<std::size_t>(b * constraint_lanes + n)] >= 0) ++n;
+    while (n < constraint_lanes && order_.items[b * constraint_lanes + n] >= 0) ++n;
     return n;
   }
   /// The constraint of a lane, or -1.
-  std::int32_t item(Index b, int lane) const { return order_.items[static_cast<std::size_t>(b * constraint_lanes + lane)]; }
+  std::int32_t item(Index b, int lane) const { return order_.items[b * constraint_lanes + lane]; }
   void clear_multipliers() {
     for (Block& b : blocks_) std::fill_n(b.multiplier, constraint_lanes, T(0));
   }

@@ -37,7 +37,7 @@ void PositionContacts::separate(std::size_t kind) {
   others.clear();
   if (bodies_.empty()) return;
   const std::size_t second = kind == 0 ? 1 : 2;
-  const auto body = [&](std::size_t i, std::size_t k) { return bodies_[static_cast<std::size_t>(own.places[i][k])]; };
+  const auto body = [&](std::size_t i, std::size_t k) { return bodies_[own.places[i][k]]; };
   Index count = 0;
   for (std::size_t i = 0; i < own.elements.size(); ++i) {
     const std::int32_t a = body(i, 0), b = body(i, second);
@@ -62,19 +62,19 @@ void PositionContacts::separate(std::size_t kind) {
   outward_.assign(static_cast<std::size_t>(count), 0);
   for (std::size_t i = 0; i < outward_.size(); ++i) {
     collision::Stencil& s = others.places[i];
-    const std::int32_t b = bodies_[static_cast<std::size_t>(s[1])];
-    if (b < 0 || closed_[static_cast<std::size_t>(b)] == 0) continue;
+    const std::int32_t b = bodies_[s[1]];
+    if (b < 0 || closed_[b] == 0) continue;
     outward_[i] = 1;
-    const mesh::Triangle& t = mesh_.triangles()[static_cast<std::size_t>(others.elements[i][1])];
+    const mesh::Triangle& t = mesh_.triangles()[others.elements[i][1]];
     s = {s[0], t[0], t[1], t[2]};
   }
 }
 
 void PositionContacts::keep_nearest(std::span<const std::int32_t> list) {
   const auto inside = [&](std::size_t i) {
-    return std::isfinite(candidates_[i].gap) && candidates_[i].distance < 0 && outward_[static_cast<std::size_t>(list[i])] != 0;
+    return std::isfinite(candidates_[i].gap) && candidates_[i].distance < 0 && outward_[list[i]] != 0;
   };
-  const auto depth = [&](std::size_t i) -> double& { return depths_[static_cast<std::size_t>(candidates_[i].vertices[0])]; };
+  const auto depth = [&](std::size_t i) -> double& { return depths_[candidates_[i].vertices[0]]; };
   for (std::size_t i = 0; i < list.size(); ++i)
     if (inside(i)) depth(i) = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < list.size(); ++i)
@@ -99,7 +99,7 @@ void PositionContacts::rows(std::span<const Node> vertices, std::vector<SurfaceR
           detail::load(
               kind % 2 == 1, pairs, row, rows_within, rules, [&](std::size_t v) { return detail::place_of(vertices[v]); }, p);
           for (int i = 0; i < p.size; ++i) {
-            SurfaceRow& r = candidates_[static_cast<std::size_t>(first + i)];
+            SurfaceRow& r = candidates_[first + i];
             r.gap = std::numeric_limits<double>::infinity();
             if (p.lanes.active[i] == 0) continue;
             // Below the face of a closed body, but beside it, is outside.

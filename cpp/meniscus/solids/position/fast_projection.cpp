@@ -37,7 +37,7 @@ struct FastProjection<T>::System {
       Vector3 sum = Vector3::Zero();
       for (std::size_t u = own.use_first_[n]; u < own.use_first_[n + 1]; ++u) {
         const auto row = static_cast<std::size_t>(own.uses_[u].row);
-        sum += p[row] * own.rows_[row].gradient[static_cast<std::size_t>(own.uses_[u].corner)];
+        sum += p[row] * own.rows_[row].gradient[own.uses_[u].corner];
       }
       own.moves_[n] = static_cast<double>(nodes[n].w) * sum;
     });
@@ -48,7 +48,7 @@ struct FastProjection<T>::System {
       const LinearConstraint& row = own.rows_[i];
       double sum = (row.soft + least_softness * own.diagonal_[i]) * p[i];
       for (std::size_t k = 0; k < 4 && row.node[k] >= 0; ++k)
-        sum += row.gradient[k].dot(own.moves_[static_cast<std::size_t>(row.node[k])]);
+        sum += row.gradient[k].dot(own.moves_[row.node[k]]);
       q[i] = sum;
     });
   }
@@ -81,7 +81,7 @@ void FastProjection<T>::connect(std::size_t nodes) {
   std::vector<std::size_t> next(use_first_.begin(), use_first_.end() - 1);
   for (std::size_t i = 0; i < rows_.size(); ++i)
     for (std::size_t k = 0; k < 4 && rows_[i].node[k] >= 0; ++k)
-      uses_[next[static_cast<std::size_t>(rows_[i].node[k])]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
+      uses_[next[rows_[i].node[k]]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
   moves_.assign(nodes, Vector3::Zero());
   for (auto* v : {&x_, &b_, &r_, &p_, &q_, &z_, &diagonal_}) v->assign(rows_.size(), 0.0);
 }
@@ -113,7 +113,7 @@ FastProjectionReport FastProjection<T>::project(std::span<PositionNode<T>> nodes
       const LinearConstraint& row = rows_[i];
       double sum = 0;
       for (std::size_t k = 0; k < 4 && row.node[k] >= 0; ++k)
-        sum += static_cast<double>(nodes[static_cast<std::size_t>(row.node[k])].w) * row.gradient[k].squaredNorm();
+        sum += static_cast<double>(nodes[row.node[k]].w) * row.gradient[k].squaredNorm();
       // Rows that move nothing, inactive ones and those between held nodes, are solved by 0.
       b_[i] = sum > 0 ? -row.c - row.soft * row.multiplier : 0.0;
       diagonal_[i] = sum + row.soft > 0 ? sum + row.soft : 1.0;

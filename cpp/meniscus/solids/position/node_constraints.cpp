@@ -35,7 +35,7 @@ void project_targets(std::span<PositionNode<T>> nodes, const NodeTargets& given,
   require_rows(given.nodes, nodes.size());
   const double soft = given.compliance / (rules.dt * rules.dt);
   for (std::size_t i = 0; i < given.nodes.size(); ++i) {
-    PositionNode<T>& p = nodes[static_cast<std::size_t>(given.nodes[i])];
+    PositionNode<T>& p = nodes[given.nodes[i]];
     if (p.w == 0) continue;
     const auto w = static_cast<double>(p.w);
     const Vector3 change = (given.targets[i] - position_of(p) - soft * given.multipliers[i]) / (w + soft);

@@ -43,7 +43,7 @@ class RuleConstraints final : public PositionConstraints<T> {
  public:
   RuleConstraints(std::span<const std::int32_t> nodes, std::span<const T> values, std::span<const std::uint8_t> fixed)
       : blocks_(nodes, widened(values, Rule::values, stored), fixed), counts_(fixed.size(), 0) {
-    for (const std::int32_t n : nodes) ++counts_[static_cast<std::size_t>(n)];
+    for (const std::int32_t n : nodes) ++counts_[n];
   }
 
   void project(std::span<PositionNode<T>> nodes, const ProjectionRules& rules) override {
@@ -89,7 +89,7 @@ class RuleConstraints final : public PositionConstraints<T> {
       const auto inverse_dt2 = static_cast<T>(1 / (rules.dt * rules.dt));
       parallel_for(0, static_cast<Index>(blocks_.blocks().size()), blocks_of_a_task, [&](Index a, Index b) {
         for (Index i = a; i < b; ++i) {
-          const Block& block = blocks_.blocks()[static_cast<std::size_t>(i)];
+          const Block& block = blocks_.blocks()[i];
           Corners p;
           Projection q;
           detail::load_corners(block, nodes.data(), p);
@@ -104,7 +104,7 @@ class RuleConstraints final : public PositionConstraints<T> {
             changes.size());
     for (Index i = 0; i < rows() / constraint_lanes; ++i)
       for (int l = 0; l < constraint_lanes; ++l)
-        blocks_.blocks()[static_cast<std::size_t>(i)].multiplier[l] += static_cast<T>(changes[row_of(i, l)]);
+        blocks_.blocks()[i].multiplier[l] += static_cast<T>(changes[row_of(i, l)]);
   }
 
   void clear_multipliers() override {
@@ -146,7 +146,7 @@ class RuleConstraints final : public PositionConstraints<T> {
     if constexpr (averaged)
       for (int l = 0; l < constraint_lanes; ++l) {
         std::int32_t most = 1;
-        for (int k = 0; k < Rule::corners; ++k) most = std::max(most, counts_[static_cast<std::size_t>(block.node[k][l])]);
+        for (int k = 0; k < Rule::corners; ++k) most = std::max(most, counts_[block.node[k][l]]);
         share.at[l] = T(1) / static_cast<T>(most);
       }
     if constexpr (is_element<Rule>) {
@@ -166,7 +166,7 @@ class RuleConstraints final : public PositionConstraints<T> {
       // All blocks of a colour but the last are full.
       const int last = b == colour(turn).second ? blocks_.lanes(b - 1) : constraint_lanes;
       simd_dispatch([&] {
-        for (Index i = a; i < b; ++i) f(blocks_.blocks()[static_cast<std::size_t>(i)], i + 1 == b ? last : constraint_lanes);
+        for (Index i = a; i < b; ++i) f(blocks_.blocks()[i], i + 1 == b ? last : constraint_lanes);
       });
     });
   }
@@ -234,11 +234,11 @@ void project_closed_volume(const ClosedVolume& surface, double& multiplier, std:
   require(gradient.size() == nodes.size(), "there must be a gradient for each of ", nodes.size(), " nodes, not ",
           gradient.size());
   const auto position = [&](std::int32_t n) {
-    const PositionNode<T>& p = nodes[static_cast<std::size_t>(n)];
+    const PositionNode<T>& p = nodes[n];
     return Vector3(p.x, p.y, p.z);
   };
   // Serial: one constraint, and the order of its sums decides the bits.
-  for (const std::int32_t n : surface.nodes) gradient[static_cast<std::size_t>(n)].setZero();
+  for (const std::int32_t n : surface.nodes) gradient[n].setZero();
   double found = 0;
   // Around a point of the surface, which keeps digits where it is far from the origin.
   const Vector3 origin = surface.nodes.empty() ? Vector3::Zero() : position(surface.nodes[0]);
@@ -246,9 +246,9 @@ void project_closed_volume(const ClosedVolume& surface, double& multiplier, std:
     const Vector3 a = position(t[0]) - origin, b = position(t[1]) - origin, c = position(t[2]) - origin;
     const Vector3 bc = b.cross(c);
     found += a.dot(bc) / 6;
-    gradient[static_cast<std::size_t>(t[0])] += bc / 6;
-    gradient[static_cast<std::size_t>(t[1])] += c.cross(a) / 6;
-    gradient[static_cast<std::size_t>(t[2])] += a.cross(b) / 6;
+    gradient[t[0]] += bc / 6;
+    gradient[t[1]] += c.cross(a) / 6;
+    gradient[t[2]] += a.cross(b) / 6;
   }
   double sum = 0, lightest = 0;
   for (const std::int32_t n : surface.nodes) {
@@ -263,8 +263,8 @@ void project_closed_volume(const ClosedVolume& surface, double& multiplier, std:
   const double change = (surface.volume - found - soft * multiplier) / (sum + soft + bound);
   multiplier += change;
   for (const std::int32_t n : surface.nodes) {
-    PositionNode<T>& p = nodes[static_cast<std::size_t>(n)];
-    const Vector3 move = (rules.part * change * static_cast<double>(p.w)) * gradient[static_cast<std::size_t>(n)];
+    PositionNode<T>& p = nodes[n];
+    const Vector3 move = (rules.part * change * static_cast<double>(p.w)) * gradient[n];
     p.x += static_cast<T>(move[0]);
     p.y += static_cast<T>(move[1]);
     p.z += static_cast<T>(move[2]);

@@ -47,7 +47,7 @@ MENISCUS_INLINE PackMask inverse_mass(const PairPack& p, std::span<const Node> v
   inverse = numerics::splat(0.0);
   Pack most = inverse;
   for (int k = 0; k < 4; ++k) {
-    for (int i = 0; i < width; ++i) w[k][i] = vertices[static_cast<std::size_t>(p.place[k][i])].w;
+    for (int i = 0; i < width; ++i) w[k][i] = vertices[p.place[k][i]].w;
     inverse += p.lanes.weights[k] * p.lanes.weights[k] * w[k];
     most = numerics::max(most, w[k]);
   }
@@ -134,7 +134,7 @@ void PositionContacts::find(std::span<const Node> vertices, std::span<const mesh
   for (std::size_t kind = 0; kind < 2; ++kind) {
     pairs_[kind] = repulsion_.pairs(kind == 0 ? collision::PairKind::vertex_face : collision::PairKind::edge_edge);
     for (collision::Stencil& s : pairs_[kind].places)
-      for (std::int32_t& v : s) v = repulsion_.vertices()[static_cast<std::size_t>(v)];
+      for (std::int32_t& v : s) v = repulsion_.vertices()[v];
     separate(kind);
   }
   for (std::size_t kind = 0; kind < pairs_.size(); ++kind) {
@@ -218,7 +218,7 @@ void PositionContacts::choose(std::size_t kind) {
   const std::vector<Index>& colours = pairs_[kind].colours;
   for (std::size_t c = 0; c + 1 < colours.size(); ++c) {
     for (Index i = colours[c]; i < colours[c + 1]; ++i)
-      if (effects_[kind][static_cast<std::size_t>(i)].near) work.pairs.push_back(static_cast<std::int32_t>(i));
+      if (effects_[kind][i].near) work.pairs.push_back(static_cast<std::int32_t>(i));
     work.colours.push_back(static_cast<Index>(work.pairs.size()));
   }
 }
@@ -270,7 +270,7 @@ void PositionContacts::project(std::span<Node> vertices, bool backward) {
         to.pressed = pressed[i];
         to.rubbed = {wanted.x[i], wanted.y[i], wanted.z[i]};
         for (int k = 0; k < 4; ++k) {
-          Node& v = vertices[static_cast<std::size_t>(p.place[k][i])];
+          Node& v = vertices[p.place[k][i]];
           // Nodes that do not move may be in several pairs of a colour.
           if (v.w == 0) continue;
           const double f = w[k][i] * a[k][i];
@@ -309,7 +309,7 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
         if (!(goes < wanted)) continue;
         for (int k = 0; k < 4; ++k)
           if (w[k][i] > 0)
-            velocities[static_cast<std::size_t>(p.place[k][i])] +=
+            velocities[p.place[k][i]] +=
                 ((wanted - goes) / inverse[i] * w[k][i] * p.lanes.weights[k][i]) * n;
       }
     });

@@ -100,7 +100,7 @@ template <class T>
 void ShapeMatching<T>::prepare(std::size_t c, std::span<const Vector3> rest) {
   Cluster& own = of_cluster_[c];
   const auto begin = static_cast<std::size_t>(first_[c]), end = static_cast<std::size_t>(first_[c + 1]);
-  const auto place = [&](std::size_t m) -> const Vector3& { return rest[static_cast<std::size_t>(members_[m])]; };
+  const auto place = [&](std::size_t m) -> const Vector3& { return rest[members_[m]]; };
   // Around the first member, which keeps digits far from the origin.
   own.centre = Vector3::Zero();
   own.mass = 0;
@@ -174,9 +174,9 @@ typename ShapeMatching<T>::Wide ShapeMatching<T>::transform(const Cluster& own, 
 template <class T>
 void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
   const auto k = static_cast<std::size_t>(size_);
-  const auto at = [&](std::size_t m) { return position_of(nodes[static_cast<std::size_t>(members_[m])]); };
+  const auto at = [&](std::size_t m) { return position_of(nodes[members_[m]]); };
   parallel_for(0, static_cast<Index>(pieces_.size()), 1, [&](Index p, Index) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(p)];
+    const Piece& piece = pieces_[p];
     const Vector3 origin = at(static_cast<std::size_t>(first_[piece.cluster]));
     Sums s{Wide::Zero(), Vector3::Zero()};
     for (std::size_t m = piece.first; m < piece.end; ++m) {
@@ -184,7 +184,7 @@ void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
       s.centre += moved;
       for (std::size_t i = 0; i < k; ++i) s.moments.col(static_cast<Index>(i)) += basis_[m * k + i] * moved;
     }
-    sums_[static_cast<std::size_t>(p)] = s;
+    sums_[p] = s;
   });
   parallel_for(0, clusters(), 4, [&](Index begin, Index end) {
     for (auto c = static_cast<std::size_t>(begin); c < static_cast<std::size_t>(end); ++c) {
@@ -223,7 +223,7 @@ void ShapeMatching<T>::project(std::span<PositionNode<T>> nodes, const Projectio
   const double soft = options_.compliance / (rules.dt * rules.dt);
   parallel_for(0, static_cast<Index>(used_.size()), nodes_per_task, [&](Index begin, Index end) {
     for (auto u = static_cast<std::size_t>(begin); u < static_cast<std::size_t>(end); ++u) {
-      PositionNode<T>& p = nodes[static_cast<std::size_t>(used_[u])];
+      PositionNode<T>& p = nodes[used_[u]];
       if (p.w == 0) continue;
       const Vector3 change = (goal_of(u) - position_of(p) - soft * multiplier_[u]) / (1 + soft);
       multiplier_[u] += change;
@@ -243,7 +243,7 @@ template <class T>
 void ShapeMatching<T>::goals(std::span<const PositionNode<T>> nodes, std::span<Vector3> out) {
   require(out.size() == nodes.size(), "there must be room for ", nodes.size(), " goals, not ", out.size());
   match(nodes);
-  for (std::size_t u = 0; u < used_.size(); ++u) out[static_cast<std::size_t>(used_[u])] = goal_of(u);
+  for (std::size_t u = 0; u < used_.size(); ++u) out[used_[u]] = goal_of(u);
 }
 
 template <class T>

@@ -59,7 +59,7 @@ class ShapeMatching {
 
   Index clusters() const { return static_cast<Index>(first_.size()) - 1; }
   /// Rank of the moments of a cluster: of the three coordinates, or of nine quantities.
-  Index rank(Index cluster) const { return of_cluster_[static_cast<std::size_t>(cluster)].rank; }
+  Index rank(Index cluster) const { return of_cluster_[cluster].rank; }
   Index nbytes() const;
 
  private:

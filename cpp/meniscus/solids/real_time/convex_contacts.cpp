@@ -62,7 +62,7 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   const std::array<double, 1> whole{1.0};
   FormPlane plane;
   for (Index i = slot_first_[body]; i < slot_first_[body + 1]; ++i) {
-    Slot& s = slots_[static_cast<std::size_t>(i)];
+    Slot& s = slots_[i];
     const auto v = static_cast<std::size_t>(s.vertex);
     s.now = here * (place_of_row(places[v]) - m.now.position);
     const FaceDistance d = face_distance(form, s.now);
@@ -78,8 +78,8 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   const bool round = form.faces.size() == 0;
   SegmentContact crossing;
   for (Index i = edges_.slot_first[body]; i < edges_.slot_first[body + 1]; ++i) {
-    const auto& e = edges_.slots[static_cast<std::size_t>(i)];
-    const std::array<const Slot*, 2> s{&slots_[static_cast<std::size_t>(e[0])], &slots_[static_cast<std::size_t>(e[1])]};
+    const auto& e = edges_.slots[i];
+    const std::array<const Slot*, 2> s{&slots_[e[0]], &slots_[e[1]]};
     if (!round && s[0]->face == s[1]->face) continue;
     const double h = std::min(s[0]->reach, s[1]->reach), reach = rows_within * h;
     // Heights fall by at most the length.
@@ -91,9 +91,9 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   }
   CornerContact corner;
   for (Index i = triangles_.slot_first[body]; i < triangles_.slot_first[body + 1]; ++i) {
-    const auto& t = triangles_.slots[static_cast<std::size_t>(i)];
-    const std::array<const Slot*, 3> s{&slots_[static_cast<std::size_t>(t[0])], &slots_[static_cast<std::size_t>(t[1])],
-                                       &slots_[static_cast<std::size_t>(t[2])]};
+    const auto& t = triangles_.slots[i];
+    const std::array<const Slot*, 3> s{&slots_[t[0]], &slots_[t[1]],
+                                       &slots_[t[2]]};
     if (!round && s[0]->face == s[1]->face && s[1]->face == s[2]->face) continue;
     const double h = std::min({s[0]->reach, s[1]->reach, s[2]->reach});
     if (!corner_contact(form, {s[0]->now, s[1]->now, s[2]->now}, rows_within * h, corner)) continue;
@@ -114,7 +114,7 @@ void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places, bool r
     if (recovering && row.apart == 0) continue;
     const auto count = static_cast<std::size_t>(row.nodes);
     Vector3 way = -row.base;
-    for (std::size_t k = 0; k < count; ++k) way += row.weight[k] * place_of_row(places[static_cast<std::size_t>(row.node[k])]);
+    for (std::size_t k = 0; k < count; ++k) way += row.weight[k] * place_of_row(places[row.node[k]]);
     way -= m.moved + m.turned.cross(row.arm);
     const double pressed =
         std::max(0.0, row.pressed - (row.gap - (recovering ? row.apart : 0.0) + row.normal.dot(way)) / row.response);
@@ -143,7 +143,7 @@ void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places, bool r
 
 void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::span<Node> places, ConvexMotion& m) {
   for (std::size_t k = 0; k < static_cast<std::size_t>(row.nodes); ++k) {
-    Node& node = places[static_cast<std::size_t>(row.node[k])];
+    Node& node = places[row.node[k]];
     if (node.w == 0) continue;
     const double f = node.w * row.weight[k];
     node.x += f * impulse[0];
@@ -157,11 +157,11 @@ void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::sp
 void ConvexContacts::sweep_all(std::span<Node> places, bool recovering) {
   if (empty()) return;
   const auto range = [&](Index c) {
-    return std::pair(colours_[static_cast<std::size_t>(c)], colours_[static_cast<std::size_t>(c) + 1]);
+    return std::pair(colours_[c], colours_[static_cast<std::size_t>(c) + 1]);
   };
   parallel_phases(colours(), bodies_per_piece, range, [&](Index, Index from, Index to) {
     for (Index i = from; i < to; ++i)
-      sweep_body(static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]), places, recovering);
+      sweep_body(static_cast<std::size_t>(order_[i]), places, recovering);
   });
 }
 

@@ -27,15 +27,15 @@ Vector3 on_core(const RigidForm& form, const Vector3& x) {
 
 /// The closest point of a face to x above it.
 Vector3 on_face(const RigidForm& form, std::int32_t face, double above, const Vector3& x) {
-  const Vector3& n = form.faces.normals[static_cast<std::size_t>(face)];
+  const Vector3& n = form.faces.normals[face];
   const Vector3 foot = x - above * n;
   const auto loop = form.faces.of(static_cast<std::size_t>(face));
   Vector3 best = foot;
   double least = std::numeric_limits<double>::infinity();
   bool outside = false;
   for (std::size_t k = 0; k < loop.size(); ++k) {
-    const Vector3& a = form.vertices[static_cast<std::size_t>(loop[k])];
-    const Vector3 e = form.vertices[static_cast<std::size_t>(loop[(k + 1) % loop.size()])] - a;
+    const Vector3& a = form.vertices[loop[k]];
+    const Vector3 e = form.vertices[loop[(k + 1) % loop.size()]] - a;
     if (n.cross(e).dot(foot - a) >= 0) continue;
     outside = true;
     const Vector3 at = a + std::clamp((foot - a).dot(e) / e.squaredNorm(), 0.0, 1.0) * e;
@@ -45,7 +45,7 @@ Vector3 on_face(const RigidForm& form, std::int32_t face, double above, const Ve
 }
 
 FormPlane plane_of(const RigidForm& form, std::int32_t face, const Vector3& x) {
-  const Vector3& n = form.faces.normals[static_cast<std::size_t>(face)];
+  const Vector3& n = form.faces.normals[face];
   const double d = height(form, face, x);
   return {n, x - d * n, d};
 }
@@ -98,7 +98,7 @@ bool rounded_plane(const RigidForm& form, const Vector3& before, const Vector3& 
 /// A place where two faces are equally high, with the normal in the middle between theirs.
 bool between(const RigidForm& form, std::int32_t a, std::int32_t b, const Vector3& from, const Vector3& e, double reach,
              SegmentContact& out) {
-  const Vector3 &p = form.faces.normals[static_cast<std::size_t>(a)], &q = form.faces.normals[static_cast<std::size_t>(b)];
+  const Vector3 &p = form.faces.normals[a], &q = form.faces.normals[b];
   const double falls = p.dot(e), rises = q.dot(e);
   if (!(falls < 0 && rises > 0)) return false;
   const double t = (height(form, a, from) - height(form, b, from)) / (rises - falls);
@@ -171,7 +171,7 @@ bool segment_contact(const RigidForm& form, const Vector3& from, const Vector3& 
   std::int32_t low = face_distance(form, from).face, high = face_distance(form, to).face;
   if (low == high) return false;
   for (int k = 0; k < most_faces; ++k) {
-    const Vector3 &p = form.faces.normals[static_cast<std::size_t>(low)], &q = form.faces.normals[static_cast<std::size_t>(high)];
+    const Vector3 &p = form.faces.normals[low], &q = form.faces.normals[high];
     const double falls = p.dot(e), rises = q.dot(e);
     // The least height is at an end, whose node knows it.
     if (!(falls < 0 && rises > 0)) return false;
@@ -179,7 +179,7 @@ bool segment_contact(const RigidForm& form, const Vector3& from, const Vector3& 
     const FaceDistance at = face_distance(form, from + t * e);
     if (at.distance >= reach) return false;
     if (at.face == low || at.face == high || k + 1 == most_faces) break;
-    const double slope = form.faces.normals[static_cast<std::size_t>(at.face)].dot(e);
+    const double slope = form.faces.normals[at.face].dot(e);
     (slope < 0 ? low : high) = at.face;
   }
   return between(form, low, high, from, e, reach, out);

@@ -44,7 +44,7 @@ void ConvexContacts::set_up(NodeSurfaces surfaces, std::vector<ConvexBody> given
     thickness = std::max(thickness, bodies[b].thickness);
   }
   double own = 0;
-  for (const std::int32_t v : surfaces_.vertices) own = std::max(own, surfaces_.thickness[static_cast<std::size_t>(v)]);
+  for (const std::int32_t v : surfaces_.vertices) own = std::max(own, surfaces_.thickness[v]);
   slack_ = slack_of_thickness * 0.5 * (own + thickness);
   most_ = longest_way * reach;
   edges_.set_up(surfaces_.edges, surfaces_.thickness.size(), surfaces_.rest, 2 * slack_);
@@ -55,7 +55,7 @@ void ConvexContacts::set_up(NodeSurfaces surfaces, std::vector<ConvexBody> given
 }
 
 mesh::Box ConvexContacts::box_of(const ConvexBody& body, const FormPose& pose, double slack) const {
-  const mesh::Box& local = local_[static_cast<std::size_t>(&body - bodies.data())];
+  const mesh::Box& local = local_[&body - bodies.data()];
   const Vector3 centre = pose(0.5 * (local.low + local.high));
   const Vector3 half = pose.rotation.cwiseAbs() * (0.5 * (local.high - local.low)) + Vector3::Constant(slack);
   mesh::Box box;
@@ -76,7 +76,7 @@ void ConvexContacts::fill_cells() {
   const double longest = (all.high - all.low).maxCoeff();
   cell_ = std::max({side, longest / most_cells_along, 1e-300});
   for (int d = 0; d < 3; ++d)
-    cells_[static_cast<std::size_t>(d)] =
+    cells_[d] =
         std::clamp(static_cast<int>((all.high - all.low)[d] / cell_) + 1, 1, most_cells_along + 1);
   const std::size_t count = static_cast<std::size_t>(cells_[0]) * static_cast<std::size_t>(cells_[1] * cells_[2]);
   cell_first_.assign(count + 1, 0);
@@ -97,7 +97,7 @@ void ConvexContacts::fill_cells() {
   cell_bodies_.resize(static_cast<std::size_t>(cell_first_.back()));
   for (std::size_t b = swept_.size(); b-- > 0;)
     each_cell(swept_[b], [&](std::size_t c) {
-      cell_bodies_[static_cast<std::size_t>(--cell_first_[c + 1])] = static_cast<std::int32_t>(b);
+      cell_bodies_[--cell_first_[c + 1]] = static_cast<std::int32_t>(b);
     });
   // Filled from behind: each entry now is the first of its cell.
   cell_first_.erase(cell_first_.begin());
@@ -109,12 +109,12 @@ void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_o
   const Index pieces = (count + elements_per_piece - 1) / elements_per_piece;
   if (out.found.size() < static_cast<std::size_t>(pieces)) out.found.resize(static_cast<std::size_t>(pieces));
   parallel_for(0, count, elements_per_piece, [&](Index from, Index to) {
-    auto& found = out.found[static_cast<std::size_t>(from / elements_per_piece)];
+    auto& found = out.found[from / elements_per_piece];
     found.clear();
     for (Index i = from; i < to; ++i) {
       mesh::Box box;
       for (const std::int32_t v : vertices_of(static_cast<std::size_t>(i))) {
-        const mesh::Box& own = ways_[static_cast<std::size_t>(v)];
+        const mesh::Box& own = ways_[v];
         box.low = box.low.cwiseMin(own.low);
         box.high = box.high.cwiseMax(own.high);
       }
@@ -133,8 +133,8 @@ void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_o
           for (int z = low[2]; z <= high[2]; ++z) {
             const auto c = static_cast<std::size_t>((x * cells_[1] + y) * cells_[2] + z);
             for (std::int32_t k = cell_first_[c]; k < cell_first_[c + 1]; ++k) {
-              const std::int32_t b = cell_bodies_[static_cast<std::size_t>(k)];
-              const Swept& s = swept_[static_cast<std::size_t>(b)];
+              const std::int32_t b = cell_bodies_[k];
+              const Swept& s = swept_[b];
               // In the first of their common cells.
               if (std::max(low[0], s.low[0]) != x || std::max(low[1], s.low[1]) != y || std::max(low[2], s.low[2]) != z) continue;
               if (meet(box, s.box)) found.push_back({b, static_cast<std::int32_t>(i)});
@@ -152,7 +152,7 @@ void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_o
   for (const auto& f : pieces_found)
     for (const auto& p : f) {
       const auto b = static_cast<std::size_t>(p[0]);
-      out.elements[static_cast<std::size_t>(out.first[b] + order_[b]++)] = p[1];
+      out.elements[out.first[b] + order_[b]++] = p[1];
     }
 }
 
@@ -161,7 +161,7 @@ void ConvexContacts::find(std::span<const Node> start, std::span<const Node> pre
   const double ahead = substeps;
   parallel_for(0, static_cast<Index>(surfaces_.vertices.size()), elements_per_piece, [&](Index from, Index to) {
     for (Index i = from; i < to; ++i) {
-      const auto v = static_cast<std::size_t>(surfaces_.vertices[static_cast<std::size_t>(i)]);
+      const auto v = static_cast<std::size_t>(surfaces_.vertices[i]);
       const mesh::Point x = place_at(start[v]);
       mesh::Point way = ahead * (place_at(predicted[v]) - x);
       if (const double length = way.norm(); length > most_) way *= most_ / length;
@@ -213,7 +213,7 @@ bool ConvexContacts::outdated(std::span<const Node> predicted) const {
              [&](Index from, Index to) {
                int far = 0;
                for (Index i = from; i < to; ++i) {
-                 const auto v = static_cast<std::size_t>(surfaces_.vertices[static_cast<std::size_t>(i)]);
+                 const auto v = static_cast<std::size_t>(surfaces_.vertices[i]);
                  const mesh::Point x = place_at(predicted[v]);
                  const double h = 0.5 * surfaces_.thickness[v];
                  const mesh::Box& box = ways_[v];
@@ -242,7 +242,7 @@ void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::s
   for (const Element& e : all) {
     double length = 0;
     for (std::size_t k = 0; k < n; ++k)
-      length = std::max(length, (rest[static_cast<std::size_t>(e[k])] - rest[static_cast<std::size_t>(e[(k + 1) % n])]).norm());
+      length = std::max(length, (rest[e[k]] - rest[e[(k + 1) % n]]).norm());
     (length > longest ? coarse : fine).push_back(e);
   }
   first.assign(vertices + 1, 0);
@@ -253,7 +253,7 @@ void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::s
   std::vector<std::int32_t> place(first.begin(), first.end() - 1);
   for (std::size_t i = 0; i < fine.size(); ++i)
     for (const std::int32_t v : fine[i])
-      around[static_cast<std::size_t>(place[static_cast<std::size_t>(v)]++)] = static_cast<std::int32_t>(i);
+      around[place[v]++] = static_cast<std::int32_t>(i);
 }
 
 template <std::size_t n>
@@ -273,7 +273,7 @@ void ConvexContacts::number_elements(std::size_t body, const Near& near, Element
     const std::int32_t own = slots_[i].vertex;
     const auto v = static_cast<std::size_t>(own);
     for (std::int32_t k = of.first[v]; k < of.first[v + 1]; ++k) {
-      const auto& e = of.fine[static_cast<std::size_t>(of.around[static_cast<std::size_t>(k)])];
+      const auto& e = of.fine[of.around[k]];
       // At the first of its vertices near the body.
       const bool met = std::ranges::any_of(e, [&](std::int32_t other) {
         const auto o = static_cast<std::size_t>(other);
@@ -283,7 +283,7 @@ void ConvexContacts::number_elements(std::size_t body, const Near& near, Element
     }
   }
   for (Index i = near.first[body]; i < near.first[body + 1]; ++i)
-    take(of.coarse[static_cast<std::size_t>(near.elements[static_cast<std::size_t>(i)])]);
+    take(of.coarse[near.elements[i]]);
   of.slot_first.push_back(static_cast<Index>(of.slots.size()));
 }
 
@@ -298,7 +298,7 @@ void ConvexContacts::number_slots() {
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const std::size_t begin = slots_.size();
     for (Index i = near_vertices_.first[b]; i < near_vertices_.first[b + 1]; ++i)
-      slot_of(b, surfaces_.vertices[static_cast<std::size_t>(near_vertices_.elements[static_cast<std::size_t>(i)])]);
+      slot_of(b, surfaces_.vertices[near_vertices_.elements[i]]);
     const std::size_t end = slots_.size();
     number_elements(b, near_edges_, edges_, begin, end);
     number_elements(b, near_triangles_, triangles_, begin, end);
@@ -309,7 +309,7 @@ void ConvexContacts::number_slots() {
 void ConvexContacts::colour(std::span<const Node> start) {
   colouring_.colour(bodies.size(), start.size(), [&](std::size_t b, auto&& visit) {
     for (Index i = slot_first_[b]; i < slot_first_[b + 1]; ++i)
-      if (const auto v = static_cast<std::size_t>(slots_[static_cast<std::size_t>(i)].vertex); start[v].w > 0) visit(v);
+      if (const auto v = static_cast<std::size_t>(slots_[i].vertex); start[v].w > 0) visit(v);
   });
   const auto counts = colouring_.counts();
   colours_.assign(counts.size() + 1, 0);

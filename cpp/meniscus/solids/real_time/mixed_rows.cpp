@@ -21,7 +21,7 @@ Eigen::Matrix3d axes_along(const Vector3& normal) {
 }
 
 Vector3 place_in(std::span<const PositionNode<double>> places, std::int32_t v) {
-  const PositionNode<double>& n = places[static_cast<std::size_t>(v)];
+  const PositionNode<double>& n = places[v];
   return {n.x, n.y, n.z};
 }
 
@@ -38,9 +38,9 @@ void MixedRows::make(const RowSurface& surface, std::span<const SurfaceRow> cont
   const auto take_block = [&](Row& row, std::size_t side, std::int32_t body) {
     row.body[side] = body;
     row.block[side] = size;
-    if (body >= 0) size += 3 * surface.bodies[static_cast<std::size_t>(body)]->degrees();
+    if (body >= 0) size += 3 * surface.bodies[body]->degrees();
   };
-  const auto body_of = [&](std::int32_t v) { return surface.body_of_vertex[static_cast<std::size_t>(v)]; };
+  const auto body_of = [&](std::int32_t v) { return surface.body_of_vertex[v]; };
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const auto& v = contacts[i].vertices;
     // The second element ends with the last vertex, the first one begins with the first.
@@ -72,9 +72,9 @@ void MixedRows::prepare(const RowSurface& surface, std::span<const SurfaceRow> c
   const auto take = [&](std::int32_t vertex) {
     const auto v = static_cast<std::size_t>(vertex);
     const std::int32_t body = surface.body_of_vertex[v];
-    if (seen_[v] != 0 || body < 0 || !surface.bodies[static_cast<std::size_t>(body)]->prepares()) return;
+    if (seen_[v] != 0 || body < 0 || !surface.bodies[body]->prepares()) return;
     seen_[v] = 1;
-    Used& u = used_[static_cast<std::size_t>(body)];
+    Used& u = used_[body];
     u.vertices.push_back(surface.vertex_in_body[v]);
     u.places.push_back(place_in(places, vertex));
   };
@@ -110,19 +110,19 @@ void MixedRows::set(Row& row, const RowSurface& surface, const SurfaceRow* conta
     const std::int32_t v = vertices[k];
     const double a = weights[k];
     const Vector3 x = place_in(places, v), from = place_in(surface.start, v);
-    const std::int32_t body = surface.body_of_vertex[static_cast<std::size_t>(v)];
+    const std::int32_t body = surface.body_of_vertex[v];
     if (body < 0) {
       // Nodes move during sweeps: their way is counted from zero.
       row.node[k] = v;
       row.weight[k] = a;
       row.base[0] -= a * Vector3(row.axes.col(0)).dot(x);
       slid -= a * from;
-      inverse.diagonal().array() += a * a * places[static_cast<std::size_t>(v)].w;
+      inverse.diagonal().array() += a * a * places[v].w;
       continue;
     }
     slid += a * (x - from);
     const std::size_t side = body == row.body[0] ? 0 : 1;
-    own[side][counts[side]] = surface.vertex_in_body[static_cast<std::size_t>(v)];
+    own[side][counts[side]] = surface.vertex_in_body[v];
     own_weights[side][counts[side]++] = a;
     point[side] += a * x;
   }
@@ -130,7 +130,7 @@ void MixedRows::set(Row& row, const RowSurface& surface, const SurfaceRow* conta
   row.base[2] = Vector3(row.axes.col(2)).dot(slid);
   for (std::size_t side = 0; side < 2; ++side) {
     if (row.body[side] < 0) continue;
-    const RowBody& body = *surface.bodies[static_cast<std::size_t>(row.body[side])];
+    const RowBody& body = *surface.bodies[row.body[side]];
     if (body.degrees() == 0) {
       row.body[side] = -1;
       continue;
@@ -181,7 +181,7 @@ void MixedRows::sweep(std::span<PositionNode<double>> places, bool backward) {
     const Vector3 push = row.axes * change;
     for (std::size_t k = 0; k < 4; ++k) {
       if (row.node[k] < 0) continue;
-      PositionNode<double>& node = places[static_cast<std::size_t>(row.node[k])];
+      PositionNode<double>& node = places[row.node[k]];
       const double f = node.w * row.weight[k];
       node.x += f * push[0];
       node.y += f * push[1];
@@ -217,7 +217,7 @@ void MixedRows::recover(std::span<PositionNode<double>> places) {
     const double push = -now / row.coupling[0];
     for (std::size_t k = 0; k < 4; ++k) {
       if (row.node[k] < 0) continue;
-      PositionNode<double>& node = places[static_cast<std::size_t>(row.node[k])];
+      PositionNode<double>& node = places[row.node[k]];
       const double f = push * node.w * row.weight[k];
       node.x += f * n[0];
       node.y += f * n[1];

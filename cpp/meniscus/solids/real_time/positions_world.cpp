@@ -65,11 +65,11 @@ void PositionsWorld::finish_setup() {
     convex[b] = rigid[b].convex ? 1 : 0;
     if (!rigid[b].convex) continue;
     convex_rigid_.push_back(b);
-    forms.push_back({system_->parts[static_cast<std::size_t>(rigid[b].part)].form, rigid[b].thickness, rigid[b].friction});
+    forms.push_back({system_->parts[rigid[b].part].form, rigid[b].thickness, rigid[b].friction});
   }
   contacts_->set_bodies(body_of_vertex_, closed, convex);
   const auto of_nodes = [&](const auto& element) {
-    return std::ranges::all_of(element, [&](std::int32_t v) { return body_of_vertex_[static_cast<std::size_t>(v)] < 0; });
+    return std::ranges::all_of(element, [&](std::int32_t v) { return body_of_vertex_[v] < 0; });
   };
   NodeSurfaces own;
   for (std::size_t v = 0; v < body_of_vertex_.size(); ++v)
@@ -84,7 +84,7 @@ void PositionsWorld::finish_setup() {
 
 void PositionsWorld::start_convex(const RigidArrays& a) {
   for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
-    const RigidState& s = a.states[static_cast<std::size_t>(rigid[convex_rigid_[i]].part)];
+    const RigidState& s = a.states[rigid[convex_rigid_[i]].part];
     convex_.motions[i].start = {s.orientation().toRotationMatrix(), s.position};
   }
 }
@@ -133,7 +133,7 @@ void PositionsWorld::recover(const RigidArrays& a) {
   for (std::size_t i = 0; i < rigid.size(); ++i) {
     if (rigid_bodies_[i].degrees() == 0) continue;
     read(i, moved, turned);
-    RigidRowBody::shift(moved - shifts_[2 * i], turned - shifts_[2 * i + 1], a.states[static_cast<std::size_t>(rigid[i].part)]);
+    RigidRowBody::shift(moved - shifts_[2 * i], turned - shifts_[2 * i + 1], a.states[rigid[i].part]);
   }
 }
 
@@ -141,7 +141,7 @@ void PositionsWorld::gather_nodes(std::span<RealNode> out) {
   for (const NodeBody& b : nodes)
     parallel_for(0, static_cast<Index>(b.surface.size()), vertices_per_piece, [&](Index from, Index to) {
       for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
-        out[static_cast<std::size_t>(b.first) + i] = b.nodes[static_cast<std::size_t>(b.surface[i])];
+        out[static_cast<std::size_t>(b.first) + i] = b.nodes[b.surface[i]];
     });
 }
 
@@ -149,13 +149,13 @@ void PositionsWorld::scatter_nodes() {
   for (const NodeBody& b : nodes)
     parallel_for(0, static_cast<Index>(b.surface.size()), vertices_per_piece, [&](Index from, Index to) {
       for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
-        b.nodes[static_cast<std::size_t>(b.surface[i])] = x_[static_cast<std::size_t>(b.first) + i];
+        b.nodes[b.surface[i]] = x_[static_cast<std::size_t>(b.first) + i];
     });
 }
 
 void PositionsWorld::place_rigid(const RigidArrays& a, std::span<RealNode> out) {
   for (const RigidSurfacePart& b : rigid) {
-    const RigidState& s = a.states[static_cast<std::size_t>(b.part)];
+    const RigidState& s = a.states[b.part];
     const Eigen::Matrix3d r = s.orientation().toRotationMatrix();
     for (std::size_t i = 0; i < b.vertices.size(); ++i) {
       const Vector3 x = s.position + r * b.vertices[i];
@@ -173,7 +173,7 @@ void PositionsWorld::place_all(const RigidArrays& a, std::span<RealNode> out) {
     m.positions(b.places);
     const double w = static_cast<double>(m.model().nodes()) / m.model().mass();
     for (std::size_t i = 0; i < b.body.nodes().size(); ++i) {
-      const mesh::Point& x = b.places[static_cast<std::size_t>(b.body.nodes()[i])];
+      const mesh::Point& x = b.places[b.body.nodes()[i]];
       out[static_cast<std::size_t>(b.first) + i] = {x[0], x[1], x[2], w};
     }
   }
@@ -202,8 +202,8 @@ void PositionsWorld::move_rigid(const RigidArrays& a, double h) {
     system_->predict(a, length);
     system_->solve(a, length);
     for (const ContactGroup& g : system_->contacts.groups) {
-      const bool first = system_->parts[static_cast<std::size_t>(g.bodies[0])].dynamic();
-      if (first == system_->parts[static_cast<std::size_t>(g.bodies[1])].dynamic()) continue;
+      const bool first = system_->parts[g.bodies[0]].dynamic();
+      if (first == system_->parts[g.bodies[1]].dynamic()) continue;
       for (const ContactPoint& c : system_->contacts.of(g)) {
         const Vector3 j =
             c.normal_impulse * c.normal + c.tangent_impulse[0] * c.tangent + c.tangent_impulse[1] * c.normal.cross(c.tangent);
@@ -246,7 +246,7 @@ void PositionsWorld::predict(double h) {
     const RigidState next = m.next_frame();
     m.model().positions(m.next_coordinates(), next.orientation().toRotationMatrix(), next.position, b.places);
     for (std::size_t i = 0; i < b.body.nodes().size(); ++i) {
-      const mesh::Point& x = b.places[static_cast<std::size_t>(b.body.nodes()[i])];
+      const mesh::Point& x = b.places[b.body.nodes()[i]];
       RealNode& n = x_[static_cast<std::size_t>(b.first) + i];
       n = {x[0], x[1], x[2], start_[static_cast<std::size_t>(b.first) + i].w};
     }
@@ -294,7 +294,7 @@ void PositionsWorld::set_planes(double h) {
     b.plane_nodes.resize(b.planes.size());
     for (std::size_t i = 0; i < b.planes.size(); ++i) {
       const FramePlane& p = b.planes[i];
-      b.plane_nodes[i] = b.surface[static_cast<std::size_t>(b.plane_rows[i])];
+      b.plane_nodes[i] = b.surface[b.plane_rows[i]];
       const std::size_t vertex = static_cast<std::size_t>(b.first + b.plane_rows[i]);
       b.now[i] = {p.normal, least(p, vertex), h * p.velocity, p.friction, 0.0, mesh::Point::Zero()};
     }
@@ -357,7 +357,7 @@ void PositionsWorld::add_support(double h) {
   report_.support += rows_.of_planes() / h;
   for (const NodeBody& b : nodes)
     for (std::size_t i = 0; i < b.now.size(); ++i) {
-      const double w = b.nodes[static_cast<std::size_t>(b.plane_nodes[i])].w;
+      const double w = b.nodes[b.plane_nodes[i]].w;
       if (w > 0) report_.support += (b.now[i].pressed * b.now[i].normal + b.now[i].rubbed) / (w * h);
     }
 }

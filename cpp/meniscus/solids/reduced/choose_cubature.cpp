@@ -21,39 +21,39 @@ VectorXd nonnegative_weights(const MatrixXd& gram, const VectorXd& right, const 
   VectorXd x = VectorXd::Zero(n);
   x.head(start.size()) = start;
   std::vector<char> active(static_cast<std::size_t>(n));
-  for (Eigen::Index i = 0; i < n; ++i) active[static_cast<std::size_t>(i)] = x[i] > 0;
+  for (Eigen::Index i = 0; i < n; ++i) active[i] = x[i] > 0;
   for (Eigen::Index round = 0; round < 3 * n; ++round) {
     const VectorXd slope = right - gram * x;
     Eigen::Index best = -1;
     for (Eigen::Index i = 0; i < n; ++i)
-      if (!active[static_cast<std::size_t>(i)] && slope[i] > 1e-12 * right.cwiseAbs().maxCoeff() &&
+      if (!active[i] && slope[i] > 1e-12 * right.cwiseAbs().maxCoeff() &&
           (best < 0 || slope[i] > slope[best]))
         best = i;
-    if (best >= 0) active[static_cast<std::size_t>(best)] = 1;
+    if (best >= 0) active[best] = 1;
     for (;;) {
       std::vector<Eigen::Index> in;
       for (Eigen::Index i = 0; i < n; ++i)
-        if (active[static_cast<std::size_t>(i)]) in.push_back(i);
+        if (active[i]) in.push_back(i);
       const auto k = static_cast<Eigen::Index>(in.size());
       MatrixXd g(k, k);
       VectorXd b(k);
       for (Eigen::Index i = 0; i < k; ++i) {
-        b[i] = right[in[static_cast<std::size_t>(i)]];
-        for (Eigen::Index j = 0; j < k; ++j) g(i, j) = gram(in[static_cast<std::size_t>(i)], in[static_cast<std::size_t>(j)]);
+        b[i] = right[in[i]];
+        for (Eigen::Index j = 0; j < k; ++j) g(i, j) = gram(in[i], in[j]);
       }
       const VectorXd z = g.ldlt().solve(b);
       double part = 1;
       for (Eigen::Index i = 0; i < k; ++i) {
-        const double now = x[in[static_cast<std::size_t>(i)]];
+        const double now = x[in[i]];
         if (z[i] <= 0) part = std::min(part, now > z[i] ? now / (now - z[i]) : 0.0);
       }
       bool removed = false;
       for (Eigen::Index i = 0; i < k; ++i) {
-        const auto at = in[static_cast<std::size_t>(i)];
+        const auto at = in[i];
         x[at] += part * (z[i] - x[at]);
         if (z[i] <= 0 && x[at] <= 1e-15) {
           x[at] = 0;
-          active[static_cast<std::size_t>(at)] = 0;
+          active[at] = 0;
           removed = true;
         }
       }
@@ -94,7 +94,7 @@ Cubature choose_cubature(const SampledForces& exact, const MatrixXd& poses, doub
     const bool all = kept <= candidates_per_round;
     for (Index c = 0; c < std::min(kept, candidates_per_round); ++c) {
       const Index i = all ? c : static_cast<Index>(random.uniform2(static_cast<std::uint32_t>(c))[0] * static_cast<double>(kept));
-      if (taken[static_cast<std::size_t>(i)]) continue;
+      if (taken[i]) continue;
       const double norm = columns.col(i).norm();
       const double gain = norm > 0 ? columns.col(i).dot(residual) / norm : 0;
       if (gain > best_gain) best_gain = gain, best = i;
@@ -103,9 +103,9 @@ Cubature choose_cubature(const SampledForces& exact, const MatrixXd& poses, doub
       if (all || chosen.empty()) break;
       // No candidate of this round helps: any other one keeps the rounds going.
       best = static_cast<Index>(random.uniform2(0xffffffffu)[0] * static_cast<double>(kept));
-      if (taken[static_cast<std::size_t>(best)]) break;
+      if (taken[best]) break;
     }
-    taken[static_cast<std::size_t>(best)] = 1;
+    taken[best] = 1;
     chosen.push_back(best);
     const auto k = static_cast<Eigen::Index>(chosen.size());
     basis.conservativeResize(Eigen::NoChange, k);

@@ -41,13 +41,13 @@ StrainProducts strain_products(std::span<const TetGradient> elements, const Matr
     parallel_for(0, size, 16, [&](Index b, Index end) {
       std::vector<Eigen::Matrix3d> g(static_cast<std::size_t>(r));
       for (Index i = b; i < end; ++i) {
-        const TetGradient& e = elements[static_cast<std::size_t>(begin + i)];
+        const TetGradient& e = elements[begin + i];
         for (Index a = 0; a < r; ++a) {
-          const Eigen::Matrix3d& ga = g[static_cast<std::size_t>(a)] = displacement_gradient(e, basis.col(a).data());
+          const Eigen::Matrix3d& ga = g[a] = displacement_gradient(e, basis.col(a).data());
           first.block<6, 1>(6 * i, a) = energy_coordinates(e, 0.5 * (ga + ga.transpose()));
           if (pairs == 0) continue;
           for (Index c = 0; c <= a; ++c) {
-            const Eigen::Matrix3d product = ga.transpose() * g[static_cast<std::size_t>(c)];
+            const Eigen::Matrix3d product = ga.transpose() * g[c];
             second.block<6, 1>(6 * i, pair_of(c, a)) = energy_coordinates(e, 0.5 * (product + product.transpose()));
           }
         }

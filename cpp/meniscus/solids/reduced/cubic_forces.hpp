@@ -32,7 +32,7 @@ class CubicForces final : public ReducedForces {
   Index columns() const { return 1 + size() + pairs(); }
   Index groups() const { return (pairs() + group - 1) / group; }
   double& coefficient(Index row, Index column) {
-    return coefficients_[static_cast<std::size_t>(((row / group) * columns() + column) * group + row % group)];
+    return coefficients_[((row / group) * columns() + column) * group + row % group];
   }
 
   std::vector<double> coefficients_;

@@ -57,7 +57,7 @@ ReducedModel::ReducedModel(std::span<const mesh::Point> rest, std::span<const do
     VectorXd weighted(nodes_);
     for (int e = 0; e < 3; ++e) {
       for (Index i = 0; i < nodes_; ++i)
-        weighted[i] = masses[static_cast<std::size_t>(i)] * (rest[static_cast<std::size_t>(i)] - centre_)[d];
+        weighted[i] = masses[i] * (rest[i] - centre_)[d];
       using Rows = Eigen::Map<const MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, 3>>;
       const Rows ue(basis.data() + e, nodes_, size_, Eigen::Stride<Eigen::Dynamic, 3>(3 * nodes_, 3));
       const Rows ud(basis.data() + d, nodes_, size_, Eigen::Stride<Eigen::Dynamic, 3>(3 * nodes_, 3));
@@ -174,7 +174,7 @@ void ReducedModel::velocities(const VectorXd& q, const VectorXd& v, const Matrix
   parallel_for(0, nodes_, 256, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) {
       const Vector3d s = place(i, q);
-      out[static_cast<std::size_t>(i)] = linear + rotation * (w.cross(s) + displacement(i, v));
+      out[i] = linear + rotation * (w.cross(s) + displacement(i, v));
     }
   });
 }

@@ -96,10 +96,10 @@ SampledForces::SampledForces(std::span<const TetGradient> elements, std::span<co
       for (Index l = 0; l < 8; ++l) {
         // Lanes beyond the last element repeat it without weight.
         const Index i = std::min(8 * p + l, samples_ - 1);
-        const TetGradient& e = elements[static_cast<std::size_t>(i)];
+        const TetGradient& e = elements[i];
         double* const at = packs_data_.data() + p * stride() + l;
         const bool real = 8 * p + l < samples_;
-        at[0] = real ? weights[static_cast<std::size_t>(i)] * e.volume : 0;
+        at[0] = real ? weights[i] * e.volume : 0;
         at[8] = real ? e.volume : 0;
         at[16] = e.lame.lambda;
         at[24] = e.lame.mu;

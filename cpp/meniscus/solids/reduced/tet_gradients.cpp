@@ -20,7 +20,7 @@ std::vector<TetGradient> tet_gradients(std::span<const mesh::Point> rest, std::s
     Eigen::Matrix3d edges;
     for (std::size_t k = 0; k < 3; ++k)
       edges.col(static_cast<Eigen::Index>(k)) =
-          rest[static_cast<std::size_t>(e.node[k + 1])] - rest[static_cast<std::size_t>(e.node[0])];
+          rest[e.node[k + 1]] - rest[e.node[0]];
     const double det = edges.determinant();
     require(det > 0, "element ", i, " must not be flat or inverted at rest");
     const Eigen::Matrix3d inverse = edges.inverse();

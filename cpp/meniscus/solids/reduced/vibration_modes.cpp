@@ -105,7 +105,7 @@ class HeldStiffness {
     std::vector<char> held(static_cast<std::size_t>(mass_.size()), 0);
     if (count == 0) {
       rigid_ = rigid_motions(rest, mass_);
-      for (const Eigen::Index i : support(rest)) held[static_cast<std::size_t>(i)] = 1;
+      for (const Eigen::Index i : support(rest)) held[i] = 1;
     } else {
       rigid_.resize(mass_.size(), 0);
       for (std::size_t i = 0; i < 3 * rest.size(); ++i) held[i] = static_cast<char>(fixed[i / 3]);
@@ -120,7 +120,7 @@ class HeldStiffness {
     std::vector<Eigen::Triplet<double>> entries;
     for (Eigen::Index j = 0; j < stiffness_.outerSize(); ++j)
       for (Sparse::InnerIterator it(stiffness_, j); it; ++it) {
-        const int row = place[static_cast<std::size_t>(it.row())], column = place[static_cast<std::size_t>(j)];
+        const int row = place[it.row()], column = place[j];
         if (row >= column && column >= 0) entries.emplace_back(row, column, it.value());
       }
     lower_.resize(unknowns_, unknowns_);

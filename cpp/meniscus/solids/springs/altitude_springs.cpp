@@ -119,8 +119,8 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const SpringOptions& optio
 
 AltitudeSprings::Corners AltitudeSprings::corners(std::size_t tet, std::span<const mesh::Point> x) const {
   const auto& t = tets_[tet];
-  return {x[static_cast<std::size_t>(t[0])], x[static_cast<std::size_t>(t[1])], x[static_cast<std::size_t>(t[2])],
-          x[static_cast<std::size_t>(t[3])]};
+  return {x[t[0]], x[t[1]], x[t[2]],
+          x[t[3]]};
 }
 
 AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t l,
@@ -213,7 +213,7 @@ bool AltitudeSprings::activate(std::size_t tet, Choice& c) const {
 }
 
 double AltitudeSprings::rest_length(std::size_t tet, const Choice& c) const {
-  return rest_length_[tet][static_cast<std::size_t>(c.candidate < on_a_line ? c.candidate : c.candidate - 3)];
+  return rest_length_[tet][c.candidate < on_a_line ? c.candidate : c.candidate - 3];
 }
 
 double AltitudeSprings::spring_constant(std::size_t tet, const Choice& c) const {
@@ -230,7 +230,7 @@ double AltitudeSprings::damping(std::size_t tet, const Choice& c) const {
   if (inverse_mass_.empty()) return damping_[tet];
   double inverse = 0;
   for (std::size_t i = 0; i < 4; ++i)
-    inverse += c.weight[i] * c.weight[i] * inverse_mass_[static_cast<std::size_t>(tets_[tet][i])];
+    inverse += c.weight[i] * c.weight[i] * inverse_mass_[tets_[tet][i]];
   return inverse > 0 ? 2 * damping_[tet] * std::sqrt(spring_constant(tet, c) / inverse) : 0;
 }
 

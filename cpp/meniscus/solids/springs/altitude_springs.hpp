@@ -61,7 +61,7 @@ class AltitudeSprings final : public Force {
   Index size() const { return static_cast<Index>(tets_.size()); }
   std::span<const FourNodes> tets() const { return tets_; }
   /// Rest lengths of the candidates, m; 0 for elements that are flat at rest.
-  const std::array<double, candidates>& rest_lengths(Index tet) const { return rest_length_[static_cast<std::size_t>(tet)]; }
+  const std::array<double, candidates>& rest_lengths(Index tet) const { return rest_length_[tet]; }
   /// The springs of all elements at x, with weights that are not clamped.
   void choices(std::span<const mesh::Point> x, std::span<Choice> out) const;
 

@@ -68,7 +68,7 @@ void AltitudeSprings::add_damping(std::span<const mesh::Point> v, double scale, 
 void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node) {
-      Block3& block = blocks[static_cast<std::size_t>(node)];
+      Block3& block = blocks[node];
       for (const std::int32_t slot : gather_.at(node)) {
         const auto t = static_cast<std::size_t>(slot / 4);
         const auto i = static_cast<std::size_t>(slot % 4);
@@ -101,7 +101,7 @@ void AltitudeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::sp
         const auto t = static_cast<std::size_t>(slot / 4);
         if (rest_length_[t][0] == 0) continue;
         const double shortest = *std::min_element(rest_length_[t].begin(), rest_length_[t].end());
-        stiffness[static_cast<std::size_t>(node)] += law_.steepest() * (per_length_ ? stiffness_[t] / shortest : stiffness_[t]);
+        stiffness[node] += law_.steepest() * (per_length_ ? stiffness_[t] / shortest : stiffness_[t]);
       }
   });
 }
@@ -119,12 +119,12 @@ void AltitudeSprings::add_damping_bounds(std::span<const mesh::Point>, std::span
           const double shortest = *std::min_element(rest_length_[t].begin(), rest_length_[t].end());
           double inverse = std::numeric_limits<double>::infinity();
           for (const std::int32_t corner : tets_[t]) {
-            const double w = inverse_mass_[static_cast<std::size_t>(corner)];
+            const double w = inverse_mass_[corner];
             if (w > 0) inverse = std::min(inverse, w);
           }
           bound = 2 * damping_[t] * std::sqrt((per_length_ ? stiffness_[t] / shortest : stiffness_[t]) / inverse);
         }
-        damping[static_cast<std::size_t>(node)] += bound;
+        damping[node] += bound;
       }
   });
 }

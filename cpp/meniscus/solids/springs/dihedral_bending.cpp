@@ -10,8 +10,8 @@ namespace {
 constexpr Index chunk = 256;
 
 std::array<mesh::Point, 4> corners(const FourNodes& h, std::span<const mesh::Point> x) {
-  return {x[static_cast<std::size_t>(h[0])], x[static_cast<std::size_t>(h[1])], x[static_cast<std::size_t>(h[2])],
-          x[static_cast<std::size_t>(h[3])]};
+  return {x[h[0]], x[h[1]], x[h[2]],
+          x[h[3]]};
 }
 
 double sum_of_products(const std::array<mesh::Point, 4>& a, const std::array<mesh::Point, 4>& b) {
@@ -131,7 +131,7 @@ double DihedralBending::slope(double angle) const { return law_ == BendingLaw::s
 double DihedralBending::damping(std::size_t i, const Bend& h) const {
   if (inverse_mass_.empty()) return damping_[i] * h.length;
   double inverse = 0;
-  for (std::size_t a = 0; a < 4; ++a) inverse += h.mode[a].squaredNorm() * inverse_mass_[static_cast<std::size_t>(hinges_[i][a])];
+  for (std::size_t a = 0; a < 4; ++a) inverse += h.mode[a].squaredNorm() * inverse_mass_[hinges_[i][a]];
   return inverse > 0 ? 2 * damping_[i] * std::sqrt(stiffness_[i] * rest_weight_[i] * slope(rest_angle_[i]) / inverse) : 0;
 }
 
@@ -262,7 +262,7 @@ void DihedralBending::add_damping(std::span<const mesh::Point> v, double scale, 
 void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node) {
-      Block3& block = blocks[static_cast<std::size_t>(node)];
+      Block3& block = blocks[node];
       for (const std::int32_t slot : gather_.at(node)) {
         const auto i = static_cast<std::size_t>(slot / 4);
         const auto a = static_cast<std::size_t>(slot % 4);
@@ -298,7 +298,7 @@ void DihedralBending::add_bounds(std::span<const mesh::Point> x, std::span<doubl
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
       for (const std::int32_t slot : gather_.at(node))
-        bounds[static_cast<std::size_t>(node)] += contribution_[static_cast<std::size_t>(slot)][0];
+        bounds[node] += contribution_[slot][0];
   });
 }
 
@@ -342,7 +342,7 @@ std::size_t DihedralBending::nbytes() const {
 
 void DihedralBending::angles(std::span<const mesh::Point> x, std::span<double> out) const {
   parallel_for(0, size(), 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) out[static_cast<std::size_t>(i)] = hinge(i, x).angle;
+    for (Index i = begin; i < end; ++i) out[i] = hinge(i, x).angle;
   });
 }
 

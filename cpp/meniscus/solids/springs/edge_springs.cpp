@@ -38,7 +38,7 @@ EdgeSprings::EdgeSprings(std::span<const Ends> ends, std::span<const double> res
     }
     if (options.inverse_mass.empty()) continue;
     const double inverse =
-        options.inverse_mass[static_cast<std::size_t>(ends[s][0])] + options.inverse_mass[static_cast<std::size_t>(ends[s][1])];
+        options.inverse_mass[ends[s][0]] + options.inverse_mass[ends[s][1]];
     damping[s] = inverse > 0 ? 2 * damping[s] * std::sqrt(constant[s] * (1 / inverse)) : 0;
   }
   set(rest_length, constant, damping);
@@ -77,7 +77,7 @@ void EdgeSprings::set(std::span<const double> rest_length, std::span<const doubl
 
 EdgeSprings::State EdgeSprings::state(std::size_t spring, std::span<const mesh::Point> x) const {
   const auto [a, b] = ends_[spring];
-  const mesh::Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
+  const mesh::Point d = x[b] - x[a];
   const double length = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   if (length > lanes::collapsed * rest_length_[spring]) return {d / length, length, true};
   if (last_direction_) return {direction_[spring], length, true};
@@ -111,7 +111,7 @@ double EdgeSprings::energy(std::span<const mesh::Point> x) const {
         double sum = 0;
         for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
           const auto [a, b] = ends_[s];
-          const mesh::Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
+          const mesh::Point d = x[b] - x[a];
           const double length = d.norm();
           const double l0 = rest_length_[s];
           sum += stiffness_[s] * (law_.linear() ? 0.5 * (length - l0) * (length - l0) : l0 * l0 * law_.energy(strain(s, length)));
@@ -244,7 +244,7 @@ double EdgeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const 
         for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
           if (rest_length_[s] == 0) continue;
           const auto [a, b] = ends_[s];
-          const mesh::Point dv = v[static_cast<std::size_t>(b)] - v[static_cast<std::size_t>(a)];
+          const mesh::Point dv = v[b] - v[a];
           most = std::max(most, std::abs(dv.dot(state(s, x).direction)) / rest_length_[s]);
         }
         return most;

@@ -37,11 +37,11 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
     for (std::size_t s = 0; s < springs.size(); ++s)
       for (std::size_t k = 0; k < 2; ++k) {
         const auto id = static_cast<std::int32_t>(s);
-        halves[static_cast<std::size_t>(next[static_cast<std::size_t>(springs[s][k])]++)] = k == 0 ? id : -1 - id;
+        halves[next[springs[s][k]]++] = k == 0 ? id : -1 - id;
       }
   }
   const auto degree = [&](std::int32_t node) {
-    return begin[static_cast<std::size_t>(node) + 1] - begin[static_cast<std::size_t>(node)];
+    return begin[static_cast<std::size_t>(node) + 1] - begin[node];
   };
   for (std::int32_t i = 0; i < nodes_; ++i)
     if (degree(i) > 0) node_.push_back(i);
@@ -67,7 +67,7 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
         const auto h = static_cast<std::size_t>(lanes * (start_[s] + r)) + l;
         partner_[h] = node;
         if (r >= count) continue;
-        spring_[h] = halves[static_cast<std::size_t>(begin[static_cast<std::size_t>(node)] + r)];
+        spring_[h] = halves[begin[node] + r];
         const bool first = spring_[h] >= 0;
         const auto id = static_cast<std::size_t>(first ? spring_[h] : -1 - spring_[h]);
         partner_[h] = springs[id][first ? 1 : 0];
@@ -78,7 +78,7 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
 std::vector<double> SlicedEllpack::spread(std::span<const double> per_spring, double padding) const {
   std::vector<double> result(spring_.size(), padding);
   for (std::size_t h = 0; h < spring_.size(); ++h)
-    if (const std::int32_t s = spring_[h]; s != none) result[h] = per_spring[static_cast<std::size_t>(s >= 0 ? s : -1 - s)];
+    if (const std::int32_t s = spring_[h]; s != none) result[h] = per_spring[s >= 0 ? s : -1 - s];
   return result;
 }
 

@@ -33,7 +33,7 @@ class SlicedEllpack {
   Index nodes() const { return nodes_; }
   Index slices() const { return static_cast<Index>(start_.size()) - 1; }
   /// Rows [first_row(s), first_row(s + 1)) are those of slice s; the half spring of lane l in row r is number lanes * r + l.
-  Index first_row(Index slice) const { return start_[static_cast<std::size_t>(slice)]; }
+  Index first_row(Index slice) const { return start_[slice]; }
   Index rows() const { return start_.back(); }
   /// Number of lanes of a slice that have a node: all except in the last slice.
   int used(Index slice) const { return static_cast<int>(std::min<Index>(lanes, used_nodes_ - lanes * slice)); }

@@ -53,14 +53,14 @@ SoftBindings::SoftBindings(const End& first, const End& second, const SpringOpti
   std::vector<std::size_t> next(node_start_.begin(), node_start_.end() - 1);
   for (std::size_t b = 0; b < n; ++b)
     for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
-      node_term_[next[static_cast<std::size_t>(term_[k].index)]++] = {static_cast<std::int32_t>(b), term_[k].weight};
+      node_term_[next[term_[k].index]++] = {static_cast<std::int32_t>(b), term_[k].weight};
   options.require_sizes(n, nodes(), "binding", "bindings");
   stiffness_.assign(options.stiffness.begin(), options.stiffness.end());
   damping_.assign(options.damping.begin(), options.damping.end());
   for (std::size_t b = 0; b < n && !options.inverse_mass.empty(); ++b) {
     double inverse = 0;
     for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
-      inverse += term_[k].weight * term_[k].weight * options.inverse_mass[static_cast<std::size_t>(term_[k].index)];
+      inverse += term_[k].weight * term_[k].weight * options.inverse_mass[term_[k].index];
     damping_[b] = inverse > 0 ? 2 * damping_[b] * std::sqrt(stiffness_[b] / inverse) : 0;
   }
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
@@ -82,7 +82,7 @@ void SoftBindings::set_targets(std::span<const mesh::Point> positions, std::span
 mesh::Point SoftBindings::difference(std::size_t binding, std::span<const mesh::Point> x) const {
   mesh::Point sum = mesh::Point::Zero();
   for (std::size_t k = start_[binding]; k < start_[binding + 1]; ++k)
-    sum += term_[k].weight * x[static_cast<std::size_t>(term_[k].index)];
+    sum += term_[k].weight * x[term_[k].index];
   return sum;
 }
 
@@ -100,7 +100,7 @@ void SoftBindings::spread(double scale, std::span<mesh::Point> total) const {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       mesh::Point sum = mesh::Point::Zero();
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k)
-        sum += node_term_[k].weight * value_[static_cast<std::size_t>(node_term_[k].index)];
+        sum += node_term_[k].weight * value_[node_term_[k].index];
       total[i] += scale * sum;
     }
   });

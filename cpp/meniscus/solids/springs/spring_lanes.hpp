@@ -87,7 +87,7 @@ void for_halves(const SlicedEllpack& slices, Body&& body) {
       for (int l = 0; l < slices.used(s); ++l) {
         const auto node = static_cast<std::size_t>(slices.nodes_of(s)[l]);
         for (Index r = slices.first_row(s); r < slices.first_row(s + 1); ++r) {
-          const std::int32_t half = slices.springs()[static_cast<std::size_t>(count * r + l)];
+          const std::int32_t half = slices.springs()[count * r + l];
           if (half == SlicedEllpack::none) break;
           body(node, static_cast<std::size_t>(half >= 0 ? half : -1 - half));
         }

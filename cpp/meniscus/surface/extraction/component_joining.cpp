@@ -25,7 +25,7 @@ void for_each_owned_index(const grid::FieldLayout<D>& layout, Visit&& visit) {
   for (Index r = 0; r < product<D>(extents) / extents[D - 1]; ++r) {
     Coord<D> c = grid::row_start<D>(extents, r);
     bool own = true;
-    for (int d = 0; d + 1 < D; ++d) own = own && c[static_cast<std::size_t>(d)] >= layout.halo.first_owned(d);
+    for (int d = 0; d + 1 < D; ++d) own = own && c[d] >= layout.halo.first_owned(d);
     if (!own) continue;
     for (Index k = layout.halo.first_owned(D - 1); k < extents[D - 1]; ++k) {
       c[D - 1] = k;
@@ -91,28 +91,28 @@ Index join_components(const grid::FieldLayout<D>& layout, std::int32_t* labels, 
   std::vector<std::int32_t> root(parts), order, number(parts);
   std::iota(root.begin(), root.end(), 0);
   const auto root_of = [&](std::int32_t i) {
-    while (root[static_cast<std::size_t>(i)] != i) {
-      std::int32_t& above = root[static_cast<std::size_t>(i)];
-      i = above = root[static_cast<std::size_t>(above)];
+    while (root[i] != i) {
+      std::int32_t& above = root[i];
+      i = above = root[above];
     }
     return i;
   };
   for (const Meeting& m : met) {
     std::int32_t a = root_of(m.lower - 1), b = root_of(m.upper - 1);
-    if (first[static_cast<std::size_t>(a)] > first[static_cast<std::size_t>(b)]) std::swap(a, b);
-    root[static_cast<std::size_t>(b)] = a;
+    if (first[a] > first[b]) std::swap(a, b);
+    root[b] = a;
   }
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i)
     if (root_of(i) == i) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return first[static_cast<std::size_t>(a)] < first[static_cast<std::size_t>(b)];
+    return first[a] < first[b];
   });
-  for (std::size_t k = 0; k < order.size(); ++k) number[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k) + 1;
+  for (std::size_t k = 0; k < order.size(); ++k) number[order[k]] = static_cast<std::int32_t>(k) + 1;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i)
-    number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(root_of(i))];
+    number[i] = number[root_of(i)];
   for_each_owned_index<D>(layout, [&](const Coord<D>& c) {
     std::int32_t& label = labels[dot<D>(c, strides)];
-    if (sign * label > 0) label = sign * number[static_cast<std::size_t>(before + sign * label - 1)];
+    if (sign * label > 0) label = sign * number[before + sign * label - 1];
   });
   return static_cast<Index>(order.size());
 }

@@ -186,15 +186,15 @@ class Columns {
   bool fill(const Coord<D>& at, int axis, double sign, Heights& h) const {
     const auto column = [&](int i, int j, double guess) {
       Coord<D> c = at;
-      c[static_cast<std::size_t>((axis + 1) % D)] += i;
-      if constexpr (D == 3) c[static_cast<std::size_t>((axis + 2) % D)] += j;
+      c[(axis + 1) % D] += i;
+      if constexpr (D == 3) c[(axis + 2) % D] += j;
       const auto found = crossing_near(c, axis, guess, sign);
       if (!found) return false;
-      h[static_cast<std::size_t>(i + 2)][static_cast<std::size_t>(D == 2 ? 0 : j + 2)] = *found;
+      h[i + 2][D == 2 ? 0 : j + 2] = *found;
       return true;
     };
     const auto known = [&](int i, int j) {
-      return h[static_cast<std::size_t>(i + 2)][static_cast<std::size_t>(D == 2 ? 0 : j + 2)];
+      return h[i + 2][D == 2 ? 0 : j + 2];
     };
     if (ring == 1 && !column(0, 0, 0.0)) return false;
     for (int i = -ring; i <= ring; ++i)
@@ -210,7 +210,7 @@ class Columns {
   }
 
   double value(Coord<D> at, int axis, Index offset) const {
-    at[static_cast<std::size_t>(axis)] += offset;
+    at[axis] += offset;
     return static_cast<double>(*phi_.at(at));
   }
 
@@ -299,7 +299,7 @@ void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, doubl
       const T* const p = from.at(c);
       T* const q = to.at(c);
       Index strides[D];
-      for (int d = 0; d < D; ++d) strides[d] = from.strides[static_cast<std::size_t>(d)];
+      for (int d = 0; d < D; ++d) strides[d] = from.strides[d];
       const Index n = from.extents[D - 1];
       simd_dispatch([&] {
         for (Index i = 0; i < n; ++i) {

@@ -29,10 +29,10 @@ inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array
     for (int a = 0; a < c.sizes[i]; ++a) {
       const auto n = static_cast<std::size_t>(a);
       const int code = c.polygons[i][n];
-      const auto corner = static_cast<unsigned>(code < 4 ? code : square_round[static_cast<std::size_t>(code - 4)]);
+      const auto corner = static_cast<unsigned>(code < 4 ? code : square_round[code - 4]);
       x[n] = {static_cast<double>(corner & 1), static_cast<double>(corner >> 1)};
       if (code < 4) continue;
-      const auto other = static_cast<unsigned>(square_round[static_cast<std::size_t>((code - 3) % 4)]);
+      const auto other = static_cast<unsigned>(square_round[(code - 3) % 4]);
       const std::size_t axis = (corner ^ other) >> 1;
       // Measured from the lower end, as for the vertices of the mesh.
       x[n][axis] = crossing(v[std::min(corner, other)], v[std::max(corner, other)]);
@@ -51,8 +51,8 @@ inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array
 
 /// The crossing on an edge of a square with edge lengths `step`, from its lowest corner.
 inline Vec<double, 2> square_crossing(const std::array<double, 4>& values, const std::array<double, 2>& step, int edge) {
-  const auto a = static_cast<unsigned>(square_round[static_cast<std::size_t>(edge)]);
-  const auto b = static_cast<unsigned>(square_round[static_cast<std::size_t>((edge + 1) % 4)]);
+  const auto a = static_cast<unsigned>(square_round[edge]);
+  const auto b = static_cast<unsigned>(square_round[(edge + 1) % 4]);
   const unsigned low = std::min(a, b);
   const unsigned axis = (a ^ b) >> 1;
   Vec<double, 2> x{step[0] * (low & 1), step[1] * (low >> 1)};
@@ -75,7 +75,7 @@ inline CutCell<2> cut_cell(const std::array<double, 4>& values, const std::array
         static_cast<std::int8_t>(!(mask >> i & 1) ? -1 : c.polygon_count == 2 && c.corner[1] == static_cast<int>(i));
   for (int s = 0; s < c.segment_count; ++s) {
     std::array<Vec<double, 2>, 2> x;
-    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[static_cast<std::size_t>(s)][e]);
+    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[s][e]);
     cut.area += (x[1] - x[0]).norm();
   }
   return cut;
@@ -105,24 +105,24 @@ inline CutCell<3> cut_cell(const std::array<double, 8>& values, const std::array
     const std::array<double, 2> areas = detail::polygon_areas(s, at);
     for (int p = 0; p < s.polygon_count; ++p) {
       const auto i = static_cast<std::size_t>(p);
-      cut.fraction[static_cast<std::size_t>(c.corner_piece[corner[static_cast<std::size_t>(s.corner[i])]])] += areas[i] / 3.0;
+      cut.fraction[c.corner_piece[corner[s.corner[i]]]] += areas[i] / 3.0;
     }
   }
   std::array<Vec<double, 3>, 12> x;
   for (int i = 0; i < c.edge_count; ++i) {
-    const CubeEdge& e = cube_edges[static_cast<std::size_t>(c.edges[static_cast<std::size_t>(i)])];
+    const CubeEdge& e = cube_edges[c.edges[i]];
     const auto low = static_cast<unsigned>(e.corner);
-    Vec<double, 3>& p = x[static_cast<std::size_t>(i)];
+    Vec<double, 3>& p = x[i];
     p = {static_cast<double>(low & 1), static_cast<double>(low >> 1 & 1), static_cast<double>(low >> 2)};
     p[e.axis] = crossing(values[low], values[low | 1U << e.axis]);
   }
   for (int t = 0; t < c.triangle_count; ++t) {
-    const auto& corner = c.triangles[static_cast<std::size_t>(t)];
-    const auto& p = x[static_cast<std::size_t>(corner[0])];
-    const Vec<double, 3> a = x[static_cast<std::size_t>(corner[1])] - p;
-    const Vec<double, 3> b = x[static_cast<std::size_t>(corner[2])] - p;
+    const auto& corner = c.triangles[t];
+    const auto& p = x[corner[0]];
+    const Vec<double, 3> a = x[corner[1]] - p;
+    const Vec<double, 3> b = x[corner[2]] - p;
     const Vec<double, 3> twice = a.cross(b);
-    cut.fraction[static_cast<std::size_t>(c.triangle_piece[static_cast<std::size_t>(t)])] += p.dot(twice) / 6.0;
+    cut.fraction[c.triangle_piece[t]] += p.dot(twice) / 6.0;
     cut.area +=
         0.5 * Vec<double, 3>(twice[0] * step[1] * step[2], twice[1] * step[2] * step[0], twice[2] * step[0] * step[1]).norm();
   }
@@ -133,7 +133,7 @@ inline CutCell<3> cut_cell(const std::array<double, 8>& values, const std::array
 template <class T, int D>
 CutCell<D> cut_cell_at(const LevelSetLattice<T, D>& lattice, const Coord<D>& c) {
   std::array<double, D> step;
-  for (int d = 0; d < D; ++d) step[static_cast<std::size_t>(d)] = lattice.step(d, c[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < D; ++d) step[d] = lattice.step(d, c[d]);
   return cut_cell(lattice.corners(c), step);
 }
 

@@ -52,8 +52,8 @@ class LevelSetLattice {
   bool on_nodes() const { return on_nodes_; }
 
   /// Index in the lattice of the whole domain, and the last one there.
-  Index global(int d, Index i) const { return grid_->first_cell()[static_cast<std::size_t>(d)] + i; }
-  Index last(int d) const { return last_[static_cast<std::size_t>(d)]; }
+  Index global(int d, Index i) const { return grid_->first_cell()[d] + i; }
+  Index last(int d) const { return last_[d]; }
   /// Whether sample i lies on a side of the domain (or where an axis closes).
   bool at_lower(int d, Index i) const { return global(d, i) == 0; }
   bool at_upper(int d, Index i) const { return global(d, i) == last(d); }
@@ -71,9 +71,9 @@ class LevelSetLattice {
     return origin_[a] + spacing_ * (static_cast<double>(at) - 0.5 + half);
   }
   /// The lower and the upper side of the domain, m.
-  double bottom(int d) const { return origin_[static_cast<std::size_t>(d)]; }
+  double bottom(int d) const { return origin_[d]; }
   double top(int d) const {
-    const double n = static_cast<double>(last_[static_cast<std::size_t>(d)]);
+    const double n = static_cast<double>(last_[d]);
     return bottom(d) + spacing_ * (on_nodes_ ? n : (n - 0.5) - 0.5);
   }
   /// From sample i to the next one, m, and in cells.
@@ -81,8 +81,8 @@ class LevelSetLattice {
   double step_in_cells(int d, Index i) const { return !on_nodes_ && (at_lower(d, i) || at_upper(d, i + 1)) ? 0.5 : 1.0; }
 
   /// Samples first(d) to end(d) - 1 are the field's own, in its order.
-  Index first(int d) const { return first_[static_cast<std::size_t>(d)]; }
-  Index end(int d) const { return end_[static_cast<std::size_t>(d)]; }
+  Index first(int d) const { return first_[d]; }
+  Index end(int d) const { return end_[d]; }
 
   MENISCUS_INLINE double value(const Coord<D>& c) const {
     bool own = true;
@@ -121,9 +121,9 @@ class LevelSetLattice {
   /// Start of the field's own samples of a row (all axes but the last), or null if the row is a mean of others.
   const T* row(Coord<D> c) const {
     for (int d = 0; d < D - 1; ++d) {
-      const auto [a, b] = sources(d, c[static_cast<std::size_t>(d)]);
+      const auto [a, b] = sources(d, c[d]);
       if (a != b) return nullptr;
-      c[static_cast<std::size_t>(d)] = a;
+      c[d] = a;
     }
     c[D - 1] = first_[D - 1] - shift();
     return view_.at(c);
@@ -135,7 +135,7 @@ class LevelSetLattice {
       const Index j = cut_ ? i : grid::image_of_sample(*grid_, stagger_, d, i);
       return {j, j};
     }
-    const Index n = view_.extents[static_cast<std::size_t>(d)];
+    const Index n = view_.extents[d];
     if (at_lower(d, i)) return {0, grid::nearest_cell(*grid_, d, -1)};
     if (at_upper(d, i)) return {grid::nearest_cell(*grid_, d, n), n - 1};
     return {i - 1, i - 1};
@@ -146,7 +146,7 @@ class LevelSetLattice {
 
   MENISCUS_NOINLINE double completed(const Coord<D>& c) const {
     std::array<std::array<Index, 2>, D> from;
-    for (int d = 0; d < D; ++d) from[static_cast<std::size_t>(d)] = sources(d, c[static_cast<std::size_t>(d)]);
+    for (int d = 0; d < D; ++d) from[d] = sources(d, c[d]);
     const auto mean = [&](auto&& self, int d, const T* p) -> double {
       if (d == D) return static_cast<double>(*p);
       const auto a = static_cast<std::size_t>(d);

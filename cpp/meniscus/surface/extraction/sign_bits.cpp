@@ -44,8 +44,8 @@ SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>&
     : extents_(lattice.extents()), words_((extents_[D - 1] + 63) / 64), rows_(product<D>(extents_) / extents_[D - 1]) {
   Index stride = 1;
   for (int d = D - 2; d >= 0; --d) {
-    strides_[static_cast<std::size_t>(d)] = stride;
-    stride *= extents_[static_cast<std::size_t>(d)];
+    strides_[d] = stride;
+    stride *= extents_[d];
   }
   bits_ = workspace.take<std::uint64_t>(rows_ * words_);
   const Index first = lattice.first(D - 1);

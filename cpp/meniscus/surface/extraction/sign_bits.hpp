@@ -21,7 +21,7 @@ class SignBits {
   Index rows() const { return rows_; }
   Index words() const { return words_; }
   /// From row to row along axis d < D - 1.
-  Index stride(int d) const { return strides_[static_cast<std::size_t>(d)]; }
+  Index stride(int d) const { return strides_[d]; }
 
   std::uint64_t word(Index row, Index w) const { return bits_.data()[row * words_ + w]; }
   /// The samples that follow those of word w.

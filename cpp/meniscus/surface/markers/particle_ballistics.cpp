@@ -43,7 +43,7 @@ class Flight {
     if (!boundary_->velocity()) return;
     for (int d = 0; d < D; ++d) {
       const grid::Field<T, D>& c = boundary_->velocity()->component(d);
-      far_velocity_[static_cast<std::size_t>(d)].samples.fetch(c.layout(), c.storage().data(), width);
+      far_velocity_[d].samples.fetch(c.layout(), c.storage().data(), width);
     }
   }
 
@@ -178,7 +178,7 @@ class Flight {
   void respond(const V& x, const V& normal, V& v, V& acceleration) const {
     V surface = V::Zero();
     for (int d = 0; d < D; ++d)
-      if (const auto& c = solid_velocity_[static_cast<std::size_t>(d)]) surface[d] = c->value(x);
+      if (const auto& c = solid_velocity_[d]) surface[d] = c->value(x);
     const double across = (v - surface).dot(normal);
     if (across < 0.0) v -= (1.0 + options_.restitution) * across * normal;
     acceleration = options_.gravity;

@@ -82,7 +82,7 @@ class SharedExtremes {
   template <class Better>
   void take_best(T* origin, const Coord<D>& strides, Better&& better) {
     Coord<D> own = begin_;
-    for (int d = 0; d < D; ++d) own[static_cast<std::size_t>(d)] = layout_.halo.first_owned(d);
+    for (int d = 0; d < D; ++d) own[d] = layout_.halo.first_owned(d);
     T* const first = origin + dot<D>(own, strides);
     exchange_->template give_back<T>(origin + dot<D>(begin_, strides), strides, strides, [&](Index sample, T value) {
       if (better(value, first[sample])) first[sample] = value;

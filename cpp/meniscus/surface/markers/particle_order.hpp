@@ -22,7 +22,7 @@ std::vector<PlacedParticle> ordered_by_cell(const grid::Grid<D>& grid, grid::Par
   std::vector<PlacedParticle> order(static_cast<std::size_t>(n));
   for (Index k = 0; k < n; ++k) {
     const Index i = list[k];
-    order[static_cast<std::size_t>(k)] = {grid::cell_index<D>(grid, grid::locate_in_domain(grid, x + i * D).cell), ids[i], i};
+    order[k] = {grid::cell_index<D>(grid, grid::locate_in_domain(grid, x + i * D).cell), ids[i], i};
   }
   std::sort(order.begin(), order.end(),
             [](const PlacedParticle& a, const PlacedParticle& b) { return a.cell != b.cell ? a.cell < b.cell : a.id < b.id; });

@@ -57,7 +57,7 @@ void find_strains(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
       const T* const value = view.at(c);
       Vec<double, D> gradient;
       for (int d = 0; d < D; ++d) {
-        const Index along = view.strides[static_cast<std::size_t>(d)];
+        const Index along = view.strides[d];
         gradient[d] = static_cast<double>(value[along]) - static_cast<double>(value[-along]);
       }
       const double slope = gradient.norm();

@@ -253,7 +253,7 @@ class Seeder {
     const Index first = particles_.append(added);
     if (grid_.block().cut()) {
       std::vector<Index> keys(static_cast<std::size_t>(cells.size));
-      for (Index k = 0; k < cells.size; ++k) keys[static_cast<std::size_t>(k)] = domain_index(cells.index[k]);
+      for (Index k = 0; k < cells.size; ++k) keys[k] = domain_index(cells.index[k]);
       grid::number_by_cells(particles_, first, keys, {starts.data(), keys.size() + 1}, communicator);
     }
     const MarkerColumns<T, D> m(particles_);

@@ -57,11 +57,11 @@ void for_copies(grid::MacField<T, D>& velocity, int axis, Coord<D> face, Receive
 template <class T, int D>
 void deposit_at(grid::MacField<T, D>& velocity, const Returned<T, D>& p, Deposit deposit) {
   for (int d = 0; d < D; ++d) {
-    const T add = static_cast<T>(0.5 * p.part * static_cast<double>(p.velocity[static_cast<std::size_t>(d)]));
+    const T add = static_cast<T>(0.5 * p.part * static_cast<double>(p.velocity[d]));
     const T whole = deposit == Deposit::mean ? static_cast<T>(1 + 0.5 * p.part) : T{1};
     for (Index upper = 0; upper < 2; ++upper) {
       Coord<D> face = p.cell;
-      face[static_cast<std::size_t>(d)] += upper;
+      face[d] += upper;
       for_copies<T, D>(velocity, d, face, [&](T& u) { u = (u + add) / whole; });
     }
   }
@@ -101,7 +101,7 @@ void for_each_wet_face(const grid::Grid<D>& grid, const grid::FieldView<const T,
     Coord<D> below = cell, above;
     for (int e = 0, rest = k / 4; e < D; ++e) {
       if (e == d) continue;
-      below[static_cast<std::size_t>(e)] += rest % 3 - 1;
+      below[e] += rest % 3 - 1;
       rest /= 3;
     }
     below[axis] += k % 4 - 2;
@@ -110,7 +110,7 @@ void for_each_wet_face(const grid::Grid<D>& grid, const grid::FieldView<const T,
     bool within = true;
     for (int e = 0; e < D; ++e)
       for (Coord<D>* c : {&below, &above}) {
-        Index& i = (*c)[static_cast<std::size_t>(e)];
+        Index& i = (*c)[e];
         const std::optional<Index> image = grid.block().image(e, i);
         within &= image.has_value();
         i = image.value_or(0);
@@ -129,7 +129,7 @@ void find_shares(const grid::Field<T, D>& phi, Returned<T, D>& p) {
     for_each_wet_face<T, D>(
         phi.grid(), phi.view(), p.cell, d, [](const Coord<D>&) { return true; },
         [&](const Coord<D>&, double wet) { liquid += wet; });
-    if (liquid > 0) p.share[static_cast<std::size_t>(d)] = static_cast<T>(std::min(1.0, p.part / liquid));
+    if (liquid > 0) p.share[d] = static_cast<T>(std::min(1.0, p.part / liquid));
   }
 }
 

@@ -34,19 +34,19 @@ double longest_edge(const mesh::TetMeshData& mesh, const mesh::Tet& t) {
   for (const auto& e : mesh::tet_edges)
     longest = std::max(
         longest,
-        (mesh.vertices[static_cast<std::size_t>(t[e[0]])] - mesh.vertices[static_cast<std::size_t>(t[e[1]])]).squaredNorm());
+        (mesh.vertices[t[e[0]]] - mesh.vertices[t[e[1]]]).squaredNorm());
   return std::sqrt(longest);
 }
 
 double least(const std::vector<double>& values, const mesh::Tet& t) {
   double result = std::numeric_limits<double>::infinity();
-  for (const std::int32_t v : t) result = std::min(result, values[static_cast<std::size_t>(v)]);
+  for (const std::int32_t v : t) result = std::min(result, values[v]);
   return result;
 }
 
 double largest(const std::vector<double>& values, const mesh::Tet& t) {
   double result = -std::numeric_limits<double>::infinity();
-  for (const std::int32_t v : t) result = std::max(result, values[static_cast<std::size_t>(v)]);
+  for (const std::int32_t v : t) result = std::max(result, values[v]);
   return result;
 }
 
@@ -61,13 +61,13 @@ mesh::TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& b
   std::vector<Index> source;
   mesh::TetMeshData coarse = lattice.mesh(
       [&](const std::array<Index, 4>& t) {
-        double lowest = at_nodes[static_cast<std::size_t>(t[0])];
-        for (const Index v : t) lowest = std::min(lowest, at_nodes[static_cast<std::size_t>(v)]);
+        double lowest = at_nodes[t[0]];
+        for (const Index v : t) lowest = std::min(lowest, at_nodes[v]);
         return lowest < reach * options.cell;
       },
       &source);
   values.clear();
-  for (const Index node : source) values.push_back(at_nodes[static_cast<std::size_t>(node)]);
+  for (const Index node : source) values.push_back(at_nodes[node]);
   if (options.refinements == 0) return coarse;
   mesh::RedGreen hierarchy(std::move(coarse));
   const double fine = options.cell / std::exp2(options.refinements);
@@ -100,7 +100,7 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const mesh::TetMeshData
   std::vector<mesh::Point> points;
   for (const std::size_t t : open) {
     std::array<mesh::Point, 4> x;
-    for (std::size_t k = 0; k < 4; ++k) x[k] = lattice.vertices[static_cast<std::size_t>(lattice.tets[t][k])];
+    for (std::size_t k = 0; k < 4; ++k) x[k] = lattice.vertices[lattice.tets[t][k]];
     points.push_back(0.25 * (x[0] + x[1] + x[2] + x[3]));
     if (probes == 1) continue;
     for (const auto& e : mesh::tet_edges) points.push_back(0.5 * (x[e[0]] + x[e[1]]));
@@ -127,7 +127,7 @@ void keep_largest_part(mesh::TetMeshData& mesh) {
   const mesh::TetTopology topology(mesh::VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size())));
   std::vector<double> volume(static_cast<std::size_t>(mesh::tet_components(topology, part)), 0.0);
   for (std::size_t t = 0; t < part.size(); ++t)
-    volume[static_cast<std::size_t>(part[t])] += mesh::signed_volume(mesh.view(), static_cast<Index>(t));
+    volume[part[t]] += mesh::signed_volume(mesh.view(), static_cast<Index>(t));
   const auto best = std::max_element(volume.begin(), volume.end()) - volume.begin();
   std::vector<bool> kept(part.size());
   for (std::size_t t = 0; t < part.size(); ++t) kept[t] = part[t] == best;

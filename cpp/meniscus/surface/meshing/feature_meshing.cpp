@@ -91,7 +91,7 @@ class FeatureFit {
   /// Whether one more step may be tried.
   bool may_try() { return attempts_left_-- > 0; }
 
-  int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
+  int stamp(std::int32_t v) const { return touched_[v]; }
 
   bool take_back(std::size_t mark) {
     mesh_.undo(mark);
@@ -156,7 +156,7 @@ class FeatureFit {
     if (!contacts_.accept(mark)) return take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
+      for (const std::int32_t v : mesh_.tet(t)) touched_[v] = round_;
     mesh_.keep();
     return true;
   }

@@ -37,7 +37,7 @@ FittedMesh mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const
   }
   const mesh::TetTopology topology = topology_of(result.mesh);
   std::vector<mesh::Triangle> faces;
-  for (const std::int32_t f : topology.boundary()) faces.push_back(topology.faces()[static_cast<std::size_t>(f)]);
+  for (const std::int32_t f : topology.boundary()) faces.push_back(topology.faces()[f]);
   const mesh::TriangleMeshView boundary{result.mesh.vertices, faces};
   const double least = 2 * deviation * fit.cell;
   result.deviation = largest_deviation(boundary, surface.tree(), 0.1 * fit.cell, least);

@@ -18,7 +18,7 @@ std::vector<std::size_t> SurfaceSamples::far(const mesh::TetEditor& mesh, std::s
   std::vector<mesh::Point> x;
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices()); ++v) x.push_back(mesh.position(v));
   const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
-  const auto stamp = [&](std::int32_t v) { return touched[static_cast<std::size_t>(v)]; };
+  const auto stamp = [&](std::int32_t v) { return touched[v]; };
   std::vector<std::pair<double, std::size_t>> found;
   std::int32_t slot = 0;
   for (std::size_t i = 0; i < samples_.size(); ++i) {
@@ -27,12 +27,12 @@ std::vector<std::size_t> SurfaceSamples::far(const mesh::TetEditor& mesh, std::s
     if (std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
     s.round = round;
     if (collision::within_distance(tree, s.position, tolerance, slot)) {
-      s.face = faces[static_cast<std::size_t>(tree.triangle(slot))];
+      s.face = faces[tree.triangle(slot)];
       continue;
     }
     const collision::MeshPoint closest = collision::closest_point(tree, s.position, slot);
     slot = closest.slot;
-    s.face = faces[static_cast<std::size_t>(closest.triangle)];
+    s.face = faces[closest.triangle];
     if (closest.squared_distance < reach * reach) found.push_back({-closest.squared_distance, i});
   }
   std::sort(found.begin(), found.end());

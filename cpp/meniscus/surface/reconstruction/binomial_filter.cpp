@@ -40,8 +40,8 @@ void smooth_lines(double* v, Index n, Index stride, Index width) {
     const double* const next = i + 1 < n ? here + stride : here;
     for (Index l = 0; l < width; ++l) {
       const double old = here[l];
-      here[l] = 0.25 * (before[static_cast<std::size_t>(l)] + next[l]) + 0.5 * old;
-      before[static_cast<std::size_t>(l)] = old;
+      here[l] = 0.25 * (before[l] + next[l]) + 0.5 * old;
+      before[l] = old;
     }
   }
 }

@@ -99,7 +99,7 @@ void deposit_tets(const mesh::TetMeshView& mesh, std::span<const double> amounts
     return Corners{mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)};
   };
   std::array<std::vector<Weights>, most_divisions + 1> points;
-  for (int d = 0; d <= most_divisions; ++d) points[static_cast<std::size_t>(d)] = points_of(d);
+  for (int d = 0; d <= most_divisions; ++d) points[d] = points_of(d);
   const auto extents = workspace.take<Extent>(n);
   parallel_for(0, n, chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) extents.data()[t] = extent_of(corners_of(t), low, shape);
@@ -126,7 +126,7 @@ void deposit_tets(const mesh::TetMeshView& mesh, std::span<const double> amounts
     for (Index m = starts.data()[group]; m < starts.data()[group + 1]; ++m) {
       const Index t = members.data()[m];
       const Corners x = corners_of(t);
-      const std::vector<Weights>& parts = points[static_cast<std::size_t>(extents.data()[t].divisions)];
+      const std::vector<Weights>& parts = points[extents.data()[t].divisions];
       const double share = 1.0 / static_cast<double>(parts.size());
       for (const Weights& w : parts) {
         Index cell = 0;

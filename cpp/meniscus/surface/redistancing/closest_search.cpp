@@ -57,10 +57,10 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = blocked;
   }
   for (int l = 0; l < n; ++l) {
-    if (state[static_cast<std::size_t>(l)] == searching) continue;
+    if (state[l] == searching) continue;
     for (int i = 0; i < CubicStencils<D>::size; ++i) stencils.value[i][l] = 0.0;
     for (int d = 0; d < D; ++d) x[d][l] = 0.0;
-    cell[static_cast<std::size_t>(l)] = Coord<D>{};
+    cell[l] = Coord<D>{};
   }
   largest_second_difference<D>(stencils, bend);
   for (int l = 0; l < n; ++l) {
@@ -73,7 +73,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     if (!any) break;
     for (int d = 0; d < D; ++d)
       for (int l = 0; l < n; ++l)
-        t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
+        t[d][l] = x[d][l] - static_cast<double>(cell[l][d]);
     evaluate_cubics<D>(stencils, t, p, g);
     // Step onto the surface, and along it towards the sample, which is at 0.
     alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];

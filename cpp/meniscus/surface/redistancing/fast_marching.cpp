@@ -49,7 +49,7 @@ class Marcher {
         if (!strips_.touched.data()[at / strip_lanes]) return;
         const T v = strips_.values.data()[at];
         // Only what is final counts.
-        if (std::signbit(v)) a[static_cast<std::size_t>(d)] = std::min(a[static_cast<std::size_t>(d)], -v);
+        if (std::signbit(v)) a[d] = std::min(a[d], -v);
       });
       T next;
       if constexpr (D == 3)

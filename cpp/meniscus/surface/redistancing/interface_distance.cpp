@@ -68,7 +68,7 @@ class InterfaceFinder {
         bool any = false;
         for (int i = 0; i < rows_around; ++i) {
           const Index r = row_beside(start, i);
-          around[static_cast<std::size_t>(i)] = r;
+          around[i] = r;
           any |= r >= 0 && rows_.data()[r];
         }
         if (!any) continue;
@@ -152,7 +152,7 @@ class InterfaceFinder {
       for (int up = 0; up < 2; ++up) {
         Coord<D> c = start;
         c[d] = grid_.neighbour(d, start[d], up ? 1 : -1);
-        beside[static_cast<std::size_t>(2 * d + up)] = c[d] < 0 ? own : search_.at(c);
+        beside[2 * d + up] = c[d] < 0 ? own : search_.at(c);
       }
     rows_.data()[row] = 0;
     const auto note = [&](Index s, unsigned found) {
@@ -171,7 +171,7 @@ class InterfaceFinder {
         for (Index s = first; s < end; ++s) {
           const Index at = grid_.strip_start(s);
           const int lanes = grid_.lanes(s);
-          candidate[static_cast<std::size_t>(s - first)] = lanes == strip_lanes
+          candidate[s - first] = lanes == strip_lanes
                                                                ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
                                                                : changes_sign<T, D>(own, beside, at, lanes, finite);
         }
@@ -180,7 +180,7 @@ class InterfaceFinder {
         // Across a periodic side the lane beside the row may be stale.
         const bool at_side = grid_.at_seam(s);
         unsigned found = 0;
-        if (candidate[static_cast<std::size_t>(s - first)] || at_side) {
+        if (candidate[s - first] || at_side) {
           const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
           found = examine(p, {0, p.lanes}, own, beside, !at_side, own_row, batch);
         }
@@ -285,7 +285,7 @@ class InterfaceFinder {
     double nearest = infinite_distance, most = infinite_distance;
     Coord<D> from{}, offset{};
     for (int i = 0; i < rows_around; ++i) {
-      const Index row = around[static_cast<std::size_t>(i)];
+      const Index row = around[i];
       if (row < 0 || !rows_.data()[row]) continue;
       Coord<D> q, step;
       Index square = 0;
@@ -302,7 +302,7 @@ class InterfaceFinder {
         const Index strip = row * grid_.row_strips + lane.strip;
         if (!(beside_.data()[strip] >> lane.lane & 1)) continue;
         const double d = -static_cast<double>(strips_.at(strip)[lane.lane]);
-        const double length = roots[static_cast<std::size_t>(square + along * along)];
+        const double length = roots[square + along * along];
         most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
         if (d < nearest) {
           nearest = d;

@@ -72,9 +72,9 @@ class InterfaceSearch {
           r.all_beside = false;
           continue;
         }
-        has[static_cast<std::size_t>(up)] = true;
-        wall[static_cast<std::size_t>(up)] = visible.continued(q);
-        slope[static_cast<std::size_t>(up)] = up ? other - own : own - other;
+        has[up] = true;
+        wall[up] = visible.continued(q);
+        slope[up] = up ? other - own : own - other;
         if ((other > 0.0) != outside) along[axis] = std::min(along[axis], std::abs(own) / (std::abs(own) + std::abs(other)));
       }
       if (!has[0]) slope[0] = slope[1];
@@ -198,11 +198,11 @@ class InterfaceSearch {
     }
     std::array<std::array<Index, 4>, D> index;
     for (std::size_t d = 0; d < D; ++d)
-      for (int k = 0; k < 4; ++k) index[d][static_cast<std::size_t>(k)] = grid_.nearest(static_cast<int>(d), base[d] + k);
+      for (int k = 0; k < 4; ++k) index[d][k] = grid_.nearest(static_cast<int>(d), base[d] + k);
     for (int i = 0; i < CubicStencils<D>::size; ++i) {
       Coord<D> c;
       int rest = i;
-      for (std::size_t d = D; d-- > 0; rest /= 4) c[d] = index[d][static_cast<std::size_t>(rest % 4)];
+      for (std::size_t d = D; d-- > 0; rest /= 4) c[d] = index[d][rest % 4];
       if (!visible(c) || (!by_continued && visible.continued(c))) return false;
       stencils.value[i][l] = value(c);
     }

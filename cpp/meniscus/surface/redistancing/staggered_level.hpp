@@ -81,7 +81,7 @@ class StaggeredLevel {
       }
     const grid::FieldView<const T, D> from = phi.view();
     Coord<D> first_owned;
-    for (int d = 0; d < D; ++d) first_owned[static_cast<std::size_t>(d)] = phi.layout().halo.first_owned(d);
+    for (int d = 0; d < D; ++d) first_owned[d] = phi.layout().halo.first_owned(d);
     const Coord<D> extents = window.extents(), strides = c_strides<D>(extents);
     samples_ = workspace.take<T>(product<D>(extents));
     parallel::BoxExchange<D>(*phi.grid().communicator(), own.block, window, own.periods())

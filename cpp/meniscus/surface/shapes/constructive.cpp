@@ -24,7 +24,7 @@ class Extremum final : public ImplicitShape<D> {
     for (std::size_t p = 1; p < parts_.size(); ++p) {
       parts_[p]->evaluate(points, n, other.data());
       for (int i = 0; i < n; ++i) {
-        const double value = other[static_cast<std::size_t>(i)];
+        const double value = other[i];
         out[i] = minimum ? std::min(out[i], value) : std::max(out[i], value);
       }
     }
@@ -105,7 +105,7 @@ class SmoothUnion final : public ImplicitShape<D> {
     a_->evaluate(points, n, out);
     b_->evaluate(points, n, other.data());
     for (int i = 0; i < n; ++i) {
-      const double b = other[static_cast<std::size_t>(i)];
+      const double b = other[i];
       const double overlap = std::max(width_ - std::abs(out[i] - b), 0.0);
       out[i] = std::min(out[i], b) - 0.25 * overlap * overlap / width_;
     }

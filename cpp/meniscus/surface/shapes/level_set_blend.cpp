@@ -53,8 +53,8 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
   std::array<grid::FieldView<const T, D>, D> faces1;
   for (int d = 0; moves && d < D; ++d) {
     require(velocity0->grid() == phi0.grid() && velocity1->grid() == phi0.grid(), "velocities must be on the grid of phi0");
-    faces0[static_cast<std::size_t>(d)] = velocity0->component(d).view();
-    faces1[static_cast<std::size_t>(d)] = velocity1->component(d).view();
+    faces0[d] = velocity0->component(d).view();
+    faces1[d] = velocity1->component(d).view();
   }
   std::array<grid::FarValues<D>, 2> far;
   const grid::SampleSource<T, D> from0{&phi0.layout(), phi0.view(), 0.0, &far[0]};

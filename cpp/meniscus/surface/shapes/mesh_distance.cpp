@@ -23,10 +23,10 @@ struct Components {
     // Volumes from a point of the mesh, so that a mesh far from the origin loses no digits.
     const mesh::Point origin = mesh.corner(0, 0);
     for (Index t = 0; t < mesh.size(); ++t) {
-      const std::int32_t component = report.component[static_cast<std::size_t>(t)];
+      const std::int32_t component = report.component[t];
       if (component < 0) continue;
-      for (int k = 0; k < 3; ++k) boxes[static_cast<std::size_t>(component)].add(mesh.corner(t, k));
-      volumes[static_cast<std::size_t>(component)] +=
+      for (int k = 0; k < 3; ++k) boxes[component].add(mesh.corner(t, k));
+      volumes[component] +=
           (mesh.corner(t, 0) - origin).dot((mesh.corner(t, 1) - origin).cross(mesh.corner(t, 2) - origin)) / 6;
     }
   }
@@ -95,7 +95,7 @@ std::shared_ptr<const MeshDistance::Geometry> MeshDistance::make_geometry(std::v
   std::vector<char> reversed(mesh.triangles.size(), 0);
   for (std::size_t t = 0; t < reversed.size(); ++t) {
     const std::int32_t c = report.component[t];
-    if (c >= 0) reversed[t] = apart ? components.volumes[static_cast<std::size_t>(c)] < 0 : report.watertight() && reverse_all;
+    if (c >= 0) reversed[t] = apart ? components.volumes[c] < 0 : report.watertight() && reverse_all;
   }
   PseudoNormals normals(mesh, connectivity_->topology, reversed);
   collision::WindingTree winding(tree, reversed);

@@ -71,9 +71,9 @@ void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point>
           double u = 0.0;
           if (lowest_corner(nodes, axis, c) <= band) {
             const auto closest = mesh.closest(image(grid::sample_position<3>(grid, stagger, c)));
-            const auto& triangle = triangles[static_cast<std::size_t>(closest.triangle)];
+            const auto& triangle = triangles[closest.triangle];
             for (std::size_t k = 0; k < 3; ++k)
-              u += closest.barycentric[k] * vertex_velocity[static_cast<std::size_t>(triangle[k])][axis];
+              u += closest.barycentric[k] * vertex_velocity[triangle[k]][axis];
           }
           *view.at(c) = static_cast<T>(u);
         }

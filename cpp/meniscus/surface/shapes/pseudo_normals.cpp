@@ -29,30 +29,30 @@ PseudoNormals::PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::Tri
   parallel_for(0, mesh.size(), 4096, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const mesh::Point n = face_normal(mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2));
-      face_[static_cast<std::size_t>(t)] = reversed[static_cast<std::size_t>(t)] ? mesh::Point(-n) : n;
+      face_[t] = reversed[t] ? mesh::Point(-n) : n;
     }
   });
-  const auto known = [&](std::int32_t t) { return !face_[static_cast<std::size_t>(t)].isZero(0); };
+  const auto known = [&](std::int32_t t) { return !face_[t].isZero(0); };
   parallel_for(0, static_cast<Index>(edge_.size()), 4096, [&](Index begin, Index end) {
     for (Index e = begin; e < end; ++e) {
       mesh::Point sum = mesh::Point::Zero();
       bool all_known = true;
       for (const std::int32_t t : topology.triangles_at(e)) {
-        sum += face_[static_cast<std::size_t>(t)];
+        sum += face_[t];
         all_known = all_known && known(t);
       }
-      edge_[static_cast<std::size_t>(e)] = all_known ? direction(sum) : mesh::Point(mesh::Point::Zero());
+      edge_[e] = all_known ? direction(sum) : mesh::Point(mesh::Point::Zero());
     }
   });
   std::vector<char> unknown(vertex_.size(), 0);
   for (Index t = 0; t < mesh.size(); ++t)
     for (int k = 0; k < 3; ++k) {
-      const auto v = static_cast<std::size_t>(mesh.triangle(t)[static_cast<std::size_t>(k)]);
+      const auto v = static_cast<std::size_t>(mesh.triangle(t)[k]);
       if (!known(static_cast<std::int32_t>(t))) unknown[v] = 1;
       const mesh::Point to_next = mesh.corner(t, (k + 1) % 3) - mesh.corner(t, k);
       const mesh::Point to_last = mesh.corner(t, (k + 2) % 3) - mesh.corner(t, k);
       const double angle = std::atan2(to_next.cross(to_last).norm(), to_next.dot(to_last));
-      vertex_[v] += angle * face_[static_cast<std::size_t>(t)];
+      vertex_[v] += angle * face_[t];
     }
   for (std::size_t v = 0; v < vertex_.size(); ++v)
     vertex_[v] = unknown[v] ? mesh::Point(mesh::Point::Zero()) : direction(vertex_[v]);
@@ -61,10 +61,10 @@ PseudoNormals::PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::Tri
 mesh::Point PseudoNormals::at(const collision::MeshPoint& closest, const mesh::Triangle& triangle,
                               const mesh::TriangleTopology& topology) const {
   const auto feature = static_cast<std::size_t>(closest.feature);
-  if (closest.feature == collision::TriangleFeature::face) return face_[static_cast<std::size_t>(closest.triangle)];
-  if (feature < 3) return vertex_[static_cast<std::size_t>(triangle[feature])];
+  if (closest.feature == collision::TriangleFeature::face) return face_[closest.triangle];
+  if (feature < 3) return vertex_[triangle[feature]];
   const std::int32_t edge = topology.edges_of(closest.triangle)[feature - 3];
-  return edge < 0 ? mesh::Point(mesh::Point::Zero()) : edge_[static_cast<std::size_t>(edge)];
+  return edge < 0 ? mesh::Point(mesh::Point::Zero()) : edge_[edge];
 }
 
 }  // namespace meniscus::surface

@@ -45,7 +45,7 @@ class LevelSetShape final : public ImplicitShape<D> {
     else
       std::copy_n(phi.storage().data(), phi.layout().storage_size(), phi_.storage().data());
     for (int d = 0; d < D; ++d)
-      upper_[d] += phi.grid().spacing() * static_cast<double>(phi.grid().shape()[static_cast<std::size_t>(d)]);
+      upper_[d] += phi.grid().spacing() * static_cast<double>(phi.grid().shape()[d]);
   }
   void evaluate(const double* points, int n, double* out) const override {
     const grid::FieldProbe<T, D> probe(phi_);

@@ -41,7 +41,7 @@ class PosedImages {
     for (const std::size_t image : active) {
       for (int i = 0; i < n; ++i) place(x[i], image, body.data() + i * D);
       shape_.evaluate(body.data(), n, value.data());
-      for (int i = 0; i < n; ++i) out[i] = std::min(out[i], value[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < n; ++i) out[i] = std::min(out[i], value[i]);
     }
   }
 
@@ -62,8 +62,8 @@ void for_each_index(const Coord<D>& low, const Coord<D>& high, F&& f) {
   while (true) {
     f(c);
     int d = D - 1;
-    while (d >= 0 && ++c[static_cast<std::size_t>(d)] == high[static_cast<std::size_t>(d)]) {
-      c[static_cast<std::size_t>(d)] = low[static_cast<std::size_t>(d)];
+    while (d >= 0 && ++c[d] == high[d]) {
+      c[d] = low[d];
       --d;
     }
     if (d < 0) return;
@@ -154,7 +154,7 @@ void sample_affine_velocity(const AffineVelocity<D>& v, const grid::NearestImage
   std::array<Workspace::Lease<T>, D> result;
   for (int axis = 0; axis < D; ++axis) {
     const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
-    auto& storage = result[static_cast<std::size_t>(axis)];
+    auto& storage = result[axis];
     storage = workspace.take<T>(layout.storage_size());
     const grid::FieldView<T, D> view = layout.view(storage.data());
     const Vec<double, D> slope = v.gradient.row(axis).transpose();
@@ -171,7 +171,7 @@ void sample_affine_velocity(const AffineVelocity<D>& v, const grid::NearestImage
   const NoInterrupts commit;
   for (int axis = 0; axis < D; ++axis) {
     grid::Field<T, D>& component = velocity.component(axis);
-    grid::copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
+    grid::copy_owned(component.layout(), result[axis].data(), component.storage().data());
   }
 }
 
@@ -195,7 +195,7 @@ void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T
           for (int corner = 0; corner < 1 << D; ++corner) {
             if (corner >> axis & 1) continue;
             Coord<D> node = c;
-            for (int d = 0; d < D; ++d) node[static_cast<std::size_t>(d)] += corner >> d & 1;
+            for (int d = 0; d < D; ++d) node[d] += corner >> d & 1;
             difference += *theirs.at(node) - *mine.at(node);
           }
           if (difference < 0.0) *to.at(c) = *from.at(c);

@@ -58,7 +58,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   // Fills `next` with what visit(i, found) finds from those of a list. Its order does not matter to what is done with it.
   const auto advance = [&](const std::vector<std::int32_t>& from, std::vector<std::int32_t>& next, auto&& visit) {
     lists.fill(static_cast<Index>(from.size()), chunk, next,
-               [&](Index i, std::vector<std::int32_t>& found) { visit(from[static_cast<std::size_t>(i)], found); });
+               [&](Index i, std::vector<std::int32_t>& found) { visit(from[i], found); });
   };
   for (std::size_t t = 0; t < tets.size(); ++t)
     if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
@@ -70,7 +70,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
     const auto visit_nodes = [&] {
       parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)
-          node(new_nodes[static_cast<std::size_t>(i)], [&](std::int32_t t) { return state[z(t)] == yes; });
+          node(new_nodes[i], [&](std::int32_t t) { return state[z(t)] == yes; });
       });
     };
     visit_nodes();
@@ -81,7 +81,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
     const auto visit_tets = [&](bool last) {
       parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)
-          tet(new_tets[static_cast<std::size_t>(i)], [&](std::int32_t v) { return reached[z(v)] != 0; }, last);
+          tet(new_tets[i], [&](std::int32_t v) { return reached[z(v)] != 0; }, last);
       });
     };
     visit_tets(!twice);
@@ -101,7 +101,7 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
       bool near = cut[t];
       if (closest && !near)
-        for (const std::int32_t v : tets[t]) near = near || std::abs(phi[static_cast<std::size_t>(v)]) < band;
+        for (const std::int32_t v : tets[t]) near = near || std::abs(phi[v]) < band;
       known[t] = static_cast<std::int8_t>(inside[t] ? Known::apart : near ? Known::yes : Known::no);
     }
   });
@@ -132,7 +132,7 @@ void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> 
                       std::span<Point> velocity) {
   // Of tetrahedra and nodes, the position in `near` of the one whose point they chose.
   std::vector<std::int32_t> of_tet(known.size(), -1), of_node(static_cast<std::size_t>(stars.vertices()), -1);
-  for (std::size_t i = 0; i < near.size(); ++i) of_tet[static_cast<std::size_t>(near[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < near.size(); ++i) of_tet[near[i]] = static_cast<std::int32_t>(i);
   struct Choice {
     Point place;
     std::int32_t source = -1;

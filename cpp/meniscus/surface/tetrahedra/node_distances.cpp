@@ -56,7 +56,7 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
   require(positions.size() == order_.size() && phi.size() == order_.size(), "positions and phi must have ", order_.size(),
           " rows");
   const Index n = size();
-  const auto node = [&](Index i) { return static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]); };
+  const auto node = [&](Index i) { return static_cast<std::size_t>(order_[i]); };
   groups_.resize(static_cast<std::size_t>((n + group_sizes[0] - 1) / group_sizes[0]));
   std::iota(groups_.begin(), groups_.end(), Index{0});
   for (std::size_t level = 0;; ++level) {

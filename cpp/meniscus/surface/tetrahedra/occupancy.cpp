@@ -13,7 +13,7 @@ constexpr Index chunk = 4096;
 
 std::array<double, 4> at_corners(const mesh::Tet& tet, std::span<const double> phi) {
   std::array<double, 4> value;
-  for (std::size_t k = 0; k < 4; ++k) value[k] = phi[static_cast<std::size_t>(tet[k])];
+  for (std::size_t k = 0; k < 4; ++k) value[k] = phi[tet[k]];
   return value;
 }
 
@@ -38,9 +38,9 @@ std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::s
   const auto count = static_cast<Index>(tets.size());
   std::vector<std::vector<std::int32_t>> pieces(static_cast<std::size_t>((count + chunk - 1) / chunk));
   parallel_for(0, count, chunk, [&](Index begin, Index end) {
-    auto& found = pieces[static_cast<std::size_t>(begin / chunk)];
+    auto& found = pieces[begin / chunk];
     for (Index t = begin; t < end; ++t) {
-      const auto value = at_corners(tets[static_cast<std::size_t>(t)], phi);
+      const auto value = at_corners(tets[t], phi);
       const double most = std::max({value[0], value[1], value[2], value[3]});
       if (most <= 0 || most < reach) found.push_back(static_cast<std::int32_t>(t));
     }

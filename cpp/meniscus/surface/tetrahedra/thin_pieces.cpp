@@ -51,7 +51,7 @@ ByNodes by_nodes(const mesh::TetMeshView& mesh, std::span<const double> phi, dou
   int inside = 0;
   double most = 0;
   for (std::size_t k = 0; k < 4; ++k) {
-    value[k] = phi[static_cast<std::size_t>(mesh.tet(t)[k])];
+    value[k] = phi[mesh.tet(t)[k]];
     inside += value[k] <= 0;
     most = std::max(most, std::abs(value[k]));
   }
@@ -82,8 +82,8 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
   parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const ByNodes answer = by_nodes(mesh, phi, slope, far, t);
-      answers[static_cast<std::size_t>(t)] = answer;
-      out[static_cast<std::size_t>(t)] = answer == ByNodes::changes;
+      answers[t] = answer;
+      out[t] = answer == ByNodes::changes;
     }
   });
   // The parts divided last are looked at first, so that there are never many.
@@ -93,14 +93,14 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
   Index next = 0;
   for (;;) {
     for (; open.size() < batch && next < mesh.size(); ++next)
-      if (answers[static_cast<std::size_t>(next)] == ByNodes::undecided)
+      if (answers[next] == ByNodes::undecided)
         open.push_back({corners_of(mesh, next), static_cast<std::int32_t>(next), 0});
     if (open.empty()) return;
     now.clear();
     points.clear();
     radii.clear();
     for (; !open.empty() && now.size() < batch; open.pop_back()) {
-      if (out[static_cast<std::size_t>(open.back().tet)]) continue;
+      if (out[open.back().tet]) continue;
       now.push_back(open.back());
       const Ball ball(now.back().x);
       points.push_back(ball.centre);
@@ -110,7 +110,7 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
     if (!points.empty()) distance(points, values);
     for (std::size_t i = 0; i < now.size(); ++i) {
       const auto tet = static_cast<std::size_t>(now[i].tet);
-      const bool inside = phi[static_cast<std::size_t>(mesh.tets[tet][0])] <= 0;
+      const bool inside = phi[mesh.tets[tet][0]] <= 0;
       const double size = std::abs(values[i]);
       if ((values[i] <= 0) != inside || size <= round_off * (points[i].cwiseAbs().maxCoeff() + radii[i]))
         out[tet] = true;

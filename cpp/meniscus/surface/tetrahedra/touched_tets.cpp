@@ -142,7 +142,7 @@ Answer by_distances(const mesh::TetMeshView& mesh, std::span<const double> phi, 
   std::size_t farthest = 0;
   double distance = -1, least = std::numeric_limits<double>::infinity(), most = -least;
   for (std::size_t k = 0; k < 4; ++k) {
-    const double here = phi[static_cast<std::size_t>(mesh.tet(t)[k])];
+    const double here = phi[mesh.tet(t)[k]];
     least = std::min(least, here);
     most = std::max(most, here);
     if (std::abs(here) > distance) {
@@ -170,7 +170,7 @@ class Nearby {
     count_ = 0;
     for (Index t = begin; t < end; ++t) {
       const Answer answer = phi.empty() ? Answer::unknown : by_distances(mesh, phi, longest_edge, signs, t);
-      out[static_cast<std::size_t>(t)] = answer == Answer::yes;
+      out[t] = answer == Answer::yes;
       if (answer == Answer::unknown) tets_[count_++] = t;
     }
   }
@@ -208,7 +208,7 @@ void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& trian
       if (fine.empty()) continue;
       for (const Index t : run) {
         const Candidate tet({mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)});
-        out[static_cast<std::size_t>(t)] = fine.any(tree, tet.box, [&](const mesh::BoundingVolumeTree::Node& leaf) {
+        out[t] = fine.any(tree, tet.box, [&](const mesh::BoundingVolumeTree::Node& leaf) {
           for (Index slot = leaf.first; slot < Index{leaf.first} + leaf.count; ++slot)
             if (meets(tet, triangles.corners(slot))) return true;
           return false;

@@ -68,7 +68,7 @@ std::vector<collision::ElementPair> list(const collision::PairQuery& query, coll
 std::vector<collision::ElementPair> in_blocks(const collision::PairQuery& query, collision::PairScratch& scratch) {
   std::vector<std::vector<collision::ElementPair>> of_chunk(static_cast<std::size_t>(collision::chunks_of(query)));
   collision::for_each_candidate(query, scratch, [&](const collision::PairBlock& block) {
-    auto& pairs = of_chunk[static_cast<std::size_t>(block.chunk)];
+    auto& pairs = of_chunk[block.chunk];
     pairs.insert(pairs.end(), block.pairs.begin(), block.pairs.end());
     return true;
   });

@@ -118,7 +118,7 @@ Query near_miss(Random& r, collision::PairKind kind) {
 /// triangular matrix, hidden by an integer matrix and a common motion.
 Query multiple_root(Random& r, collision::PairKind kind, int multiplicity) {
   static constexpr std::array<std::array<int, 2>, 4> zeros{{{-1, 1}, {-1, 2}, {-2, 1}, {-1, 3}}};
-  const auto at = zeros[static_cast<std::size_t>(r.integer(0, 3))];
+  const auto at = zeros[r.integer(0, 3)];
   const bool first = r.chance(0.5);
   const std::array<int, 3> upper{r.integer(-3, 3), r.integer(-3, 3), r.integer(-3, 3)};
   const int u = r.integer(1, 2);
@@ -233,7 +233,7 @@ Query duplicated_points(Random& r, collision::PairKind) {
   const bool real = r.chance(0.3);
   Query q = both([&] {
     Corners x = real ? corners([&] { return r.normal(); }) : integers(r, 3);
-    x[static_cast<std::size_t>(r.integer(0, 3))] = x[static_cast<std::size_t>(r.integer(0, 3))];
+    x[r.integer(0, 3)] = x[r.integer(0, 3)];
     return x;
   });
   const auto i = static_cast<std::size_t>(r.integer(0, 3));
@@ -292,7 +292,7 @@ Query hair(Random& r, collision::PairKind) {
 Query far_away(Random& r, collision::PairKind) {
   static constexpr std::array<double, 4> offsets{1e8, -1e8, 1e14, 0x1p51};
   mesh::Point offset;
-  for (int d = 0; d < 3; ++d) offset[d] = offsets[static_cast<std::size_t>(r.integer(0, 3))];
+  for (int d = 0; d < 3; ++d) offset[d] = offsets[r.integer(0, 3)];
   return both([&] {
     Corners x = corners([&] { return r.uniform(-4, 4); });
     for (mesh::Point& p : x) p += offset;
@@ -307,7 +307,7 @@ Query grid_far_away(Random& r, collision::PairKind) {
 Query mixed_magnitudes(Random& r, collision::PairKind) {
   static constexpr std::array<int, 8> exponents{-1074, -1060, -600, -30, 0, 5, 500, 990};
   return both([&] {
-    return corners([&] { return std::ldexp(r.integer(-6, 6), exponents[static_cast<std::size_t>(r.integer(0, 7))]); });
+    return corners([&] { return std::ldexp(r.integer(-6, 6), exponents[r.integer(0, 7)]); });
   });
 }
 
@@ -315,7 +315,7 @@ Query mixed_axes(Random& r, collision::PairKind kind) {
   static constexpr std::array<int, 7> exponents{-1074, -1030, -540, -3, 0, 470, 985};
   Query q = r.chance(0.5) ? touching_within<1, 1>(r, kind) : grid<2>(r, kind);
   for (int d = 0; d < 3; ++d) {
-    const int e = exponents[static_cast<std::size_t>(r.integer(0, 6))];
+    const int e = exponents[r.integer(0, 6)];
     for (Corners* x : {&q.start, &q.end})
       for (mesh::Point& p : *x) p[d] = std::ldexp(p[d], e);
   }
@@ -335,7 +335,7 @@ Query huge_and_subnormal(Random& r, collision::PairKind kind) {
 Query largest_doubles(Random& r, collision::PairKind) {
   constexpr double most = std::numeric_limits<double>::max();
   static const std::array<double, 7> values{most, -most, most / 2, -most / 2, 0, 1, std::nextafter(most, 0)};
-  return both([&] { return corners([&] { return values[static_cast<std::size_t>(r.integer(0, 6))]; }); });
+  return both([&] { return corners([&] { return values[r.integer(0, 6)]; }); });
 }
 
 template <Query (*Make)(Random&, collision::PairKind), int Exponent>
@@ -374,7 +374,7 @@ Query shared_scales(Random& r, collision::PairKind) {
   return both([&] {
     Corners x = integers(r, 2);
     for (mesh::Point& p : x)
-      for (int d = 0; d < 3; ++d) p[d] = std::ldexp(p[d], exponents[static_cast<std::size_t>(d)]);
+      for (int d = 0; d < 3; ++d) p[d] = std::ldexp(p[d], exponents[d]);
     return x;
   });
 }

@@ -53,7 +53,7 @@ bool agrees(const Family& family, collision::PairKind kind, Random& random, Inde
   const bool any = collides(kind, collision::ContactMode::any, q.start, q.end);
   bool time = true;
   if (i % time_every == 0) {
-    const double tolerance = std::array{1e-6, 1e-3, 0.3, 1e-14}[static_cast<std::size_t>(i / time_every % 4)];
+    const double tolerance = std::array{1e-6, 1e-3, 0.3, 1e-14}[i / time_every % 4];
     time = valid_time(collision::time_of_impact(kind, q.start, q.end, tolerance), tolerance, answer);
   }
   if (parity == answer.parity() && any == answer.any() && time) return true;

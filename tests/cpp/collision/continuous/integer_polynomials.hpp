@@ -16,8 +16,8 @@ struct Polynomial {
   std::array<Integer, 4> c;
   int size = 0;
 
-  Integer& operator[](int i) { return c[static_cast<std::size_t>(i)]; }
-  const Integer& operator[](int i) const { return c[static_cast<std::size_t>(i)]; }
+  Integer& operator[](int i) { return c[i]; }
+  const Integer& operator[](int i) const { return c[i]; }
   void trim() {
     while (size > 0 && (*this)[size - 1] == 0) --size;
   }

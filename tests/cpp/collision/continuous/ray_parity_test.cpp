@@ -176,7 +176,7 @@ Patch parallelogram(Random& r) {
 
 Patch equal_corners(Random& r) {
   Patch x = grid<3>(r);
-  x[static_cast<std::size_t>(r.integer(0, 3))] = x[static_cast<std::size_t>(r.integer(0, 3))];
+  x[r.integer(0, 3)] = x[r.integer(0, 3)];
   return x;
 }
 
@@ -206,7 +206,7 @@ Vector direction(Random& r, const Patch& x) {
   if (kind < 2) ray = integers(r, 1 << 20);
   if (kind == 2) ray = integers(r, 2);
   if (kind > 2) {
-    const Vector &p = x[static_cast<std::size_t>(r.integer(0, 3))], &q = x[static_cast<std::size_t>(r.integer(0, 3))];
+    const Vector &p = x[r.integer(0, 3)], &q = x[r.integer(0, 3)];
     ray = combination([&](std::size_t k) { return p[k] / 2 + q[k] / 2; });
   }
   if (ray == Vector{}) ray = {3, -1, 2};

@@ -18,7 +18,7 @@ System system_of(const collision::SimplexPair& pair) {
   int low = 2000;
   for (int j = 0; j < pair.count; ++j)
     for (int d = 0; d < pair.dimension; ++d) {
-      const double x = pair.vertex[static_cast<std::size_t>(j)][d];
+      const double x = pair.vertex[j][d];
       if (x != 0) low = std::min(low, std::max(std::ilogb(x) - 52, -1074));
     }
   System a;

@@ -52,7 +52,7 @@ void check_confinement() {
         Workspace workspace;
         poison_workspace(workspace, 16 * velocity.component(0).layout().storage_size());
         fluids::add_vorticity_confinement<T, D>(velocity, 0.1, 0.7, with_solid ? &solid : nullptr, 0.0, workspace);
-        for (int d = 0; d < D; ++d) result[static_cast<std::size_t>(d)].put(velocity.component(d));
+        for (int d = 0; d < D; ++d) result[d].put(velocity.component(d));
       });
 }
 
@@ -148,7 +148,7 @@ void check_forcing() {
           options.kernel = kernel;
           options.reduce = reduce;
           fluids::add_vortex_forces<T, D>(velocity, particles, 0.1, 0.5, nullptr, options, workspace);
-          for (int d = 0; d < D; ++d) result[static_cast<std::size_t>(d)].put(velocity.component(d));
+          for (int d = 0; d < D; ++d) result[d].put(velocity.component(d));
         });
 }
 

@@ -194,13 +194,13 @@ TEST_CASE("arrays without ghosts on domains cut into blocks have the copies of o
         std::vector<std::int32_t> labels;
         for_each_sample<3>(extents, 0, [&](const Coord<3>& c) {
           bool own = true;
-          for (int d = 0; d < 3; ++d) own = own && c[static_cast<std::size_t>(d)] >= field.layout().halo.first_owned(d);
+          for (int d = 0; d < 3; ++d) own = own && c[d] >= field.layout().halo.first_owned(d);
           labels.push_back(own ? static_cast<std::int32_t>(1e6 * number_of<3>(field.layout(), c, 4)) : -7);
         });
         field.layout().copies().exchange(labels.data());
         int wrong = 0;
         for_each_sample<3>(extents, 0, [&](const Coord<3>& c) {
-          const std::int32_t label = labels[static_cast<std::size_t>(dot<3>(c, c_strides<3>(extents)))];
+          const std::int32_t label = labels[dot<3>(c, c_strides<3>(extents))];
           wrong += label != static_cast<std::int32_t>(1e6 * number_of<3>(field.layout(), c, 4));
           *field.view().at(c) = static_cast<float>(label);
         });

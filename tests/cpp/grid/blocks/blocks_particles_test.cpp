@@ -95,7 +95,7 @@ std::vector<T> taken(const Grid<D>& grid, bool affine, std::vector<T>& all) {
   fluids::grid_to_particles<T, D>(velocity, nullptr, 0.0, 0.0, particles, workspace);
   for (Index i = 0; i < particles.size(); ++i)
     for (Index d = 0; d < D; ++d)
-      all[static_cast<std::size_t>(column<Index>(particles, "id")[i] * D + d)] = column<T>(particles, "velocity")[i * D + d];
+      all[column<Index>(particles, "id")[i] * D + d] = column<T>(particles, "velocity")[i * D + d];
   return all;
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("particles are ordered by global cell and id, whatever their blocks") 
       const CellRuns& runs = particles.cell_runs();
       for (std::size_t r = 0; r < runs.keys.size(); ++r)
         for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
-          cells[static_cast<std::size_t>(runs.keys[r])].push_back(column<Index>(particles, "id")[i]);
+          cells[runs.keys[r]].push_back(column<Index>(particles, "id")[i]);
     };
     std::vector<std::vector<Index>> expected(static_cast<std::size_t>(product<2>(domain.shape()))), found(expected.size());
     ids_by_cell(whole_grid(domain), expected);
@@ -157,7 +157,7 @@ TEST_CASE("new particles have the same ids whatever their blocks") {
         number_new_particles<2>(particles, first, grid);
         Index k = first;
         for (Index i = 0; i < all.size(); ++i)
-          if ((sequence[i] % 3 == 0) == second) ids[static_cast<std::size_t>(sequence[i])] = column<Index>(particles, "id")[k++];
+          if ((sequence[i] % 3 == 0) == second) ids[sequence[i]] = column<Index>(particles, "id")[k++];
       }
       if (particles.next_id() != static_cast<Index>(ids.size())) throw std::runtime_error("wrong next id");
     };

@@ -64,7 +64,7 @@ void solve_on(const PoissonProblem<D>& problem, const CellLayout<D>& layout, Ind
   numerics::SolveOptions options;
   options.order_free = true;
   solver.solve(options, true, info);
-  each([&](Index i, Index n) { result.x[static_cast<std::size_t>(n)] = solver.x[i]; });
+  each([&](Index i, Index n) { result.x[n] = solver.x[i]; });
   for (const auto& u : solver.regions().intervals()) {
     Coord<D> c;
     Index rest = u.index - layout.origin;
@@ -107,7 +107,7 @@ void check_solve(const PoissonProblem<D>& problem, bool slabs, Index replicated)
   const auto blocks = parallel::cut_domain<D>(shape, problem.layout.periodic, uneven_cuts<D>(shape, slabs));
   parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
     const auto poisoning = std::make_shared<PoisoningCommunicator>(communicator);
-    solve_on<D>(problem, CellLayout<D>(blocks[static_cast<std::size_t>(communicator->rank())], poisoning), replicated, found);
+    solve_on<D>(problem, CellLayout<D>(blocks[communicator->rank()], poisoning), replicated, found);
   });
   CHECK(found.info.history == expected.info.history);
   CHECK(found.info.residual == expected.info.residual);
@@ -143,8 +143,8 @@ PoissonProblem<2> spiral() {
       return std::min(i, j) / 3;
     };
     Coord<2> below = c;
-    --below[static_cast<std::size_t>(d)];
-    if (below[static_cast<std::size_t>(d)] < 0 || c[static_cast<std::size_t>(d)] > 63) return 0.0;
+    --below[d];
+    if (below[d] < 0 || c[d] > 63) return 0.0;
     // A door in every ring's wall but each fourth, on alternate sides.
     const Index inner = std::max(ring(c), ring(below));
     if (ring(c) == ring(below)) return 1.0;

@@ -145,8 +145,8 @@ TEST_CASE("points in a domain cut into blocks take the values of one block") {
     const Grid<3> whole = whole_grid(domain);
     for (Index i = 0; i < 3 * n; ++i) {
       const double u = CounterRandom(5, static_cast<std::uint64_t>(i), 0).uniform2(0)[0];
-      points[static_cast<std::size_t>(i)] =
-          whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[static_cast<std::size_t>(i % 3)]);
+      points[i] =
+          whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[i % 3]);
     }
     const auto run = [&](const Grid<3>& grid, std::vector<double>& values, std::vector<double>& after) {
       std::vector<double> own;

@@ -88,7 +88,7 @@ template <int D, class Program>
 void on_blocks(const CutDomain<D>& domain, Program&& program) {
   const auto blocks = parallel::cut_domain<D>(domain.shape(), domain.periodic, domain.cells);
   parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
-    program(grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], 0.37, Vec<double, D>::Constant(-1.3),
+    program(grid::Grid<D>(blocks[communicator->rank()], 0.37, Vec<double, D>::Constant(-1.3),
                           std::make_shared<PoisoningCommunicator>(communicator)));
   });
 }
@@ -190,7 +190,7 @@ class WholeField {
         own = own && c[a] >= low && c[a] < high;
         at = at * padded_[a] + c[a] + field.grid().first_cell()[a] + grid::ghost_width;
       }
-      if (own) values_[static_cast<std::size_t>(at)] = *view.at(c);
+      if (own) values_[at] = *view.at(c);
     });
   }
 

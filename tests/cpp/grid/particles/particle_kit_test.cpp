@@ -124,7 +124,7 @@ TEST_CASE("the unknowns of an axis and their images cover every index once") {
   for (Index from = range.begin; from < range.end; from += 2)
     range.for_each_image(from, std::min(from + 2, range.end), -9, 13, [&](Index a, Index b) {
       for (Index i = a; i <= b; ++i) {
-        ++seen[static_cast<std::size_t>(i + 9)];
+        ++seen[i + 9];
         CHECK(range.owner(i) >= from);
         CHECK(range.owner(i) < from + 2);
       }

@@ -18,7 +18,7 @@ namespace {
 template <class T, int D>
 void check_projection() {
   Coord<D> shape;
-  for (int d = 0; d < D; ++d) shape[static_cast<std::size_t>(d)] = (D == 2 ? 60 : 20) + d;
+  for (int d = 0; d < D; ++d) shape[d] = (D == 2 ? 60 : 20) + d;
   std::array<bool, D> periodic{};
   periodic[D - 1] = true;
   const grid::Grid<D> grid(shape, 0.1, Vec<double, D>::Zero(), periodic);

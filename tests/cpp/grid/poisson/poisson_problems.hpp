@@ -140,8 +140,8 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       Problem walls{"thin walls, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       walls.coefficient = [layout = walls.layout](int d, const Coord<D>& c) {
         if (on_side<D>(layout, d, c)) return 0.0;
-        const Index n = layout.cells[static_cast<std::size_t>(d)];
-        const Index at = c[static_cast<std::size_t>(d)];
+        const Index n = layout.cells[d];
+        const Index at = c[d];
         if (d == D - 1) return at == 0 || at == n / 3 || at == n / 3 + 1 || at == (2 * n) / 3 ? 0.0 : 1.0;
         if (d == 0) return at == n / 2 ? 0.0 : 1.0;
         return 1.0;

@@ -31,7 +31,7 @@ struct PlainLevel {
       for (c[D - 1] = 0; c[D - 1] < layout.cells[D - 1]; ++c[D - 1]) {
         const Index i = layout.index(c);
         if (!a.active[i]) continue;
-        number[static_cast<std::size_t>(i)] = index.size();
+        number[i] = index.size();
         index.push_back(i);
         at.push_back(c);
         Index sum = 0;
@@ -55,9 +55,9 @@ struct PlainLevel {
           const Index other = layout.index(c);
           if (!a.active[other]) continue;
           const double w = static_cast<double>(a.face(d, index[n] + (side ? layout.strides[axis] : 0)));
-          neighbours[n].push_back({number[static_cast<std::size_t>(other)], w});
+          neighbours[n].push_back({number[other], w});
           // Damping where neighbours have the same colour.
-          if (colour[n] == colour[number[static_cast<std::size_t>(other)]] && layout.cells[axis] > 1) divisor[n] += 0.5 * w;
+          if (colour[n] == colour[number[other]] && layout.cells[axis] > 1) divisor[n] += 0.5 * w;
         }
   }
 

@@ -99,7 +99,7 @@ void check_separate(const Levels<D>& all) {
   regions.find(all.matrix);
   std::vector<int> label(static_cast<std::size_t>(all.matrix.layout.size), -1);
   for (const auto& u : regions.intervals())
-    for (Index i = u.index; i < u.index + u.count; ++i) label[static_cast<std::size_t>(i)] = static_cast<int>(u.region);
+    for (Index i = u.index; i < u.index + u.count; ++i) label[i] = static_cast<int>(u.region);
   const int count = static_cast<int>(std::min<std::size_t>(regions.regions().size(), 12));
   for (std::size_t l = 0; l < all.transfers.size(); ++l) {
     CAPTURE(l);
@@ -111,37 +111,37 @@ void check_separate(const Levels<D>& all) {
       if (region >= count) break;
       clear(fine.residual);
       for_each_unknown<>(fine.matrix,
-                         [&](Index i) { fine.residual[i] = label[static_cast<std::size_t>(i)] == region ? 1.0f : 0.0f; });
+                         [&](Index i) { fine.residual[i] = label[i] == region ? 1.0f : 0.0f; });
       clear(coarse.b);
       all.transfers[l].restrict_residual(fine, coarse.b.data());
       clear(coarse.x);
       for_each_unknown<>(coarse.matrix, [&](Index i) {
         if (coarse.b[i] == 0) return;
-        crossings += coarse_label[static_cast<std::size_t>(i)] >= 0;
-        coarse_label[static_cast<std::size_t>(i)] = region;
+        crossings += coarse_label[i] >= 0;
+        coarse_label[i] = region;
         coarse.x[i] = 1;
       });
       coarse.matrix.layout.halo.exchange(coarse.x.data());
       clear(fine.x);
       all.transfers[l].add_correction(coarse.x.data(), fine);
       for_each_unknown<>(fine.matrix, [&](Index i) {
-        leaks += fine.x[i] != 0 && label[static_cast<std::size_t>(i)] != region;
+        leaks += fine.x[i] != 0 && label[i] != region;
         // A constant is interpolated exactly wherever no value is given; or not at all, in a cell that has no coarse cell.
-        if (regions.regions()[static_cast<std::size_t>(region)].closed && label[static_cast<std::size_t>(i)] == region)
+        if (regions.regions()[region].closed && label[i] == region)
           leaks += fine.x[i] != 0 && std::abs(fine.x[i] - 1) > 1e-6f;
       });
     }
     // Coarse couplings join cells of one region only, and a closed region gets no Dirichlet condition.
     const grid::FaceMatrix<float, D>& a = coarse.matrix;
     for_each_unknown<>(a, [&](Index i) {
-      const int own = coarse_label[static_cast<std::size_t>(i)];
+      const int own = coarse_label[i];
       for (int d = 0; d < D; ++d) {
-        const Index above = owned<D>(a.layout, i + a.layout.strides[static_cast<std::size_t>(d)], d);
-        if (!a.active[above] || a.face(d, i + a.layout.strides[static_cast<std::size_t>(d)]) == 0) continue;
-        const int other = coarse_label[static_cast<std::size_t>(above)];
+        const Index above = owned<D>(a.layout, i + a.layout.strides[d], d);
+        if (!a.active[above] || a.face(d, i + a.layout.strides[d]) == 0) continue;
+        const int other = coarse_label[above];
         crossings += own >= 0 && other >= 0 && own != other;
       }
-      if (own >= 0 && regions.regions()[static_cast<std::size_t>(own)].closed)
+      if (own >= 0 && regions.regions()[own].closed)
         openings += grid::dirichlet_coupling<float, D>(a, i) != 0;
     });
     CHECK(crossings == 0);

@@ -70,7 +70,7 @@ TEST_CASE("volumes and moments of overlaps, whole and below a plane, agree with 
     }
     check_exact(grid_a, grid_b, {mesh::Point(integer(bits), integer(bits) - 1, 1), integer(bits) / 3.0});
     Corners neighbour = a;
-    neighbour[static_cast<std::size_t>(integer(bits))] = b[0];
+    neighbour[integer(bits)] = b[0];
     check_exact(a, neighbour, plane_near(a));
     Corners thin = b;
     for (mesh::Point& x : thin) x[2] = 0.5 + 1e-9 * x[2] + 0.3 * x[0];
@@ -88,7 +88,7 @@ struct Mesh {
 
   Corners corners(std::size_t t) const {
     Corners c;
-    for (std::size_t k = 0; k < 4; ++k) c[k] = data.vertices[static_cast<std::size_t>(data.tets[t][k])];
+    for (std::size_t k = 0; k < 4; ++k) c[k] = data.vertices[data.tets[t][k]];
     return c;
   }
 };
@@ -106,8 +106,8 @@ std::vector<bool> flooded(const Mesh& mesh, const Corners& a, std::size_t first,
     sum.moment += found.moment;
     for (std::size_t k = 0; k < 4; ++k) {
       const std::int32_t other = mesh.topology.neighbours()[t][k];
-      if (!found.crosses[k] || other < 0 || seen[static_cast<std::size_t>(other)]) continue;
-      seen[static_cast<std::size_t>(other)] = true;
+      if (!found.crosses[k] || other < 0 || seen[other]) continue;
+      seen[other] = true;
       next.push_back(static_cast<std::size_t>(other));
     }
   }

@@ -36,7 +36,7 @@ struct Row {
       solids::QuadraticTet& nodes = quadratic.emplace_back();
       std::copy(tet.begin(), tet.end(), nodes.begin());
       for (std::size_t k = 0; k < 6; ++k) {
-        const auto end = [&](int i) { return x[static_cast<std::size_t>(tet[static_cast<std::size_t>(i)])]; };
+        const auto end = [&](int i) { return x[tet[i]]; };
         nodes[4 + k] = static_cast<std::int32_t>(x.size());
         x.push_back(0.5 * (end(solids::quadratic_tet::edge[k][0]) + end(solids::quadratic_tet::edge[k][1])));
       }

@@ -34,7 +34,7 @@ std::unique_ptr<solids::DeformableBody> cloth(Index side) {
       x.emplace_back(u + 1e-4 * noise(at, 1), v + 1e-4 * noise(at, 2), 0.02 * std::sin(30 * u) + 1e-4 * noise(at, 3));
       masses.push_back(at % 97 == 5 ? 1e-1 : 1e-5);
     }
-  masses[static_cast<std::size_t>(side * side / 2)] = std::numeric_limits<double>::infinity();
+  masses[side * side / 2] = std::numeric_limits<double>::infinity();
   std::vector<solids::Ends> ends;
   const auto join = [&](Index a, Index b) { ends.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)}); };
   for (Index j = 0; j < side; ++j)
@@ -47,7 +47,7 @@ std::unique_ptr<solids::DeformableBody> cloth(Index side) {
     }
   std::vector<double> length, stiffness(ends.size(), 400.0), damping(ends.size(), 0.3);
   for (const auto& [a, b] : ends)
-    length.push_back((rest[static_cast<std::size_t>(a)] - rest[static_cast<std::size_t>(b)]).norm());
+    length.push_back((rest[a] - rest[b]).norm());
   solids::SpringOptions options;
   options.stiffness = stiffness;
   options.damping = damping;
@@ -217,7 +217,7 @@ TEST_CASE("repeated steps with multigrid never call operator new") {
   options.solve.tolerance = 1e-3;
   Workspace workspace;
   solids::StepReport report;
-  const std::vector<mesh::Point> at{body->positions()[static_cast<std::size_t>(body->size() - 8)]}, still{mesh::Point::Zero()};
+  const std::vector<mesh::Point> at{body->positions()[body->size() - 8]}, still{mesh::Point::Zero()};
   const solids::NodeMotion motion{at, at, still, still, still};
   const auto step = [&] { solids::take_step(*body, solids::Integrator::newmark, 1e-3, motion, options, workspace, report); };
   step();

@@ -70,7 +70,7 @@ TEST_CASE("systems of implicit steps are symmetric positive definite, also betwe
       const auto random_vector = [&](int k) {
         auto& v = memory.emplace_back(static_cast<std::size_t>(count));
         for (Index i = 0; i < count; ++i)
-          for (int d = 0; d < 3; ++d) v[static_cast<std::size_t>(i)][d] = random_value(static_cast<std::size_t>(k), 3 * i + d);
+          for (int d = 0; d < 3; ++d) v[i][d] = random_value(static_cast<std::size_t>(k), 3 * i + d);
         return solids::Points(v);
       };
       solids::Points z = random_vector(99);
@@ -99,11 +99,11 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
   for (Index j = 0; j < n; ++j) {
     for (auto& c : column) c.setZero();
     for (auto& c : change) c.setZero();
-    column[static_cast<std::size_t>(j / 3)][j % 3] = 1;
+    column[j / 3][j % 3] = 1;
     chain.force->add_damping(column, damping, change);
     chain.force->add_differentials(column, stiffness, change);
-    for (Index i = 0; i < n; ++i) a(i, j) = -change[static_cast<std::size_t>(i / 3)][i % 3];
-    const double m = chain.body.masses()[static_cast<std::size_t>(j / 3)];
+    for (Index i = 0; i < n; ++i) a(i, j) = -change[i / 3][i % 3];
+    const double m = chain.body.masses()[j / 3];
     if (!std::isinf(m)) a(j, j) += m;
   }
   const auto& constrained = chain.body.constraints().constrained();
@@ -131,11 +131,11 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
   CHECK(solids::solve_velocities(step, damping, stiffness, u, v, options, solids::Preconditioner::blocks, info));
   CHECK(info.iterations > 3);
   double worst = 0;
-  for (Index i = 0; i < n; ++i) worst = std::max(worst, std::abs(v[static_cast<std::size_t>(i / 3)][i % 3] - exact[i]));
+  for (Index i = 0; i < n; ++i) worst = std::max(worst, std::abs(v[i / 3][i % 3] - exact[i]));
   CHECK(worst < 1e-9);
   // What is held comes out as it came in.
   for (const Index node : {0, 12, 31, 40})
-    for (int d = 0; d < 3; ++d) CHECK(v[static_cast<std::size_t>(node)][d] == random_value(6, 3 * node + d));
+    for (int d = 0; d < 3; ++d) CHECK(v[node][d] == random_value(6, 3 * node + d));
 }
 
 TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matrix is reported") {
@@ -156,7 +156,7 @@ TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matri
   const solids::BodyStep other(squashed, 0.1, {}, chain.workspace);
   force->linearise(std::as_const(squashed).positions(), solids::Tangent::exact);
   for (Index i = 0; i < count; ++i)
-    u[static_cast<std::size_t>(i)] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
+    u[i] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
   CHECK_FALSE(solids::solve_velocities(other, 0.1, 0.01, u, v, {}, solids::Preconditioner::none, info));
   CHECK(info.end == numerics::SolveEnd::indefinite_matrix);
 

@@ -53,7 +53,7 @@ TEST_CASE("projections of constraints and of shapes allocate nothing") {
     std::vector<double> values;
     for (const auto& e : sheets.edges) {
       ends.insert(ends.end(), e.begin(), e.end());
-      const double length = (sheets.rest[static_cast<std::size_t>(e[0])] - sheets.rest[static_cast<std::size_t>(e[1])]).norm();
+      const double length = (sheets.rest[e[0]] - sheets.rest[e[1]]).norm();
       values.insert(values.end(), {length, length, 1e-4, 1e-4});
     }
     const auto distances =

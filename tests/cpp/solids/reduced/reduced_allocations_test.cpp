@@ -27,7 +27,7 @@ TEST_CASE("steps, impulses and contacts of a reduced body allocate nothing") {
   }
   const double modulus = 1e5, ratio = 0.3;
   for (auto& t : tets) {
-    const auto at = [&](int k) { return Eigen::Vector3d(x[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])]); };
+    const auto at = [&](int k) { return Eigen::Vector3d(x[t[k]]); };
     if ((at(1) - at(0)).cross(at(2) - at(0)).dot(at(3) - at(0)) < 0) std::swap(t[2], t[3]);
   }
   const auto elements = solids::tet_gradients(x, tets, {&modulus, 1}, {&ratio, 1});

@@ -18,7 +18,7 @@ namespace {
 template <int D>
 grid::Grid<D> grid() {
   Coord<D> shape;
-  for (int d = 0; d < D; ++d) shape[static_cast<std::size_t>(d)] = (D == 2 ? 60 : 24) + d;
+  for (int d = 0; d < D; ++d) shape[d] = (D == 2 ? 60 : 24) + d;
   std::array<bool, D> periodic{};
   periodic[D - 1] = true;
   return grid::Grid<D>(shape, 1.0 / static_cast<double>(shape[0]), Vec<double, D>::Zero(), periodic);

@@ -106,7 +106,7 @@ class Projection {
     const Vector roots = diagonal_.cwiseSqrt().cwiseInverse();
     Vector halves(c.cols()), y(c.cols());
     for (Index k = 0; k < c.cols(); ++k) {
-      const std::int32_t node = s_.free[static_cast<std::size_t>(k / 3)];
+      const std::int32_t node = s_.free[k / 3];
       halves[k] = std::sqrt(s_.nodes.inverse_mass(node));
       y[k] = u_[index(node)][k % 3] / halves[k];
     }
@@ -119,7 +119,7 @@ class Projection {
     const Vector taken = qr.householderQ() * parts;
     keep();
     const double before = largest_remaining();
-    for (Index k = 0; k < c.cols(); ++k) u_[index(s_.free[static_cast<std::size_t>(k / 3)])][k % 3] -= halves[k] * taken[k];
+    for (Index k = 0; k < c.cols(); ++k) u_[index(s_.free[k / 3])][k % 3] -= halves[k] * taken[k];
     if (!(largest_remaining() <= before)) restore();
   }
 
@@ -178,7 +178,7 @@ class Projection {
   Sparse matrix_of_nodes(const Sparse& c, double regularisation) const {
     Vector masses(c.cols());
     for (Index k = 0; k < masses.size(); ++k)
-      masses[k] = regularisation / s_.nodes.inverse_mass(s_.free[static_cast<std::size_t>(k / 3)]);
+      masses[k] = regularisation / s_.nodes.inverse_mass(s_.free[k / 3]);
     const Sparse scaled = diagonal_.cwiseInverse().asDiagonal() * c;
     return Sparse(c.transpose() * scaled) + Sparse(masses.asDiagonal());
   }

@@ -23,7 +23,7 @@ struct ConstraintSystem {
   std::span<const std::int32_t> free;
 
   std::size_t size() const { return members.size(); }
-  const ContactRow& row(std::size_t i) const { return rows[static_cast<std::size_t>(members[i])]; }
+  const ContactRow& row(std::size_t i) const { return rows[members[i]]; }
 };
 
 /// Relative to the largest displacement of a node: relative normal displacements below this count as zero.

@@ -27,7 +27,7 @@ void ImpactZones::begin(const ContactPaths& paths) {
 std::int32_t ImpactZones::root(std::int32_t node) {
   auto i = static_cast<std::size_t>(node);
   while (parent_[i] != static_cast<std::int32_t>(i)) {
-    parent_[i] = parent_[static_cast<std::size_t>(parent_[i])];
+    parent_[i] = parent_[parent_[i]];
     i = static_cast<std::size_t>(parent_[i]);
   }
   return static_cast<std::int32_t>(i);
@@ -61,13 +61,13 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
     for (std::size_t k = 0; k < rows_[i].size(); ++k) {
       const std::int32_t node = rows_[i].node(k);
       if (nodes.inverse_mass(node) == 0) continue;
-      if (parent_[static_cast<std::size_t>(node)] < 0) {
-        parent_[static_cast<std::size_t>(node)] = node;
+      if (parent_[node] < 0) {
+        parent_[node] = node;
         used_.push_back(node);
       }
       zone = zone < 0 ? root(node) : join(zone, node);
     }
-    grown_[static_cast<std::size_t>(zone)] = 1;
+    grown_[zone] = 1;
   }
 
   group_rows(nodes);
@@ -85,7 +85,7 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       const bool small = static_cast<Index>(moved[g].size()) <= options.largest_inelastic;
       if (small && rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
         const std::span<mesh::Point> u = paths.displacements();
-        for (const std::int32_t n : moved[g]) u[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
+        for (const std::int32_t n : moved[g]) u[n] = reference_[n];
         const std::span members =
             std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
         const ProjectionInfo info = project_onto_constraints({nodes, rows_, members, moved[g]}, change_, u);
@@ -99,12 +99,12 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       failed[g] |= 2;
       // What a solve without solution has left is of no use.
       for (const std::int32_t n : moved[g])
-        paths.displacements()[static_cast<std::size_t>(n)] = reference_[static_cast<std::size_t>(n)];
+        paths.displacements()[n] = reference_[n];
     }
   });
   bool resolved = true;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    grown_[static_cast<std::size_t>(groups_[g].root)] = 0;
+    grown_[groups_[g].root] = 0;
     counts_.iterations += iterations[g];
     counts_.failed_solves += failed[g] & 1;
     resolved = resolved && (failed[g] & 2) == 0;
@@ -125,7 +125,7 @@ void ImpactZones::keep_momentum(ContactPaths& paths, std::span<const std::int32_
     lost += (reference_[i] - u[i]) / nodes.inverse_mass(n);
     mass += 1 / nodes.inverse_mass(n);
   }
-  for (const std::int32_t n : free) u[static_cast<std::size_t>(n)] += lost / mass;
+  for (const std::int32_t n : free) u[n] += lost / mass;
 }
 
 bool ImpactZones::can_resolve(const ContactNodes& nodes, const ContactRow& row) {
@@ -136,14 +136,14 @@ bool ImpactZones::can_resolve(const ContactNodes& nodes, const ContactRow& row) 
     const std::int32_t node = row.node(k);
     if (nodes.inverse_mass(node) == 0) {
       given = true;
-    } else if (parent_[static_cast<std::size_t>(node)] < 0) {
+    } else if (parent_[node] < 0) {
       within = false;
     } else {
       within = within && (zone < 0 || root(node) == zone);
       zone = root(node);
     }
   }
-  return !within || (zone >= 0 && (given || rigid_[static_cast<std::size_t>(zone)] == 0));
+  return !within || (zone >= 0 && (given || rigid_[zone] == 0));
 }
 
 void ImpactZones::group_rows(const ContactNodes& nodes) {
@@ -159,12 +159,12 @@ void ImpactZones::group_rows(const ContactNodes& nodes) {
       }
   }
   std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-    const std::int32_t x = row_root_[static_cast<std::size_t>(a)], y = row_root_[static_cast<std::size_t>(b)];
+    const std::int32_t x = row_root_[a], y = row_root_[b];
     return x != y ? x < y : a < b;
   });
   groups_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) {
-    const std::int32_t zone = row_root_[static_cast<std::size_t>(order_[i])];
+    const std::int32_t zone = row_root_[order_[i]];
     if (groups_.empty() || groups_.back().root != zone) groups_.push_back({static_cast<Index>(i), static_cast<Index>(i), zone});
     groups_.back().end = static_cast<Index>(i) + 1;
   }
@@ -175,7 +175,7 @@ void ImpactZones::members(const ContactNodes& nodes, const Group& group, std::ve
   free.clear();
   given.clear();
   for (Index i = group.begin; i < group.end; ++i) {
-    const ContactRow& row = rows_[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
+    const ContactRow& row = rows_[order_[i]];
     for (std::size_t k = 0; k < row.size(); ++k) (nodes.inverse_mass(row.node(k)) > 0 ? free : given).push_back(row.node(k));
   }
   if (!nodes.coupled().empty()) {
@@ -199,7 +199,7 @@ bool ImpactZones::move_rigidly(ContactPaths& paths, std::span<const std::int32_t
     motion = rigid_motion(free, paths.nodes(), paths.start(), reference_);
   } else {
     double size = 0;
-    for (const std::int32_t n : given) size = std::max(size, u[static_cast<std::size_t>(n)].cwiseAbs().maxCoeff());
+    for (const std::int32_t n : given) size = std::max(size, u[n].cwiseAbs().maxCoeff());
     const auto common = common_motion(given, paths.start(), u, 1e-12 * size);
     if (!common) return false;
     motion = *common;
@@ -224,10 +224,10 @@ ZoneCounts ImpactZones::counts() {
   }
   counts.nodes = static_cast<Index>(used_.size());
   for (const std::int32_t n : used_)
-    if (parent_[static_cast<std::size_t>(n)] == n) {
+    if (parent_[n] == n) {
       ++counts.zones;
-      counts.rigid_zones += rigid_[static_cast<std::size_t>(n)];
-      counts.largest = std::max(counts.largest, sizes[static_cast<std::size_t>(n)]);
+      counts.rigid_zones += rigid_[n];
+      counts.largest = std::max(counts.largest, sizes[n]);
     }
   return counts;
 }

@@ -20,7 +20,7 @@ RigidMotion rigid_motion(std::span<const std::int32_t> group, const ContactNodes
   RigidMotion motion;
   double mass = 0;
   // From the first node, so that coordinates far from the origin cost no digits.
-  const mesh::Point origin = x[static_cast<std::size_t>(group[0])];
+  const mesh::Point origin = x[group[0]];
   mesh::Point moment = mesh::Point::Zero(), momentum = mesh::Point::Zero();
   for (const std::int32_t n : group) {
     const auto i = static_cast<std::size_t>(n);

@@ -22,7 +22,7 @@ void Offers::end() {
 
 /// Whether a tetrahedron is not a target yet; it is from now on.
 bool Offers::choose(std::int32_t t) {
-  std::atomic_ref<std::uint8_t> chosen(chosen_[static_cast<std::size_t>(t)]);
+  std::atomic_ref<std::uint8_t> chosen(chosen_[t]);
   return chosen.load(std::memory_order_relaxed) == 0 && chosen.exchange(1, std::memory_order_relaxed) == 0;
 }
 
@@ -43,13 +43,13 @@ void Offers::fetch_sources(const std::vector<std::int32_t>& targets, std::size_t
   constexpr std::size_t near = 6, far = 16;
   if (i + far < targets.size()) {
     const std::int32_t t = targets[i + far];
-    __builtin_prefetch(&water.velocity[static_cast<std::size_t>(t)], 1);
-    __builtin_prefetch(&water.volume[static_cast<std::size_t>(t)], 1);
-    for (const std::int32_t n : graph_.neighbours(t)) __builtin_prefetch(&places_[static_cast<std::size_t>(n + 1)]);
+    __builtin_prefetch(&water.velocity[t], 1);
+    __builtin_prefetch(&water.volume[t], 1);
+    for (const std::int32_t n : graph_.neighbours(t)) __builtin_prefetch(&places_[n + 1]);
   }
   if (i + near < targets.size())
     for (const std::int32_t n : graph_.neighbours(targets[i + near]))
-      __builtin_prefetch(&sources_of_[static_cast<std::size_t>(places_[static_cast<std::size_t>(n + 1)])], 1);
+      __builtin_prefetch(&sources_of_[places_[n + 1]], 1);
 }
 
 /// Hands to a target what it has room for. Returns how much. Who offers nothing gives nothing: it is no exception, since which
@@ -59,7 +59,7 @@ double Offers::hand_over(std::int32_t target, const TetWater& water, const Quant
   std::array<Source*, 4> source;
   std::array<double, 4> offered;
   for (std::size_t f = 0; f < 4; ++f) {
-    source[f] = &sources_of_[static_cast<std::size_t>(places_[static_cast<std::size_t>(n[f] + 1)])];
+    source[f] = &sources_of_[places_[n[f] + 1]];
     offered[f] = source[f]->volume[graph_.back_face(target, f)];
   }
   const double all = ((offered[0] + offered[1]) + offered[2]) + offered[3];

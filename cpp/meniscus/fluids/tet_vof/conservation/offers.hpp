@@ -26,13 +26,13 @@ class Offers {
 
   Index pieces() const { return (static_cast<Index>(sources_.size()) + chunk - 1) / chunk; }
   /// Asks for the memory that `set` needs if it offers something to a tetrahedron.
-  void fetch(std::int32_t target) const { __builtin_prefetch(&chosen_[static_cast<std::size_t>(target)], 1); }
+  void fetch(std::int32_t target) const { __builtin_prefetch(&chosen_[target], 1); }
   /// What source i would give across each face, m^3, and the velocity of its water; at most once before `take`. Without it, it
   /// gives nothing. Threads may call
   /// it at the same time for sources of different pieces of `chunk`.
   void set(Index i, const std::array<double, 4>& volumes, const mesh::Point& velocity);
   /// Whether source i has offered anything, and after `take` what was taken of it in all.
-  bool offers(Index i) const { return offers_[static_cast<std::size_t>(i)] != 0; }
+  bool offers(Index i) const { return offers_[i] != 0; }
   double taken(Index i) const {
     const auto& a = sources_of_[static_cast<std::size_t>(i) + 1].volume;
     return (a[0] + a[1]) + (a[2] + a[3]);
@@ -44,11 +44,11 @@ class Offers {
   template <class Room, class After>
   void take(const TetWater& water, const Quantum& quantum, Room&& room, After&& after) {
     parallel_for(0, pieces(), 1, [&](Index piece, Index) {
-      const std::vector<std::int32_t>& targets = targets_[static_cast<std::size_t>(piece)];
+      const std::vector<std::int32_t>& targets = targets_[piece];
       for (std::size_t i = 0; i < targets.size(); ++i) {
         fetch_sources(targets, i, water);
         const std::int32_t t = targets[i];
-        chosen_[static_cast<std::size_t>(t)] = 0;
+        chosen_[t] = 0;
         after(t, piece, hand_over(t, water, quantum, room(t)));
       }
     });

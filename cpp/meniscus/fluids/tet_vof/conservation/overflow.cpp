@@ -112,10 +112,10 @@ void Overflow::drop_settled() {
 /// Asks for the memory that sources further on in the list will need: they are scattered over the mesh.
 void Overflow::fetch_neighbours(Index i, Index end) const {
   constexpr Index near = 8, far = 16;
-  if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
+  if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[i + far]));
   if (i + near >= end) return;
-  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {
-    __builtin_prefetch(&room_[static_cast<std::size_t>(std::max(n, 0))]);
+  for (const std::int32_t n : graph_.neighbours(sources_[i + near])) {
+    __builtin_prefetch(&room_[std::max(n, 0)]);
     offers_.fetch(std::max(n, 0));
   }
 }
@@ -135,16 +135,16 @@ void Overflow::fill_neighbours(const TetWater& water) {
         bool some = false;
         const mesh::Tet& n = graph_.neighbours(sources_[s]);
         for (std::size_t k = 0; k < 4; ++k) {
-          free[k] = n[k] < 0 ? 0 : room_[static_cast<std::size_t>(n[k])];
+          free[k] = n[k] < 0 ? 0 : room_[n[k]];
           some = some || free[k] > 0;
         }
-        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_), water.velocity[static_cast<std::size_t>(sources_[s])]);
+        if (some) offers_.set(i, fill_evenly(excess_[s], free, quantum_), water.velocity[sources_[s]]);
       }
     });
     offers_.take(
-        water, quantum_, [&](std::int32_t t) { return room_[static_cast<std::size_t>(t)]; },
+        water, quantum_, [&](std::int32_t t) { return room_[t]; },
         [&](std::int32_t t, Index, double v) {
-          double& left = room_[static_cast<std::size_t>(t)];
+          double& left = room_[t];
           left = left - v >= crumbs * quantum_.size() ? left - v : 0;
         });
     settle(water);
@@ -177,11 +177,11 @@ bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
     bool some = false;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
-      const std::int32_t own = order_[static_cast<std::size_t>(sources_[s])];
+      const std::int32_t own = order_[sources_[s]];
       int higher = 0;
       const auto for_higher = [&](auto&& f) {
         for_open_neighbours(room, sources_[s], [&](std::size_t k, std::int32_t n) {
-          if (order_[static_cast<std::size_t>(n)] > own) f(k);
+          if (order_[n] > own) f(k);
         });
       };
       for_higher([&](std::size_t) { ++higher; });
@@ -193,7 +193,7 @@ bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
         offer[k] = --higher > 0 ? part : rest;
         rest -= offer[k];
       });
-      offers_.set(i, offer, water.velocity[static_cast<std::size_t>(sources_[s])]);
+      offers_.set(i, offer, water.velocity[sources_[s]]);
       some = true;
     }
     if (some) any = true;

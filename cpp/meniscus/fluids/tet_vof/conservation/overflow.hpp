@@ -37,7 +37,7 @@ template <class F>
 void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
   const mesh::Tet& n = room.graph.neighbours(t);
   for (std::size_t k = 0; k < 4; ++k)
-    if (n[k] >= 0 && room.ranks[static_cast<std::size_t>(n[k])] >= 0) f(k, n[k]);
+    if (n[k] >= 0 && room.ranks[n[k]] >= 0) f(k, n[k]);
 }
 
 class Overflow {

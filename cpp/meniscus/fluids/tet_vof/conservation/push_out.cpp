@@ -15,7 +15,7 @@ constexpr double beyond = 0.05;
 /// there is none.
 mesh::Point place_outside(const WaterRoom& room, std::int32_t t) {
   std::array<mesh::Point, 4> x;
-  for (std::size_t k = 0; k < 4; ++k) x[k] = room.positions[static_cast<std::size_t>(room.graph.tet(t)[k])];
+  for (std::size_t k = 0; k < 4; ++k) x[k] = room.positions[room.graph.tet(t)[k]];
   for (std::size_t k = 0; k < 4; ++k) {
     if (room.graph.neighbours(t)[k] >= 0) continue;
     const auto& f = mesh::tet_faces[k];
@@ -42,7 +42,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
   std::vector<std::int32_t>& inside = again_;
   inside.clear();
   std::erase_if(sources_, [&](std::int32_t t) {
-    if (room.ranks[static_cast<std::size_t>(t)] >= 0) return false;
+    if (room.ranks[t] >= 0) return false;
     inside.push_back(t);
     return true;
   });
@@ -53,7 +53,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
   int stalled = 0;
   for (int n = 0; n < most_sweeps; ++n) {
     const double before = enclosed_volume_;
-    for (const std::int32_t t : again_) waiting_[static_cast<std::size_t>(t)] = 0;
+    for (const std::int32_t t : again_) waiting_[t] = 0;
     // Nothing but what came to lower ranks is left, or in closed parts all that is above capacity, in a new order.
     if (n > 0) sources_ = again_;
     std::int32_t top = highest;
@@ -73,7 +73,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
     const bool closed = enclosed_ > 0 && !room.closed.empty() && stalled < 2;
     if (again_.empty() && !closed) break;
   }
-  for (const std::int32_t t : again_) waiting_[static_cast<std::size_t>(t)] = 0;
+  for (const std::int32_t t : again_) waiting_[t] = 0;
 }
 
 void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
@@ -91,7 +91,7 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
     if (sources_.empty()) continue;
     // In the order of memory, which is also one that does not depend on threads.
     sort_.sort(sources_, graph_.size());
-    for (const std::int32_t t : sources_) waiting_[static_cast<std::size_t>(t)] = 0;
+    for (const std::int32_t t : sources_) waiting_[t] = 0;
     measure_excess(water, room);
     drop_settled();
     if (static_cast<std::int32_t>(level) + rank_disabled >= 0) {
@@ -104,7 +104,7 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
         offers_.take(
             water, quantum_, [&](std::int32_t) { return unlimited; },
             [&](std::int32_t t, Index piece, double) {
-              if (claim(t)) pieces_[static_cast<std::size_t>(piece)].push_back(t);
+              if (claim(t)) pieces_[piece].push_back(t);
             });
         settle(water);
         for (std::size_t p = 0; p < pieces; ++p)
@@ -133,7 +133,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
   if (far_.size() < static_cast<std::size_t>(pieces)) far_.resize(static_cast<std::size_t>(pieces));
   parallel_for(0, count, Offers::chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / Offers::chunk);
-    auto& [search, goals] = far_[static_cast<std::size_t>(b / Offers::chunk)];
+    auto& [search, goals] = far_[b / Offers::chunk];
     goals.clear();
     for (Index i = b; i < e; ++i) {
       fetch_ways(room, i, e);
@@ -147,7 +147,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
         search.stay(t);
       else
         way = search.run(graph_, room.ranks, t, room.open_boundary, by_ranks_,
-                         [&](std::int32_t n) { return room_[static_cast<std::size_t>(n)] > 0; });
+                         [&](std::int32_t n) { return room_[n] > 0; });
       if (way == WayOut::none) continue;
       const std::span<const std::int32_t> found = search.found();
       double rest = excess_[s];
@@ -159,7 +159,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
         if (way != WayOut::boundary) {
           parcels.push_back({v, water.velocity[at], found[j]});
           const bool first = claim(found[j]);
-          if (first || way == WayOut::room) goals.push_back({found[j], order_[static_cast<std::size_t>(found[j])], first});
+          if (first || way == WayOut::room) goals.push_back({found[j], order_[found[j]], first});
         } else {
           const mesh::Point centre = place_outside(room, found[j]);
           left_.piece(b / Offers::chunk).push_back({centre, water.velocity[at], v, found[j]});
@@ -173,8 +173,8 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
   parcels_.add_to(water, workspace);
   left_.move_to(left);
   parallel_for(0, pieces, 1, [&](Index b, Index) {
-    for (const Goal& goal : far_[static_cast<std::size_t>(b)].goals) {
-      std::atomic_ref<double> free(room_[static_cast<std::size_t>(goal.tet)]);
+    for (const Goal& goal : far_[b].goals) {
+      std::atomic_ref<double> free(room_[goal.tet]);
       if (free.load(std::memory_order_relaxed) > 0) free.store(free_of(goal.tet, water, room), std::memory_order_relaxed);
     }
   });
@@ -185,7 +185,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
       if (goal.order <= level)
         again_.push_back(goal.tet);
       else
-        queue_[static_cast<std::size_t>(goal.order - rank_disabled)].push_back(goal.tet);
+        queue_[goal.order - rank_disabled].push_back(goal.tet);
     }
 }
 
@@ -193,29 +193,29 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
 void Overflow::fetch_ways(const WaterRoom& room, Index i, Index end) const {
   constexpr Index near = 4, far = 10;
   const auto fetch = [&](std::int32_t t) {
-    __builtin_prefetch(&room.ranks[static_cast<std::size_t>(t)]);
-    __builtin_prefetch(&room_[static_cast<std::size_t>(t)]);
+    __builtin_prefetch(&room.ranks[t]);
+    __builtin_prefetch(&room_[t]);
   };
   if (i + far < end)
-    for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]))
+    for (const std::int32_t n : graph_.neighbours(sources_[i + far]))
       if (n >= 0) {
         __builtin_prefetch(&graph_.neighbours(n));
         fetch(n);
       }
   if (i + near < end)
-    for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)]))
+    for (const std::int32_t n : graph_.neighbours(sources_[i + near]))
       if (n >= 0)
         for (const std::int32_t beyond : graph_.neighbours(n)) fetch(std::max(beyond, 0));
 }
 
 /// Whether a tetrahedron does not wait yet for its turn in the sweep; it does from now on.
 bool Overflow::claim(std::int32_t t) {
-  std::atomic_ref<std::uint8_t> waits(waiting_[static_cast<std::size_t>(t)]);
+  std::atomic_ref<std::uint8_t> waits(waiting_[t]);
   return waits.load(std::memory_order_relaxed) == 0 && waits.exchange(1, std::memory_order_relaxed) == 0;
 }
 
 void Overflow::enqueue(std::int32_t t) {
-  queue_[static_cast<std::size_t>(order_[static_cast<std::size_t>(t)] - rank_disabled)].push_back(t);
+  queue_[order_[t] - rank_disabled].push_back(t);
 }
 
 /// Orders tetrahedra by how near room is, or a boundary across which water leaves, in steps across faces through full ones: the
@@ -238,21 +238,21 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
   });
   const auto advance = [&](auto&& visit) {
     lists_.fill(static_cast<Index>(front_.size()), Offers::chunk, front_,
-                [&](Index i, std::vector<std::int32_t>& found) { visit(front_[static_cast<std::size_t>(i)], found); });
+                [&](Index i, std::vector<std::int32_t>& found) { visit(front_[i], found); });
   };
   advance([&](std::int32_t t, std::vector<std::int32_t>& found) {
     bool beside = false;
     for_open_neighbours(room, t, [&](std::size_t, std::int32_t n) {
-      beside = beside || (takes_part(static_cast<std::size_t>(n)) && room_order_[static_cast<std::size_t>(n)] == 0);
+      beside = beside || (takes_part(static_cast<std::size_t>(n)) && room_order_[n] == 0);
     });
     if (beside) found.push_back(t);
   });
-  for (const std::int32_t t : front_) room_order_[static_cast<std::size_t>(t)] = 1;
+  for (const std::int32_t t : front_) room_order_[t] = 1;
   std::int32_t steps = 1;
   for (; !front_.empty(); ++steps)
     advance([&](std::int32_t t, std::vector<std::int32_t>& found) {
       for_open_neighbours(room, t, [&](std::size_t, std::int32_t n) {
-        std::atomic_ref<std::int32_t> v(room_order_[static_cast<std::size_t>(n)]);
+        std::atomic_ref<std::int32_t> v(room_order_[n]);
         std::int32_t expected = unknown;
         if (v.load(std::memory_order_relaxed) == unknown &&
             v.compare_exchange_strong(expected, steps + 1, std::memory_order_relaxed))

@@ -13,11 +13,11 @@ constexpr Index chunk = 1 << 14;
 
 mesh::Point centroid(const WaterRoom& room, std::int32_t t) {
   mesh::Point sum = mesh::Point::Zero();
-  for (const std::int32_t v : room.graph.tet(t)) sum += 0.25 * room.positions[static_cast<std::size_t>(v)];
+  for (const std::int32_t v : room.graph.tet(t)) sum += 0.25 * room.positions[v];
   return sum;
 }
 
-std::int32_t rank_of(const WaterRoom& room, std::int32_t t) { return room.ranks[static_cast<std::size_t>(t)]; }
+std::int32_t rank_of(const WaterRoom& room, std::int32_t t) { return room.ranks[t]; }
 
 /// The tetrahedra that can hold water at the smallest number of steps across faces, ascending; none if there is no way.
 void search_enabled(const WaterRoom& room, std::int32_t from, bool through_solid, std::vector<std::int32_t>& found) {

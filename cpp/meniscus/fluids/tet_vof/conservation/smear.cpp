@@ -11,7 +11,7 @@ void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double
   if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / scan_chunk);
-    auto& merged = pieces_[static_cast<std::size_t>(b / scan_chunk)];
+    auto& merged = pieces_[b / scan_chunk];
     merged.clear();
     for (Index i = b; i < e; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -19,7 +19,7 @@ void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double
       double most = 0;
       std::int32_t target = -1;
       for_open_neighbours(room, static_cast<std::int32_t>(i), [&](std::size_t, std::int32_t n) {
-        const double v = water.volume[static_cast<std::size_t>(n)];
+        const double v = water.volume[n];
         if (!(v > most || (v == most && n < target))) return;
         most = v;
         target = n;
@@ -30,9 +30,9 @@ void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double
     }
   });
   for (Index p = 0; p < pieces; ++p)
-    for (const std::int32_t t : pieces_[static_cast<std::size_t>(p)]) {
-      water.volume[static_cast<std::size_t>(t)] = 0;
-      water.velocity[static_cast<std::size_t>(t)].setZero();
+    for (const std::int32_t t : pieces_[p]) {
+      water.volume[t] = 0;
+      water.velocity[t].setZero();
     }
   parcels_.add_to(water, workspace);
 }
@@ -45,16 +45,16 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
     // Sources may be neighbours of sources: all give first, and then all take.
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const std::int32_t t = sources_[static_cast<std::size_t>(i)];
+        const std::int32_t t = sources_[i];
         std::array<double, 4> offer{};
         int open = 0;
         for_open_neighbours(room, t, [&](std::size_t, std::int32_t) { ++open; });
-        if (room.ranks[static_cast<std::size_t>(t)] >= 0 && open > 0) {
+        if (room.ranks[t] >= 0 && open > 0) {
           const double part = quantum_.floor(excess_of(t, water, room) / open);
           for_open_neighbours(room, t, [&](std::size_t k, std::int32_t) { offer[k] = part; });
         }
-        offers_.set(i, offer, water.velocity[static_cast<std::size_t>(t)]);
-        water.volume[static_cast<std::size_t>(t)] -= (offer[0] + offer[1]) + (offer[2] + offer[3]);
+        offers_.set(i, offer, water.velocity[t]);
+        water.volume[t] -= (offer[0] + offer[1]) + (offer[2] + offer[3]);
       }
     });
     offers_.take(
@@ -62,7 +62,7 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
         [](std::int32_t, Index, double) {});
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const auto t = static_cast<std::size_t>(sources_[static_cast<std::size_t>(i)]);
+        const auto t = static_cast<std::size_t>(sources_[i]);
         if (water.volume[t] == 0) water.velocity[t].setZero();
       }
     });

@@ -16,11 +16,11 @@ constexpr double crumbs = 16;
 /// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and
 /// nothing lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
 bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level, bool whole) {
-  const std::int32_t own = room.ranks[static_cast<std::size_t>(t)];
+  const std::int32_t own = room.ranks[t];
   if (own != level) return own > level;
   if (own == 0 || !whole) return false;
   for (const std::int32_t n : room.graph.neighbours(t))
-    if (n >= 0 && room.ranks[static_cast<std::size_t>(n)] >= 0 && room.ranks[static_cast<std::size_t>(n)] < own) return false;
+    if (n >= 0 && room.ranks[n] >= 0 && room.ranks[n] < own) return false;
   return true;
 }
 
@@ -35,7 +35,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   const auto scans = static_cast<std::size_t>((graph_.size() + scan_chunk - 1) / scan_chunk);
   if (pieces_.size() < scans) pieces_.resize(scans);
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
-    auto& found = pieces_[static_cast<std::size_t>(b / scan_chunk)];
+    auto& found = pieces_[b / scan_chunk];
     found.clear();
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
       if (room.ranks[i] == 0 && water.volume[i] > 0) found.push_back(static_cast<std::int32_t>(i));
@@ -43,10 +43,10 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   if (levels > 0)
     for (std::size_t p = 0; p < scans; ++p) queue_[0].insert(queue_[0].end(), pieces_[p].begin(), pieces_[p].end());
   const auto is_seen = [&](std::int32_t t) {
-    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).load(std::memory_order_relaxed) != 0;
+    return std::atomic_ref<std::uint8_t>(seen_[t]).load(std::memory_order_relaxed) != 0;
   };
   const auto see = [&](std::int32_t t) {
-    return std::atomic_ref<std::uint8_t>(seen_[static_cast<std::size_t>(t)]).exchange(1, std::memory_order_relaxed) == 0;
+    return std::atomic_ref<std::uint8_t>(seen_[t]).exchange(1, std::memory_order_relaxed) == 0;
   };
   mesh::Point impulse = mesh::Point::Zero();
   for (std::size_t level = 0; level < levels; ++level) {
@@ -93,7 +93,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
             if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) &&
-                water.volume[static_cast<std::size_t>(n)] > 0 && see(n))
+                water.volume[n] > 0 && see(n))
               next.push_back(n);
         }
       });
@@ -101,7 +101,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
       for (std::size_t p = 0; p < pieces; ++p) {
         impulse += impulse_[p];
         for (const std::int32_t t : pieces_[p])
-          queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)])].push_back(t);
+          queue_[room.ranks[t]].push_back(t);
       }
     }
   }
@@ -112,7 +112,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
     std::fill(seen_.begin(), seen_.end(), std::uint8_t{0});
   else
     for (const auto& list : queue_)
-      for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
+      for (const std::int32_t t : list) seen_[t] = 0;
   return impulse;
 }
 

@@ -6,14 +6,14 @@ namespace meniscus::fluids {
 
 mesh::Point held_by_wall(const mesh::Point& velocity, const mesh::Tet& tet, std::size_t face, std::span<const mesh::Point> before,
                          std::span<const mesh::Point> after, double dt) {
-  const auto x = [&](std::size_t k) -> const mesh::Point& { return after[static_cast<std::size_t>(tet[k])]; };
+  const auto x = [&](std::size_t k) -> const mesh::Point& { return after[tet[k]]; };
   const auto& f = mesh::tet_faces[face];
   mesh::Point normal = (x(f[1]) - x(f[0])).cross(x(f[2]) - x(f[0]));
   const double area = normal.norm();
   if (!(area > 0)) return mesh::Point::Zero();
   normal *= ((x(f[0]) - x(face)).dot(normal) < 0 ? -1 : 1) / area;
   mesh::Point moved = mesh::Point::Zero();
-  for (const std::size_t k : f) moved += (x(k) - before[static_cast<std::size_t>(tet[k])]) / 3;
+  for (const std::size_t k : f) moved += (x(k) - before[tet[k]]) / 3;
   const double through = (velocity - moved / dt).dot(normal);
   return through > 0 ? mesh::Point(-through * normal) : mesh::Point(mesh::Point::Zero());
 }

@@ -19,7 +19,7 @@ struct PlacedMesh {
   const collision::SubdivisionLocator& locator;
   Index level;
 
-  const mesh::Point& corner(std::int32_t t, std::size_t k) const { return positions[static_cast<std::size_t>(graph.tet(t)[k])]; }
+  const mesh::Point& corner(std::int32_t t, std::size_t k) const { return positions[graph.tet(t)[k]]; }
 };
 
 /// For one thread at a time.

@@ -18,7 +18,7 @@ int looks_at(const mesh::Point& path, double step) {
 /// Whether two tetrahedra share a vertex outside of the solid, and so are on the same side of it.
 bool have_outside_in_common(const mesh::Tet& a, const mesh::Tet& b, std::span<const double> distance) {
   return std::any_of(a.begin(), a.end(), [&](std::int32_t v) {
-    return distance[static_cast<std::size_t>(v)] > 0 && std::find(b.begin(), b.end(), v) != b.end();
+    return distance[v] > 0 && std::find(b.begin(), b.end(), v) != b.end();
   });
 }
 
@@ -51,7 +51,7 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
   int known = 0;
   bool near = false;
   for (std::size_t k = 0; k < 4; ++k) {
-    const double begin = distance_begin[static_cast<std::size_t>(tet[k])];
+    const double begin = distance_begin[tet[k]];
     near = near || begin <= 0;
     if (begin <= 0) continue;
     any_outside = true;
@@ -64,13 +64,13 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
     double before = begin;
     for (int i = 1; i <= steps; ++i) {
       const mesh::Point p = x[k] + path * (static_cast<double>(i) / steps);
-      if (i <= known) end.begin_nearer(beside[static_cast<std::size_t>(i - 1)]);
+      if (i <= known) end.begin_nearer(beside[i - 1]);
       const std::int32_t t = end.find(p);
       if (t < 0) break;
-      beside[static_cast<std::size_t>(i - 1)] = t;
+      beside[i - 1] = t;
       known = std::max(known, i);
       double here = 0;
-      for (std::size_t j = 0; j < 4; ++j) here += end.weights()[j] * distance_end[static_cast<std::size_t>(end.tet(t)[j])];
+      for (std::size_t j = 0; j < 4; ++j) here += end.weights()[j] * distance_end[end.tet(t)[j]];
       if (here < 0) {
         const double part = (static_cast<double>(i - 1) + before / (before - here)) / steps;
         y[k] = x[k] + path * part;
@@ -82,7 +82,7 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
   }
   if (!any_outside) least = 0;
   for (std::size_t k = 0; k < 4 && least < 1; ++k)
-    if (distance_begin[static_cast<std::size_t>(tet[k])] <= 0) y[k] = x[k] + (y[k] - x[k]) * least;
+    if (distance_begin[tet[k]] <= 0) y[k] = x[k] + (y[k] - x[k]) * least;
   return near;
 }
 
@@ -91,7 +91,7 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
   std::int32_t last = -1, entered = -1;
   bool inside = false;
   const bool all = mesh.along(begin, end, [&](std::int32_t t) {
-    const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
+    const std::int32_t rank = ranks[t];
     inside = rank == rank_inside;
     if (last < 0) {
       last = t;
@@ -107,7 +107,7 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
     last = t;
     return true;
   });
-  if (last < 0 || ranks[static_cast<std::size_t>(last)] == rank_inside) return -1;
+  if (last < 0 || ranks[last] == rank_inside) return -1;
   if (all || entered >= 0) return entered;
   // The way leaves the mesh. Where it comes back, the solid may have been in between.
   const mesh::Point path = end - begin;
@@ -115,7 +115,7 @@ std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end,
   const double last_part = mesh.last_part(begin, end);
   const auto stops_at = [&](std::int32_t t) {
     if (t == last) return false;
-    const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
+    const std::int32_t rank = ranks[t];
     if (rank == rank_inside || !have_outside_in_common(mesh.tet(last), mesh.tet(t), distance)) return true;
     if (rank >= 0) last = t;
     return false;

@@ -40,16 +40,16 @@ TetReach::TetReach(const TetGraph& graph)
       node_reach_(static_cast<std::size_t>(graph.vertices())) {}
 
 void TetReach::find_wet(const TetWater& water) {
-  for (const std::int32_t t : tets_) slots_[static_cast<std::size_t>(t)] = none;
+  for (const std::int32_t t : tets_) slots_[t] = none;
   tets_.clear();
   const Index m = graph_.size();
   const auto pieces = static_cast<std::size_t>((m + (chunk << 4) - 1) / (chunk << 4));
   if (pieces_.size() < pieces) pieces_.resize(pieces);
   parallel_for(0, m, chunk << 4, [&](Index b, Index e) {
-    auto& found = pieces_[static_cast<std::size_t>(b / (chunk << 4))];
+    auto& found = pieces_[b / (chunk << 4)];
     found.clear();
     for (Index i = b; i < e; ++i)
-      if (water.volume[static_cast<std::size_t>(i)] > 0) found.push_back(static_cast<std::int32_t>(i));
+      if (water.volume[i] > 0) found.push_back(static_cast<std::int32_t>(i));
   });
   join(pieces_, pieces, tets_);
   wet_ = size();
@@ -76,7 +76,7 @@ void TetReach::average_node(std::int32_t v, const TetWater& water) {
     const auto i = static_cast<std::size_t>(s);
     reach = std::max(reach, reach_[i]);
     if (s < wet_) {
-      const double w = water.volume[static_cast<std::size_t>(t)];
+      const double w = water.volume[t];
       wet += w * velocities_[i];
       volume += w;
     } else {
@@ -92,7 +92,7 @@ void TetReach::average_node(std::int32_t v, const TetWater& water) {
 
 mesh::Point TetReach::centre(std::int32_t t) const {
   mesh::Point sum = mesh::Point::Zero();
-  for (const std::int32_t v : graph_.tet(t)) sum += places_[static_cast<std::size_t>(v)];
+  for (const std::int32_t v : graph_.tet(t)) sum += places_[v];
   return 0.25 * sum;
 }
 
@@ -117,7 +117,7 @@ void TetReach::fit_node(std::int32_t v) {
     Eigen::Vector4d row;
     row << 1.0, (centre(t) - places_[at]) / size;
     sum += row * row.transpose();
-    right += row * velocities_[static_cast<std::size_t>(s)].transpose();
+    right += row * velocities_[s].transpose();
   });
   const Eigen::LDLT<Eigen::Matrix4d> factors(sum);
   const Eigen::Vector4d pivots = factors.vectorD();
@@ -133,17 +133,17 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     if (pieces_.size() < pieces) pieces_.resize(pieces);
     // Vertices where the layer may go on: those with a tetrahedron that has no slot yet.
     parallel_for(first, end, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[static_cast<std::size_t>((b - first) / chunk)];
+      auto& found = pieces_[(b - first) / chunk];
       found.clear();
       for (Index i = b; i < e; ++i) {
-        if (!(reach_[static_cast<std::size_t>(i)] > 0)) continue;
-        for (const std::int32_t v : graph_.tet(tets_[static_cast<std::size_t>(i)])) {
-          std::atomic_ref<std::int32_t> round(round_[static_cast<std::size_t>(v)]);
+        if (!(reach_[i] > 0)) continue;
+        for (const std::int32_t v : graph_.tet(tets_[i])) {
+          std::atomic_ref<std::int32_t> round(round_[v]);
           if (round.load(std::memory_order_relaxed) == rounds_ || round.exchange(rounds_, std::memory_order_relaxed) == rounds_)
             continue;
           bool open = false;
           graph_.for_star(v,
-                          [&](std::int32_t t) { open = open || (slot(t) == none && ranks[static_cast<std::size_t>(t)] >= 0); });
+                          [&](std::int32_t t) { open = open || (slot(t) == none && ranks[t] >= 0); });
           if (open) found.push_back(v);
         }
       }
@@ -152,17 +152,17 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     join(pieces_, pieces, nodes_);
     const auto count = static_cast<Index>(nodes_.size());
     parallel_for(0, count, chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) average_node(nodes_[static_cast<std::size_t>(i)], water);
+      for (Index i = b; i < e; ++i) average_node(nodes_[i], water);
     });
     const auto parts = static_cast<std::size_t>((count + chunk - 1) / chunk);
     if (pieces_.size() < parts) pieces_.resize(parts);
     parallel_for(0, count, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
+      auto& found = pieces_[b / chunk];
       found.clear();
       for (Index i = b; i < e; ++i)
-        graph_.for_star(nodes_[static_cast<std::size_t>(i)], [&](std::int32_t t) {
-          if (ranks[static_cast<std::size_t>(t)] < 0) return;
-          std::atomic_ref<std::int32_t> s(slots_[static_cast<std::size_t>(t)]);
+        graph_.for_star(nodes_[i], [&](std::int32_t t) {
+          if (ranks[t] < 0) return;
+          std::atomic_ref<std::int32_t> s(slots_[t]);
           std::int32_t expected = none;
           if (s.load(std::memory_order_relaxed) == none &&
               s.compare_exchange_strong(expected, claimed, std::memory_order_relaxed))
@@ -174,7 +174,7 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     velocities_.resize(tets_.size());
     reach_.resize(tets_.size());
     // A vertex of an earlier layer may be claimed without an average of its own; only those of this one count.
-    for (const std::int32_t v : nodes_) round_[static_cast<std::size_t>(v)] = rounds_ + 1;
+    for (const std::int32_t v : nodes_) round_[v] = rounds_ + 1;
     parallel_for(end, size(), chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -193,10 +193,10 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
         }
         velocities_[at] = sum / known;
         reach_[at] = reach - smallest_height(x);
-        slots_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(i);
+        slots_[t] = static_cast<std::int32_t>(i);
       }
     });
-    for (const std::int32_t v : nodes_) round_[static_cast<std::size_t>(v)] = rounds_;
+    for (const std::int32_t v : nodes_) round_[v] = rounds_;
   }
 }
 
@@ -211,8 +211,8 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
     for (Index i = b; i < e; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::int32_t t = tets_[at];
-      slots_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(i);
-      velocities_[at] = water.velocity[static_cast<std::size_t>(t)];
+      slots_[t] = static_cast<std::int32_t>(i);
+      velocities_[at] = water.velocity[t];
       // Relative to the mesh: where both move alike, water does not come anywhere.
       reach_[at] = farthest(t, dt * velocities_[at], before, after);
     }
@@ -232,8 +232,8 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
   if (!nodes) return;
   parallel_for(0, size(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
-      for (const std::int32_t v : graph_.tet(tets_[static_cast<std::size_t>(i)])) {
-        std::atomic_ref<std::int32_t> round(round_[static_cast<std::size_t>(v)]);
+      for (const std::int32_t v : graph_.tet(tets_[i])) {
+        std::atomic_ref<std::int32_t> round(round_[v]);
         if (round.load(std::memory_order_relaxed) != rounds_ && round.exchange(rounds_, std::memory_order_relaxed) != rounds_)
           average_node(v, water);
       }

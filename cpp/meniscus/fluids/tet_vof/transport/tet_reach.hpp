@@ -36,11 +36,11 @@ class TetReach {
   Index wet() const { return wet_; }
   Index size() const { return static_cast<Index>(tets_.size()); }
   /// The slot of a tetrahedron; -1 for those that are not in the list.
-  std::int32_t slot(std::int32_t t) const { return slots_[static_cast<std::size_t>(t)]; }
+  std::int32_t slot(std::int32_t t) const { return slots_[t]; }
   /// Velocities with which those of the list are traced, m/s.
   std::span<const mesh::Point> velocities() const { return velocities_; }
   /// Velocity of a vertex, if `nodes` was set.
-  const mesh::Point& node_velocity(std::int32_t v) const { return node_velocity_[static_cast<std::size_t>(v)]; }
+  const mesh::Point& node_velocity(std::int32_t v) const { return node_velocity_[v]; }
 
   std::size_t nbytes() const;
 

@@ -19,7 +19,7 @@ constexpr double full = 0.99;
 
 void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
                                         RequestList& list, std::vector<OutsidePoint>* outside) const {
-  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  const std::int32_t t = reach_.tets()[slot];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
   const std::array<mesh::Point, 4>& y = traced.y;
@@ -34,7 +34,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
     const auto plane = [&](std::int32_t k) -> const mesh::HalfSpace* {
       const std::int32_t donor = reach_.slot(k);
       if (planes_.empty() || donor < 0 || donor >= reach_.wet()) return nullptr;
-      const mesh::HalfSpace& p = planes_[static_cast<std::size_t>(donor)];
+      const mesh::HalfSpace& p = planes_[donor];
       return p.normal.isZero(0) ? nullptr : &p;
     };
     search.find(step.before, y, start, plane, [&](std::int32_t k, const mesh::TetOverlap& o) {
@@ -66,12 +66,12 @@ void WaterTransport::find_planes(const TetWater& water, const TransportStep& ste
   planes_.resize(static_cast<std::size_t>(reach_.wet()));
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      const std::int32_t t = reach_.tets()[static_cast<std::size_t>(i)];
+      const std::int32_t t = reach_.tets()[i];
       std::array<mesh::Point, 4> x;
       for (std::size_t k = 0; k < 4; ++k) x[k] = step.before.corner(t, k);
       const double volume = std::abs(mesh::signed_volume(x[0], x[1], x[2], x[3]));
-      const double part = water.volume[static_cast<std::size_t>(t)] / volume;
-      mesh::HalfSpace& plane = planes_[static_cast<std::size_t>(i)];
+      const double part = water.volume[t] / volume;
+      mesh::HalfSpace& plane = planes_[i];
       if (!(part > nearly && part < 1 - nearly)) continue;
       // How full it is around each corner, weighted by volume.
       std::array<double, 4> full;
@@ -80,11 +80,11 @@ void WaterTransport::find_planes(const TetWater& water, const TransportStep& ste
         graph_.for_star(graph_.tet(t)[k], [&](std::int32_t s) {
           const mesh::Tet& c = graph_.tet(s);
           const auto at = [&](std::size_t j) -> const mesh::Point& {
-            return step.before.positions[static_cast<std::size_t>(c[j])];
+            return step.before.positions[c[j]];
           };
           const double v = std::abs(mesh::signed_volume(at(0), at(1), at(2), at(3)));
           all += v;
-          held += std::min(water.volume[static_cast<std::size_t>(s)], v);
+          held += std::min(water.volume[s], v);
         });
         full[k] = all > 0 ? held / all : 0;
       }
@@ -108,10 +108,10 @@ bool WaterTransport::all_alike(std::int32_t slot, const TransportStep& step) con
   const auto fill = [&](std::int32_t t) {
     const std::int32_t s = reach_.slot(t);
     if (s < 0 || s >= reach_.wet()) return 0.0;
-    const double room = step.capacity[static_cast<std::size_t>(t)];
-    return room > 0 ? std::min(old_volume_[static_cast<std::size_t>(s)] / room, 1.0) : 1.0;
+    const double room = step.capacity[t];
+    return room > 0 ? std::min(old_volume_[s] / room, 1.0) : 1.0;
   };
-  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  const std::int32_t t = reach_.tets()[slot];
   double least = fill(t), most = least;
   for (const std::int32_t n : graph_.neighbours(t)) {
     if (n < 0) return false;

@@ -30,7 +30,7 @@ std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int
   for (double part = 0.875; part >= 0; part -= 0.125) {
     const mesh::Point q = start + part * way;
     const std::int32_t k = mesh.find(q);
-    if (k < 0 || ranks[static_cast<std::size_t>(k)] < 0) continue;
+    if (k < 0 || ranks[k] < 0) continue;
     p = q;
     return k;
   }
@@ -43,7 +43,7 @@ mesh::Point put_at_wall(std::int32_t from, const mesh::Point& start, const mesh:
                         const TransportStep& step, NearLocation& after, ParcelList& parcels) {
   after.along(start, p, [](std::int32_t) { return true; });
   const auto [last, face] = after.exit();
-  if (last < 0 || step.ranks[static_cast<std::size_t>(last)] < 0) {
+  if (last < 0 || step.ranks[last] < 0) {
     parcels.push_back({v, u, from});
     return mesh::Point::Zero();
   }
@@ -75,8 +75,8 @@ SampleOptions fewer(SampleOptions samples) {
 
 /// A tetrahedron traced back from the end of the step, and stopped at solids.
 WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const {
-  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
-  const mesh::Point& u = reach_.velocities()[static_cast<std::size_t>(slot)];
+  const std::int32_t t = reach_.tets()[slot];
+  const mesh::Point& u = reach_.velocities()[slot];
   Traced traced;
   for (std::size_t k = 0; k < 4; ++k) {
     traced.x[k] = step.after.corner(t, k);
@@ -93,7 +93,7 @@ WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const Tran
 /// Returns the number of points.
 Index WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
                                         NearLocation& before, RequestList& list, std::vector<OutsidePoint>* outside) const {
-  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  const std::int32_t t = reach_.tets()[slot];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
   const double volume = volume_of(traced.y);
@@ -151,14 +151,14 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
-      remainder_[s] = old_volume_[s] = water.volume[static_cast<std::size_t>(reach_.tets()[s])];
+      remainder_[s] = old_volume_[s] = water.volume[reach_.tets()[s]];
     }
   });
   find_planes(water, step);
   const SampleOptions few = fewer(step.samples);
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
-    auto& list = requests_[static_cast<std::size_t>(b / chunk)];
-    auto& beyond = outside_pieces_[static_cast<std::size_t>(b / chunk)];
+    auto& list = requests_[b / chunk];
+    auto& beyond = outside_pieces_[b / chunk];
     list.clear();
     beyond.clear();
     NearLocation before(step.before);
@@ -167,7 +167,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
     for (Index i = b; i < e; ++i) {
       const auto slot = static_cast<std::int32_t>(i);
       const std::size_t first = list.size();
-      if (step.ranks[static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)])] >= 0) {
+      if (step.ranks[reach_.tets()[i]] >= 0) {
         std::vector<OutsidePoint>* const to = outside ? &beyond : nullptr;
         const WaterSampling kind = step.samples.kind;
         if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(slot, step)))
@@ -180,9 +180,9 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
         add_exactly(requested_[donor], list.volume(j));
         keep_last(last_[donor], slot);
       }
-      request_end_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(list.size());
+      request_end_[i] = static_cast<std::int32_t>(list.size());
     }
-    counts_[static_cast<std::size_t>(b / chunk)] = {points, search.overlaps()};
+    counts_[b / chunk] = {points, search.overlaps()};
   });
   count_pieces(pieces);
   outside_.clear();
@@ -193,7 +193,7 @@ void WaterTransport::deliver(const TetWater& water) {
   std::atomic<bool> same = true;
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
-      if (water.volume[static_cast<std::size_t>(reach_.tets()[s])] != (s < old_volume_.size() ? old_volume_[s] : 0.0))
+      if (water.volume[reach_.tets()[s]] != (s < old_volume_.size() ? old_volume_[s] : 0.0))
         same = false;
   });
   require(same, "the water must not be changed between request and deliver, but its volume was");
@@ -215,7 +215,7 @@ void WaterTransport::deliver(const TetWater& water) {
         volume += v;
         momentum += v * reach_.velocities()[d];
       });
-      const auto t = static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)]);
+      const auto t = static_cast<std::size_t>(reach_.tets()[i]);
       water.volume[t] = volume;
       water.velocity[t] = volume > 0 ? mesh::Point(momentum / volume) : mesh::Point::Zero();
     }
@@ -279,14 +279,14 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         std::int32_t k =
             traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, step.distance_after, after) : -1;
         if (k < 0) k = after.find(p);
-        if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
+        if (k >= 0 && step.ranks[k] == rank_inside)
           k = outside_of_solid(start, step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
-          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, start, p, v, u, step, after, parcels);
+          impulses_[b / chunk] += put_at_wall(t, start, p, v, u, step, after, parcels);
           continue;
         }
         // Where nothing can leave, what has come into a disabled tetrahedron is let out of it before push-out.
-        if (k < 0 || (step.ranks[static_cast<std::size_t>(k)] == rank_disabled && step.open_boundary)) {
+        if (k < 0 || (step.ranks[k] == rank_disabled && step.open_boundary)) {
           // Beyond the mesh nobody knows where the solid is.
           if (k < 0 && traced.near_solid) p = leaving_point(start, p, traced.look, after);
           gone.push_back({p, u, v, t});
@@ -301,7 +301,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       }
       remainder_[s] = 0;
     }
-    counts_[static_cast<std::size_t>(b / chunk)] = {located, search.overlaps()};
+    counts_[b / chunk] = {located, search.overlaps()};
   });
   count_pieces(static_cast<std::size_t>(pieces));
   parcels_.add_to(water, workspace);
@@ -336,7 +336,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
     search.find(
         step.after, y, start, [](std::int32_t) -> const mesh::HalfSpace* { return nullptr; },
         [&](std::int32_t k, const mesh::TetOverlap& o) {
-          const std::int32_t rank = step.ranks[static_cast<std::size_t>(k)];
+          const std::int32_t rank = step.ranks[k];
           // What has come into the solid goes where the rest does; what has come into a disabled tetrahedron leaves.
           if (rank == rank_disabled || !(o.volume > 0)) return;
           lost -= o.volume;
@@ -355,7 +355,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
   double rest = remainder_[s];
   if (lost <= 1e-9 * volume) lost = 0;
   if (held == 0 && lost == 0) {
-    parcels.push_shared(rest, slot, step.ranks[static_cast<std::size_t>(t)] >= 0 || start < 0 ? t : start);
+    parcels.push_shared(rest, slot, step.ranks[t] >= 0 || start < 0 ? t : start);
     return;
   }
   const double all = held + lost;

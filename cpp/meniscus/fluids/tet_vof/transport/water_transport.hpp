@@ -85,7 +85,7 @@ class WaterTransport {
   void for_requests(F&& f) const {
     for (Index s = 0; s < reach_.size(); ++s)
       for_requests_of(s, [&](std::size_t donor, double volume) {
-        f(reach_.tets()[static_cast<std::size_t>(s)], reach_.tets()[donor], volume);
+        f(reach_.tets()[s], reach_.tets()[donor], volume);
       });
   }
 
@@ -99,7 +99,7 @@ class WaterTransport {
   template <class F>
   void for_requests_of(Index slot, F&& f) const {
     const auto s = static_cast<std::size_t>(slot);
-    const RequestList& list = requests_[static_cast<std::size_t>(slot / chunk)];
+    const RequestList& list = requests_[slot / chunk];
     const auto end = static_cast<std::size_t>(request_end_[s]);
     for (std::size_t i = slot % chunk == 0 ? 0 : static_cast<std::size_t>(request_end_[s - 1]); i < end; ++i)
       f(static_cast<std::size_t>(list.donor(i)), list.volume(i));

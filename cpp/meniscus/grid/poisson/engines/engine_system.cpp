@@ -66,7 +66,7 @@ void EngineSystem<D>::set(const FaceMatrix<double, D>& matrix, bool singular) {
       to[0] = matrix.active[i] ? matrix.diagonal[i] : 1.0;
       for (int d = 0; d < D; ++d) {
         const int axis = D - 1 - d;
-        const bool coupled = matrix.active[i] && matrix.active[i - layout_.strides[static_cast<std::size_t>(axis)]];
+        const bool coupled = matrix.active[i] && matrix.active[i - layout_.strides[axis]];
         to[1 + d] = coupled ? -matrix.face(axis, i) : 0.0;
       }
     }

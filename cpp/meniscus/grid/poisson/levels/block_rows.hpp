@@ -34,7 +34,7 @@ class BlockRows {
       : fine_(fine), geometry_(fine.layout), owner_(joining.owner), state_(joining.state), links_(joining.links) {
     for (int c = 0; c < children; ++c)
       for (int d = 0; d < D; ++d)
-        if ((c >> d) & 1) offset_[static_cast<std::size_t>(c)] += fine_.layout.strides[static_cast<std::size_t>(d)];
+        if ((c >> d) & 1) offset_[c] += fine_.layout.strides[d];
   }
 
   /// Calls body(index of the first block, its coordinate) for the rows of blocks that have changed, in parallel.

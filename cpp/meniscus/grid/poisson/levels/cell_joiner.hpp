@@ -34,7 +34,7 @@ class CellJoiner : public BlockRows<D> {
 
   /// Coefficient between a cell and the next one along an axis, zero if one of them is no unknown.
   float coupling(int axis, Index lower) const {
-    const Index upper = lower + fine_.layout.strides[static_cast<std::size_t>(axis)];
+    const Index upper = lower + fine_.layout.strides[axis];
     return fine_.active[lower] && fine_.active[upper] ? fine_.face(axis, upper) : 0.0f;
   }
 
@@ -51,9 +51,9 @@ class CellJoiner : public BlockRows<D> {
         for (int d = 0; d < D; ++d) {
           const int other = c | (1 << d);
           if (other == c) continue;
-          int& a = p.part[static_cast<std::size_t>(c)];
-          int& b = p.part[static_cast<std::size_t>(other)];
-          if (a < 0 || b < 0 || a == b || coupling(d, p.cell[static_cast<std::size_t>(c)]) <= 0) continue;
+          int& a = p.part[c];
+          int& b = p.part[other];
+          if (a < 0 || b < 0 || a == b || coupling(d, p.cell[c]) <= 0) continue;
           a = b = std::min(a, b);
           changed = true;
         }
@@ -92,7 +92,7 @@ class CellJoiner : public BlockRows<D> {
         std::memset(bad, 0, sizeof bad);
         std::memset(any, 0, sizeof any);
         for (int rows = 0; rows < (1 << (D - 1)); ++rows) {
-          const Index at = first + 2 * begin + offset_[static_cast<std::size_t>(rows)];
+          const Index at = first + 2 * begin + offset_[rows];
           const std::uint8_t *active = fine_.active.data() + at, *rough = fine_.rough.data() + at;
           const int inner = rows;  // bit d: the face below the row along axis d lies in the block
           for (Index k = 0; k < 2 * count; ++k) {
@@ -140,7 +140,7 @@ class CellJoiner : public BlockRows<D> {
     std::array<int, static_cast<std::size_t>(children)> size{};
     int unknowns = 0;
     for (int part : p.part)
-      if (part >= 0) ++size[static_cast<std::size_t>(part)], ++unknowns;
+      if (part >= 0) ++size[part], ++unknowns;
     if (unknowns == 0) {
       state_[index] = Joining::empty;
       return;
@@ -172,8 +172,8 @@ class CellJoiner : public BlockRows<D> {
     std::array<float, static_cast<std::size_t>(2 * D)> strength{};
     bool any = false;
     for (int c = 0; c < children; ++c) {
-      const Index i = p.cell[static_cast<std::size_t>(c)];
-      if (p.part[static_cast<std::size_t>(c)] != part || owner_[i] == Joining::own_block) continue;
+      const Index i = p.cell[c];
+      if (p.part[c] != part || owner_[i] == Joining::own_block) continue;
       any = true;
       for (int d = 0; d < D; ++d) {
         const auto axis = static_cast<std::size_t>(d);
@@ -182,7 +182,7 @@ class CellJoiner : public BlockRows<D> {
         const Index s = fine_.layout.strides[axis];
         const Index other = wrapped(i, d, side);
         if (other >= 0 && owner_[other] == Joining::own_block)
-          strength[static_cast<std::size_t>(2 * d + side)] += coupling(d, side ? i : i - s);
+          strength[2 * d + side] += coupling(d, side ? i : i - s);
       }
     }
     if (!any) return;
@@ -190,7 +190,7 @@ class CellJoiner : public BlockRows<D> {
     if (*best <= 0) return;
     const auto code = static_cast<std::uint8_t>(2 + (best - strength.begin()));
     for (int c = 0; c < children; ++c)
-      if (p.part[static_cast<std::size_t>(c)] == part) owner_[p.cell[static_cast<std::size_t>(c)]] = code;
+      if (p.part[c] == part) owner_[p.cell[c]] = code;
   }
 
   /// Index of the cell next to one that lies at the given end of its block, or -1 beyond a side.

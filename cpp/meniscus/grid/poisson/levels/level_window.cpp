@@ -100,7 +100,7 @@ void LevelWindow<D>::plan(parallel::Communicator& communicator) {
   faces_.reserve(D);
   for (int d = 0; d < D; ++d) {
     parallel::IndexBox<D> window = window_;
-    ++window.end[static_cast<std::size_t>(d)];
+    ++window.end[d];
     faces_.emplace_back(communicator, own_faces(d), window, periods(), true);
   }
 }

@@ -45,7 +45,7 @@ class LevelWindow {
   /// The same for the coefficients of the lower faces of the cells along an axis, and of the last face.
   template <class T>
   void fill_faces(int axis, T* values) {
-    fetch(faces_[static_cast<std::size_t>(axis)], window_, values);
+    fetch(faces_[axis], window_, values);
   }
 
   /// Collective: those coarse cells of the finer level's window that corrections are interpolated from, in an array that is laid

@@ -51,14 +51,14 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
   std::iota(parent_.begin(), parent_.end(), Index{0});
   for (const auto& [x, y] : parallel::gather_lists(communicator, contacts_)) {
     const Index p = root(x), q = root(y);
-    parent_[static_cast<std::size_t>(std::max(p, q))] = std::min(p, q);
+    parent_[std::max(p, q)] = std::min(p, q);
   }
 
   std::vector<PoissonRegion<D>> joined(parts.size());
   std::vector<Index> roots;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Index r = root(static_cast<Index>(k));
-    PoissonRegion<D>& whole = joined[static_cast<std::size_t>(r)];
+    PoissonRegion<D>& whole = joined[r];
     if (r == static_cast<Index>(k)) {
       roots.push_back(r);
       whole = parts[k];
@@ -69,15 +69,15 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
     whole.first_cell = std::min(whole.first_cell, parts[k].first_cell);
   }
   std::sort(roots.begin(), roots.end(), [&](Index x, Index y) {
-    return joined[static_cast<std::size_t>(x)].first_cell < joined[static_cast<std::size_t>(y)].first_cell;
+    return joined[x].first_cell < joined[y].first_cell;
   });
   std::vector<Index> number(parts.size());
   regions_.clear();
   for (const Index r : roots) {
-    number[static_cast<std::size_t>(r)] = static_cast<Index>(regions_.size());
-    regions_.push_back(joined[static_cast<std::size_t>(r)]);
+    number[r] = static_cast<Index>(regions_.size());
+    regions_.push_back(joined[r]);
   }
-  for (Interval& u : intervals_) u.region = number[static_cast<std::size_t>(root(before + u.region))];
+  for (Interval& u : intervals_) u.region = number[root(before + u.region)];
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                \

@@ -38,7 +38,7 @@ class Weights {
   /// The weight of the next coarse cell (or of the zero at a Dirichlet condition) along an axis.
   float outward(const Coord<D>& block, int bits, Index cell, int d, TransferEntry& entry) const {
     const int side = (bits >> d) & 1;
-    const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+    const Index s = fine_.layout.strides[d];
     const Index sibling = geometry_.child(block, bits ^ (1 << d));
     if (sibling < 0 || owner_[sibling] != CellJoining<D>::own_block) return 0;
     const float inner = fine_.face(d, side ? cell : cell + s);
@@ -83,25 +83,25 @@ void PoissonTransfer<D>::list_interpolation(const FaceMatrix<float, D>& fine, co
   };
   block_begin_[0] = 0;
   for (Index n = 0; n < blocks; ++n) {
-    const Coord<D>& block = blocks_[static_cast<std::size_t>(n)];
+    const Coord<D>& block = blocks_[n];
     const Index i = coarse_.index(block);
     Index cells = 0;
     if (!(regular_[i]))
       for (int c = 0; c < children; ++c) cells += listed(block, c) >= 0;
-    block_begin_[static_cast<std::size_t>(n) + 1] = block_begin_[static_cast<std::size_t>(n)] + cells;
+    block_begin_[static_cast<std::size_t>(n) + 1] = block_begin_[n] + cells;
   }
   fine_cells_.resize(static_cast<std::size_t>(block_begin_.back()));
   fine_entries_.resize(fine_cells_.size() * static_cast<std::size_t>(sources));
   const Weights<D> weights(fine, geometry, joining);
   parallel_for(0, blocks, 128, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
-      Index k = block_begin_[static_cast<std::size_t>(n)];
+      Index k = block_begin_[n];
       if (k == block_begin_[static_cast<std::size_t>(n) + 1]) continue;
-      const Coord<D>& block = blocks_[static_cast<std::size_t>(n)];
+      const Coord<D>& block = blocks_[n];
       for (int c = 0; c < children; ++c) {
         const Index i = listed(block, c);
         if (i < 0) continue;
-        fine_cells_[static_cast<std::size_t>(k)] = static_cast<std::uint32_t>(i);
+        fine_cells_[k] = static_cast<std::uint32_t>(i);
         weights.find(block, c, i, fine_entries_.data() + k * sources);
         ++k;
       }
@@ -130,9 +130,9 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
         const auto n = static_cast<std::size_t>(block_number_[i]);
         for (Index k = block_begin_[n]; k < block_begin_[n + 1]; ++k)
           for (Index e = 0; e < sources; ++e) {
-            const TransferEntry& entry = fine_entries_[static_cast<std::size_t>(k * sources + e)];
+            const TransferEntry& entry = fine_entries_[k * sources + e];
             if (static_cast<Index>(entry.cell) == own && entry.weight != 0)
-              add(fine_cells_[static_cast<std::size_t>(k)], entry.weight);
+              add(fine_cells_[k], entry.weight);
           }
       }
     };
@@ -149,8 +149,8 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
   coarse_begin_.resize(static_cast<std::size_t>(blocks) + 1);
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
-      const Coord<D>& block = blocks_[static_cast<std::size_t>(n)];
-      coarse_cells_[static_cast<std::size_t>(n)] = static_cast<std::uint32_t>(coarse_.index(block));
+      const Coord<D>& block = blocks_[n];
+      coarse_cells_[n] = static_cast<std::uint32_t>(coarse_.index(block));
       Index count = 0;
       contributions(block, [&](Index, float) { ++count; });
       coarse_begin_[static_cast<std::size_t>(n) + 1] = count;
@@ -161,8 +161,8 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
   coarse_entries_.resize(static_cast<std::size_t>(coarse_begin_.back()));
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
-      auto k = static_cast<std::size_t>(coarse_begin_[static_cast<std::size_t>(n)]);
-      contributions(blocks_[static_cast<std::size_t>(n)],
+      auto k = static_cast<std::size_t>(coarse_begin_[n]);
+      contributions(blocks_[n],
                     [&](Index cell, float weight) { coarse_entries_[k++] = {static_cast<std::uint32_t>(cell), weight}; });
     }
   });

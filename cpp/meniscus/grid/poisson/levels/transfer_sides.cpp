@@ -11,7 +11,7 @@ template <int D>
 std::size_t PoissonTransfer<D>::place_on_side(int axis, const Coord<D>& block) const {
   Index place = 0;
   for (int d = 0; d < D; ++d)
-    if (d != axis) place = place * coarse_.cells[static_cast<std::size_t>(d)] + block[static_cast<std::size_t>(d)];
+    if (d != axis) place = place * coarse_.cells[d] + block[d];
   return static_cast<std::size_t>(place);
 }
 
@@ -53,7 +53,7 @@ void PoissonTransfer<D>::for_each_side_row(Body&& body) const {
 template <int D>
 void PoissonTransfer<D>::mirror(float* x) const {
   for_each_side_row([&](int d, int side, const float* factor, const Coord<D>& block, Index count) {
-    const Index s = coarse_.strides[static_cast<std::size_t>(d)];
+    const Index s = coarse_.strides[d];
     const float* from = x + coarse_.index(block);
     float* ghost = x + coarse_.index(block) + (side ? s : -s);
     for (Index k = 0; k < count; ++k) ghost[k] = factor[k] * from[k];
@@ -63,7 +63,7 @@ void PoissonTransfer<D>::mirror(float* x) const {
 template <int D>
 void PoissonTransfer<D>::clear_mirrors(float* x) const {
   for_each_side_row([&](int d, int side, const float*, const Coord<D>& block, Index count) {
-    const Index s = coarse_.strides[static_cast<std::size_t>(d)];
+    const Index s = coarse_.strides[d];
     std::memset(x + coarse_.index(block) + (side ? s : -s), 0, static_cast<std::size_t>(count) * sizeof(float));
   });
 }
@@ -120,7 +120,7 @@ bool PoissonTransfer<D>::find_mirrors(const FaceMatrix<float, D>& fine, const Bl
     // At edges nobody says on which of the sides the value is given.
     if (sides > 1) return false;
     const int d = last / 2, side = last % 2;
-    const Index s = fine.layout.strides[static_cast<std::size_t>(d)];
+    const Index s = fine.layout.strides[d];
     float inner = 0, fixed = 0;
     for (int c = 0; c < BlockGeometry<D>::children; ++c) {
       if (((c >> d) & 1) != side) continue;
@@ -137,7 +137,7 @@ bool PoissonTransfer<D>::find_mirrors(const FaceMatrix<float, D>& fine, const Bl
     if (fixed <= 0) return false;
     // The weight of the zero; not so much that nothing is left for the own cell.
     const float weight = std::min(1.0f / D, (0.5f / inner) / (0.5f / inner + 1 / fixed));
-    mirror[static_cast<std::size_t>(last)] = 1 - 4 * weight;
+    mirror[last] = 1 - 4 * weight;
   }
   for (int d = 0; d < D; ++d)
     for (int side = 0; side < 2; ++side) {

@@ -19,9 +19,9 @@ namespace {
 /// The derivative of the rest positions in the directions of the three reference axes at a point.
 Matrix3 rest_slopes(std::span<const mesh::Point> rest, const QuadraticTet& tet, int q) {
   Matrix3 j = Matrix3::Zero();
-  const mesh::Point& origin = rest[static_cast<std::size_t>(tet[0])];
+  const mesh::Point& origin = rest[tet[0]];
   for (int k = 1; k < quadratic_tet::nodes; ++k) {
-    const mesh::Point x = rest[static_cast<std::size_t>(tet[static_cast<std::size_t>(k)])] - origin;
+    const mesh::Point x = rest[tet[k]] - origin;
     for (int i = 1; i < 4; ++i) j.col(i - 1) += (quadratic_tet::slope(i, k, q) - quadratic_tet::slope(0, k, q)) * x;
   }
   return j;
@@ -42,7 +42,7 @@ QuadraticTetElements::QuadraticTetElements(std::span<const mesh::Point> rest, st
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t k = i + 1; k < 4; ++k)
         longest =
-            std::max(longest, (rest[static_cast<std::size_t>(tets[e][i])] - rest[static_cast<std::size_t>(tets[e][k])]).norm());
+            std::max(longest, (rest[tets[e][i]] - rest[tets[e][k]]).norm());
     Matrix3 inverse[points];
     double det[points], least = HUGE_VAL;
     bool skip = false;
@@ -73,7 +73,7 @@ QuadraticTetElements::QuadraticTetElements(std::span<const mesh::Point> rest, st
       unit_energy_ += volume * property_of(properties.youngs_modulus, e);
       if (!properties.density.empty())
         for (int k = 0; k < quadratic_tet::nodes; ++k)
-          mass_[static_cast<std::size_t>(tets[e][static_cast<std::size_t>(k)])] +=
+          mass_[tets[e][k]] +=
               quadratic_tet::mass_share(k) * volume * property_of(properties.density, e);
     }
     const Lame lame = lame_constants(property_of(properties.youngs_modulus, e), property_of(properties.poissons_ratio, e));

@@ -218,7 +218,7 @@ void QuadraticTetElements::add_diagonal(double stiffness_scale, double damping_s
     parallel_for(0, nodes(), 128, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
         for (const std::int32_t corner : gather_.at(i)) {
-          Block3& to = blocks[static_cast<std::size_t>(i)];
+          Block3& to = blocks[i];
           const Index element = corner / quadratic_tet::nodes;
           const int node = corner % quadratic_tet::nodes;
           if (direct_stiffness != 0) to -= direct_stiffness * block(stiffness_fields(), element, node);

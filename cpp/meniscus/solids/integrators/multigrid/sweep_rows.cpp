@@ -75,10 +75,10 @@ Index SweepRows::aggregate(std::span<std::int32_t> label) const {
     }
     if (label[at] != open) continue;
     bool alone = true;
-    for (Index k = first(i); k < end(i) && alone; ++k) alone = label[static_cast<std::size_t>(column[k])] == open;
+    for (Index k = first(i); k < end(i) && alone; ++k) alone = label[column[k]] == open;
     if (!alone) continue;
     label[at] = found;
-    for (Index k = first(i); k < end(i); ++k) label[static_cast<std::size_t>(column[k])] = found;
+    for (Index k = first(i); k < end(i); ++k) label[column[k]] = found;
     ++found;
   }
   // What is left has neighbours in groups of the first pass, and joins the lowest of these; marked until all have joined.
@@ -87,7 +87,7 @@ Index SweepRows::aggregate(std::span<std::int32_t> label) const {
     if (label[at] != open) continue;
     std::int32_t lowest = found;
     for (Index k = first(i); k < end(i); ++k) {
-      const std::int32_t l = label[static_cast<std::size_t>(column[k])];
+      const std::int32_t l = label[column[k]];
       if (l >= 0 && l < lowest) lowest = l;
     }
     label[at] = -3 - lowest;

@@ -195,7 +195,7 @@ double VelocityMultigrid::prepare(double damping, double stiffness, const double
     return most * most;
   });
   const auto held = step_.held().projections();
-  const auto projection = [&](Index i) { return held[static_cast<std::size_t>(held_.data()[i])]; };
+  const auto projection = [&](Index i) { return held[held_.data()[i]]; };
   if (depth_ > 1) {
     add_up(
         finest, levels_[1],
@@ -222,7 +222,7 @@ double VelocityMultigrid::prepare(double damping, double stiffness, const double
         [&](Index, Index k) {
           const Block& b = fine.block.data()[k];
           Block3 block;
-          for (int d = 0; d < 3; ++d) block.col(d) = exact(b[static_cast<std::size_t>(d)]);
+          for (int d = 0; d < 3; ++d) block.col(d) = exact(b[d]);
           return block;
         },
         [&](Index i) { return fine.diagonal.data()[i]; });
@@ -282,7 +282,7 @@ void VelocityMultigrid::prepare_finest(double damping, double stiffness) {
       finest.inverse.data()[i] = Block{};
     else
       finest.inverse.data()[i] = rounded(
-          inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[static_cast<std::size_t>(at)]));
+          inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[at]));
   });
 }
 
@@ -305,7 +305,7 @@ void VelocityMultigrid::add_up(const Level& fine, Level& coarse, Entry&& entry, 
       for (Index k = coarse.rows.first(a); k < coarse.rows.end(a); ++k) {
         const Block b = rounded(sums[k]);
         coarse.block.data()[k] = b;
-        for (int c = 0; c < 3; ++c) d.col(c) += sums[k].col(c) - exact(b[static_cast<std::size_t>(c)]);
+        for (int c = 0; c < 3; ++c) d.col(c) += sums[k].col(c) - exact(b[c]);
       }
       d = (0.5 * (d + d.transpose())).eval();
       // Directions in which no node of the group can move.
@@ -333,7 +333,7 @@ void VelocityMultigrid::precondition(ConstPoints r, Points z) {
   const double* const root = root_.data();
   const auto held = step_.held().projections();
   rows.forward([&](Index i) {
-    Single sum = rounded(mesh::Point(root[i] * r[static_cast<std::size_t>(i)]));
+    Single sum = rounded(mesh::Point(root[i] * r[i]));
     for (Index k = rows.first(i); k < rows.split(i); ++k) sum += pull(spring[k], x[column[k]]);
     x[i] = times(inverse[i], sum);
   });
@@ -348,7 +348,7 @@ void VelocityMultigrid::precondition(ConstPoints r, Points z) {
           if (at == immovable) continue;
           Single rest{};
           for (Index k = rows.split(i); k < rows.end(i); ++k) rest += pull(spring[k], x[column[k]]);
-          sum += at == unheld ? rest : rounded(mesh::Point(held[static_cast<std::size_t>(at)] * exact(rest)));
+          sum += at == unheld ? rest : rounded(mesh::Point(held[at] * exact(rest)));
         }
         coarse.b.data()[a] = sum;
       }
@@ -358,16 +358,16 @@ void VelocityMultigrid::precondition(ConstPoints r, Points z) {
       const std::int32_t l = finest.label.data()[i], at = held_.data()[i];
       if (l < 0 || at == immovable) return;
       const Single& move = coarse.x.data()[l];
-      Single to = at == unheld ? move : rounded(mesh::Point(held[static_cast<std::size_t>(at)] * exact(move)));
+      Single to = at == unheld ? move : rounded(mesh::Point(held[at] * exact(move)));
       to[3] = 0;
       x[i] += to;
     });
   }
   rows.backward([&](Index i) {
-    Single sum = rounded(mesh::Point(root[i] * r[static_cast<std::size_t>(i)]));
+    Single sum = rounded(mesh::Point(root[i] * r[i]));
     for (Index k = rows.first(i); k < rows.end(i); ++k) sum += pull(spring[k], x[column[k]]);
     x[i] = times(inverse[i], sum);
-    z[static_cast<std::size_t>(i)] = root[i] * exact(x[i]);
+    z[i] = root[i] * exact(x[i]);
   });
   step_.project(z);
 }

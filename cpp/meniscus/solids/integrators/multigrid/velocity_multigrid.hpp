@@ -38,7 +38,7 @@ class VelocityMultigrid {
   /// Whether any nodes are coupled at all.
   bool useful() const { return depth_ > 1; }
   int levels() const { return static_cast<int>(depth_); }
-  Index nodes(int level) const { return levels_[static_cast<std::size_t>(level)].rows.size(); }
+  Index nodes(int level) const { return levels_[level].rows.size(); }
 
  private:
   /// A 3 x 3 block, column by column.

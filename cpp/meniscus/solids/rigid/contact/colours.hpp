@@ -23,13 +23,13 @@ class PairColours {
       std::uint64_t taken = 0;
       const auto pair = bodies(i);
       for (const auto b : pair)
-        if (moves(b)) taken |= used_[static_cast<std::size_t>(b)];
+        if (moves(b)) taken |= used_[b];
       // What does not fit into the others has the last colour, whose pairs are taken one after the other.
       int c = 0;
       while (c < most - 1 && (taken >> c) & 1) ++c;
       for (const auto b : pair)
-        if (moves(b)) used_[static_cast<std::size_t>(b)] |= std::uint64_t(1) << c;
-      colour_[static_cast<std::size_t>(i)] = c;
+        if (moves(b)) used_[b] |= std::uint64_t(1) << c;
+      colour_[i] = c;
       ++first_[static_cast<std::size_t>(c) + 1];
     }
     colours_ = 0;
@@ -39,7 +39,7 @@ class PairColours {
     order_.resize(static_cast<std::size_t>(pairs));
     place_ = first_;
     for (Index i = 0; i < pairs; ++i)
-      order_[static_cast<std::size_t>(place_[static_cast<std::size_t>(colour_[static_cast<std::size_t>(i)])]++)] = i;
+      order_[place_[colour_[i]]++] = i;
   }
 
   /// Colours that have pairs: the first ones.
@@ -53,7 +53,7 @@ class PairColours {
   template <class F>
   void visit(Index colour, Index begin, Index end, F&& f) const {
     if (colour + 1 == most) end = first_[most];
-    for (Index k = begin; k < end; ++k) f(order_[static_cast<std::size_t>(k)]);
+    for (Index k = begin; k < end; ++k) f(order_[k]);
   }
   Index nbytes() const {
     return static_cast<Index>(used_.capacity() * 8 + colour_.capacity() * 4 + (first_.capacity() + place_.capacity()) * 8 +

@@ -47,7 +47,7 @@ constexpr std::size_t most_points = 64;
 void inherit_impulses(const ContactList& old, double radius, ContactList& list) {
   parallel_for(0, static_cast<Index>(list.groups.size()), 64, [&](Index begin, Index end) {
     for (Index g = begin; g < end; ++g) {
-      const ContactGroup& group = list.groups[static_cast<std::size_t>(g)];
+      const ContactGroup& group = list.groups[g];
       const ContactGroup* const before = old.find(group.bodies);
       if (!before) continue;
       const auto points = list.of(group);

@@ -14,7 +14,7 @@ constexpr Index pairs_of_piece = 8;
 }  // namespace
 
 double RigidSystem::margin_of(std::int32_t a, std::int32_t b) const {
-  return way_[static_cast<std::size_t>(a)] + way_[static_cast<std::size_t>(b)] + options.slop;
+  return way_[a] + way_[b] + options.slop;
 }
 
 void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
@@ -54,7 +54,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
     // Searches know edges: each body is one from its box to its box.
     auto numbers = workspace_.take<std::int32_t>(2 * count);
     for (Index i = 0; i < count; ++i) {
-      near.data()[i] = all[static_cast<std::size_t>(bounded_[static_cast<std::size_t>(i)])];
+      near.data()[i] = all[bounded_[i]];
       numbers.data()[2 * i] = numbers.data()[2 * i + 1] = static_cast<std::int32_t>(i);
     }
     if (tree_size_ != count) {
@@ -65,7 +65,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
     const collision::PairList list({.first = &tree_, .second = &tree_}, pair_scratch_);
     pairs_.resize(static_cast<std::size_t>(list.size()));
     list.write(pairs_);
-    for (auto& p : pairs_) p = {bounded_[static_cast<std::size_t>(p[0])], bounded_[static_cast<std::size_t>(p[1])]};
+    for (auto& p : pairs_) p = {bounded_[p[0]], bounded_[p[1]]};
   }
   for (const std::int32_t h : unbounded_)
     for (const std::int32_t b : bounded_) {
@@ -78,7 +78,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
         pairs_.push_back({b, h});
     }
   std::erase_if(pairs_, [&](const collision::ElementPair& p) {
-    if (!parts[static_cast<std::size_t>(p[0])].dynamic() && !parts[static_cast<std::size_t>(p[1])].dynamic()) return true;
+    if (!parts[p[0]].dynamic() && !parts[p[1]].dynamic()) return true;
     const std::array<std::int32_t, 2> sorted{std::min(p[0], p[1]), std::max(p[0], p[1])};
     return std::binary_search(apart.begin(), apart.end(), sorted);
   });
@@ -135,11 +135,11 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   if (manifolds_.size() < pairs_.size()) manifolds_.resize(pairs_.size());
   while (static_cast<Index>(narrow_.size()) < pieces) narrow_.push_back(std::make_unique<Narrow>());
   parallel_for(0, static_cast<Index>(pairs_.size()), pairs_of_piece, [&](Index begin, Index end) {
-    Narrow& own = *narrow_[static_cast<std::size_t>(begin / pairs_of_piece)];
+    Narrow& own = *narrow_[begin / pairs_of_piece];
     for (Index k = begin; k < end; ++k) {
       const auto i = static_cast<std::size_t>(k);
       // Between bodies at rest nothing has changed.
-      const bool rest = still_[static_cast<std::size_t>(pairs_[i][0])] && still_[static_cast<std::size_t>(pairs_[i][1])];
+      const bool rest = still_[pairs_[i][0]] && still_[pairs_[i][1]];
       if (rest && contacts.find(pairs_[i]))
         manifolds_[i].take(contacts.of(*contacts.find(pairs_[i])));
       else
@@ -169,7 +169,7 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   }
   take_given({std::numeric_limits<std::int32_t>::max(), 0});
   double size = 0;
-  for (const std::int32_t b : bounded_) size = std::max(size, parts[static_cast<std::size_t>(b)].form->reach);
+  for (const std::int32_t b : bounded_) size = std::max(size, parts[b].form->reach);
   inherit_impulses(contacts, 0.02 * size, found_);
   std::swap(contacts, found_);
   anchor();

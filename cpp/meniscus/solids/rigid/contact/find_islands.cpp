@@ -67,7 +67,7 @@ void RigidSystem::wake_what_is_met(const RigidArrays& a) {
     reach_.assign(parts.size(), 0);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!touched_[i] || asleep_[i]) continue;
-      double& reach = reach_[static_cast<std::size_t>(islands_.root(static_cast<std::int32_t>(i)))];
+      double& reach = reach_[islands_.root(static_cast<std::int32_t>(i))];
       reach = std::max(reach, way_[i]);
     }
     for (const ContactGroup& g : contacts.groups) {
@@ -75,7 +75,7 @@ void RigidSystem::wake_what_is_met(const RigidArrays& a) {
       const auto i = static_cast<std::size_t>(b[0]), j = static_cast<std::size_t>(b[1]);
       if (!touched_[i] || !touched_[j] || asleep_[i] == asleep_[j]) continue;
       // Any impulse within the step goes as far through an island as its fastest body.
-      const double reach = reach_[static_cast<std::size_t>(islands_.root(asleep_[i] ? b[1] : b[0]))];
+      const double reach = reach_[islands_.root(asleep_[i] ? b[1] : b[0])];
       if (least_gap(contacts.of(g)) > options.slop + reach) continue;
       islands_.join(b[0], b[1]);
       more = true;

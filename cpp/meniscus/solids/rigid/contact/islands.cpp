@@ -20,7 +20,7 @@ std::int32_t Islands::root(std::int32_t a) {
 void Islands::join(std::int32_t a, std::int32_t b) {
   const std::int32_t ra = root(a), rb = root(b);
   // The lowest body names the island.
-  parent_[static_cast<std::size_t>(std::max(ra, rb))] = std::min(ra, rb);
+  parent_[std::max(ra, rb)] = std::min(ra, rb);
 }
 
 Index Islands::sleep(std::span<const std::uint8_t> moves, std::span<const std::uint8_t> free, std::span<double> quiet,

@@ -23,7 +23,7 @@ class Islands {
   /// Two bodies that move hang together.
   void join(std::int32_t a, std::int32_t b);
   /// The island of a body touches or hangs on something that forces do not move.
-  void hold(std::int32_t body) { held_[static_cast<std::size_t>(body)] = 1; }
+  void hold(std::int32_t body) { held_[body] = 1; }
   /// Marks the bodies of islands in which the least time of quiet reaches the limit, and which are held or `free` to sleep
   /// without (all of their bodies); all bodies of an island have that least time then. Returns the number of islands of bodies
   /// that `moves` marks.

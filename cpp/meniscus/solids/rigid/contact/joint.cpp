@@ -36,7 +36,7 @@ double joint_place(const Joint& joint, const FormPose& first, const FormPose& se
 
 double joint_place(const Joint& joint, std::span<const RigidState> states) {
   const auto pose = [&](std::size_t k) {
-    const RigidState& s = states[static_cast<std::size_t>(joint.bodies[k])];
+    const RigidState& s = states[joint.bodies[k]];
     return FormPose{s.orientation().toRotationMatrix(), s.position};
   };
   return joint_place(joint, pose(0), pose(1));
@@ -52,8 +52,8 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
   const Vector3 axis = second.rotation * joint.axes[1];
   out.count = 0;
   const auto add = [&](const ImpulseRow& row, double error) {
-    out.rows[static_cast<std::size_t>(out.count)] = row;
-    out.errors[static_cast<std::size_t>(out.count++)] = error;
+    out.rows[out.count] = row;
+    out.errors[out.count++] = error;
   };
   const Vector3 s = across(axis), t = axis.cross(s);
   if (joint.kind == JointKind::slider) {
@@ -72,7 +72,7 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
   const Index n = out.count;
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < n; ++j) {
-      const ImpulseRow &p = out.rows[static_cast<std::size_t>(i)], &q = out.rows[static_cast<std::size_t>(j)];
+      const ImpulseRow &p = out.rows[i], &q = out.rows[j];
       a(i, j) = (q.inverse_mass[0] + q.inverse_mass[1]) * p.direction.dot(q.direction) + p.arm[0].dot(q.turned[0]) +
                 p.arm[1].dot(q.turned[1]);
     }
@@ -93,7 +93,7 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
 
 void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {
   for (std::int32_t i = 0; i < rows.count; ++i)
-    rows.rows[static_cast<std::size_t>(i)].apply(memory.equations[static_cast<std::size_t>(i)], first, second);
+    rows.rows[i].apply(memory.equations[i], first, second);
   if (rows.moves) rows.free.apply(memory.low + memory.high + memory.motor + memory.spring, first, second);
 }
 
@@ -126,20 +126,20 @@ void sweep_free(const Joint& joint, const JointRows& rows, double h, JointMemory
 
 void sweep_joint(const JointRows& rows, JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {
   Eigen::Matrix<double, 6, 1> u = Eigen::Matrix<double, 6, 1>::Zero();
-  for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[static_cast<std::size_t>(i)].velocity(first, second);
+  for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[i].velocity(first, second);
   const Eigen::Matrix<double, 6, 1> p = rows.inverse * u;
   for (std::int32_t i = 0; i < rows.count; ++i) {
-    rows.rows[static_cast<std::size_t>(i)].apply(-p[i], first, second);
-    memory.equations[static_cast<std::size_t>(i)] -= p[i];
+    rows.rows[i].apply(-p[i], first, second);
+    memory.equations[i] -= p[i];
   }
 }
 
 void push_joint(JointRows& rows, double push, double h, RigidVelocity& first, RigidVelocity& second) {
   Eigen::Matrix<double, 6, 1> u = Eigen::Matrix<double, 6, 1>::Zero();
   for (std::int32_t i = 0; i < rows.count; ++i)
-    u[i] = rows.rows[static_cast<std::size_t>(i)].velocity(first, second) + push / h * rows.errors[static_cast<std::size_t>(i)];
+    u[i] = rows.rows[i].velocity(first, second) + push / h * rows.errors[i];
   const Eigen::Matrix<double, 6, 1> p = rows.inverse * u;
-  for (std::int32_t i = 0; i < rows.count; ++i) rows.rows[static_cast<std::size_t>(i)].apply(-p[i], first, second);
+  for (std::int32_t i = 0; i < rows.count; ++i) rows.rows[i].apply(-p[i], first, second);
 }
 
 }  // namespace meniscus::solids

@@ -15,7 +15,7 @@ Matrix6 rows_on(const JointRows& rows, std::size_t side) {
   Matrix6 j = Matrix6::Zero();
   const double sign = side == 0 ? 1 : -1;
   for (std::int32_t i = 0; i < rows.count; ++i) {
-    const ImpulseRow& r = rows.rows[static_cast<std::size_t>(i)];
+    const ImpulseRow& r = rows.rows[i];
     j.row(i).head<3>() = sign * r.direction.transpose();
     j.row(i).tail<3>() = sign * r.arm[side].transpose();
   }
@@ -33,7 +33,7 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
   trees_.assign(1, 0);
   groups_.begin(bodies + 1);
   first_of_.assign(moves.size() + 1, 0);
-  const auto moving = [&](std::int32_t b) { return moves[static_cast<std::size_t>(b)] != 0; };
+  const auto moving = [&](std::int32_t b) { return moves[b] != 0; };
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const auto b = joints[j].bodies;
     const std::int32_t p = moving(b[0]) ? b[0] : bodies, q = moving(b[1]) ? b[1] : bodies;
@@ -49,21 +49,21 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
   for (std::size_t j = 0; j < joints.size(); ++j)
     if (in_tree_[j])
       for (const std::int32_t b : joints[j].bodies)
-        if (moving(b)) joints_of_[static_cast<std::size_t>(place_[static_cast<std::size_t>(b)]++)] = static_cast<std::int32_t>(j);
+        if (moving(b)) joints_of_[place_[b]++] = static_cast<std::int32_t>(j);
   met_.assign(moves.size(), 0);
   const auto grow = [&](std::int32_t root, std::int32_t joint) {
     links_.emplace_back();
     links_.back().body = root;
     links_.back().joint = joint;
-    met_[static_cast<std::size_t>(root)] = 1;
+    met_[root] = 1;
     for (std::size_t at = links_.size() - 1; at < links_.size(); ++at) {
       const auto b = static_cast<std::size_t>(links_[at].body);
       for (std::int32_t k = first_of_[b]; k < first_of_[b + 1]; ++k) {
-        const std::int32_t j = joints_of_[static_cast<std::size_t>(k)];
-        const auto& ends = joints[static_cast<std::size_t>(j)].bodies;
+        const std::int32_t j = joints_of_[k];
+        const auto& ends = joints[j].bodies;
         const std::int32_t next = ends[0] == links_[at].body ? ends[1] : ends[0];
-        if (j == links_[at].joint || !moving(next) || met_[static_cast<std::size_t>(next)]) continue;
-        met_[static_cast<std::size_t>(next)] = 1;
+        if (j == links_[at].joint || !moving(next) || met_[next]) continue;
+        met_[next] = 1;
         links_.emplace_back();
         links_.back().body = next;
         links_.back().joint = j;
@@ -78,33 +78,33 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
     if (in_tree_[j] && moving(b[0]) != moving(b[1])) grow(moving(b[0]) ? b[0] : b[1], static_cast<std::int32_t>(j));
   }
   for (std::size_t j = 0; j < joints.size(); ++j)
-    if (in_tree_[j] && moving(joints[j].bodies[0]) && !met_[static_cast<std::size_t>(joints[j].bodies[0])])
+    if (in_tree_[j] && moving(joints[j].bodies[0]) && !met_[joints[j].bodies[0]])
       grow(joints[j].bodies[0], -1);
   for (Link& l : links_)
-    if (l.joint >= 0) l.side = joints[static_cast<std::size_t>(l.joint)].bodies[0] == l.body ? 0 : 1;
+    if (l.joint >= 0) l.side = joints[l.joint].bodies[0] == l.body ? 0 : 1;
 }
 
 void JointTrees::factor(std::span<const JointRows> rows, std::span<const WorldInertia> inertias) {
   for (Link& l : links_) {
-    const WorldInertia& m = inertias[static_cast<std::size_t>(l.body)];
+    const WorldInertia& m = inertias[l.body];
     l.mass.setZero();
     l.mass.topLeftCorner<3, 3>() = 1 / m.inverse_mass * Eigen::Matrix3d::Identity();
     l.mass.bottomRightCorner<3, 3>() = m.inverse_inertia.inverse();
   }
   parallel_for(0, static_cast<Index>(trees_.size()) - 1, 1, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t)
-      for (std::size_t i = trees_[static_cast<std::size_t>(t) + 1]; i-- > trees_[static_cast<std::size_t>(t)];) {
+      for (std::size_t i = trees_[static_cast<std::size_t>(t) + 1]; i-- > trees_[t];) {
         Link& l = links_[i];
         l.inverse = inverted(l.mass);
         if (l.joint < 0) continue;
-        const JointRows& r = rows[static_cast<std::size_t>(l.joint)];
+        const JointRows& r = rows[l.joint];
         l.own = rows_on(r, l.side);
         Matrix6 s = l.own * l.inverse * l.own.transpose();
         for (Eigen::Index k = r.count; k < 6; ++k) s(k, k) = 1;
         l.response = inverted(s);
         if (l.parent < 0) continue;
         l.other = rows_on(r, 1 - l.side);
-        links_[static_cast<std::size_t>(l.parent)].mass += l.other.transpose() * l.response * l.other;
+        links_[l.parent].mass += l.other.transpose() * l.response * l.other;
       }
   });
 }
@@ -116,14 +116,14 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
     Link& l = links_[i];
     if (l.joint < 0) continue;
     const auto j = static_cast<std::size_t>(l.joint);
-    const RigidVelocity &a = velocities[static_cast<std::size_t>(joints[j].bodies[0])],
-                        &b = velocities[static_cast<std::size_t>(joints[j].bodies[1])];
+    const RigidVelocity &a = velocities[joints[j].bodies[0]],
+                        &b = velocities[joints[j].bodies[1]];
     l.missing = -(l.own * (l.inverse * l.force));
     for (std::int32_t k = 0; k < rows[j].count; ++k) {
       const auto n = static_cast<std::size_t>(k);
       l.missing[k] -= rows[j].rows[n].velocity(a, b) + pull * rows[j].errors[n];
     }
-    if (l.parent >= 0) links_[static_cast<std::size_t>(l.parent)].force += l.other.transpose() * (l.response * l.missing);
+    if (l.parent >= 0) links_[l.parent].force += l.other.transpose() * (l.response * l.missing);
   }
   for (std::size_t i = first; i < end; ++i) {
     Link& l = links_[i];
@@ -131,19 +131,19 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
       l.change = l.inverse * l.force;
       continue;
     }
-    if (l.parent >= 0) l.missing -= l.other * links_[static_cast<std::size_t>(l.parent)].change;
+    if (l.parent >= 0) l.missing -= l.other * links_[l.parent].change;
     const Vector6 impulse = l.response * l.missing;
     l.change = l.inverse * (l.force + l.own.transpose() * impulse);
     const auto j = static_cast<std::size_t>(l.joint);
     const auto b = joints[j].bodies;
     // What does not move is not written, since others may read it.
-    RigidVelocity a = velocities[static_cast<std::size_t>(b[0])], c = velocities[static_cast<std::size_t>(b[1])];
+    RigidVelocity a = velocities[b[0]], c = velocities[b[1]];
     for (std::int32_t k = 0; k < rows[j].count; ++k) {
-      rows[j].rows[static_cast<std::size_t>(k)].apply(impulse[k], a, c);
-      if (!memory.empty()) memory[j].equations[static_cast<std::size_t>(k)] += impulse[k];
+      rows[j].rows[k].apply(impulse[k], a, c);
+      if (!memory.empty()) memory[j].equations[k] += impulse[k];
     }
-    velocities[static_cast<std::size_t>(l.body)] = l.side == 0 ? a : c;
-    if (l.parent >= 0) velocities[static_cast<std::size_t>(b[1 - l.side])] = l.side == 0 ? c : a;
+    velocities[l.body] = l.side == 0 ? a : c;
+    if (l.parent >= 0) velocities[b[1 - l.side]] = l.side == 0 ? c : a;
   }
 }
 

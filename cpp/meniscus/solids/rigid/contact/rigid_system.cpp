@@ -59,7 +59,7 @@ void RigidSystem::read(const RigidArrays& a) {
 }
 
 std::array<double, 2> RigidSystem::rounding(std::array<std::int32_t, 2> b) const {
-  const RigidPart &p = parts[static_cast<std::size_t>(b[0])], &q = parts[static_cast<std::size_t>(b[1])];
+  const RigidPart &p = parts[b[0]], &q = parts[b[1]];
   const double half = 0.25 * (p.properties.thickness + q.properties.thickness);
   return {p.form->radius + half, q.form->radius + half};
 }
@@ -173,8 +173,8 @@ void RigidSystem::bounce(const RigidArrays& a, double h) {
       });
       for (std::size_t k = 0; k < 2; ++k) {
         if (!moves(b[k])) continue;
-        shifts_[static_cast<std::size_t>(b[k])].linear += shift[k].linear;
-        shifts_[static_cast<std::size_t>(b[k])].angular += shift[k].angular;
+        shifts_[b[k]].linear += shift[k].linear;
+        shifts_[b[k]].angular += shift[k].angular;
       }
     }
     report_.impacts += bounced;
@@ -222,7 +222,7 @@ void RigidSystem::begin_solve(double h) {
   rows_.resize(joints.size());
   static const WorldInertia still;
   const auto inertia = [&](std::int32_t b) -> const WorldInertia& {
-    return moves(b) ? inertias_[static_cast<std::size_t>(b)] : still;
+    return moves(b) ? inertias_[b] : still;
   };
   for_all(joints.size(), [&](std::size_t j) {
     const auto b = joints[j].bodies;
@@ -239,9 +239,9 @@ void RigidSystem::begin_solve(double h) {
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
   joint_colours_.build(
-      static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[static_cast<std::size_t>(j)].bodies; }, moving);
+      static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[j].bodies; }, moving);
   contact_colours_.build(
-      static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[static_cast<std::size_t>(g)].bodies; }, moving);
+      static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[g].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   pseudo_.assign(parts.size(), {});
   if (options.warm != 1)
@@ -263,10 +263,10 @@ void RigidSystem::end_solve(const RigidArrays& a) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const auto b = joints[j].bodies;
     if (!moves(b[0]) && !moves(b[1])) continue;
-    const RigidVelocity &first = velocities_[static_cast<std::size_t>(b[0])],
-                        &second = velocities_[static_cast<std::size_t>(b[1])];
+    const RigidVelocity &first = velocities_[b[0]],
+                        &second = velocities_[b[1]];
     for (std::int32_t k = 0; k < rows_[j].count; ++k) {
-      const ImpulseRow& row = rows_[j].rows[static_cast<std::size_t>(k)];
+      const ImpulseRow& row = rows_[j].rows[k];
       if (!row.direction.isZero(0)) report_.residual = std::max(report_.residual, std::abs(row.velocity(first, second)));
     }
   }
@@ -280,10 +280,10 @@ void RigidSystem::end_solve(const RigidArrays& a) {
       if (g.turns()) c.turning_impulse = turns_[i].impulse;
       c.tangent = p.tangent[0].direction;
       if (p.impulse > 0)
-        for (const std::int32_t b : g.bodies) touched_[static_cast<std::size_t>(b)] = 1;
+        for (const std::int32_t b : g.bodies) touched_[b] = 1;
     }
   for (const Joint& j : joints)
-    for (const std::int32_t b : j.bodies) touched_[static_cast<std::size_t>(b)] = 1;
+    for (const std::int32_t b : j.bodies) touched_[b] = 1;
   store(a);
 }
 
@@ -311,7 +311,7 @@ void RigidSystem::sweep_phases(Index sweeps, std::span<RigidVelocity> of, Joints
       stop = between(k);
     } else {
       contact_colours_.visit(p - before - 1, b, e, [&](Index i) {
-        const SolverGroup& g = groups_[static_cast<std::size_t>(i)];
+        const SolverGroup& g = groups_[i];
         if (moves(g.bodies[0]) || moves(g.bodies[1]))
           with_bodies(g.bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { group(k, g, first, second); });
       });

@@ -91,8 +91,8 @@ class RigidSystem {
 
  private:
   FormPose pose(std::size_t body) const { return {rotations_[body], centers_[body]}; }
-  bool awake(std::int32_t body) const { return !asleep_[static_cast<std::size_t>(body)]; }
-  bool moves(std::int32_t body) const { return parts[static_cast<std::size_t>(body)].dynamic() && awake(body); }
+  bool awake(std::int32_t body) const { return !asleep_[body]; }
+  bool moves(std::int32_t body) const { return parts[body].dynamic() && awake(body); }
   void read(const RigidArrays& a);
   void find_pairs(const RigidArrays& a, double dt);
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
@@ -119,10 +119,10 @@ class RigidSystem {
   /// Calls f with the velocities of two bodies; bodies that do not move are not written, since others may read them.
   template <class F>
   void with_bodies(std::array<std::int32_t, 2> b, std::span<RigidVelocity> of, F&& f) const {
-    RigidVelocity first = of[static_cast<std::size_t>(b[0])], second = of[static_cast<std::size_t>(b[1])];
+    RigidVelocity first = of[b[0]], second = of[b[1]];
     f(first, second);
-    if (moves(b[0])) of[static_cast<std::size_t>(b[0])] = first;
-    if (moves(b[1])) of[static_cast<std::size_t>(b[1])] = second;
+    if (moves(b[0])) of[b[0]] = first;
+    if (moves(b[1])) of[b[1]] = second;
   }
 
   RigidReport report_;

@@ -13,7 +13,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Relative to the size of the bodies: axes are exchanged for better ones only by that much, so that they last.
 constexpr double better = 1e-3;
 
-const Vector3& vertex(const MovedForm& f, std::int32_t v) { return f.vertices[static_cast<std::size_t>(v)]; }
+const Vector3& vertex(const MovedForm& f, std::int32_t v) { return f.vertices[v]; }
 
 std::uint64_t key_of(std::uint64_t kind, std::uint64_t a, std::uint64_t b, std::uint64_t c = 0) {
   return kind << 60 | a << 40 | b << 20 | c;
@@ -82,7 +82,7 @@ bool in_cone(const MovedForm& f, const FormEdge& e, const Vector3& n, double tol
   const Vector3 along = vertex(f, e.vertices[1]) - vertex(f, e.vertices[0]);
   for (const std::int32_t face : e.faces) {
     if (face < 0) continue;
-    const Vector3& m = f.normals[static_cast<std::size_t>(face)];
+    const Vector3& m = f.normals[face];
     // Into the face, from the edge: on the side of its other corners.
     Vector3 into = m.cross(along);
     double side = 0;
@@ -233,14 +233,14 @@ void polyhedron_contacts(const MovedForm& a, const MovedForm& b, double margin, 
   Vector3 axis = Vector3::Zero();
   arcs.clear();
   for (const FormEdge& g : b.form->edges) {
-    const Vector3 from = -b.normals[static_cast<std::size_t>(g.faces[0])], to = -b.normals[static_cast<std::size_t>(g.faces[1])];
+    const Vector3 from = -b.normals[g.faces[0]], to = -b.normals[g.faces[1]];
     const Vector3& r = vertex(b, g.vertices[0]);
     arcs.push_back({from, to, to.cross(from), r, vertex(b, g.vertices[1]) - r});
   }
   for (std::size_t i = 0; i < a.form->edges.size(); ++i) {
     const FormEdge& e = a.form->edges[i];
     const Vector3 &p = vertex(a, e.vertices[0]), &q = vertex(a, e.vertices[1]);
-    const Vector3 &na = a.normals[static_cast<std::size_t>(e.faces[0])], &nb = a.normals[static_cast<std::size_t>(e.faces[1])];
+    const Vector3 &na = a.normals[e.faces[0]], &nb = a.normals[e.faces[1]];
     const Vector3 d = q - p, ba = nb.cross(na);
     const double shortest = 1e-6 * d.norm();
     for (std::size_t j = 0; j < arcs.size(); ++j) {

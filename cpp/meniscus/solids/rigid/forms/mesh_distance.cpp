@@ -51,13 +51,13 @@ double mesh_distance(const RigidForm& a, const FormPose& a_pose, const RigidForm
     const auto &p = a.tree->node(i), &q = b.tree->node(j);
     if (p.leaf() && q.leaf()) {
       for (std::int32_t l = q.first; l < q.first + q.count; ++l) {
-        const mesh::Triangle& u = b.triangles[static_cast<std::size_t>(b.tree->order()[static_cast<std::size_t>(l)])];
+        const mesh::Triangle& u = b.triangles[b.tree->order()[l]];
         Corners y;
-        for (std::size_t k = 0; k < 3; ++k) y[k] = turn * b.vertices[static_cast<std::size_t>(u[k])] + shift;
+        for (std::size_t k = 0; k < 3; ++k) y[k] = turn * b.vertices[u[k]] + shift;
         for (std::int32_t m = p.first; m < p.first + p.count; ++m) {
-          const mesh::Triangle& t = a.triangles[static_cast<std::size_t>(a.tree->order()[static_cast<std::size_t>(m)])];
+          const mesh::Triangle& t = a.triangles[a.tree->order()[m]];
           Corners x;
-          for (std::size_t k = 0; k < 3; ++k) x[k] = a.vertices[static_cast<std::size_t>(t[k])];
+          for (std::size_t k = 0; k < 3; ++k) x[k] = a.vertices[t[k]];
           const double d = squared_distance(x, y);
           if (d < best) best = d, found = true;
         }

@@ -21,8 +21,8 @@ struct Seen {
   const RigidForm& form;
   Eigen::Matrix3d rotation;
   Vector3 shift;
-  Vector3 at(std::int32_t v) const { return rotation * form.vertices[static_cast<std::size_t>(v)] + shift; }
-  Vector3 normal(std::int32_t face) const { return rotation * form.faces.normals[static_cast<std::size_t>(face)]; }
+  Vector3 at(std::int32_t v) const { return rotation * form.vertices[v] + shift; }
+  Vector3 normal(std::int32_t face) const { return rotation * form.faces.normals[face]; }
 };
 
 /// Triangles whose boxes come within `reach` of each other, into `scratch.triangles`.
@@ -42,7 +42,7 @@ void near_triangles(const RigidForm& a, const Seen& b, double reach, MeshScratch
       for (std::int32_t k = p.first; k < p.first + p.count; ++k)
         for (std::int32_t l = q.first; l < q.first + q.count; ++l)
           scratch.triangles.push_back(
-              {a.tree->order()[static_cast<std::size_t>(k)], b.form.tree->order()[static_cast<std::size_t>(l)]});
+              {a.tree->order()[k], b.form.tree->order()[l]});
     } else if (q.leaf() || (!p.leaf() && p.count >= q.count)) {
       scratch.stack.push_back({p.child + 1, j});
       scratch.stack.push_back({p.child, j});
@@ -58,9 +58,9 @@ Vector3 normal_at(const Seen& f, std::int32_t face, TriangleFeature feature) {
   const auto t = static_cast<std::size_t>(face);
   const auto k = static_cast<std::size_t>(feature);
   if (feature == TriangleFeature::face) return f.normal(face);
-  if (k < 3) return f.rotation * f.form.vertex_normals[static_cast<std::size_t>(f.form.triangles[t][k])];
+  if (k < 3) return f.rotation * f.form.vertex_normals[f.form.triangles[t][k]];
   Vector3 sum = Vector3::Zero();
-  for (const std::int32_t side : f.form.edges[static_cast<std::size_t>(f.form.triangle_edges[t][k - 3])].faces)
+  for (const std::int32_t side : f.form.edges[f.form.triangle_edges[t][k - 3]].faces)
     if (side >= 0) sum += f.normal(side);
   return sum;
 }
@@ -80,10 +80,10 @@ bool leans_over(const Seen& f, std::int32_t face, TriangleFeature feature, const
     const auto begin = f.form.around.begin() + f.form.first_around[v], end = f.form.around.begin() + f.form.first_around[v + 1];
     return std::any_of(begin, end, towards);
   }
-  const FormEdge& e = f.form.edges[static_cast<std::size_t>(f.form.triangle_edges[t][k - 3])];
+  const FormEdge& e = f.form.edges[f.form.triangle_edges[t][k - 3]];
   const std::int32_t other = e.faces[0] == face ? e.faces[1] : e.faces[0];
   if (other < 0) return false;
-  for (const std::int32_t v : f.form.triangles[static_cast<std::size_t>(other)])
+  for (const std::int32_t v : f.form.triangles[other])
     if (v != e.vertices[0] && v != e.vertices[1] && towards(v)) return true;
   return false;
 }
@@ -91,7 +91,7 @@ bool leans_over(const Seen& f, std::int32_t face, TriangleFeature feature, const
 /// A vertex against a face of the other body: in front of it, or behind it where the body is closed.
 void near_face(std::int32_t vertex, const Vector3& p, const Seen& f, std::int32_t face, double reach, double deep,
                std::vector<MeshScratch::Near>& out) {
-  const mesh::Triangle& t = f.form.triangles[static_cast<std::size_t>(face)];
+  const mesh::Triangle& t = f.form.triangles[face];
   const Vector3 a = f.at(t[0]), m = f.normal(face);
   if (std::abs(m.dot(p - a)) > std::max(reach, deep)) return;
   const auto q = collision::closest_point_on_triangle(p, a, f.at(t[1]), f.at(t[2]));
@@ -114,13 +114,13 @@ MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Se
   double limit = best.gap;
   TriangleFeature feature = TriangleFeature::face;
   const auto corner = [&](std::int32_t t, std::size_t k) {
-    return f.form.vertices[static_cast<std::size_t>(f.form.triangles[static_cast<std::size_t>(t)][k])];
+    return f.form.vertices[f.form.triangles[t][k]];
   };
   f.form.tree->traverse_nearest(
       limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, own); },
       [&](const auto& leaf) {
         for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
-          const std::int32_t t = f.form.tree->order()[static_cast<std::size_t>(k)];
+          const std::int32_t t = f.form.tree->order()[k];
           const auto q = collision::closest_point_on_triangle(own, corner(t, 0), corner(t, 1), corner(t, 2));
           if (q.squared_distance >= limit) continue;
           limit = q.squared_distance;
@@ -169,14 +169,14 @@ void keep_nearest(std::vector<MeshScratch::Near>& found, double reach, Verify&& 
 /// Whether a direction leaves an edge between its faces.
 bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
   constexpr double tolerance = 1e-3;
-  const Vector3 along = f.vertices[static_cast<std::size_t>(e.vertices[1])] - f.vertices[static_cast<std::size_t>(e.vertices[0])];
+  const Vector3 along = f.vertices[e.vertices[1]] - f.vertices[e.vertices[0]];
   for (const std::int32_t face : e.faces) {
     if (face < 0) continue;
-    const Vector3& m = f.faces.normals[static_cast<std::size_t>(face)];
+    const Vector3& m = f.faces.normals[face];
     Vector3 into = m.cross(along).normalized();
     double side = 0;
-    for (const std::int32_t v : f.triangles[static_cast<std::size_t>(face)]) {
-      const double s = into.dot(f.vertices[static_cast<std::size_t>(v)] - f.vertices[static_cast<std::size_t>(e.vertices[0])]);
+    for (const std::int32_t v : f.triangles[face]) {
+      const double s = into.dot(f.vertices[v] - f.vertices[e.vertices[0]]);
       if (std::abs(s) > std::abs(side)) side = s;
     }
     if (side < 0) into = -into;
@@ -186,10 +186,10 @@ bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
 }
 
 void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j, double margin, double reach, Manifold& out) {
-  const FormEdge &e = a.edges[static_cast<std::size_t>(i)], &g = b.form.edges[static_cast<std::size_t>(j)];
+  const FormEdge &e = a.edges[i], &g = b.form.edges[j];
   if (!e.convex || !g.convex || e.flat || g.flat) return;
-  const Vector3 &p = a.vertices[static_cast<std::size_t>(e.vertices[0])],
-                &q = a.vertices[static_cast<std::size_t>(e.vertices[1])];
+  const Vector3 &p = a.vertices[e.vertices[0]],
+                &q = a.vertices[e.vertices[1]];
   const Vector3 r = b.at(g.vertices[0]), s = b.at(g.vertices[1]);
   const SegmentPlaces at = closest_on_segments(p, q - p, r, s - r);
   if (!(at.first > 0 && at.first < 1 && at.second > 0 && at.second < 1)) return;
@@ -233,24 +233,24 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
   scratch.vertices.clear();
   for (const auto& [t, u] : scratch.triangles)
     for (std::size_t k = 0; k < 3; ++k)
-      if ((a.owned[static_cast<std::size_t>(t)] >> k) & 1) {
-        const std::int32_t v = a.triangles[static_cast<std::size_t>(t)][k];
-        near_face(v, a.vertices[static_cast<std::size_t>(v)], seen, u, reach, deep, scratch.vertices);
+      if ((a.owned[t] >> k) & 1) {
+        const std::int32_t v = a.triangles[t][k];
+        near_face(v, a.vertices[v], seen, u, reach, deep, scratch.vertices);
       }
   finish(1, own, seen, false);
   scratch.vertices.clear();
   for (const auto& [t, u] : scratch.triangles)
     for (std::size_t k = 0; k < 3; ++k)
-      if ((b.owned[static_cast<std::size_t>(u)] >> k) & 1) {
-        const std::int32_t v = b.triangles[static_cast<std::size_t>(u)][k];
+      if ((b.owned[u] >> k) & 1) {
+        const std::int32_t v = b.triangles[u][k];
         near_face(v, seen.at(v), own, t, reach, deep, scratch.vertices);
       }
   finish(2, seen, own, true);
   for (const auto& [t, u] : scratch.triangles)
     for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t l = 0; l < 3; ++l)
-        if ((a.owned[static_cast<std::size_t>(t)] >> (3 + k)) & (b.owned[static_cast<std::size_t>(u)] >> (3 + l)) & 1)
-          edge_pair(a, a.triangle_edges[static_cast<std::size_t>(t)][k], seen, b.triangle_edges[static_cast<std::size_t>(u)][l],
+        if ((a.owned[t] >> (3 + k)) & (b.owned[u] >> (3 + l)) & 1)
+          edge_pair(a, a.triangle_edges[t][k], seen, b.triangle_edges[u][l],
                     margin, reach, out);
   out.keep_directions();
   for (ContactPoint& c : out.points()) {
@@ -278,28 +278,28 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
       [&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
       [&](const auto& leaf) {
         for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
-          const std::int32_t t = f.tree->order()[static_cast<std::size_t>(k)];
-          const mesh::Triangle& v = f.triangles[static_cast<std::size_t>(t)];
+          const std::int32_t t = f.tree->order()[k];
+          const mesh::Triangle& v = f.triangles[t];
           std::array<Vector3, 3> corner;
-          for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[static_cast<std::size_t>(v[c])];
+          for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[v[c]];
           for (std::size_t i = 0; i < ends; ++i)
             near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
           if (ends < 2) continue;
           // Where the axis of a capsule passes an edge.
           for (std::size_t c = 0; c < 3; ++c) {
-            if (!((f.owned[static_cast<std::size_t>(t)] >> (3 + c)) & 1)) continue;
-            const FormEdge& e = f.edges[static_cast<std::size_t>(f.triangle_edges[static_cast<std::size_t>(t)][c])];
+            if (!((f.owned[t] >> (3 + c)) & 1)) continue;
+            const FormEdge& e = f.edges[f.triangle_edges[t][c]];
             const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
             const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
             if (!(s.first > 0 && s.first < 1) || !e.convex || e.flat) continue;
             const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
             const double d = (x - y).norm();
             if (d <= reach && d > 0 && leaves(f, e, (x - y) / d))
-              scratch.vertices.push_back({2 + f.triangle_edges[static_cast<std::size_t>(t)][c], t, y, (x - y) / d, d, false});
+              scratch.vertices.push_back({2 + f.triangle_edges[t][c], t, y, (x - y) / d, d, false});
           }
         }
       });
-  const auto verify = [&](std::int32_t v) { return nearest_of_all(v, p[static_cast<std::size_t>(v)], own); };
+  const auto verify = [&](std::int32_t v) { return nearest_of_all(v, p[v], own); };
   keep_nearest(scratch.vertices, reach, verify, [&](const MeshScratch::Near& n) {
     const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;
     // From the second body to the first, which is the mesh.

@@ -14,7 +14,7 @@ namespace {
 constexpr double flat_edge = 1e-5;
 
 Vector3 normal_of(std::span<const Vector3> x, const mesh::Triangle& t) {
-  const auto p = [&](std::size_t k) { return x[static_cast<std::size_t>(t[k])]; };
+  const auto p = [&](std::size_t k) { return x[t[k]]; };
   return mesh::area_vector(p(0), p(1), p(2));
 }
 
@@ -33,21 +33,21 @@ std::vector<std::int32_t> planes_of(std::span<const Vector3> x, std::span<const 
   for (std::size_t seed = 0; seed < triangles.size(); ++seed) {
     if (plane[seed] >= 0) continue;
     const Vector3 n = normal_of(x, triangles[seed]).normalized();
-    const double offset = n.dot(x[static_cast<std::size_t>(triangles[seed][0])]);
+    const double offset = n.dot(x[triangles[seed][0]]);
     plane[seed] = static_cast<std::int32_t>(seed);
     stack.assign(1, static_cast<std::int32_t>(seed));
     while (!stack.empty()) {
-      const mesh::Triangle& t = triangles[static_cast<std::size_t>(stack.back())];
+      const mesh::Triangle& t = triangles[stack.back()];
       stack.pop_back();
       for (std::size_t k = 0; k < 3; ++k) {
         const auto at = across.find({t[(k + 1) % 3], t[k]});
-        if (at == across.end() || plane[static_cast<std::size_t>(at->second)] >= 0) continue;
-        const mesh::Triangle& other = triangles[static_cast<std::size_t>(at->second)];
+        if (at == across.end() || plane[at->second] >= 0) continue;
+        const mesh::Triangle& other = triangles[at->second];
         const bool flat = std::all_of(other.begin(), other.end(), [&](std::int32_t v) {
-          return std::abs(n.dot(x[static_cast<std::size_t>(v)]) - offset) <= tolerance;
+          return std::abs(n.dot(x[v]) - offset) <= tolerance;
         });
         if (!flat) continue;
-        plane[static_cast<std::size_t>(at->second)] = static_cast<std::int32_t>(seed);
+        plane[at->second] = static_cast<std::int32_t>(seed);
         stack.push_back(at->second);
       }
     }
@@ -77,7 +77,7 @@ std::vector<std::int32_t> loop_around(std::span<const mesh::Triangle> triangles)
 bool is_convex(std::span<const Vector3> x, std::span<const mesh::Triangle> triangles, double tolerance) {
   return std::all_of(triangles.begin(), triangles.end(), [&](const mesh::Triangle& t) {
     const Vector3 n = normal_of(x, t).normalized();
-    const double offset = n.dot(x[static_cast<std::size_t>(t[0])]) + tolerance;
+    const double offset = n.dot(x[t[0]]) + tolerance;
     return std::all_of(x.begin(), x.end(), [&](const Vector3& p) { return n.dot(p) <= offset; });
   });
 }
@@ -127,7 +127,7 @@ RigidForm RigidForm::polyhedron(std::span<const Vector3> x, std::span<const mesh
     n.normalize();
     f.faces.normals.push_back(n);
     double offset = -std::numeric_limits<double>::infinity();
-    for (const std::int32_t v : loop) offset = std::max(offset, n.dot(x[static_cast<std::size_t>(v)]));
+    for (const std::int32_t v : loop) offset = std::max(offset, n.dot(x[v]));
     f.faces.offsets.push_back(offset);
     f.faces.corners.insert(f.faces.corners.end(), loop.begin(), loop.end());
     f.faces.first.push_back(static_cast<std::int32_t>(f.faces.corners.size()));
@@ -150,9 +150,9 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
     mesh::Box& box = boxes.emplace_back();
     const Vector3 n = normal_of(x, t).stableNormalized();
     f.faces.normals.push_back(n);
-    f.faces.offsets.push_back(n.dot(x[static_cast<std::size_t>(t[0])]));
+    f.faces.offsets.push_back(n.dot(x[t[0]]));
     for (const std::int32_t v : t) {
-      box.add(x[static_cast<std::size_t>(v)]);
+      box.add(x[v]);
       f.faces.corners.push_back(v);
     }
     f.faces.first.push_back(static_cast<std::int32_t>(f.faces.corners.size()));
@@ -166,9 +166,9 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
   f.vertex_normals.assign(x.size(), Vector3::Zero());
   for (std::size_t t = 0; t < triangles.size(); ++t)
     for (std::size_t k = 0; k < 3; ++k) {
-      const auto corner = [&](std::size_t i) { return x[static_cast<std::size_t>(triangles[t][(k + i) % 3])]; };
+      const auto corner = [&](std::size_t i) { return x[triangles[t][(k + i) % 3]]; };
       const Vector3 d = corner(1) - corner(0), e = corner(2) - corner(0);
-      f.vertex_normals[static_cast<std::size_t>(triangles[t][k])] += std::atan2(d.cross(e).norm(), d.dot(e)) * f.faces.normals[t];
+      f.vertex_normals[triangles[t][k]] += std::atan2(d.cross(e).norm(), d.dot(e)) * f.faces.normals[t];
     }
   f.first_around.assign(x.size() + 1, 0);
   for (const FormEdge& e : f.edges)
@@ -178,7 +178,7 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
   std::vector<std::int32_t> place(f.first_around.begin(), f.first_around.end() - 1);
   for (const FormEdge& e : f.edges)
     for (std::size_t k = 0; k < 2; ++k)
-      f.around[static_cast<std::size_t>(place[static_cast<std::size_t>(e.vertices[k])]++)] = e.vertices[1 - k];
+      f.around[place[e.vertices[k]]++] = e.vertices[1 - k];
   // The first triangle with a vertex or an edge stands for it; nobody for those inside of a flat part, which touch nothing that
   // faces, or corners and edges of the other body, do not.
   f.owned.assign(triangles.size(), 0);
@@ -186,21 +186,21 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
   std::vector<std::uint8_t> seen(x.size(), 1);
   for (const FormEdge& e : f.edges)
     if (!e.flat)
-      for (const std::int32_t v : e.vertices) seen[static_cast<std::size_t>(v)] = 0;
+      for (const std::int32_t v : e.vertices) seen[v] = 0;
   std::map<std::array<std::int32_t, 2>, std::int32_t> number;
   for (std::size_t e = 0; e < f.edges.size(); ++e) number[f.edges[e].vertices] = static_cast<std::int32_t>(e);
   std::vector<std::uint8_t> met(f.edges.size(), 0);
   for (std::size_t t = 0; t < triangles.size(); ++t)
     for (std::size_t k = 0; k < 3; ++k) {
-      auto& vertex = seen[static_cast<std::size_t>(triangles[t][k])];
+      auto& vertex = seen[triangles[t][k]];
       if (!vertex) f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (1U << k));
       vertex = 1;
       const std::int32_t a = triangles[t][k], b = triangles[t][(k + 1) % 3];
       const std::int32_t e = number.at({std::min(a, b), std::max(a, b)});
       f.triangle_edges[t][k] = e;
-      if (!met[static_cast<std::size_t>(e)] && !f.edges[static_cast<std::size_t>(e)].flat)
+      if (!met[e] && !f.edges[e].flat)
         f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (8U << k));
-      met[static_cast<std::size_t>(e)] = 1;
+      met[e] = 1;
     }
   return f;
 }
@@ -224,10 +224,10 @@ void RigidForm::find_edges() {
       const auto first = static_cast<std::size_t>(e.faces[0]);
       for (const std::int32_t v : faces.of(static_cast<std::size_t>(e.faces[1])))
         if (v != pair[0] && v != pair[1])
-          above = std::max(above, faces.normals[first].dot(vertices[static_cast<std::size_t>(v)]) - faces.offsets[first]);
-      const Vector3 along = vertices[static_cast<std::size_t>(pair[1])] - vertices[static_cast<std::size_t>(pair[0])];
+          above = std::max(above, faces.normals[first].dot(vertices[v]) - faces.offsets[first]);
+      const Vector3 along = vertices[pair[1]] - vertices[pair[0]];
       e.convex = above <= 1e-9 * along.norm();
-      const Vector3 &n = faces.normals[first], &m = faces.normals[static_cast<std::size_t>(e.faces[1])];
+      const Vector3 &n = faces.normals[first], &m = faces.normals[e.faces[1]];
       e.flat = n.dot(m) > 0 && n.cross(m).norm() < flat_edge;
     }
     edges.push_back(e);
