@@ -157,8 +157,8 @@ pictures: $(STAMPS)/package $(STAMPS)/packages-test
 wheel: $(STAMPS)/package $(STAMPS)/packages-wheel
 	@rm -rf build/wheel
 	@$(PIP) wheel -q --no-build-isolation --no-deps -w build/wheel .
-	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' --exclude 'libmpi.so.*' --exclude 'libHYPRE*' -w dist build/wheel/meniscus-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
-	@.ci/check_wheel "$$(ls -t dist/meniscus-*.whl | head -1)" "$(RUN)"
+	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' --exclude 'libmpi.so.*' --exclude 'libHYPRE*' -w dist build/wheel/meniscus_sim-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
+	@.ci/check_wheel "$$(ls -t dist/meniscus_sim-*.whl | head -1)" "$(RUN)"
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
 

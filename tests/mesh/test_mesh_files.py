@@ -1,6 +1,6 @@
 """Files of triangle and tetrahedral meshes: complete contents, atomic writing, and errors."""
 
-import builtins
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +111,6 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         TetMesh.read(tmp_path / "a.txt")
     with pytest.raises(TypeError, match="mesh must be a TriangleMesh, TetMesh or QuadraticTetMesh, not int"):
         ms.mesh.write(tmp_path / "a.vtk", 3)  # type: ignore[arg-type]
-    imported = builtins.__import__
-
-    def without(name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "meshio":
-            raise ImportError(name)
-        return imported(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"writing such mesh files needs meshio: install it with `pip install meniscus\[mesh\]`"):
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    with pytest.raises(ImportError, match=r"writing such mesh files needs meshio; install it with: pip install 'meniscus-sim\[mesh\]'"):
         m.write(tmp_path / "a.vtk")

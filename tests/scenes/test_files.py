@@ -101,8 +101,8 @@ def test_missing_libraries_are_said_and_do_not_stop_a_run(tmp_path, caplog, monk
     assert {p.name for p in tmp_path.iterdir()} == {"run.json", "diagnostics.csv"}
     sentences = sorted(r.getMessage() for r in caplog.records)
     assert sentences == [
-        "no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')",
-        "no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')",
+        "no VTK files are written, because vtk is not installed (pip install 'meniscus-sim[vtk]')",
+        "no checkpoints are written, because h5py is not installed (pip install 'meniscus-sim[io]')",
     ]
 
 
@@ -110,7 +110,7 @@ def test_libraries_that_were_asked_for_must_be_there(tmp_path, monkeypatch):
     for module, options in {"h5py": {"resume": True}, "vtkmodules.vtkIOXML": {"files": True}}.items():
         with monkeypatch.context() as m:
             m.setitem(sys.modules, module, None)
-            with pytest.raises(ImportError, match=r"pip install 'meniscus\[(io|vtk)\]'"):
+            with pytest.raises(ImportError, match=r"pip install 'meniscus-sim\[(io|vtk)\]'"):
                 scenes.run("swirl", resolution=8, frames=1, out=tmp_path, pictures=False, **options)
 
 

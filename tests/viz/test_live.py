@@ -162,5 +162,5 @@ def test_sliders_drag_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_ipywidgets_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ImportError, match=r"meniscus\[live\]"):
+    with pytest.raises(ImportError, match=r"meniscus-sim\[live\]"):
         view_of(monkeypatch)

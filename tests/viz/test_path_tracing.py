@@ -339,7 +339,7 @@ def test_a_missing_renderer_is_one_sentence(run: Path, monkeypatch: pytest.Monke
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "mitsuba" else find(name, *more))
     assert main(["render", str(run), "--renderer", "mitsuba"]) == 2
-    assert capsys.readouterr().err == "meniscus: path-traced pictures need Mitsuba 3; install it with: pip install 'meniscus[render]'\n"
+    assert capsys.readouterr().err == "meniscus: path-traced pictures need Mitsuba 3; install it with: pip install 'meniscus-sim[render]'\n"
     with pytest.raises(ImportError, match="path-traced pictures need Mitsuba 3"):
         render(smoke_scene(ball()), samples=1)
     assert not (run / "mitsuba").exists()

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._extras import require
 from meniscus.core.atomic_file import atomic_path, naming
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -62,7 +63,7 @@ class FrameStore:
         if path is None:
             frames = {name: np.zeros((count, *shape), dtype) for name, (shape, dtype) in shapes.items()}
             return cls(header, constant, frames, np.zeros(count, np.uint64), None)
-        h5py = _h5py()
+        h5py = require("h5py", "files of frames need")
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         # Two builds of the same file do not take each other's part; the last one to begin has the file.
@@ -95,7 +96,7 @@ class FrameStore:
             ValueError: it is something else or damaged.
             ImportError: h5py is missing.
         """
-        h5py = _h5py()
+        h5py = require("h5py", "files of frames need")
         file = Path(path)
         if not file.is_file():
             raise FileNotFoundError(f"there is no file {str(file)!r}")
@@ -221,11 +222,3 @@ def _write_at(descriptor: int, offset: int, content: bytes) -> None:
     while rest:
         done = os.pwrite(descriptor, rest, offset)
         rest, offset = rest[done:], offset + done
-
-
-def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError("files of frames need h5py: install it with `pip install meniscus[io]`") from None
-    return h5py

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._extras import require
 from meniscus.grid.uniform import AXES
-
-_EXTRA = {"xarray": "xarray", "pyvista": "'meniscus[view]'"}
 
 
 def scalar_to_xarray(field: Any, name: str | None) -> Any:
@@ -18,7 +16,7 @@ def scalar_to_xarray(field: Any, name: str | None) -> Any:
     x = field.coordinates()
     axes = AXES[: field.grid.dimension]
     positions = {axis: values.ravel() for axis, values in zip(axes, x, strict=True)}
-    made = library("xarray").DataArray(field.array, dims=list(axes), coords=positions, name=name)
+    made = require("xarray", "this needs").DataArray(field.array, dims=list(axes), coords=positions, name=name)
     for axis in axes:
         made[axis].attrs["units"] = "m"
     return made
@@ -26,7 +24,7 @@ def scalar_to_xarray(field: Any, name: str | None) -> Any:
 
 def velocity_to_xarray(velocity: Any) -> Any:
     """Return a Dataset of the components, which share the memory of the velocity."""
-    xarray, grid = library("xarray"), velocity.grid
+    xarray, grid = require("xarray", "this needs"), velocity.grid
     axes = AXES[: grid.dimension]
     arrays = {}
     for d, component in enumerate("uvw"[: grid.dimension]):
@@ -73,14 +71,6 @@ def cell_means(velocity: Any) -> npt.NDArray[Any]:
 def _image(grid: Any) -> Any:
     flat = 3 - grid.dimension
     origin = [o + grid.spacing * f for o, f in zip(grid.origin, grid.first_cell, strict=True)] + [0.0] * flat
-    return library("pyvista").ImageData(
+    return require("pyvista", "this needs").ImageData(
         dimensions=[n + 1 for n in grid.local_shape] + [1] * flat, spacing=(grid.spacing,) * 3, origin=origin
     )
-
-
-def library(name: str) -> Any:
-    """Return a module that is not required. Raises ImportError with the way to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise ImportError(f"this needs {name}; install it with: pip install {_EXTRA[name]}") from None

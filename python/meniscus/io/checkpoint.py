@@ -9,7 +9,6 @@ arrays. Any program that reads HDF5 can open the file. `checkpoint_parts` says w
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import json
 import os
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from meniscus import _checks
+from meniscus import _checks, _extras
 from meniscus.core.atomic_file import atomic_path
 from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid
@@ -171,13 +170,9 @@ def grids_in(header: Mapping[str, Any]) -> dict[str, Grid]:
 
 def available() -> bool:
     """Return whether checkpoints can be written and read."""
-    return importlib.util.find_spec("h5py") is not None
+    return _extras.available("h5py")
 
 
 def require() -> Any:
     """Return the module h5py. Raises ImportError that names the package to install."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("checkpoints need h5py; install it with: pip install 'meniscus[io]', or run without them") from error
-    return h5py
+    return _extras.require("h5py", "checkpoints need", otherwise=", or run without them")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import importlib
 import io
 import os
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._extras import require
 from meniscus.core.atomic_file import write_text
 
 Value = float | int | bool | str | None
@@ -78,11 +78,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame`. Raises ImportError where pandas is missing."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise ImportError("this needs pandas; install it with: pip install pandas") from None
-        return pandas.DataFrame(self._rows, columns=self.columns)
+        return require("pandas", "this needs").DataFrame(self._rows, columns=self.columns)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a CSV file, which appears only once it is complete. Raises OSError."""

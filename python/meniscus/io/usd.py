@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from meniscus import _extras
 from meniscus.core.atomic_file import atomic_path
 from meniscus.io.frames import FrameData
 from meniscus.io.names import frame_stem
@@ -77,7 +77,4 @@ def _numbers(values: Any) -> Any:
 
 
 def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(f"pxr.{name}")
-    except ImportError as error:
-        raise ImportError("USD files need usd-core; install it with: pip install 'meniscus[usd]'") from error
+    return _extras.require(f"pxr.{name}", "USD files need")

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
-import importlib.util
 import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
+from meniscus import _checks, _extras
 from meniscus.core.atomic_file import atomic_path, write_text
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameData, FrameMesh
@@ -266,7 +264,7 @@ def read_series(path: str | os.PathLike[str]) -> list[tuple[float, list[Path]]]:
 
 def available() -> bool:
     """Return whether frames can be written and read."""
-    return importlib.util.find_spec("vtkmodules") is not None
+    return _extras.available("vtkmodules")
 
 
 def require() -> None:
@@ -407,7 +405,4 @@ def _new(module: str, kind: str) -> Any:
 
 def _module(name: str) -> Any:
     """Return a module of VTK; modules are loaded one by one, since all of them take seconds."""
-    try:
-        return importlib.import_module(f"vtkmodules.{name}")
-    except ImportError as error:
-        raise ImportError("frames need vtk; install it with: pip install 'meniscus[vtk]', or run without them") from error
+    return _extras.require(f"vtkmodules.{name}", "frames need", otherwise=", or run without them")

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._extras import require
 from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-_EXTRA = {"trimesh": "mesh", "meshio": "mesh", "pyvista": "view"}
 _TETRA = 10  # type of a tetrahedral cell in VTK
 
 
 def to_trimesh(vertices: Floats, triangles: Ints) -> Any:
     """Return a `trimesh.Trimesh` with copies of the arrays. Raises ImportError if trimesh is missing."""
-    return _library("trimesh").Trimesh(np.array(vertices), np.array(triangles), process=False)
+    return require("trimesh", "this needs").Trimesh(np.array(vertices), np.array(triangles), process=False)
 
 
 def to_meshio(vertices: Floats, elements: Ints) -> Any:
     """Return a `meshio.Mesh` of triangles or tetrahedra with copies of the arrays. Raises ImportError if meshio is missing."""
     kind = "triangle" if elements.shape[1] == 3 else "tetra"
-    return _library("meshio").Mesh(np.array(vertices), [(kind, np.array(elements))])
+    return require("meshio", "this needs").Mesh(np.array(vertices), [(kind, np.array(elements))])
 
 
 def to_pyvista(vertices: Floats, elements: Ints) -> Any:
     """Return a `pyvista.PolyData` of triangles or a `pyvista.UnstructuredGrid` of tetrahedra. Raises ImportError if PyVista is missing."""
-    pyvista = _library("pyvista")
+    pyvista = require("pyvista", "this needs")
     if elements.shape[1] == 3:
         return pyvista.PolyData.from_regular_faces(np.array(vertices), np.array(elements))
     return pyvista.UnstructuredGrid({_TETRA: np.array(elements)}, np.array(vertices))
@@ -55,10 +54,3 @@ def tet_arrays(mesh: Any) -> tuple[Floats, Ints]:
     if cells is None or not len(cells):
         raise ValueError("mesh holds no tetrahedra")
     return float_rows("mesh.points", mesh.points, 3), index_rows("the tetrahedra of mesh", cells, 4)
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise ImportError(f"this needs {name}: install it with `pip install meniscus[{_EXTRA[name]}]`") from None

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._extras import require
 from meniscus.core.atomic_file import atomic_path
 from meniscus.mesh.file_checks import check_legacy_vtk, check_obj, check_off, check_ply
 from meniscus.mesh.gmsh_files import read_gmsh, version_of
@@ -40,10 +41,7 @@ def _read_surface(file: Path) -> _Arrays:
     """Return vertices and triangles of a file that trimesh reads."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {str(file)!r}")
-    try:
-        import trimesh
-    except ImportError:
-        raise ImportError("reading mesh files needs trimesh: install it with `pip install meniscus[mesh]`") from None
+    trimesh = require("trimesh", "reading mesh files needs")
     try:
         if check := _CHECKS.get(file.suffix.lower()):
             check(file.read_bytes())
@@ -186,8 +184,4 @@ def _format_of(file: Path, formats: dict[str, str], verb: str) -> str:
 
 def meshio_for(doing: str) -> Any:
     """Return the module meshio for reading or writing. Raises ImportError with the way to install it."""
-    try:
-        import meshio
-    except ImportError:
-        raise ImportError(f"{doing} such mesh files needs meshio: install it with `pip install meniscus[mesh]`") from None
-    return meshio
+    return require("meshio", f"{doing} such mesh files needs")

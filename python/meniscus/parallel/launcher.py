@@ -9,7 +9,10 @@ import time
 import warnings
 from typing import Any
 
+from meniscus._extras import missing
+
 # Of Open MPI; of MPICH, Intel MPI and Slurm with PMI; of MVAPICH; of Cray's PALS.
+
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "PMIX_RANK")
 # Variables that only one launcher sets.
@@ -47,7 +50,7 @@ def world() -> Any:
             warnings.simplefilter("ignore", RuntimeWarning)  # that the launcher is suspicious; the sentence below says more
             from mpi4py import MPI
     except ModuleNotFoundError as error:
-        raise ImportError(f"{start} cannot work together without mpi4py; install it with: pip install 'meniscus[mpi]'") from error
+        raise missing("mpi4py", f"{start} cannot work together without") from error
     except (ImportError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ImportError(

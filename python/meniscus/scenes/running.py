@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from meniscus import _checks
+from meniscus._extras import install_command
 from meniscus._meniscus import __version__
 from meniscus.io import checkpoint as checkpoints
 from meniscus.io import checkpoint_folder, vtk
@@ -407,7 +408,7 @@ class _Run:
                 raise ValueError(f"scene {self._scene.name!r} declares no state, so it cannot be resumed")
             return False
         if not checkpoints.available():
-            self._warn("no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')")
+            self._warn(f"no checkpoints are written, because h5py is not installed ({install_command('h5py')})")
             return False
         return True
 
@@ -415,7 +416,7 @@ class _Run:
         if self._folder is None or self._options.files is False or not self._scene.frame_data():
             return False
         if self._options.files is None and not vtk.available():
-            self._warn("no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')")
+            self._warn(f"no VTK files are written, because vtk is not installed ({install_command('vtkmodules')})")
             return False
         return True
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from meniscus._extras import require
 from meniscus.core.atomic_file import atomic_path
 
 
@@ -15,14 +16,11 @@ def animate(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8
     """Join pictures of equal size into an animated GIF and return its path."""
     if not pictures:
         raise ValueError("an animation needs at least one picture")
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError("animations need Pillow; install it with: pip install 'meniscus[viz]'") from error
+    image = require("PIL.Image", "animations need")
     images = []
     for p in pictures:
-        with Image.open(p) as opened:
-            images.append(opened.convert("P", palette=Image.Palette.ADAPTIVE))
+        with image.open(p) as opened:
+            images.append(opened.convert("P", palette=image.Palette.ADAPTIVE))
     milliseconds = int(np.ceil(1000.0 / frames_per_second))
     with atomic_path(out) as part:
         images[0].save(part, format="gif", save_all=True, append_images=images[1:], duration=milliseconds, loop=0)
@@ -39,9 +37,10 @@ def animations(pictures: Sequence[Path], out: Path, *, frames_per_second: float 
 
 def _movie(pictures: Sequence[Path], out: Path, frames_per_second: float) -> Path:
     import imageio_ffmpeg
-    from PIL import Image
 
-    with Image.open(pictures[0]) as first:
+    image = require("PIL.Image", "animations need")
+
+    with image.open(pictures[0]) as first:
         size = first.size
     with atomic_path(out) as part:
         # The codec wants even sizes, to which pictures are padded; the name of the file does not tell its format.
@@ -49,7 +48,7 @@ def _movie(pictures: Sequence[Path], out: Path, frames_per_second: float) -> Pat
         writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=1, output_params=padding)
         writer.send(None)
         for path in pictures:
-            with Image.open(path) as opened:
+            with image.open(path) as opened:
                 writer.send(opened.convert("RGB").tobytes())
         writer.close()
     return out

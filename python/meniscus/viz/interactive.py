@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from meniscus import _checks
+from meniscus._extras import require
 from meniscus.grid import CellField, MacField, NodeField, Particles
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
@@ -114,10 +115,7 @@ def _without_warnings() -> Iterator[None]:
 
 def pyvista() -> Any:
     """Return the module. Raises ImportError with the way to install it."""
-    try:
-        return importlib.import_module("pyvista")
-    except ImportError as error:
-        raise ImportError("interactive views need PyVista; install it with: pip install 'meniscus[view]'") from error
+    return require("pyvista", "interactive views need")
 
 
 def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:

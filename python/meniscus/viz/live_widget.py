@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from meniscus._extras import require
 from meniscus.viz.live import LiveView
 from meniscus.viz.picture import png
 
 
 def widget_of(view: LiveView) -> Any:
     """Return the widget of a view. Raises ImportError with the way to install ipywidgets."""
-    try:
-        widgets: Any = importlib.import_module("ipywidgets")
-    except ImportError as error:
-        raise ImportError("live views need ipywidgets; install it with: pip install 'meniscus[live]'") from error
+    widgets = require("ipywidgets", "live views need")
     try:
         events: Any = importlib.import_module("ipyevents")
     except ImportError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._extras import require
 from meniscus.core.atomic_file import atomic_path
 
 if TYPE_CHECKING:
@@ -64,23 +65,13 @@ class Picture(np.ndarray):
 
 def pillow() -> Any:
     """Return the module `PIL.Image`. Raises ImportError with the way to install it."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError("pictures need Pillow; install it with: pip install 'meniscus[viz]'") from error
-    return Image
+    return require("PIL.Image", "pictures need")
 
 
 def figure(width: float, height: float) -> Figure:
     """Return an empty matplotlib figure of a size in inches that needs no display and that a notebook shows."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib; install it with: pip install 'meniscus[viz]'") from error
-
-    made = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    FigureCanvasAgg(made)
+    made: Figure = require("matplotlib.figure", "pictures need").Figure(figsize=(width, height), dpi=110, layout="constrained")
+    require("matplotlib.backends.backend_agg", "pictures need").FigureCanvasAgg(made)
     made._repr_png_ = partial(png, made)  # type: ignore[attr-defined]
     return made
 

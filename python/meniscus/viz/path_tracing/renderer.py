@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
+from meniscus import _checks, _extras
 from meniscus.viz.optics import developed
 from meniscus.viz.path_tracing.denoising import Renderings
 from meniscus.viz.path_tracing.stage import Description
@@ -27,13 +27,13 @@ BRIGHTEST = 6.0
 
 def available() -> bool:
     """Return whether Mitsuba is installed."""
-    return importlib.util.find_spec("mitsuba") is not None
+    return _extras.available("mitsuba")
 
 
 def require() -> None:
     """Raise ImportError, with what to install, where Mitsuba is missing."""
     if not available():
-        raise ImportError("path-traced pictures need Mitsuba 3; install it with: pip install 'meniscus[render]'")
+        raise _extras.missing("mitsuba", "path-traced pictures need")
 
 
 def render(

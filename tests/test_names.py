@@ -1,0 +1,51 @@
+"""Names: the distribution has one name everywhere, and every hint to install something names it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import meniscus._extras
+
+ROOT = Path(__file__).parents[1]
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+TOPS = (".ci", "bindings", "cpp", "docs", "notebooks", "python", "tests")
+TEXTS = {".cpp", ".hpp", ".ipynb", ".md", ".py", ".pyi", ".toml", ".txt", ".cff", ""}
+
+
+def texts() -> dict[str, str]:
+    """Every text of the repository that people read or that machines run, by its path."""
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    for top in TOPS:
+        files += [path for path in (ROOT / top).rglob("*") if path.is_file() and "_build" not in path.parts]
+    chosen = [path for path in files if path.suffix in TEXTS and not path.name.startswith(".")]
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in chosen}
+
+
+def test_no_hint_installs_the_other_project_of_the_package_index() -> None:
+    extras = re.findall(r"^(\w+) = \[", PROJECT.partition("[project.optional-dependencies]")[2].partition("\n[")[0], re.MULTILINE)
+    assert {"viz", "io", "mesh", "all"} <= set(extras)
+    extra = rf"\bmeniscus\\?\[(?:{'|'.join(extras)})\b"
+    old = re.compile(rf"{extra}|pip install[^\n`]*?[ '\"]meniscus(?![-\w/])|\bmeniscus-[*\d][^\n]*\.whl")
+    found = [f"{path}: {match[0]}" for path, text in texts().items() for match in old.finditer(text)]
+    assert found == []
+
+
+def test_hints_name_the_extras_of_this_distribution() -> None:
+    assert f'\nname = "{meniscus._extras.DISTRIBUTION}"\n' in PROJECT
+    for module, (package, extra) in meniscus._extras._PACKAGES.items():
+        if extra is None:
+            assert meniscus._extras.install_command(module) == f"pip install {package}"
+            continue
+        (listed,) = re.findall(rf"^{extra} = \[(.*)\]$", PROJECT, re.MULTILINE)
+        assert re.search(rf'"{package.split()[0]}\b', listed, re.IGNORECASE), module
+
+
+def test_missing_packages_are_told_in_one_place() -> None:
+    """A module that catches a failed import only to say how to install something uses `_extras` instead."""
+    for path in (ROOT / "python").rglob("*.py"):
+        if path.name == "_extras.py":
+            continue
+        words = [node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)]
+        assert not [w for w in words if isinstance(w, str) and "pip install" in w], path
