@@ -26,10 +26,16 @@ template <int D>
 std::array<const std::uint8_t*, D> face_masks_of(const std::array<py::array, D>& arrays, const char* name,
                                                  const Coord<D>& cells) {
   std::array<const std::uint8_t*, D> masks;
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    masks[axis] = mask_of(arrays[axis], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
-  }
+  for (int d = 0; d < D; ++d) masks[d] = mask_of(arrays[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
+  return masks;
+}
+
+/// The same for masks that are written to.
+template <int D>
+std::array<std::uint8_t*, D> writable_face_masks_of(const std::array<py::array, D>& arrays, const char* name,
+                                                    const Coord<D>& cells) {
+  std::array<std::uint8_t*, D> masks;
+  for (int d = 0; d < D; ++d) masks[d] = mask_of(arrays[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)), true);
   return masks;
 }
 

@@ -16,21 +16,22 @@ void bind_liquid_scalar(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
       "liquid_faces",
-      [](F& liquid, int axis, const py::array& mask) {
-        Coord<D> faces = liquid.extents();
-        ++faces[axis];
-        auto* out = mask_of(mask, "mask", product<D>(faces), true);
-        interruptible([&] { fluids::liquid_faces<T, D>(liquid, axis, out); });
+      [](F& liquid, const std::array<py::array, D>& masks) {
+        const auto out = writable_face_masks_of<D>(masks, "masks", liquid.extents());
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) fluids::liquid_faces<T, D>(liquid, d, out[d]);
+        });
       },
-      py::arg("liquid"), py::arg("axis"), py::arg("mask"));
+      py::arg("liquid"), py::arg("masks"));
   m.def(
       "near_surface_faces",
-      [](F& levelset, int axis, double distance, const py::array& near) {
-        const Coord<D> faces = grid::Stagger<D>::face(axis).extents(levelset.extents());
-        auto* out = mask_of(near, "near", product<D>(faces), true);
-        interruptible([&] { fluids::near_surface_faces<T, D>(levelset, axis, distance, out); });
+      [](F& levelset, double distance, const std::array<py::array, D>& near) {
+        const auto out = writable_face_masks_of<D>(near, "near", levelset.extents());
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) fluids::near_surface_faces<T, D>(levelset, d, distance, out[d]);
+        });
       },
-      py::arg("levelset"), py::arg("axis"), py::arg("distance"), py::arg("near"));
+      py::arg("levelset"), py::arg("distance"), py::arg("near"));
   m.def(
       "near_air_cells",
       [](const F& levelset, double distance, const py::array& air) {
@@ -73,12 +74,13 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("velocity"), py::arg("air"), py::arg("levelset"), py::arg("air_density"));
   m.def(
       "mostly_liquid_faces",
-      [](F& levelset, int axis, const py::array& mask) {
-        const Coord<D> faces = grid::Stagger<D>::face(axis).extents(levelset.extents());
-        auto* out = mask_of(mask, "mask", product<D>(faces), true);
-        interruptible([&] { fluids::mostly_liquid_faces<T, D>(levelset, axis, out); });
+      [](F& levelset, const std::array<py::array, D>& masks) {
+        const auto out = writable_face_masks_of<D>(masks, "masks", levelset.extents());
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) fluids::mostly_liquid_faces<T, D>(levelset, d, out[d]);
+        });
       },
-      py::arg("levelset"), py::arg("axis"), py::arg("mask"));
+      py::arg("levelset"), py::arg("masks"));
   m.def(
       "liquid_energy",
       [](const M& velocity, F& levelset, const std::optional<py::array>& outside) {

@@ -31,9 +31,7 @@ py::tuple vector_tuple(const fluids::VectorSum& v) {
 template <class T, int D>
 std::array<const T*, D> face_values_of(const std::array<py::array, D>& arrays, const char* name, const Coord<D>& cells) {
   std::array<const T*, D> values;
-  for (int d = 0; d < D; ++d)
-    values[d] =
-        data_of<T>(arrays[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
+  for (int d = 0; d < D; ++d) values[d] = data_of<T>(arrays[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
   return values;
 }
 

@@ -181,9 +181,19 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def("volumes", [](const B& b) { return volumes_array(b.volumes()); })
       .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
-      .def("unassigned", [](const B& b) { return volumes_array(b.families().unassigned()); })
-      .def("sprayed", [](const B& b) { return volumes_array(b.families().sprayed()); })
-      .def("families", [](const B& b) { return b.families().of_parts(); })
+      .def(
+          "state",
+          [](const B& b) {
+            const std::vector<std::int32_t>& families = b.families().of_parts();
+            py::dict d;
+            d["volumes"] = volumes_array(b.volumes());
+            d["expected"] = volumes_array(b.expected());
+            d["families"] = py::array_t<std::int32_t>(static_cast<py::ssize_t>(families.size()), families.data());
+            d["unassigned"] = volumes_array(b.families().unassigned());
+            d["sprayed"] = volumes_array(b.families().sprayed());
+            return d;
+          },
+          "Copies of everything that `set` takes.")
       .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",

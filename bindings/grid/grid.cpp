@@ -70,8 +70,7 @@ void bind_grid_type(py::module_& m, const char* name) {
       .def_property_readonly("shared_sides",
                              [](const grid::Grid<D>& g) {
                                std::array<std::array<bool, 2>, D> sides{};
-                               for (int s = 0; s < 2 * D; ++s)
-                                 sides[s / 2][s % 2] = g.shared(s / 2, s % 2);
+                               for (int s = 0; s < 2 * D; ++s) sides[s / 2][s % 2] = g.shared(s / 2, s % 2);
                                return sides;
                              })
       .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })

@@ -11,6 +11,10 @@ namespace {
 using grid::Where;
 using Mask = std::optional<py::array>;
 
+/// One mask per component of a velocity; none: all samples.
+template <int D>
+using FaceMasks = std::optional<std::array<py::array, D>>;
+
 Where where_of(bool set) { return set ? Where::mask_set : Where::mask_clear; }
 
 template <class T, int D>
@@ -18,6 +22,13 @@ void bind_samples(py::module_& m) {
   using F = grid::Field<T, D>;
   using M = grid::MacField<T, D>;
   const auto flags = [](const F& field, const Mask& mask) { return mask_of(mask, "mask", product<D>(field.extents())); };
+  const auto face_flags = [](const M& velocity, const FaceMasks<D>& masks) {
+    std::array<const std::uint8_t*, D> where{};
+    if (masks) {
+      for (int d = 0; d < D; ++d) where[d] = mask_of((*masks)[d], "masks", product<D>(velocity.component(d).extents()));
+    }
+    return where;
+  };
   m.def(
       "sum_samples",
       [=](const F& field, const Mask& mask) {
@@ -35,9 +46,7 @@ void bind_samples(py::module_& m) {
   m.def(
       "max_component_speed_in",
       [=](const M& velocity, const std::array<py::array, D>& masks) {
-        std::array<const std::uint8_t*, D> where{};
-        for (int d = 0; d < D; ++d)
-          where[d] = flags(velocity.component(d), masks[d]);
+        const auto where = face_flags(velocity, masks);
         return interruptible([&] { return grid::max_component_speed<T, D>(velocity, where); });
       },
       py::arg("velocity"), py::arg("masks"));
@@ -56,21 +65,23 @@ void bind_samples(py::module_& m) {
       },
       py::arg("field"), py::arg("value"), py::arg("mask"));
   m.def(
-      "assign_component",
-      [=](M& velocity, int axis, double value, const Mask& mask, bool set) {
-        F& component = velocity.component(axis);
-        const std::uint8_t* where = flags(component, mask);
-        interruptible([&] { grid::assign(component, value, where, where_of(set)); });
+      "assign_faces",
+      [=](M& velocity, double value, const FaceMasks<D>& masks, bool set) {
+        const auto where = face_flags(velocity, masks);
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) grid::assign(velocity.component(d), value, where[d], where_of(set));
+        });
       },
-      py::arg("velocity"), py::arg("axis"), py::arg("value"), py::arg("mask"), py::arg("set"));
+      py::arg("velocity"), py::arg("value"), py::arg("masks"), py::arg("set"));
   m.def(
-      "assign_component",
-      [=](M& velocity, int axis, const M& source, const Mask& mask, bool set) {
-        F& component = velocity.component(axis);
-        const std::uint8_t* where = flags(component, mask);
-        interruptible([&] { grid::assign(component, source.component(axis), where, where_of(set)); });
+      "assign_faces",
+      [=](M& velocity, const M& source, const FaceMasks<D>& masks, bool set) {
+        const auto where = face_flags(velocity, masks);
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) grid::assign(velocity.component(d), source.component(d), where[d], where_of(set));
+        });
       },
-      py::arg("velocity"), py::arg("axis"), py::arg("source"), py::arg("mask"), py::arg("set"));
+      py::arg("velocity"), py::arg("source"), py::arg("masks"), py::arg("set"));
   m.def(
       "combine",
       [](M& velocity, double a, const M& x, double b, const M& y) {
@@ -92,21 +103,28 @@ void bind_masked_samples(py::module_& m) {
   bind_samples<float, 3>(m);
   bind_samples<double, 3>(m);
   m.def(
-      "select_mask",
-      [](const py::array& a, const Mask& b, bool set, const py::array& out) {
-        const std::uint8_t* first = mask_of(a, "a", out.size());
-        const std::uint8_t* second = mask_of(b, "b", out.size());
-        std::uint8_t* to = mask_of(out, "out", out.size(), true);
-        interruptible([&] { grid::select_mask(out.size(), first, second, where_of(set), to); });
+      "select_masks",
+      [](const std::vector<py::array>& a, const std::optional<std::vector<py::array>>& b, bool set,
+         const std::vector<py::array>& out) {
+        require(a.size() == out.size() && (!b || b->size() == out.size()), "a, b and out must hold as many masks");
+        for (std::size_t k = 0; k < out.size(); ++k) {
+          const std::uint8_t* first = mask_of(a[k], "a", out[k].size());
+          const std::uint8_t* second = b ? mask_of((*b)[k], "b", out[k].size()) : nullptr;
+          std::uint8_t* to = mask_of(out[k], "out", out[k].size(), true);
+          interruptible([&] { grid::select_mask(out[k].size(), first, second, where_of(set), to); });
+        }
       },
       py::arg("a"), py::arg("b"), py::arg("set"), py::arg("out"));
   m.def(
       "unite_masks",
-      [](const py::array& a, const py::array& b, const py::array& out) {
-        const std::uint8_t* first = mask_of(a, "a", out.size());
-        const std::uint8_t* second = mask_of(b, "b", out.size());
-        std::uint8_t* to = mask_of(out, "out", out.size(), true);
-        interruptible([&] { grid::unite_masks(out.size(), first, second, to); });
+      [](const std::vector<py::array>& a, const std::vector<py::array>& b, const std::vector<py::array>& out) {
+        require(a.size() == out.size() && b.size() == out.size(), "a, b and out must hold as many masks");
+        for (std::size_t k = 0; k < out.size(); ++k) {
+          const std::uint8_t* first = mask_of(a[k], "a", out[k].size());
+          const std::uint8_t* second = mask_of(b[k], "b", out[k].size());
+          std::uint8_t* to = mask_of(out[k], "out", out[k].size(), true);
+          interruptible([&] { grid::unite_masks(out[k].size(), first, second, to); });
+        }
       },
       py::arg("a"), py::arg("b"), py::arg("out"));
 }

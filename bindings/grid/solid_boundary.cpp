@@ -18,9 +18,7 @@ py::array outside_cells(Solid<T, D>& solid) {
 template <class T, int D>
 py::tuple face_masks(Solid<T, D>& solid, const std::array<Block<std::uint8_t>, D>& masks) {
   py::tuple views(D);
-  for (int d = 0; d < D; ++d)
-    views[d] =
-        mask_view<D>(masks[d], grid::Stagger<D>::face(d).extents(solid.grid().local_shape()));
+  for (int d = 0; d < D; ++d) views[d] = mask_view<D>(masks[d], grid::Stagger<D>::face(d).extents(solid.grid().local_shape()));
   return views;
 }
 

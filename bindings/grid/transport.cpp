@@ -82,13 +82,15 @@ void bind_transport_functions(py::module_& m) {
       },
       py::arg("field"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
   m.def(
-      "extrapolate_component",
-      [](M& field, int axis, const py::array& known, Index layers, Workspace& workspace) {
-        F& c = field.component(axis);
-        auto* k = mask_of(known, "known", product<D>(c.extents()), true);
-        return interruptible([&] { return grid::extrapolate(c, k, layers, workspace); });
+      "extrapolate_faces",
+      [](M& velocity, const std::array<py::array, D>& known, Index layers, Workspace& workspace) {
+        std::array<std::uint8_t*, D> k;
+        for (int d = 0; d < D; ++d) k[d] = mask_of(known[d], "known", product<D>(velocity.component(d).extents()), true);
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) grid::extrapolate(velocity.component(d), k[d], layers, workspace);
+        });
       },
-      py::arg("field"), py::arg("axis"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
   m.def(
       "max_component_speed", [](const M& v) { return interruptible([&] { return grid::max_component_speed(v); }); },
       py::arg("velocity"));

@@ -29,13 +29,18 @@ void bind_redistance_functions(py::module_& m) {
   m.def("extend", continue_field, py::arg("field"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
         py::arg("workspace"));
   m.def(
-      "extend_component",
-      [continue_field](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const py::array& known,
+      "extend_faces",
+      [continue_field](grid::MacField<T, D>& velocity, const grid::Field<T, D>& phi, const std::array<py::array, D>& known,
                        double band, surface::ExtensionSide side, Workspace& workspace) {
-        return continue_field(velocity.component(axis), phi, known, band, side, workspace);
+        std::pair<Index, Index> counts{0, 0};
+        for (int d = 0; d < D; ++d) {
+          const auto [reached, unreached] = continue_field(velocity.component(d), phi, known[d], band, side, workspace);
+          counts.first += reached;
+          counts.second += unreached;
+        }
+        return counts;
       },
-      py::arg("velocity"), py::arg("axis"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
-      py::arg("workspace"));
+      py::arg("velocity"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"), py::arg("workspace"));
 }
 
 }  // namespace

@@ -47,15 +47,18 @@ def test_the_band_around_zero(field: Any) -> None:
 def test_assignments(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     grid = grid_of(dimension)
     velocity, other = (random_velocity(grid, dtype, rng) for _ in range(2))
-    for d in range(dimension):
-        u, v = velocity.component(d).copy(), other.component(d)
-        mask = rng.random(u.shape) < 0.5
-        core.assign_component(velocity._core, d, other._core, mask, True)
-        assert same_bits(velocity.component(d), np.where(mask, v, u))
-        core.assign_component(velocity._core, d, 2.5, mask, False)
-        assert same_bits(velocity.component(d), np.where(mask, v, dtype(2.5)))
-        core.assign_component(velocity._core, d, other._core, None, True)
-        assert same_bits(velocity.component(d), v)
+    old, new = ([v.component(d).copy() for d in range(dimension)] for v in (velocity, other))
+    masks = [rng.random(u.shape) < 0.5 for u in old]
+
+    def holds(*expected: Any) -> bool:
+        return all(same_bits(velocity.component(d), e) for d, e in enumerate(expected))
+
+    core.assign_faces(velocity._core, other._core, masks, True)
+    assert holds(*(np.where(m, v, u) for m, v, u in zip(masks, new, old, strict=True)))
+    core.assign_faces(velocity._core, 2.5, masks, False)
+    assert holds(*(np.where(m, v, dtype(2.5)) for m, v in zip(masks, new, strict=True)))
+    core.assign_faces(velocity._core, other._core, None, True)
+    assert holds(*new)
 
 
 def test_speeds_where_masks_are_set(dimension: int, dtype: type, rng: np.random.Generator) -> None:
@@ -72,19 +75,21 @@ def test_speeds_where_masks_are_set(dimension: int, dtype: type, rng: np.random.
         masks[d][last] = True
         assert core.max_component_speed_in(velocity._core, masks) == np.inf
         masks[d][last] = False
-    with pytest.raises((TypeError, ValueError), match="mask must"):
+    with pytest.raises((TypeError, ValueError), match="masks must"):
         core.max_component_speed_in(velocity._core, [*masks[:-1], np.zeros(3, bool)])
 
 
 def test_masks_unite(rng: np.random.Generator) -> None:
     a, b = rng.random((2, 5, 7)) < 0.4
     out = np.zeros((5, 7), bool)
-    core.unite_masks(a, b, out)
+    core.unite_masks([a, b], [b, b], [out, b])
     assert (out == (a | b)).all()
-    core.unite_masks(a, b, a)
+    core.unite_masks([a], [b], [a])
     assert (a == out).all()
     with pytest.raises((TypeError, ValueError), match="b must"):
-        core.unite_masks(a, b[:2], out)
+        core.unite_masks([a], [b[:2]], [out])
+    with pytest.raises(ValueError, match="a, b and out must hold as many masks"):
+        core.unite_masks([a], [b, b], [out])
 
 
 def test_combinations(dimension: int, dtype: type, rng: np.random.Generator) -> None:
@@ -104,8 +109,10 @@ def test_masks(rng: np.random.Generator) -> None:
     a, b = (rng.random((30, 7)) < 0.5 for _ in range(2))
     out = np.zeros_like(a)
     for other, wanted, expected in ((None, True, a), (b, True, a & b), (b, False, a & ~b)):
-        core.select_mask(a, other, wanted, out)
+        second = np.zeros_like(a)
+        core.select_masks([a, b], None if other is None else [other, a], wanted, [out, second])
         assert (out == expected).all()
+        assert (second == (b if other is None else b & a if wanted else b & ~a)).all()
 
 
 def test_wrong_masks_change_nothing(field: Any) -> None:

@@ -114,11 +114,11 @@ def masks(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Array
             put(result, f"{key} air", velocity)
             core.mark_gaps_at_walls(velocity._core, phi.field._core, 0.2, closed, bounds._core)
             put(result, f"{key} gaps", bounds)
+            mostly = [np.zeros_like(mask) for mask in liquid]
+            core.mostly_liquid_faces(phi.field._core, mostly)
             for d, mask in enumerate(liquid):
                 result[f"{key} liquid {d}"] = whole(grid, mask, sides[d])
-                mostly = np.zeros_like(mask)
-                core.mostly_liquid_faces(phi.field._core, d, mostly)
-                result[f"{key} mostly liquid {d}"] = whole(grid, mostly, sides[d])
+                result[f"{key} mostly liquid {d}"] = whole(grid, mostly[d], sides[d])
                 result[f"{key} near {d}"] = whole(grid, faces.near_surface(phi, 0.05)[d], sides[d])
             outside = solid.outside_cells
             momentum = core.liquid_momentum(velocity._core, phi.field._core, outside)

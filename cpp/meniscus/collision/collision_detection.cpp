@@ -38,7 +38,7 @@ void CollisionMesh::follow_grown(std::span<const mesh::Point> positions, std::sp
   follow(rest, 0);
   parallel_for(0, static_cast<Index>(positions.size()), 4096, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v)
+    for (Index v = b; v < e; ++v)
       for (Index d = 0; d < 3; ++d) {
         vertex_boxes_[v].low[d] = next_down(positions[v][d] - growth[v]);
         vertex_boxes_[v].high[d] = next_up(positions[v][d] + growth[v]);

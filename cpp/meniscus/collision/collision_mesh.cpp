@@ -56,7 +56,7 @@ bool share_a_vertex(const std::array<std::int32_t, A>& a, const std::array<std::
 /// The pairs (i, j) for which partners(i, f) calls f(j), for i from 0 to n, in lexicographic order.
 template <class Partners>
 Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
-  std::vector<std::vector<ElementPair>> found(static_cast<std::size_t>((n + row_chunk - 1) / row_chunk));
+  std::vector<std::vector<ElementPair>> found((n + row_chunk - 1) / row_chunk);
   parallel_for(0, n, row_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     auto& pairs = found[b / row_chunk];

@@ -22,7 +22,7 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
   const grid::Grid<3>& g = kept.distance.grid();
   mesh::Point low, high;
   for (int d = 0; d < 3; ++d) {
-    const auto i = static_cast<std::size_t>(d);
+    const Index i = d;
     low[d] = g.origin()[i];
     high[d] = g.origin()[i] + static_cast<double>(g.shape()[i]) * g.spacing();
   }
@@ -30,7 +30,7 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
   std::atomic<bool> changed = false;
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
     bool some = false;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const mesh::Point c = centroid(positions, tets[i]);
       const auto within = [&](const mesh::Point& from, const mesh::Point& to) {
         return (c.array() >= from.array()).all() && (c.array() <= to.array()).all();
@@ -51,8 +51,7 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
 void centroids_of(std::span<const mesh::Point> positions, std::span<const mesh::Tet> tets, std::span<const std::int32_t> chosen,
                   std::span<mesh::Point> centroids) {
   parallel_for(0, static_cast<Index>(chosen.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      centroids[i] = centroid(positions, tets[chosen[i]]);
+    for (Index i = b; i < e; ++i) centroids[i] = centroid(positions, tets[chosen[i]]);
   });
 }
 

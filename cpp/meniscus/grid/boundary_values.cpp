@@ -21,7 +21,7 @@ template <int D>
 void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const SampleBox<D>& box, double time,
                     std::vector<double>& values) {
   const GhostRule& rule = layout.rules[side_index(axis, upper)];
-  const auto n = static_cast<std::size_t>(box.size());
+  const Index n = box.size();
   values.resize(n);
   std::vector<double> positions(rule.function ? n * D : 0);
   for (std::size_t i = 0; i * D < positions.size(); ++i) {
@@ -36,7 +36,7 @@ template <int D>
 void FarValues<D>::prepare(const FieldLayout<D>& layout, Index width, double time) {
   for (int axis = 0; axis < D; ++axis)
     for (int upper : {0, 1}) {
-      const auto s = static_cast<std::size_t>(side_index(axis, upper));
+      const Index s = side_index(axis, upper);
       if (width <= ghost_width || layout.halo.shared(axis, upper) || !needs_function(layout.rules[s])) continue;
       sides_[s].box = box_beyond(layout, axis, upper, width);
       evaluate_given(layout, axis, upper, sides_[s].box, time, sides_[s].values);

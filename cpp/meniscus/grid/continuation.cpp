@@ -26,7 +26,7 @@ bool find_in_block(const FieldLayout<D>& layout, int axis, Index& index) {
   const Index end = layout.extents()[axis] + ghost_width;
   const auto stored = [&](Index i) { return i >= -ghost_width && i < end; };
   if (stored(index)) return true;
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   if (layout.grid.periodic()[a])
     for (const Index i : {index - layout.grid.shape()[a], index + layout.grid.shape()[a]})
       if (stored(i)) {
@@ -121,7 +121,7 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
   const bool ghost = layout.grid.block().cut() && in_ghosts_of_domain<D>(layout, index);
   std::array<GhostStep, D> steps;
   for (int d = D - 1; d >= 0; --d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const Index n = samples[axis];
     const int on_side = layout.stagger.on_side[axis];
     // The sides are those of the domain, so the global index is resolved.

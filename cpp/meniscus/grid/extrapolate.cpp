@@ -66,7 +66,7 @@ struct Samples {
 /// Calls enqueue(offset) for unknown samples of the block beside those with values beyond a shared side.
 template <int D, class Enqueue>
 void enqueue_along_side(const Samples<D>& samples, int axis, int upper, const std::uint8_t* m, Enqueue&& enqueue) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   Coord<D> begin = samples.first, end = samples.extents;
   (upper ? begin[a] : end[a]) = upper ? end[a] - 1 : begin[a] + 1;
   const Index beyond = upper ? samples.strides[a] : -samples.strides[a];

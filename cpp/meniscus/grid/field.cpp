@@ -71,7 +71,7 @@ MacField<T, D>::MacField(const Grid<D>& grid, const Boundary<D>& boundary) : bou
     std::array<GhostRule, 2 * D> rules;
     for (int axis = 0; axis < D; ++axis)
       for (int upper : {0, 1}) {
-        const auto s = static_cast<std::size_t>(side_index(axis, upper));
+        const Index s = side_index(axis, upper);
         rules[s] = velocity_rule(boundary[s], component, axis, D);
       }
     components_.emplace_back(grid, Stagger<D>::face(component), rules);

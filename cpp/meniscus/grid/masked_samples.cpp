@@ -42,7 +42,7 @@ double sum_samples(const Field<T, D>& field, const std::uint8_t* mask) {
   // Samples on the side between two blocks count once, with the lower one.
   Coord<D> copies{};
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     if (field.grid().first_cell()[a] > 0) copies[a] = field.layout().halo.first_owned(d);
   }
   return sum_of_rows<D>(field.grid(), view.extents, [&](const Coord<D>& c, Index count, double* out) {
@@ -83,8 +83,7 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity, const std::array<const std::uint8_t*, D>& masks) {
   double speed = 0.0;
-  for (int d = 0; d < D; ++d)
-    speed = std::max(speed, largest_deviation(velocity.component(d), 0.0, masks[d]));
+  for (int d = 0; d < D; ++d) speed = std::max(speed, largest_deviation(velocity.component(d), 0.0, masks[d]));
   return speed;
 }
 
@@ -94,7 +93,7 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
   const Index length = view.extents[D - 1];
   const T limit = static_cast<T>(width);
   const auto is_copy = [&](int d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     return field.stagger().on_side[a] == 1 && field.grid().first_cell()[a] > 0;
   };
   const Index marked = reduce_rows<D>(

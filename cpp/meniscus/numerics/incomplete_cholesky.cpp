@@ -12,14 +12,13 @@ void IncompleteCholesky::factor(const Matrix& a, const Options& options) {
   lower_ = a.triangularView<Eigen::Lower>();
   lower_.makeCompressed();
   const Index n = a.rows();
-  inverse_diagonal_.assign(static_cast<std::size_t>(n), 0.0);
+  inverse_diagonal_.assign(n, 0.0);
   // Right-looking, one column of L at a time; with sorted rows, the entries below the diagonal in column k are the entries above
   // it in row k of the symmetric matrix. `pivot` collects what is left of the diagonals.
-  std::vector<double> pivot(static_cast<std::size_t>(n));
+  std::vector<double> pivot(n);
   for (Index i = 0; i < n; ++i) {
     pivot[i] = a.coeff(i, i);
-    require(pivot[i] > 0, "diagonal entry ", i, " must be positive, not ",
-            pivot[i]);
+    require(pivot[i] > 0, "diagonal entry ", i, " must be positive, not ", pivot[i]);
   }
   const Index* outer = lower_.outerIndexPtr();
   const Index* inner = lower_.innerIndexPtr();

@@ -198,7 +198,7 @@ void rotations(std::span<const RowMatrix3> a, const RotationOptions& options, st
         polar_batch(a.data() + i, static_cast<int>(std::min<Index>(pack_size, e - i)), out.data() + i);
       return;
     }
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const Matrix3 m = a[i];
       switch (options.method) {
         case RotationMethod::quaternion: {
@@ -226,7 +226,7 @@ void rotations(std::span<const RowMatrix3> a, const RotationOptions& options, st
 
 void signed_svds(std::span<const RowMatrix3> a, std::span<RowMatrix3> u, std::span<Vec<double, 3>> s, std::span<RowMatrix3> v) {
   parallel_for(0, static_cast<Index>(a.size()), 256, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const SignedSvd3 d = signed_svd3(Matrix3(a[i]));
       u[i] = d.u;
       s[i] = d.s;

@@ -50,7 +50,7 @@ BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned
     IndexBox<D> owned, window;
   };
   const Boxes own{owned, window};
-  std::vector<Boxes> all(static_cast<std::size_t>(communicator.size()));
+  std::vector<Boxes> all(communicator.size());
   communicator.gather(&own, sizeof own, all.data());
   for (int b = 0; b < communicator.size(); ++b) {
     const Boxes& other = all[b];

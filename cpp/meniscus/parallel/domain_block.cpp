@@ -17,7 +17,7 @@ std::vector<DomainBlock<D>> cut_domain(const Coord<D>& shape, const std::array<b
     count[d] = static_cast<Index>(cells[d].size());
   }
   const Coord<D> strides = c_strides<D>(count);
-  std::vector<DomainBlock<D>> blocks(static_cast<std::size_t>(product<D>(count)));
+  std::vector<DomainBlock<D>> blocks(product<D>(count));
   for (std::size_t n = 0; n < blocks.size(); ++n) {
     DomainBlock<D>& b = blocks[n];
     b.domain = shape;

@@ -35,7 +35,7 @@ struct DomainBlock {
   bool shared_with_another(int axis, int upper) const { return shared(axis, upper) && !own_neighbour(axis); }
   /// Whether other blocks own cells along the axis.
   bool cut(int axis) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     return shape[a] != domain[a];
   }
   bool cut() const { return shape != domain; }
@@ -49,9 +49,7 @@ struct DomainBlock {
     return shared(axis, i >= n) ? std::optional(i) : std::nullopt;
   }
   /// The same, but beyond a side of the domain the cell next to it.
-  Index nearest(int axis, Index i) const {
-    return image(axis, i).value_or(i < 0 ? 0 : shape[axis] - 1);
-  }
+  Index nearest(int axis, Index i) const { return image(axis, i).value_or(i < 0 ? 0 : shape[axis] - 1); }
 
   bool operator==(const DomainBlock&) const = default;
 };

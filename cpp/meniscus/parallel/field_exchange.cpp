@@ -51,7 +51,7 @@ template <int D>
 IndexBox<D> window_of(const DomainBlock<D>& b, const std::array<int, D>& on_side, int width) {
   IndexBox<D> w;
   for (int axis = 0; axis < D; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     w.begin[d] = b.first[d] - (b.shared(axis, 0) ? width : 0);
     w.end[d] = b.first[d] + b.shape[d] + on_side[d] + (b.shared(axis, 1) ? width : 0);
     // No ghosts beyond the sides of the domain, however thin the blocks next to them are.
@@ -109,7 +109,7 @@ template <int D>
 IndexBox<D> owned_samples(const DomainBlock<D>& b, const std::array<int, D>& on_side) {
   IndexBox<D> box;
   for (int axis = 0; axis < D; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     box.begin[d] = b.first[d] + (on_side[d] && b.shared(axis, 0) ? 1 : 0);
     box.end[d] = b.first[d] + b.shape[d] + on_side[d];
   }
@@ -121,7 +121,7 @@ FieldExchange<D>::FieldExchange(std::shared_ptr<Communicator> communicator, cons
                                 std::vector<ArrayPlace<D>> places, int width)
     : communicator_(std::move(communicator)), places_(std::move(places)) {
   const Announcement<D> own{block, digest<D>(places_, width)};
-  std::vector<Announcement<D>> all(static_cast<std::size_t>(communicator_->size()), own);
+  std::vector<Announcement<D>> all(communicator_->size(), own);
   if (block.cut()) communicator_->gather(&own, sizeof own, all.data());
   if (!block.cut()) all.resize(1);
   for (std::size_t r = 1; r < all.size(); ++r)

@@ -29,7 +29,7 @@ HaloPlan<D>::HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Communicator>
   require(layout.ghost <= max_ghost, "at most ", max_ghost, " ghost layers, got ", layout.ghost);
   for (int d = 0; d < D; ++d) {
     if (!shared(d)) continue;
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     // Beyond earlier axes there are ghosts; those of later axes are carried along where that makes pieces contiguous.
     Lines lines;
     for (int e = 0; e < D; ++e) {

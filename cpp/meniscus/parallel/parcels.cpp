@@ -45,7 +45,7 @@ Parcels exchange_parcels(Communicator& communicator, int tag, Parcels& outgoing)
       const Label& label = all[b * (width + 1) + k];
       if (label.to != communicator.rank()) continue;
       std::vector<std::byte>& bytes = incoming[static_cast<int>(b)];
-      bytes.resize(static_cast<std::size_t>(label.bytes));
+      bytes.resize(label.bytes);
       in.push_back({static_cast<int>(b), tag, bytes.data(), bytes.size()});
     }
   if (!out.empty() || !in.empty()) communicator.exchange(out, in);

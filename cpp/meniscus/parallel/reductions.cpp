@@ -58,10 +58,10 @@ double global_sum(Communicator& communicator, const numerics::ExactSum& sum) {
 }
 
 Index sum_before(Communicator& communicator, Index value) {
-  std::vector<Index> all(static_cast<std::size_t>(communicator.size()));
+  std::vector<Index> all(communicator.size());
   communicator.gather(&value, sizeof value, all.data());
   Index sum = 0;
-  for (std::size_t b = 0; b < static_cast<std::size_t>(communicator.rank()); ++b) sum += all[b];
+  for (Index b = 0; b < communicator.rank(); ++b) sum += all[b];
   return sum;
 }
 

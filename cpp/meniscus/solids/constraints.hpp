@@ -29,7 +29,7 @@ struct NodeMotion {
 /// Constrained nodes of a body, with the kind of their constraints.
 class Constraints {
  public:
-  explicit Constraints(Index nodes) : kinds_(static_cast<std::size_t>(nodes), ConstraintKind::free) {}
+  explicit Constraints(Index nodes) : kinds_(nodes, ConstraintKind::free) {}
 
   Index nodes() const { return static_cast<Index>(kinds_.size()); }
 

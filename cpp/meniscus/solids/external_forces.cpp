@@ -54,7 +54,7 @@ Drag::Drag(std::span<const double> coefficients, bool quadratic)
 void Drag::add_forces(std::span<const mesh::Point>, std::span<mesh::Point> f) const {
   if (in_step_) return;
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] += coefficient(i) * wind_.at(i);
+    for (Index i = begin; i < end; ++i) f[i] += coefficient(i) * wind_.at(i);
   });
 }
 
@@ -68,7 +68,7 @@ double Drag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) 
       0, nodes(), 4096, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        for (Index i = begin; i < end; ++i) {
           const mesh::Point u = wind_.at(i) - v[i];
           const double speed = u.norm(), c = quadratic_ ? coefficient_[i] * speed : coefficient_[i];
           f[i] += c * u;
@@ -81,7 +81,7 @@ double Drag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) 
 
 void Drag::linearise_drag(std::span<const mesh::Point> v) {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) relative_[i] = wind_.at(i) - v[i];
+    for (Index i = begin; i < end; ++i) relative_[i] = wind_.at(i) - v[i];
   });
 }
 
@@ -95,7 +95,7 @@ Block3 Drag::slope(std::size_t node) const {
 
 void Drag::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       if (in_step_)
         f[i].noalias() -= scale * (slope(i) * v[i]);
       else
@@ -110,7 +110,7 @@ void Drag::add_damping_bounds(std::span<const mesh::Point>, std::span<double> da
 
 void Drag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       if (in_step_)
         blocks[i] -= damping_scale * slope(i);
       else

@@ -39,7 +39,7 @@ class PointLoads final : public Force {
 /// taken from the last `update`.
 class Wind {
  public:
-  explicit Wind(Index nodes) : nodes_(static_cast<std::size_t>(nodes)), values_(2 * nodes_, mesh::Point::Zero()) {}
+  explicit Wind(Index nodes) : nodes_(nodes), values_(2 * nodes_, mesh::Point::Zero()) {}
   /// One value for all nodes, or one for each; m/s. An empty argument changes nothing.
   void set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities);
   const mesh::Point& at(std::size_t node) const { return values_[node]; }

@@ -20,7 +20,7 @@ inline constexpr Index chunk = 2048;
 template <class F>
 void each(Index n, F&& f) {
   parallel_for(0, n, chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) f(static_cast<std::size_t>(i));
+    for (Index i = b; i < e; ++i) f(i);
   });
 }
 
@@ -31,7 +31,7 @@ T sum(Index n, T zero, F&& f) {
       0, n, chunk, zero,
       [&](Index b, Index e) {
         T total = zero;
-        for (Index i = b; i < e; ++i) total += f(static_cast<std::size_t>(i));
+        for (Index i = b; i < e; ++i) total += f(i);
         return total;
       },
       [](const T& a, const T& b) { return T(a + b); });
@@ -46,7 +46,7 @@ double largest(Index n, F&& f) {
       0, n, chunk, 0.0,
       [&](Index b, Index e) {
         double most = 0;
-        for (Index i = b; i < e && most == most; ++i) most = larger(most, f(static_cast<std::size_t>(i)));
+        for (Index i = b; i < e && most == most; ++i) most = larger(most, f(i));
         return most;
       },
       [&](double a, double b) { return a != a ? a : larger(a, b); });
@@ -59,7 +59,7 @@ Index first(Index n, F&& bad) {
       0, n, chunk, n,
       [&](Index b, Index e) {
         for (Index i = b; i < e; ++i)
-          if (bad(static_cast<std::size_t>(i))) return i;
+          if (bad(i)) return i;
         return n;
       },
       [](Index a, Index b) { return std::min(a, b); });

@@ -48,8 +48,7 @@ StrainLimiter::StrainLimiter(std::span<const std::array<std::int32_t, 2>> edges,
   std::partial_sum(colouring.counts().begin(), colouring.counts().end(), colours_.begin() + 1);
   std::vector<Index> next = colours_;
   edges_.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e)
-    edges_[next[at(colouring.colours()[e])]++] = {edges[e], rest_lengths[e]};
+  for (std::size_t e = 0; e < edges.size(); ++e) edges_[next[at(colouring.colours()[e])]++] = {edges[e], rest_lengths[e]};
 }
 
 double StrainLimiter::largest_strain(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities,
@@ -58,7 +57,7 @@ double StrainLimiter::largest_strain(std::span<const mesh::Point> positions, std
       0, static_cast<Index>(edges_.size()), chunk, 0.0,
       [&](Index b, Index e) {
         double largest = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+        for (Index i = b; i < e; ++i)
           largest = std::max(largest, std::abs(end_of(edges_[i].nodes, positions, velocities, dt).norm() / edges_[i].length - 1));
         return largest;
       },
@@ -85,7 +84,7 @@ StrainReport StrainLimiter::limit(std::span<const mesh::Point> positions, std::s
     for (std::size_t c = 0; c + 1 < colours_.size(); ++c)
       parallel_for(colours_[c], colours_[c + 1], chunk, [&](Index b, Index e) {
         Index own = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        for (Index i = b; i < e; ++i) {
           const Edge& edge = edges_[i];
           const double w0 = inverse_masses_[at(edge.nodes[0])];
           const double w1 = inverse_masses_[at(edge.nodes[1])];

@@ -17,7 +17,7 @@ NodeNormals::NodeNormals(std::span<const mesh::Triangle> triangles)
 
 void NodeNormals::fill(std::span<const mesh::Point> x, std::span<mesh::Point> out) const {
   parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       const auto [a, b, c] = triangles_[t];
       out[t] = (at(x, b) - at(x, a)).cross(at(x, c) - at(x, a));
     }
@@ -27,7 +27,7 @@ void NodeNormals::fill(std::span<const mesh::Point> x, std::span<mesh::Point> ou
 void NodeNormals::fill_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx,
                                std::span<mesh::Point> out) const {
   parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       const auto [a, b, c] = triangles_[t];
       out[t] = (at(dx, b) - at(dx, a)).cross(at(x, c) - at(x, a)) + (at(x, b) - at(x, a)).cross(at(dx, c) - at(dx, a));
     }
@@ -39,7 +39,7 @@ WindDrag::WindDrag(std::span<const mesh::Triangle> triangles, std::span<const do
       coefficient_(coefficients.begin(), coefficients.end()),
       quadratic_(quadratic),
       wind_(normals_.nodes()),
-      x_(static_cast<std::size_t>(normals_.nodes()), mesh::Point::Zero()),
+      x_(normals_.nodes(), mesh::Point::Zero()),
       normal_(x_) {
   require(coefficient_.size() >= x_.size(), "there must be one coefficient for each of the ", x_.size(), " nodes, not ",
           coefficient_.size());
@@ -102,7 +102,7 @@ double WindDrag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point>
       0, nodes(), 4096, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        for (Index i = begin; i < end; ++i) {
           const double across = (wind_.at(i) - v[i]).dot(normal_[i]);
           const double c = quadratic_ ? coefficient_[i] * std::abs(across) : coefficient_[i];
           f[i] += (c * across) * normal_[i];
@@ -115,14 +115,14 @@ double WindDrag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point>
 
 void WindDrag::linearise_drag(std::span<const mesh::Point> v) {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+    for (Index i = begin; i < end; ++i)
       slope_[i] = quadratic_ ? 2 * coefficient_[i] * std::abs((wind_.at(i) - v[i]).dot(normal_[i])) : coefficient_[i];
   });
 }
 
 void WindDrag::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const mesh::Point& n = normal_[i];
       f[i] -= (scale * coefficient(i, n) * n.dot(v[i])) * n;
     }
@@ -136,7 +136,7 @@ void WindDrag::add_damping_bounds(std::span<const mesh::Point>, std::span<double
 
 void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const mesh::Point& n = normal_[i];
       blocks[i].noalias() -= (damping_scale * coefficient(i, n) * n) * n.transpose();
     }
@@ -149,10 +149,7 @@ std::size_t WindDrag::nbytes() const {
 }
 
 Pressure::Pressure(std::span<const mesh::Triangle> triangles, double pressure, bool closed)
-    : normals_(triangles),
-      pressure_(pressure),
-      closed_(closed),
-      x_(static_cast<std::size_t>(normals_.nodes()), mesh::Point::Zero()) {}
+    : normals_(triangles), pressure_(pressure), closed_(closed), x_(normals_.nodes(), mesh::Point::Zero()) {}
 
 double Pressure::volume(std::span<const mesh::Point> x) const {
   const auto triangles = normals_.triangles();
@@ -162,7 +159,7 @@ double Pressure::volume(std::span<const mesh::Point> x) const {
       0, static_cast<Index>(triangles.size()), 1024, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+        for (Index t = begin; t < end; ++t) {
           const auto [a, b, c] = triangles[t];
           sum += (at(x, a) - origin).dot((at(x, b) - origin).cross(at(x, c) - origin)) / 6;
         }

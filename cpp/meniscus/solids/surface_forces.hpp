@@ -20,7 +20,7 @@ class NodeNormals {
     fill(x, area_);
     parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_));
+        if (!gather_.at(i).empty()) body(i, sum(i, area_));
     });
   }
   /// The same, one node after the other.
@@ -28,7 +28,7 @@ class NodeNormals {
   void for_nodes_in_order(std::span<const mesh::Point> x, Body&& body) const {
     fill(x, area_);
     for (Index i = 0; i < nodes(); ++i)
-      if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_));
+      if (!gather_.at(i).empty()) body(i, sum(i, area_));
   }
   /// The same with the change of the sums under dx as well.
   template <class Body>
@@ -37,7 +37,7 @@ class NodeNormals {
     fill_changes(x, dx, change_);
     parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_), sum(i, change_));
+        if (!gather_.at(i).empty()) body(i, sum(i, area_), sum(i, change_));
     });
   }
   std::size_t nbytes() const {

@@ -78,6 +78,7 @@ class FluidSolver(Solver[Report]):
         velocity: m/s.
         pressure: of the last projection, Pa, float64.
         time: s; only a step changes it.
+        sampled_solid: the solid on the grid, at any time.
     """
 
     settings: ClassVar[tuple[str, ...]] = ("solid",)
@@ -88,17 +89,17 @@ class FluidSolver(Solver[Report]):
         self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
         self.pressure = self.declare("pressure", CellField(grid))
         self.time = self.declare("time", 0.0)
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
+        self.sampled_solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
         self._workspace = Workspace()
 
     @property
     def solid(self) -> SolidLike | None:
         """The obstacle; may be set. Raises TypeError or ValueError for what is no solid, and for one on another grid."""
-        return self._solid.solid
+        return self.sampled_solid.solid
 
     @solid.setter
     def solid(self, value: SolidLike | None) -> None:
-        self._solid.solid = value
+        self.sampled_solid.solid = value
         self._state_replaced()
 
     def __repr__(self) -> str:
@@ -117,4 +118,4 @@ class FluidSolver(Solver[Report]):
             raise ValueError(f"the {name} must be finite after a step")
 
     def _state_replaced(self) -> None:
-        self._solid.forget()
+        self.sampled_solid.forget()

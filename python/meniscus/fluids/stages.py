@@ -184,5 +184,4 @@ def extend_into_solid(velocity: MacField, known: list[Bools], solid: SolidBounda
     if solid is not None:
         extrapolate(velocity, known, layers=_LAYERS, out=known, workspace=workspace)
     core: Any = _grid  # overloaded over dimension and scalar
-    for d, faces in enumerate(known):
-        core.assign_component(velocity._core, d, 0.0, faces, False)
+    core.assign_faces(velocity._core, 0.0, known, False)

@@ -125,6 +125,9 @@ class ScalarField(FieldArithmetic, _Field):
         self._on_side = on_side
         core = getattr(_grid, f"Field{_suffix(grid, self._dtype)}")
         self._core = core(grid._core, on_side, to_core(grid, self._boundary, 1))
+        # The memory never moves, so one view of it serves all.
+        self._interior: npt.NDArray[Any] = self._core.array()
+        self._block: npt.NDArray[Any] = self._core.with_ghosts()
 
     def set_from_function(self, function: Callable[..., npt.ArrayLike]) -> None:
         """Set the samples to function(x, y[, z]), where the coordinates (m) are arrays that broadcast.
@@ -144,8 +147,7 @@ class ScalarField(FieldArithmetic, _Field):
     @property
     def array(self) -> npt.NDArray[Any]:
         """Writable view of the samples, indexed [i, j(, k)]. Assigning copies into it and refuses NaN and infinity."""
-        view: npt.NDArray[Any] = self._core.array()
-        return view
+        return self._interior[...]
 
     @array.setter
     def array(self, value: npt.ArrayLike) -> None:
@@ -167,8 +169,7 @@ class ScalarField(FieldArithmetic, _Field):
     @property
     def with_ghosts(self) -> npt.NDArray[Any]:
         """Writable view of the whole contiguous block: 3 ghost layers on every side around `array`."""
-        view: npt.NDArray[Any] = self._core.with_ghosts()
-        return view
+        return self._block[...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -211,10 +212,10 @@ class ScalarField(FieldArithmetic, _Field):
         return [(self._on_side, self.array)]
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [self.array]
+        return [self._interior]
 
     def _blocks(self) -> list[npt.NDArray[Any]]:
-        return [self.with_ghosts]
+        return [self._block]
 
     def _names(self) -> list[str]:
         return ["values"]
@@ -282,6 +283,10 @@ class MacField(_Field):
         super().__init__(grid, dtype, boundary)
         core = getattr(_grid, f"MacField{_suffix(grid, self._dtype)}")
         self._core = core(grid._core, to_core(grid, self._boundary, grid.dimension))
+        axes = range(grid.dimension)
+        # The memory never moves, so one view of each component serves all.
+        self._interiors: list[npt.NDArray[Any]] = [self._core.array(d) for d in axes]
+        self._padded: list[npt.NDArray[Any]] = [self._core.with_ghosts(d) for d in axes]
 
     @classmethod
     def from_function(
@@ -345,14 +350,12 @@ class MacField(_Field):
         """Return a writable view of the component along `axis`."""
         if _checks.integer("axis", axis, 0) >= self._grid.dimension:
             raise ValueError(f"axis must be below {self._grid.dimension}, not {axis}")
-        view: npt.NDArray[Any] = self._core.array(axis)
-        return view
+        return self._interiors[axis][...]
 
     def component_with_ghosts(self, axis: int) -> npt.NDArray[Any]:
         """Return a writable view of the whole contiguous block of the component along `axis`."""
         self.component(axis)
-        view: npt.NDArray[Any] = self._core.with_ghosts(axis)
-        return view
+        return self._padded[axis][...]
 
     @property
     def u(self) -> npt.NDArray[Any]:
@@ -407,10 +410,10 @@ class MacField(_Field):
         target[...] = _checks.incoming("uvw"[axis], value, self._dtype, target.shape)
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [self.component(d) for d in range(self._grid.dimension)]
+        return self._interiors
 
     def _blocks(self) -> list[npt.NDArray[Any]]:
-        return [self.component_with_ghosts(d) for d in range(self._grid.dimension)]
+        return self._padded
 
     def _names(self) -> list[str]:
         return [f"{c}" for c in "uvw"[: self._grid.dimension]]

@@ -171,7 +171,7 @@ def test_drops_beyond_a_thick_wall_are_not_of_the_water_behind_it() -> None:
     upright = KinematicShell((np.array([[0.2, 0.7], [0.3, 0.9]]), np.array([[0, 1]], np.int32)))
     sim = ShellCoupling(water, Shells(water.grid, [upright]))
     sim.fill(HalfSpace((0.0, 0.5), (0.0, 1.0)), side_of=(0.1, 0.1))
-    solid = water._solid.at(0.0)
+    solid = water.sampled_solid.at(0.0)
     assert solid is not None
     for place, share in (((9.5 * h, 0.2), 0.0), ((6.5 * h, 0.6), 1.0)):
         before = np.array(water.volume.expected)
@@ -204,7 +204,7 @@ def wet_beyond(seed: int) -> int:
     for _ in range(12):
         sim.step(dt)
         beyond = x_of_cells > np.interp(y_of_cells, y, place(water.time)) + 2e-3 * h
-        solid_now = water._solid.at(water.time)
+        solid_now = water.sampled_solid.at(water.time)
         assert solid_now is not None
         wet += int((beyond & (water.levelset.array <= 0) & solid_now.outside_cells).sum())
     return wet

@@ -42,8 +42,8 @@ def sides_are_joined(solid: Shape, n: int, shell: Mesh, middle: Floats, normal: 
     dimension = len(middle)
     solver = SmokeSolver(ms.Grid((n,) * dimension, 1 / n), solid=solid)
     blocked = ShellCoupling(solver, Shells(solver.grid, [KinematicShell(shell)])).walls.blocked_faces
-    assert solver._solid is not None
-    faces = open_faces(solver._solid.at(0.0).levelset.array)  # type: ignore[union-attr]
+    assert solver.sampled_solid is not None
+    faces = open_faces(solver.sampled_solid.at(0.0).levelset.array)  # type: ignore[union-attr]
     centers = np.stack(np.meshgrid(*[(np.arange(n) + 0.5) / n] * dimension, indexing="ij"), axis=-1)
     height = (centers - middle) @ normal
     free = np.zeros((n,) * dimension, bool)

@@ -92,11 +92,11 @@ def test_far_from_shells_transport_keeps_its_bits(seed: int) -> None:
     plain.transport(0.02)
     seen: list[Any] = []
     sim.step(0.02, lambda name, _: seen.append([beside.density.array.copy(), beside.velocity.u.copy()]) if name == "transport" else None)
-    far = (sim.walls.clearance() > 5 + 3) & plain._solid.at(0.0).outside_cells  # type: ignore[union-attr]
+    far = (sim.walls.clearance() > 5 + 3) & plain.sampled_solid.at(0.0).outside_cells  # type: ignore[union-attr]
     assert far.sum() > 150
     assert np.array_equal(plain.density.array[far], seen[0][0][far])
     assert np.array_equal(plain.velocity.u[1:][far], seen[0][1][1:][far])
-    near = (sim.walls.clearance() < 2) & plain._solid.at(0.0).outside_cells  # type: ignore[union-attr]
+    near = (sim.walls.clearance() < 2) & plain.sampled_solid.at(0.0).outside_cells  # type: ignore[union-attr]
     assert not np.array_equal(plain.density.array[near], seen[0][0][near])
 
 

@@ -135,7 +135,7 @@ def test_no_flow_enters_a_pocket(dimension: int, dtype: Any) -> None:
     )
     wall = HalfSpace((0.3,) * dimension, (0.8,) + (0.0,) * (dimension - 2) + (0.6,))
     solver = LiquidSolver(grid, LiquidOptions(), dtype=dtype, solid=wall)
-    solid = solver._solid.at(0.0)
+    solid = solver.sampled_solid.at(0.0)
     assert solid is not None
     pockets = find(levelset.field, None, solid.outside_cells)
     assert pockets.any()

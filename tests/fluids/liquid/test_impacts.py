@@ -104,9 +104,9 @@ def test_a_solid_that_moves_in_water_presses_nothing_through_cut_cells() -> None
         boundary.extend_level_set(levelset.field, Workspace())
         velocity = MacField(grid)
         project(velocity, 0.01, boundary, liquid=levelset)
-        for d in range(2):
-            wet = np.zeros(velocity.component(d).shape, bool)
-            core.liquid_faces(levelset.field._core, d, wet)
+        masks = [np.zeros(velocity.component(d).shape, bool) for d in range(2)]
+        core.liquid_faces(levelset.field._core, masks)
+        for d, wet in enumerate(masks):
             fastest = max(fastest, float(np.abs(velocity.component(d)[wet]).max()))
     assert fastest < 8
 
@@ -161,12 +161,10 @@ def limited(grid: ms.Grid, levelset: LevelSet, axis: int, factor: float) -> np.n
     """Where along an axis air faces of speed 100 are limited to a factor, with liquid faces of speed 1; elsewhere to 1.5."""
     core: Any = _fluids
     velocity = MacField(grid)
-    given = []
-    for d in range(2):
-        mask = np.zeros(velocity.component(d).shape, bool)
-        core.liquid_faces(levelset.field._core, d, mask)
+    given = [np.zeros(velocity.component(d).shape, bool) for d in range(2)]
+    core.liquid_faces(levelset.field._core, given)
+    for d, mask in enumerate(given):
         velocity.component(d)[...] = np.where(mask, 1.0, 100.0)
-        given.append(mask)
     air = (levelset.array > 0) & (levelset.array < 2.5)
     core.limit_air_speed(velocity._core, levelset.field._core, air, given, factor, CellField(grid)._core)
     speed = velocity.component(1 - axis)

@@ -100,5 +100,5 @@ def test_water_and_solid_move_together(dimension: int, tracking: Any, slip: Any,
     for _ in range(20 if dimension == 2 else 8):
         solver.step(0.01)
     for axis, faces in enumerate(solver.faces.liquid(solver.levelset)):
-        open_faces = np.array(solver._solid.at(solver.time).open_faces[axis], bool).reshape(faces.shape)
+        open_faces = np.array(solver.sampled_solid.at(solver.time).open_faces[axis], bool).reshape(faces.shape)
         assert np.abs(solver.velocity.component(axis) - along[axis])[faces & open_faces].max() < most

@@ -90,11 +90,9 @@ void Barrier::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<con
       positions, growth_, all ? std::span<const std::uint8_t>() : std::span<const std::uint8_t>(yielding_),
       [&](PairKind, Index chunks) {
         gather();
-        if (chunks_.size() < static_cast<std::size_t>(chunks)) chunks_.resize(static_cast<std::size_t>(chunks));
+        if (chunks_.size() < static_cast<std::size_t>(chunks)) chunks_.resize(chunks);
       },
-      [&](PairKind kind, const PairBlock& block) {
-        add(kind, block, positions, chunks_[block.chunk]);
-      });
+      [&](PairKind kind, const PairBlock& block) { add(kind, block, positions, chunks_[block.chunk]); });
   gather();
   store(found);
 }
@@ -110,8 +108,7 @@ void Barrier::add(PairKind kind, const PairBlock& block, std::span<const mesh::P
     if (squared >= h * h) continue;
     const std::size_t second = kind == PairKind::vertex_face ? 1 : 2;
     const PairPoints rest = pair_points_of(s, rest_);
-    if (options_.rest_part > 0 &&
-        (groups_.empty() || groups_[s[0]] == groups_[s[second]])) {
+    if (options_.rest_part > 0 && (groups_.empty() || groups_[s[0]] == groups_[s[second]])) {
       const double limit = options_.rest_part * proximity(kind, rest).distance;
       if (limit > 0) h = std::min(h, limit);
       if (squared >= h * h) continue;
@@ -150,8 +147,7 @@ double Barrier::energy(std::span<const mesh::Point> x) const {
       0, static_cast<Index>(pairs_.size()), 64, 0.0,
       [&](Index b, Index e) {
         double sum = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-          sum += pair_energy(pairs_[i].form, pair_points_of(stencils_[i], x));
+        for (Index i = b; i < e; ++i) sum += pair_energy(pairs_[i].form, pair_points_of(stencils_[i], x));
         return sum;
       },
       [](double a, double b) { return a + b; });
@@ -168,8 +164,7 @@ void Barrier::linearise(std::span<const mesh::Point> x, Curvature curvature) {
   require_size(x);
   matrices_.resize(pairs_.size());
   parallel_for(0, static_cast<Index>(pairs_.size()), 32, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      matrices_[i] = pair_hessian(pairs_[i].form, pair_points_of(stencils_[i], x), curvature);
+    for (Index i = b; i < e; ++i) matrices_[i] = pair_hessian(pairs_[i].form, pair_points_of(stencils_[i], x), curvature);
   });
 }
 

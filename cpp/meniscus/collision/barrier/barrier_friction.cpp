@@ -85,8 +85,7 @@ double BarrierFriction::energy(std::span<const mesh::Point> u, double slip) cons
       0, size(), 256, 0.0,
       [&](Index b, Index e) {
         double sum = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-          sum += pairs_[i].force * smooth_friction(sliding(i, u).norm(), slip)[0];
+        for (Index i = b; i < e; ++i) sum += pairs_[i].force * smooth_friction(sliding(i, u).norm(), slip)[0];
         return sum;
       },
       [](double a, double b) { return a + b; });
@@ -111,7 +110,7 @@ void BarrierFriction::linearise(std::span<const mesh::Point> u, double slip) {
   require_size(u.size());
   curvature_.resize(pairs_.size());
   parallel_for(0, size(), 256, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const auto& t = pairs_[i].tangents;
       curvature_[i] = pairs_[i].force * (t * friction_curvature(sliding(i, u), slip) * t.transpose());
     }

@@ -83,8 +83,7 @@ PairMatrix definite_hessian(const SquaredDistance& d, const std::array<double, 3
     v[m + 1] = 2 * w * d.directions[k].dot(along);
   }
   for (int k = 0; k < d.freedom; ++k)
-    for (int l = 0; l < d.freedom; ++l)
-      s -= f[1] * d.yield(k, l) * (c[k] * c[l].transpose());
+    for (int l = 0; l < d.freedom; ++l) s -= f[1] * d.yield(k, l) * (c[k] * c[l].transpose());
   const Eigen::SelfAdjointEigenSolver<Small> eigen(0.5 * (s + s.transpose()));
   PairMatrix h = PairMatrix::Zero();
   for (int e = 0; e < m + 2; ++e) {
@@ -165,7 +164,7 @@ void evaluate_pairs(PairKind kind, std::span<const mesh::Point> points, std::spa
               hessians.size() == values.size(),
           "there must be four points, and four at rest, for each pair");
   parallel_for(0, static_cast<Index>(values.size()), 64, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const auto x = points.subspan(4 * i, 4), r = rest.subspan(4 * i, 4);
       const PairPoints p{x[0], x[1], x[2], x[3]};
       PairBarrier form{kind, reach, 1, 0};

@@ -20,9 +20,9 @@ class PairSums {
   /// Adds part(i), a vector for the four vertices of each pair i, to the rows of `out`.
   template <class Part>
   void add(Part&& part, std::span<mesh::Point> out) {
-    parts_.resize(static_cast<std::size_t>(pairs_));
+    parts_.resize(pairs_);
     parallel_for(0, pairs_, 64, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) parts_[i] = part(i);
+      for (Index i = b; i < e; ++i) parts_[i] = part(i);
     });
     each_vertex([&](std::size_t v, std::span<const Place> places) {
       mesh::Point sum = mesh::Point::Zero();
@@ -52,8 +52,7 @@ class PairSums {
   template <class F>
   void each_vertex(F&& f) const {
     parallel_for(0, static_cast<Index>(touched_.size()), 256, [&](Index b, Index e) {
-      for (auto k = static_cast<std::size_t>(b); k < static_cast<std::size_t>(e); ++k)
-        f(static_cast<std::size_t>(touched_[k]), std::span<const Place>(places_).subspan(first_[k], first_[k + 1] - first_[k]));
+      for (Index k = b; k < e; ++k) f(touched_[k], std::span<const Place>(places_).subspan(first_[k], first_[k + 1] - first_[k]));
     });
   }
 

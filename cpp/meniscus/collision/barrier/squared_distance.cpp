@@ -15,7 +15,7 @@ mesh::Point sum(const std::array<double, 4>& w, const PairPoints& x) {
 
 /// Adds a parameter that moves a closest point from one of the four points to another; `sign` is that of its element.
 void add_parameter(SquaredDistance& d, std::size_t from, std::size_t to, double sign, const PairPoints& x) {
-  const auto k = static_cast<std::size_t>(d.freedom++);
+  const Index k = d.freedom++;
   d.slopes[k][from] = -sign;
   d.slopes[k][to] = sign;
   d.directions[k] = sign * (x[to] - x[from]);
@@ -90,7 +90,7 @@ PairMatrix hessian(const SquaredDistance& d) {
   PairMatrix h;
   std::array<PairVector, 2> c;
   for (int k = 0; k < d.freedom; ++k) {
-    const auto p = static_cast<std::size_t>(k);
+    const Index p = k;
     for (std::size_t i = 0; i < 4; ++i)
       c[p].segment<3>(static_cast<Index>(3 * i)) = 2 * (d.slopes[p][i] * d.gap + d.weights[i] * d.directions[p]);
   }
@@ -99,8 +99,7 @@ PairMatrix hessian(const SquaredDistance& d) {
       h.block<3, 3>(static_cast<Index>(3 * i), static_cast<Index>(3 * j)) =
           (2 * d.weights[i] * d.weights[j]) * Eigen::Matrix3d::Identity();
   for (int k = 0; k < d.freedom; ++k)
-    for (int l = 0; l < d.freedom; ++l)
-      h.noalias() -= d.yield(k, l) * (c[k] * c[l].transpose());
+    for (int l = 0; l < d.freedom; ++l) h.noalias() -= d.yield(k, l) * (c[k] * c[l].transpose());
   return h;
 }
 

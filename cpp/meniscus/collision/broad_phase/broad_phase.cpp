@@ -29,7 +29,7 @@ inline void make_room(std::vector<std::int32_t>& v, Index used, Index n) {
 /// The box of a leaf as the nodes have it.
 inline BoxQuery<float> rounded_box(const PackedBoxTree& tree, Index leaf) {
   const PackedBoxTree::Node& n = tree.node(0, leaf / lanes);
-  const auto k = static_cast<std::size_t>(leaf % lanes);
+  const Index k = leaf % lanes;
   BoxQuery<float> q;
   for (int d = 0; d < 3; ++d) {
     q.low[d] = n.low[d][k];
@@ -177,15 +177,14 @@ inline void write_sorted(std::int32_t element, std::int32_t* partners, Index n, 
 }  // namespace
 
 void ElementMarks::mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags) {
-  leaves_.assign(static_cast<std::size_t>(tree.leaves()), 0);
+  leaves_.assign(tree.leaves(), 0);
   parallel_for(0, tree.leaves(), 64 * chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for (int c = 0; c < tree.corners_per_element(); ++c)
         for (int k = 0; k < tree.count(i); ++k)
-          if (flags[tree.corners(i, c)[k]] != 0)
-            leaves_[i] |= static_cast<std::uint8_t>(1 << k);
+          if (flags[tree.corners(i, c)[k]] != 0) leaves_[i] |= static_cast<std::uint8_t>(1 << k);
   });
-  nodes_.resize(static_cast<std::size_t>(tree.levels()));
+  nodes_.resize(tree.levels());
   const std::vector<std::uint8_t>* below = &leaves_;
   for (auto& level : nodes_) {
     level.assign((below->size() + lanes - 1) / lanes, 0);
@@ -221,7 +220,7 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     Chunk& c = scratch.chunks[b / chunk];
-    c.counts.assign(static_cast<std::size_t>((e - b) * lanes), 0);
+    c.counts.assign((e - b) * lanes, 0);
     with_corners(query, [&](auto corners_a, auto corners_b) {
       with_box_lanes([&](auto isa) {
         using V = decltype(isa);

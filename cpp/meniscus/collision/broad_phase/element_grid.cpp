@@ -120,7 +120,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
     }
   });
   radix_sort(keys.data(), order.data(), total, cells, workspace);
-  entries_.resize(static_cast<std::size_t>(total));
+  entries_.resize(total);
   begin_.assign(cells + 1, 0);
   parallel_for(0, total, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) entries_[i] = elements.data()[order.data()[i]];

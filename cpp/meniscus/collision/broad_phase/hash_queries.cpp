@@ -56,7 +56,7 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> ver
   boxes_.resize(tets.size());
   orientation_.resize(tets.size());
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
-    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+    for (Index t = b; t < e; ++t) {
       const TetCorners c = corners(t);
       orientation_[t] = static_cast<std::int8_t>(tet_orientation(c));
       boxes_[t] = mesh::Box();
@@ -70,7 +70,7 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> ver
     const std::int32_t v = points ? (*points)[i] : i;
     const mesh::Point& p = vertices[v];
     hash_.containing(p, [&](std::int32_t t) {
-      const auto slot = static_cast<std::size_t>(t);
+      const Index slot = t;
       if (std::find(tets[slot].begin(), tets[slot].end(), v) != tets[slot].end()) return;
       if (side_of_tet(p, corners(slot), orientation_[slot]) != TetSide::outside) list.push_back({v, t});
     });

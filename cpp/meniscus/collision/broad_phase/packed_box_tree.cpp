@@ -79,7 +79,7 @@ void swept_boxes(std::span<const mesh::Point> start, std::span<const mesh::Point
                  std::span<mesh::Box> out) {
   parallel_for(0, static_cast<Index>(out.size()), vertex_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       mesh::Box box{start[i].cwiseMin(end[i]), start[i].cwiseMax(end[i])};
       if (inflation > 0)
         for (int d = 0; d < 3; ++d) {
@@ -96,11 +96,11 @@ PackedBoxTree::PackedBoxTree(std::span<const std::int32_t> corners, int corners_
       corners_per_element_(corners_per_element),
       element_corners_(corners.begin(), corners.end()) {
   require(size_ <= 2147483647, "a tree can hold at most 2147483647 elements, not ", size_);
-  const auto slots = static_cast<std::size_t>(leaves() * lanes);
+  const Index slots = leaves() * lanes;
   elements_.assign(slots, -1);
   corner_lanes_.assign(slots * static_cast<std::size_t>(corners_per_element), -1);
-  leaves_.resize(static_cast<std::size_t>(leaves()));
-  leaf_boxes_.resize(static_cast<std::size_t>(leaves()));
+  leaves_.resize(leaves());
+  leaf_boxes_.resize(leaves());
   lay_out_levels();
 }
 
@@ -112,7 +112,7 @@ void PackedBoxTree::lay_out_levels() {
     level_start_.push_back(level_start_.back() + here);
     below = here > 1 ? here : 0;
   }
-  nodes_.resize(static_cast<std::size_t>(level_start_.back()));
+  nodes_.resize(level_start_.back());
 }
 
 mesh::Box PackedBoxTree::element_box(std::int32_t element, std::span<const mesh::Box> vertex_boxes) const {
@@ -166,8 +166,7 @@ void PackedBoxTree::build(std::span<const mesh::Box> vertex_boxes, Workspace& wo
         const auto element = static_cast<std::int32_t>(order.data()[i * lanes + k]);
         elements_[i * lanes + k] = element;
         for (int c = 0; c < corners_per_element_; ++c)
-          corner_lanes_[(i * corners_per_element_ + c) * lanes + k] =
-              element_corners_[Index{element} * corners_per_element_ + c];
+          corner_lanes_[(i * corners_per_element_ + c) * lanes + k] = element_corners_[Index{element} * corners_per_element_ + c];
       }
   });
   refit(vertex_boxes);

@@ -110,7 +110,7 @@ void SpatialHash::sort_into_buckets() {
     end_[k] = start_[k];
   }
   start_[buckets] = sum;
-  entries_.resize(static_cast<std::size_t>(sum));
+  entries_.resize(sum);
   parallel_for(0, n, box_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for_buckets_of(i, [&](std::size_t k) {
@@ -120,7 +120,7 @@ void SpatialHash::sort_into_buckets() {
   });
   // Threads fill a bucket in any order; sorted, it is the same every time. Two cells of a box may share a bucket.
   parallel_for(0, m, bucket_chunk, [&](Index b, Index e) {
-    for (auto k = static_cast<std::size_t>(b); k < static_cast<std::size_t>(e); ++k) {
+    for (Index k = b; k < e; ++k) {
       const auto first = entries_.begin() + start_[k];
       const auto end = entries_.begin() + end_[k];
       std::sort(first, end);

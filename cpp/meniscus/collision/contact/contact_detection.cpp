@@ -44,7 +44,7 @@ bool PairsAside::contains(PairKind kind, const ElementPair& pair) const {
 }
 
 Stencil stencil_of(const CollisionMesh& mesh, PairKind kind, const ElementPair& pair) {
-  const auto second = static_cast<std::size_t>(pair[1]);
+  const Index second = pair[1];
   if (kind == PairKind::vertex_face) {
     const mesh::Triangle& face = mesh.triangles()[second];
     return {pair[0], face[0], face[1], face[2]};
@@ -64,9 +64,9 @@ void ContactPaths::set(std::span<const mesh::Point> start, std::span<const mesh:
   end_.assign(end.begin(), end.end());
   displacement_.resize(n);
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) displacement_[i] = end_[i] - start_[i];
+    for (Index i = b; i < e; ++i) displacement_[i] = end_[i] - start_[i];
   });
-  vertex_start_.resize(static_cast<std::size_t>(nodes_->vertices()));
+  vertex_start_.resize(nodes_->vertices());
   vertex_end_.resize(vertex_start_.size());
   nodes_->at_vertices(start_, vertex_start_);
   nodes_->at_vertices(end_, vertex_end_);
@@ -84,7 +84,7 @@ void ContactPaths::move(std::span<const std::int32_t> moved) {
         visit(node);
   };
   for_each([&](std::int32_t node) {
-    const auto i = static_cast<std::size_t>(node);
+    const Index i = node;
     end_[i] = start_[i] + displacement_[i];
   });
   for_each([&](std::int32_t node) {
@@ -104,7 +104,7 @@ bool ContactPaths::within(std::span<const std::int32_t> moved, double most) cons
 
 void ContactPaths::cut(double fraction) {
   parallel_for(0, static_cast<Index>(start_.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       displacement_[i] *= fraction;
       end_[i] = start_[i] + displacement_[i];
     }
@@ -145,7 +145,7 @@ void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const 
   }
   parallel_for(static_cast<Index>(before), static_cast<Index>(found_.size()), 64, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const PathContact& c = found_[i];
       found_[i] = path_contact(c.kind, c.pair, c.vertices, vertex_start_, vertex_end_);
     }

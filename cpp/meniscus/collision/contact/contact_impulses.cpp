@@ -38,8 +38,7 @@ void ContactImpulses::note(const ContactRow& row) {
 Index ContactImpulses::sweep(const ContactNodes& nodes, std::span<mesh::Point> u) {
   double size = 0;
   for (const ContactRow& row : known_)
-    for (std::size_t k = 0; k < row.size(); ++k)
-      size = std::max(size, u[row.node(k)].cwiseAbs().maxCoeff());
+    for (std::size_t k = 0; k < row.size(); ++k) size = std::max(size, u[row.node(k)].cwiseAbs().maxCoeff());
   Index impulses = 0;
   for (int sweep = 0; sweep < sweeps_of_a_pass; ++sweep) {
     ++sweeps_;
@@ -66,7 +65,7 @@ Index ContactImpulses::apply(ContactPaths& paths, std::span<const PathContact> c
   const ContactNodes& nodes = paths.nodes();
   const std::span<mesh::Point> u = paths.displacements();
   moved_.clear();
-  changed_.resize(static_cast<std::size_t>(nodes.nodes()), 0);
+  changed_.resize(nodes.nodes(), 0);
   ++sweeps_;
   const bool again = ++passes_ > passes_of_new_contacts;
   Index impulses = 0;

@@ -80,12 +80,12 @@ class ContactNodes {
   bool plain() const { return plain_; }
 
   std::span<const NodeShare> shares(std::int32_t vertex) const {
-    const auto v = static_cast<std::size_t>(vertex);
+    const Index v = vertex;
     return {shares_.data() + first_[v], static_cast<std::size_t>(first_[v + 1] - first_[v])};
   }
   /// Vertices that depend on a node, ascending.
   std::span<const std::int32_t> vertices_of(std::int32_t node) const {
-    const auto n = static_cast<std::size_t>(node);
+    const Index n = node;
     return {users_.data() + user_first_[n], static_cast<std::size_t>(user_first_[n + 1] - user_first_[n])};
   }
 
@@ -133,9 +133,7 @@ class ContactNodes {
   bool joint() const { return !rigid_.empty() || !coupled_.empty(); }
 
   /// The rigid body of a node, -1 without.
-  std::int32_t rigid_of(std::int32_t node) const {
-    return rigid_.empty() ? -1 : std::max(-1, rigid_of_[node]);
-  }
+  std::int32_t rigid_of(std::int32_t node) const { return rigid_.empty() ? -1 : std::max(-1, rigid_of_[node]); }
 
   /// Whether a vertex is of a surface whose contact counts: it can move, and not only as part of a rigid body, or rigid bodies
   /// meet it. Contact of rigid bodies with each other and with others on given paths is left to whatever moves them.

@@ -7,11 +7,11 @@ template <class Visit>
 void for_each_yielding_node(const ContactNodes& nodes, const Stencil& pair, Visit&& visit) {
   if (nodes.plain()) {
     for (const std::int32_t v : pair)
-      if (nodes.inverse_mass(v) > 0) visit(static_cast<std::size_t>(v));
+      if (nodes.inverse_mass(v) > 0) visit(v);
   } else {
     for (const std::int32_t v : pair)
       for (const NodeShare& s : nodes.shares(v))
-        if (nodes.inverse_mass(s.node) > 0) visit(static_cast<std::size_t>(s.node));
+        if (nodes.inverse_mass(s.node) > 0) visit(s.node);
   }
 }
 

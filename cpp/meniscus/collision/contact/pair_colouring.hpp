@@ -27,7 +27,7 @@ class PairColouring {
     const auto try_item = [&](std::size_t i) {
       std::uint64_t taken = 0;
       each_node(i, [&](std::size_t n) { taken |= taken_[n]; });
-      const auto free = static_cast<std::size_t>(std::countr_one(taken));
+      const Index free = std::countr_one(taken);
       if (free == 64) return false;
       each_node(i, [&](std::size_t n) { taken_[n] |= std::uint64_t{1} << free; });
       colours_[i] = static_cast<std::int32_t>(base + free);
@@ -41,7 +41,7 @@ class PairColouring {
     while (!waiting_.empty()) {
       base += 64;
       taken_.assign(nodes, 0);
-      std::erase_if(waiting_, [&](std::int32_t i) { return try_item(static_cast<std::size_t>(i)); });
+      std::erase_if(waiting_, [&](std::int32_t i) { return try_item(i); });
     }
   }
 

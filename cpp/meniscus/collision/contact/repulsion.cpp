@@ -99,8 +99,7 @@ Repulsion::Repulsion(const CollisionMesh& mesh, std::span<const mesh::Point> res
   std::vector<double> shortest(rest.size(), std::numeric_limits<double>::infinity());
   for (const auto& e : mesh.edges()) {
     const double length = (rest[e[0]] - rest[e[1]]).norm();
-    for (const std::int32_t v : e)
-      shortest[v] = std::min(shortest[v], length);
+    for (const std::int32_t v : e) shortest[v] = std::min(shortest[v], length);
   }
   surface_.thickness.resize(rest.size());
   for (std::size_t v = 0; v < rest.size(); ++v) {
@@ -177,7 +176,7 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
   motion_.resize(n);
   middle_.resize(n);
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
-    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
+    for (Index v = b; v < e; ++v) {
       mesh::Point u = motion[v] - mean;
       // What has no thickness of its own may be thrown at what has.
       const bool of_body = !surface_.body.empty() && surface_.body[v] >= 0;
@@ -200,12 +199,12 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
           positions.size(), ", and the nodes not ", nodes.vertices());
   require(motion.empty() || motion.size() == n, "there must be a motion of each of ", n, " vertices, not ", motion.size());
   mesh::require_finite(motion, "motion");
-  yielding_nodes_.resize(static_cast<std::size_t>(nodes.nodes()));
+  yielding_nodes_.resize(nodes.nodes());
   for (std::size_t i = 0; i < yielding_nodes_.size(); ++i) yielding_nodes_[i] = nodes.inverse_masses()[i] > 0 ? 1 : 0;
   yielding_.resize(n);
   growth_.resize(n);
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
-    for (auto v = static_cast<std::size_t>(b); v < static_cast<std::size_t>(e); ++v) {
+    for (Index v = b; v < e; ++v) {
       yielding_[v] = nodes.counts(static_cast<std::int32_t>(v)) ? 1 : 0;
       growth_[v] = 0.5 * (options_.generous * surface_.thickness[v] + options_.margin);
     }
@@ -269,7 +268,7 @@ void Repulsion::number_vertices(std::size_t vertices) {
     }
   for (RepulsionPairs& p : pairs_)
     parallel_for(0, p.size(), chunk, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+      for (Index i = b; i < e; ++i)
         for (std::int32_t& v : p.places[i]) v = place_[v];
     });
 }

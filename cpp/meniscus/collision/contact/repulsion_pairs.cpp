@@ -197,7 +197,7 @@ void RepulsionPairs::clear() {
 }
 
 void RepulsionPairs::resize(Index n, bool with_direction) {
-  const auto size = static_cast<std::size_t>(n);
+  const Index size = n;
   elements.resize(size);
   places.resize(size);
   thickness.resize(size);
@@ -212,7 +212,7 @@ Index RepulsionSurface::nbytes() const {
 void PairFinder::begin(PairKind kind, Index chunks) {
   OfKind& own = kinds_[kind == PairKind::vertex_face ? 0 : 1];
   own.chunks = chunks;
-  if (own.found.size() < static_cast<std::size_t>(chunks)) own.found.resize(static_cast<std::size_t>(chunks));
+  if (own.found.size() < static_cast<std::size_t>(chunks)) own.found.resize(chunks);
   for (auto& f : own.found) f.clear();
 }
 
@@ -283,13 +283,12 @@ const PairFinder::Found& PairFinder::OfKind::at(Index i) const {
 
 void PairFinder::sort(OfKind& own, Index seconds) {
   own.first.assign(static_cast<std::size_t>(own.chunks) + 1, 0);
-  for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c)
-    own.first[c + 1] = own.first[c] + static_cast<Index>(own.found[c].size());
+  for (Index c = 0; c < own.chunks; ++c) own.first[c + 1] = own.first[c] + static_cast<Index>(own.found[c].size());
   const Index n = own.first.back();
   auto keys = workspace_.take<std::uint64_t>(n);
   own.order = workspace_.take<Index>(n);
   std::uint64_t end = 0;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c) {
+  for (Index c = 0; c < own.chunks; ++c) {
     std::uint64_t* key = keys.data() + own.first[c];
     for (const Found& f : own.found[c]) {
       *key = static_cast<std::uint64_t>(f.elements[0]) * static_cast<std::uint64_t>(seconds) +
@@ -298,7 +297,7 @@ void PairFinder::sort(OfKind& own, Index seconds) {
     }
   }
   radix_sort(keys.data(), own.order.data(), n, end, workspace_);
-  own.sorted.resize(static_cast<std::size_t>(n));
+  own.sorted.resize(n);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) own.sorted[i] = own.at(own.order.data()[i]).vertices;
   });
@@ -310,14 +309,14 @@ void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
   const std::span<const Index> counts = own.colouring.counts();
   out.colours.assign(counts.size() + 1, 0);
   std::partial_sum(counts.begin(), counts.end(), out.colours.begin() + 1);
-  own.slot.assign(static_cast<std::size_t>(n), 0);
+  own.slot.assign(n, 0);
   std::vector<Index>& next = own.first_of_colour;
   next.assign(out.colours.begin(), out.colours.end());
   for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[own.colouring.colours()[i]]++;
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const Found& f = own.at(own.order.data()[i]);
-      const auto to = static_cast<std::size_t>(own.slot[i]);
+      const Index to = own.slot[i];
       out.elements[to] = f.elements;
       out.places[to] = f.vertices;
       out.thickness[to] = f.thickness;
@@ -331,7 +330,7 @@ void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> se
   for (std::size_t k = 0; k < 2; ++k) sort(kinds_[k], seconds[k]);
   approaching_ = 0;
   for (const OfKind& own : kinds_)
-    for (std::size_t c = 0; c < static_cast<std::size_t>(own.chunks); ++c)
+    for (Index c = 0; c < own.chunks; ++c)
       approaching_ += std::ranges::count_if(own.found[c], [](const Found& f) { return f.approaching; });
   // One pair after the other, but both kinds at once.
   parallel_for(0, 2, 1, [&](Index k, Index) {

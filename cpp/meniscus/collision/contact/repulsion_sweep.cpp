@@ -170,8 +170,7 @@ struct RowResponse {
       if (!common) return row.apply(nodes, impulse, velocities);
       for (std::size_t k = 0; k < row.size(); ++k)
         if (nodes.inverse_mass(row.node(k)) > 0)
-          velocities[row.node(k)] +=
-              row.weight(k) * rules.common * nodes.free_part(row.node(k), impulse);
+          velocities[row.node(k)] += row.weight(k) * rules.common * nodes.free_part(row.node(k), impulse);
     };
     apply(j * n);
     if (!rules.friction) return true;
@@ -204,7 +203,7 @@ struct SupportSum {
   double wider;
 
   MENISCUS_NOINLINE bool operator()(const RepulsionPairs& pairs, Index pair, const PairLanes& p, int lane) const {
-    const auto at = static_cast<std::size_t>(pair);
+    const Index at = pair;
     const auto vertex = [&](std::size_t k) { return vertices[pairs.places[at][k]]; };
     const auto yields = [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k)
@@ -224,7 +223,7 @@ struct SupportSum {
       for (const NodeShare& s : nodes.shares(vertex(k))) {
         const double w = std::abs(p.weights[k][lane]) * s.weight;
         if (!(w >= least_weight) || !(nodes.inverse_mass(s.node) > 0)) continue;
-        const auto i = static_cast<std::size_t>(s.node);
+        const Index i = s.node;
         NodeSupport& to = supports[i];
         to.gap = shares[i] > 0 ? std::min(to.gap, gap) : gap;
         to.normal += (first ? w : -w) * n;
@@ -257,7 +256,7 @@ void Repulsion::pack(const ContactNodes& nodes, std::span<const mesh::Point> pos
   parallel_for(0, used, vertices_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const std::int32_t vertex = vertices_[i];
-      const auto v = static_cast<std::size_t>(vertex);
+      const Index v = vertex;
       PackedVertex& p = packed_[i];
       for (Index d = 0; d < 3; ++d) {
         p.position[d] = positions[v][d];
@@ -337,8 +336,7 @@ RepulsionReport Repulsion::sweep(const ContactNodes& nodes, std::span<const mesh
   }
   parallel_for(0, static_cast<Index>(vertices_.size()), vertices_per_task, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
-      for (Index d = 0; d < 3; ++d)
-        velocities[vertices_[i]][d] = packed_[i].velocity[d];
+      for (Index d = 0; d < 3; ++d) velocities[vertices_[i]][d] = packed_[i].velocity[d];
   });
   return report;
 }

@@ -114,10 +114,9 @@ void SurfaceGrid::Cells::sort(std::span<const Element> every) {
     first[c + 1] = first[c] + (count_of[c] + width - 1) / width;
     count_of[c] = width * first[c];
   }
-  order.assign(static_cast<std::size_t>(width * first.back()), -1);
+  order.assign(width * first.back(), -1);
   packs.resize(order.size() * parts);
-  for (std::size_t i = 0; i < n; ++i)
-    order[count_of[cell[i]]++] = elements[i];
+  for (std::size_t i = 0; i < n; ++i) order[count_of[cell[i]]++] = elements[i];
   // What fills the packs meets nothing.
   Element none{};
   none[ball] = -std::numeric_limits<double>::max();
@@ -132,7 +131,7 @@ void SurfaceGrid::fill(std::span<const mesh::Point> middles, std::span<const dou
                        bool edges) {
   const auto place = [&](std::vector<Element>& elements, const auto& vertices_of) {
     parallel_for(0, static_cast<Index>(elements.size()), items_per_piece, [&](Index from, Index to) {
-      for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+      for (Index i = from; i < to; ++i) {
         const auto vertices = vertices_of(i);
         const double part = 1.0 / static_cast<double>(vertices.size());
         mesh::Point x = mesh::Point::Zero(), u = x;
@@ -142,7 +141,7 @@ void SurfaceGrid::fill(std::span<const mesh::Point> middles, std::span<const dou
         }
         double radius = 0;
         for (const std::int32_t v : vertices) {
-          const auto k = static_cast<std::size_t>(v);
+          const Index k = v;
           const double stir = motion.empty() ? 0.0 : (0.5 * motion[k] - u).norm();
           radius = std::max(radius, (middles[k] - x).norm() + stir + growth[k]);
         }

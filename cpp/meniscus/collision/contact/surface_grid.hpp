@@ -46,7 +46,7 @@ class SurfaceGrid {
         block.size = 0;
       };
       simd_dispatch([&] {
-        for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+        for (Index i = from; i < to; ++i) {
           if (kind == PairKind::vertex_face)
             near_vertex(i, block, flush);
           else
@@ -135,10 +135,10 @@ void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double ap
   }
   for (int x = low[0]; x <= high[0]; ++x)
     for (int y = low[1]; y <= high[1]; ++y) {
-      const auto row = static_cast<std::size_t>((x * cells.count[1] + y) * cells.count[2]);
-      const auto begin = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(low[2])]);
-      const auto end = static_cast<std::size_t>(cells.first[row + static_cast<std::size_t>(high[2]) + 1]);
-      for (std::size_t k = begin; k < end; ++k) {
+      const Index row = (x * cells.count[1] + y) * cells.count[2];
+      const Index begin = cells.first[row + low[2]];
+      const Index end = cells.first[row + high[2] + 1];
+      for (Index k = begin; k < end; ++k) {
         const double* const pack = cells.packs.data() + k * parts * numerics::pack_size;
         const auto part = [&](std::size_t p) {
           Pack v;
@@ -159,8 +159,7 @@ void SurfaceGrid::each_meeting(const Cells& cells, const Element& own, double ap
         std::array<double, numerics::pack_size> found;
         std::memcpy(found.data(), &excess, sizeof excess);
         for (std::size_t i = 0; i < numerics::pack_size; ++i)
-          if (found[i] < 0 && balls_meet(pack + i, own))
-            visit(static_cast<std::size_t>(cells.order[k * numerics::pack_size + i]));
+          if (found[i] < 0 && balls_meet(pack + i, own)) visit(cells.order[k * numerics::pack_size + i]);
       }
     }
 }

@@ -42,7 +42,7 @@ class ContactAlgebra {
           x[i][0] = x[i][0] * whole;
         }
       }
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       if (kind == PairKind::vertex_face) {
         for (std::size_t i = 0; i < 3; ++i) corner_[i][axis] = x[0] - x[i + 1];
         corners_ = 3;

@@ -54,7 +54,7 @@ void for_each_piece(const SeparatePairs& pairs, Body&& body) {
 template <class Body>
 void for_each_pair(Index n, Body&& body) {
   parallel_for(0, n, slow_chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) body(static_cast<std::size_t>(i));
+    for (Index i = b; i < e; ++i) body(i);
   });
 }
 

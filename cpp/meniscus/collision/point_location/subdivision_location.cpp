@@ -48,7 +48,7 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
         const auto from = subdivision.diagonals(level);
         const Index count = Index{1} << (3 * level);
         for (Index path = 0; path < count; ++path) {
-          const auto at = static_cast<std::size_t>(diagonals_before(level) + path);
+          const Index at = diagonals_before(level) + path;
           const auto bits = static_cast<unsigned>(from[t * count + path]) << (2 * (at % 4));
           std::uint8_t& byte = fixed->diagonals[fixed->stride * static_cast<std::size_t>(t) + at / 4];
           byte = static_cast<std::uint8_t>(byte | bits);
@@ -95,7 +95,7 @@ void SubdivisionLocator::place_all(std::span<const bool> disabled) {
   std::array<std::atomic<bool>, 3> any{};
   parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
     std::array<bool, 3> here{};
-    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+    for (Index t = b; t < e; ++t) {
       place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[t]);
       here[pose_.placements[t].orientation + 1] = true;
     }
@@ -107,8 +107,7 @@ void SubdivisionLocator::place_all(std::span<const bool> disabled) {
 
 TetCorners SubdivisionLocator::corners(std::int32_t t) const {
   const mesh::Tet& v = fixed_->tets[t];
-  return {pose_.vertices[v[0]], pose_.vertices[v[1]],
-          pose_.vertices[v[2]], pose_.vertices[v[3]]};
+  return {pose_.vertices[v[0]], pose_.vertices[v[1]], pose_.vertices[v[2]], pose_.vertices[v[3]]};
 }
 
 // The error of a coordinate. Let h be the largest magnitudes of the edges from corner 0 along the axes, P their product, W six
@@ -130,7 +129,7 @@ TetCorners SubdivisionLocator::corners(std::int32_t t) const {
 // It is in no other one of the same sheet: that would have a point less than the rounding away from it in common with the
 // descendant without rounding, in which this point is inside, too.
 void SubdivisionLocator::place(std::int32_t t, bool disabled) {
-  const auto i = static_cast<std::size_t>(t);
+  const Index i = t;
   const TetCorners c = corners(t);
   mesh::Box box;
   for (const mesh::Point& x : c) box.add(x);
@@ -182,7 +181,7 @@ MENISCUS_INLINE TetWeights SubdivisionLocator::coordinates(const mesh::Point& p,
 }
 
 MENISCUS_INLINE std::size_t SubdivisionLocator::diagonal(std::int32_t coarse, Index before, std::int32_t path) const {
-  const auto at = static_cast<std::size_t>(before + path);
+  const Index at = before + path;
   const std::uint8_t byte = fixed_->diagonals[fixed_->stride * static_cast<std::size_t>(coarse) + at / 4];
   return static_cast<std::size_t>(byte >> (2 * (at % 4)) & 3);
 }
@@ -258,7 +257,7 @@ TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coars
 TetLocation SubdivisionLocator::walk(const mesh::Point& p, std::int32_t t, Index level) const {
   std::int32_t previous = -1;
   for (int step = 0; step < longest_walk; ++step) {
-    const auto i = static_cast<std::size_t>(t);
+    const Index i = t;
     if (pose_.placements[i].orientation == 0) return {};
     const std::array<int, 4> side = sides(p, t);
     if (*std::min_element(side.begin(), side.end()) >= 0) return first_around(p, t, level);
@@ -289,7 +288,7 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
   star[0] = t;
   std::size_t count = 1;
   for (std::size_t at = 0; at < count; ++at) {
-    const auto here = static_cast<std::size_t>(star[at]);
+    const Index here = star[at];
     std::array<int, 4> side{};
     if (pose_.errors[here] < infinity) {
       side = sides(p, star[at]);
@@ -340,7 +339,7 @@ TetLocation SubdivisionLocator::search(const mesh::Point& p, Index level) const 
 MENISCUS_INLINE SubdivisionLocator::Descent SubdivisionLocator::enter(const mesh::Point& p, std::int32_t coarse,
                                                                       double growth) const {
   for (int step = 0; step < 3; ++step) {
-    const auto i = static_cast<std::size_t>(coarse);
+    const Index i = coarse;
     const TetWeights b = coordinates(p, coarse);
     const double margin = pose_.maps[i].margin;
     const std::size_t k = b[1] < b[0] ? 1 : 0;
@@ -383,7 +382,7 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
     simd_dispatch([&] {
       for (Index first = b; first < e; first += batch) {
         const auto n = static_cast<std::size_t>(std::min(batch, e - first));
-        const auto at = static_cast<std::size_t>(first);
+        const Index at = first;
         std::array<Descent, batch> d{};
         if (!hints.empty()) {
           for (std::size_t j = 0; j < n; ++j) {

@@ -53,7 +53,7 @@ double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Poin
       },
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const auto t = static_cast<std::size_t>(pose_.tree.order()[s]);
+          const Index t = pose_.tree.order()[s];
           const WayParts parts = within(pose_.boxes[t], begin, path);
           if (parts.empty() || !(parts.to > last)) continue;
           // Within the box, coordinates are known up to the error, and linear on the way.

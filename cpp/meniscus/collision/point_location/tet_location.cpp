@@ -51,13 +51,12 @@ void TetLocator::move(std::span<const mesh::Point> vertices) {
 
 TetCorners TetLocator::corners(std::int32_t t) const {
   const mesh::Tet& v = tets_[t];
-  return {vertices_[v[0]], vertices_[v[1]],
-          vertices_[v[2]], vertices_[v[3]]};
+  return {vertices_[v[0]], vertices_[v[1]], vertices_[v[2]], vertices_[v[3]]};
 }
 
 void TetLocator::place() {
   parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
-    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+    for (Index t = b; t < e; ++t) {
       const TetCorners c = corners(static_cast<std::int32_t>(t));
       mesh::Box box;
       for (const mesh::Point& x : c) box.add(x);
@@ -148,7 +147,7 @@ void TetLocator::locate(std::span<const mesh::Point> points, std::span<const std
             hints[i]);
   parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
     std::int32_t last = -1;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const TetLocation r = locate(points[i], hints.empty() ? last : hints[i]);
       tets[i] = r.tet;
       weights[i] = r.weights;

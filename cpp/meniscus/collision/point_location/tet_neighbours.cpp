@@ -20,7 +20,7 @@ std::array<std::int32_t, 3> face_key(const mesh::Tet& t, std::size_t k) {
 std::vector<mesh::Tet> find_neighbours(std::span<const mesh::Tet> tets) {
   std::vector<mesh::Tet> neighbours(tets.size(), mesh::Tet{-1, -1, -1, -1});
   const auto faces = static_cast<Index>(4 * tets.size());
-  std::vector<std::uint64_t> keys(static_cast<std::size_t>(faces));
+  std::vector<std::uint64_t> keys(faces);
   std::vector<Index> order(keys.size());
   const auto key = [&](Index f) { return face_key(tets[f / 4], static_cast<std::size_t>(f % 4)); };
   parallel_for(0, faces, chunk, [&](Index b, Index e) {

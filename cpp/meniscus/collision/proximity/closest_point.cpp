@@ -182,7 +182,7 @@ bool within_distance(const mesh::TriangleTree& tree, const mesh::Point& p, doubl
 void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::span<MeshPoint> out) {
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index b, Index e) {
     std::int32_t hint = 0;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       out[i] = closest_point(tree, points[i], hint);
       hint = out[i].slot;
     }
@@ -191,7 +191,7 @@ void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point>
 
 void store_closest_points(std::span<const MeshPoint> points, const ClosestPointColumns& out) {
   parallel_for(0, static_cast<Index>(points.size()), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       out.distance[i] = std::sqrt(points[i].squared_distance);
       out.triangle[i] = points[i].triangle;
       std::copy_n(points[i].barycentric.data(), 3, out.barycentric + 3 * i);

@@ -225,7 +225,7 @@ namespace {
 template <class Stencil>
 void fill(std::size_t n, const ProximityArrays& out, PairKind kind, Stencil&& stencil) {
   parallel_for(0, static_cast<Index>(n), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const ElementProximity r = proximity(kind, stencil(i));
       out.distance[i] = r.distance;
       out.weights[i] = r.weights;
@@ -258,7 +258,7 @@ void contact_geometries(PairKind kind, std::span<const Points> start, std::span<
   require(start.size() == end.size(), "there must be as many end positions as start positions, not ", end.size(), " and ",
           start.size());
   parallel_for(0, static_cast<Index>(start.size()), 256, [&](Index first, Index last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    for (Index i = first; i < last; ++i) {
       const ContactGeometry r = contact_geometry(kind, start[i], end[i]);
       out.weights[i] = r.weights;
       out.distance[i] = r.distance;

@@ -21,7 +21,7 @@ double winding_contribution(const mesh::Point& p, const mesh::Point& a, const me
 }
 
 WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const char> reversed)
-    : moments_(tree.volumes().nodes().size()), orientation_(static_cast<std::size_t>(tree.size()), 1.0) {
+    : moments_(tree.volumes().nodes().size()), orientation_(tree.size(), 1.0) {
   for (Index s = 0; s < tree.size(); ++s) {
     const auto& [a, b, c] = tree.corners(s);
     double& o = orientation_[s];
@@ -110,8 +110,7 @@ void winding_numbers(const mesh::TriangleTree& tree, std::span<const mesh::Point
                      std::span<double> out) {
   const WindingTree winding(tree);
   parallel_for(0, static_cast<Index>(points.size()), 64, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      out[i] = accuracy ? winding(tree, points[i], *accuracy) : winding.exact(tree, points[i]);
+    for (Index i = begin; i < end; ++i) out[i] = accuracy ? winding(tree, points[i], *accuracy) : winding.exact(tree, points[i]);
   });
 }
 

@@ -23,7 +23,7 @@ void store(const ThickSurface& surface, const WedgeHit& hit, std::span<const mes
 template <class Body>
 void for_each_row(std::size_t n, Body&& body) {
   parallel_for(0, static_cast<Index>(n), 1024, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) body(i);
+    for (Index i = begin; i < end; ++i) body(i);
   });
 }
 

@@ -51,9 +51,7 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
   parallel_for(0, static_cast<Index>(triangles.size()), triangle_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
       const mesh::Triangle& corners = triangles[t];
-      const auto at = [&](std::size_t k) -> const mesh::Point& {
-        return surface.vertices()[corners[k]];
-      };
+      const auto at = [&](std::size_t k) -> const mesh::Point& { return surface.vertices()[corners[k]]; };
       mesh::Box box = surface.triangle_box(t);
       if (end)
         for (const std::int32_t v : corners) box.add(end[v]);
@@ -77,8 +75,7 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
           for (Index k = first[2]; k <= last[2]; ++k) {
             if (std::abs(normal.dot(grid.center({i, j, k}) - at(0))) > across) continue;
             // Several triangles may mark one cell at a time.
-            std::atomic_ref<std::uint8_t>(out[dot<3>({i, j, k}, strides)])
-                .store(1, std::memory_order_relaxed);
+            std::atomic_ref<std::uint8_t>(out[dot<3>({i, j, k}, strides)]).store(1, std::memory_order_relaxed);
           }
     }
   });
@@ -87,12 +84,12 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
 std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGrid& grid, bool guarded,
                                        const std::array<std::span<std::uint8_t>, 3>& clear) {
   require_grid(grid);
-  std::vector<std::uint8_t> marked(static_cast<std::size_t>(product<3>(grid.shape)), 1);
+  std::vector<std::uint8_t> marked(product<3>(grid.shape), 1);
   if (guarded) near_cells(surface, nullptr, grid, 0.5 * grid.spacing, marked);
   const Coord<3> strides = c_strides<3>(grid.shape);
   std::vector<BlockedFace> blocked;
   for (int axis = 0; axis < 3; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const Coord<3> n = faces_across(grid, axis);
     const auto ends = [&](Index i) {
       Coord<3> after = coordinates(i, n);
@@ -107,7 +104,7 @@ std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGr
         if (axis < 2 && cell[d] > 0) --cell[d];
         const std::uint8_t* ask = marked.data() + dot<3>(cell, strides);
         for (Index k = 0; k < n[2]; ++k) {
-          const auto i = static_cast<std::size_t>(row * n[2] + k);
+          const Index i = row * n[2] + k;
           clear[d][i] = 1;
           if (!ask[axis == 2 && k > 0 ? k - 1 : k]) continue;
           const auto [before, after] = ends(static_cast<Index>(i));
@@ -119,7 +116,7 @@ std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGr
     for (Index i = 0; i < product<3>(n); ++i)
       if (!clear[d][i]) blocked.push_back({axis, coordinates(i, n), {}});
     parallel_for(static_cast<Index>(first), static_cast<Index>(blocked.size()), 64, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      for (Index i = b; i < e; ++i) {
         Coord<3> before = blocked[i].face;
         --before[d];
         blocked[i].hit = surface.cast(grid.center(before), grid.center(blocked[i].face));

@@ -63,7 +63,7 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
   };
   parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
     ContactBatch contacts(out);
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       out[i] = start.inside(points[i]) || end.inside(final_points[i]);
       mesh::Box way;
       way.add(points[i]);
@@ -71,7 +71,7 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
       tree.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !out[i] && n.box.overlaps(way); },
                     [&](const mesh::BoundingVolumeTree::Node& n) {
                       for (std::int32_t s = n.first; s < n.first + n.count && !out[i]; ++s) {
-                        const auto t = static_cast<std::size_t>(tree.order()[s]);
+                        const Index t = tree.order()[s];
                         if (boxes[t].overlaps(way))
                           contacts.add(i, corners(t, start, points[i]), corners(t, end, final_points[i]));
                       }

@@ -78,7 +78,7 @@ ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<cons
 void ThickSurface::gather() {
   scale_ = scale_of(std::max(largest_coordinate(vertices_), radius_));
   parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
-    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+    for (Index t = b; t < e; ++t) {
       mesh::Box box;
       for (const std::int32_t v : triangles_[t]) box.add(scale_ * vertices_[v]);
       boxes_[t] = box;
@@ -98,7 +98,7 @@ void ThickSurface::move(std::span<const mesh::Point> vertices) {
 void ThickSurface::place() {
   const auto order = tree_.order();
   parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
-    for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s) {
+    for (Index s = b; s < e; ++s) {
       const mesh::Triangle& t = triangles_[order[s]];
       const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[t[k]]; };
       wedges_[s] = WedgeTriangle::of(corner(0), corner(1), corner(2));
@@ -141,8 +141,7 @@ bool ThickSurface::inside(const mesh::Point& point) const { return holds(Query(*
 
 bool ThickSurface::inside(const mesh::Point& point, std::span<const std::int32_t> slots) const {
   const Query q(*this, point, point);
-  return std::ranges::any_of(slots,
-                             [&](std::int32_t s) { return point_in_wedge(wedges_[s], q.b, q.reach); });
+  return std::ranges::any_of(slots, [&](std::int32_t s) { return point_in_wedge(wedges_[s], q.b, q.reach); });
 }
 
 Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& target) const {
@@ -288,12 +287,11 @@ std::uint32_t ThickSurface::cast_fan(const FanWedges& near, const mesh::Point& o
     return hidden;
   }
   for (std::uint32_t left = near.doubtful & ~hidden; left != 0; left &= left - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(left));
+    const Index i = std::countr_zero(left);
     const Query q(*this, origin, targets[i]);
     if (!out) {
       for (std::size_t k = 0; k < near.count && !((hidden >> i) & 1u); ++k)
-        if (((near.wedge[k].targets >> i) & 1u) &&
-            segment_meets_wedge(wedges_[near.wedge[k].slot], q.a, q.b, q.reach))
+        if (((near.wedge[k].targets >> i) & 1u) && segment_meets_wedge(wedges_[near.wedge[k].slot], q.a, q.b, q.reach))
           hidden |= 1u << i;
       continue;
     }
@@ -347,21 +345,20 @@ NearestPlace ThickSurface::nearest(const mesh::Point& point, double reach) const
 void ThickSurface::classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,
                             std::span<std::int8_t> out) const {
   parallel_for(0, static_cast<Index>(origins.size()), query_chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      out[i] = static_cast<std::int8_t>(classify(origins[i], targets[i]));
+    for (Index i = b; i < e; ++i) out[i] = static_cast<std::int8_t>(classify(origins[i], targets[i]));
   });
 }
 
 void ThickSurface::cast(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,
                         std::span<WedgeHit> out) const {
   parallel_for(0, static_cast<Index>(origins.size()), query_chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = cast(origins[i], targets[i]);
+    for (Index i = b; i < e; ++i) out[i] = cast(origins[i], targets[i]);
   });
 }
 
 void ThickSurface::inside(std::span<const mesh::Point> points, std::span<bool> out) const {
   parallel_for(0, static_cast<Index>(points.size()), query_chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = inside(points[i]);
+    for (Index i = b; i < e; ++i) out[i] = inside(points[i]);
   });
 }
 

@@ -32,7 +32,7 @@ void NonzeroRows::take(const double* values, Index rows, Index columns) {
     first_[static_cast<std::size_t>(b / piece) + 1] = count;
   });
   for (std::size_t p = 1; p < first_.size(); ++p) first_[p] += first_[p - 1];
-  const auto held = static_cast<std::size_t>(first_.back());
+  const Index held = first_.back();
   resize_anew(row_, held);
   resize_anew(values_, held * static_cast<std::size_t>(columns));
   parallel_for(0, rows, piece, [&](Index b, Index e) {
@@ -50,8 +50,8 @@ void NonzeroRows::take(const double* values, Index rows, Index columns) {
 void NonzeroRows::bring_back(double* values) const {
   parallel_for(0, rows_, piece, [&](Index b, Index e) {
     std::fill(values + b * columns_, values + e * columns_, 0.0);
-    const auto p = static_cast<std::size_t>(b / piece);
-    for (auto n = static_cast<std::size_t>(first_[p]); n < static_cast<std::size_t>(first_[p + 1]); ++n)
+    const Index p = b / piece;
+    for (Index n = first_[p]; n < first_[p + 1]; ++n)
       std::copy_n(values_.data() + n * static_cast<std::size_t>(columns_), columns_, values + row_[n] * columns_);
   });
 }

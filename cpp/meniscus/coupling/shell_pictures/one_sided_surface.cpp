@@ -64,8 +64,7 @@ class Extraction {
         for (std::size_t q = 0; q < corner.size(); ++q) wet |= static_cast<unsigned>(lattice_.wet(i + corner[q])) << q;
         if (wet) cell(i, corner, wet);
       }
-      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d)
-        c[d] = 0;
+      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d) c[d] = 0;
     }
   }
 
@@ -120,7 +119,7 @@ class Extraction {
     mesh_.sample.resize(n);
     kinds_.resize(n);
     parallel_for(0, static_cast<Index>(n), 256, [&](Index begin, Index end) {
-      for (auto v = static_cast<std::size_t>(begin); v < static_cast<std::size_t>(end); ++v) place(v);
+      for (Index v = begin; v < end; ++v) place(v);
     });
     mesh_.way = mesh_.sample;
   }
@@ -179,7 +178,7 @@ class Extraction {
     }
     for (std::size_t v = 0; v < ends_.size(); ++v) {
       if (from[v] < 0) continue;
-      const auto p = static_cast<std::size_t>(from[v]);
+      const Index p = from[v];
       mesh_.vertices[v] = target[v];
       mesh_.way[v] = mesh_.vertices[p];
       mesh_.sample[v] = mesh_.sample[p];
@@ -189,7 +188,7 @@ class Extraction {
 
   void find_normals() {
     parallel_for(0, static_cast<Index>(ends_.size()), 256, [&](Index begin, Index end) {
-      for (auto v = static_cast<std::size_t>(begin); v < static_cast<std::size_t>(end); ++v) {
+      for (Index v = begin; v < end; ++v) {
         const End& e = ends_[v];
         const Point outwards = static_cast<double>(e.direction) * Point::Unit(e.axis);
         Point n = outwards;

@@ -36,7 +36,7 @@ Vec<double, D> SheetLattice<T, D>::position(const Coord<D>& c) const {
   const grid::Grid<D>& grid = walls_->grid();
   Point x;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     const Index last = extents_[a] - 4;
     const Index i = c[a] - 2;
     const double at = i < 0       ? 0.0
@@ -71,7 +71,7 @@ double SheetLattice<T, D>::sampled(const Coord<D>& c) const {
 template <class T, int D>
 void SheetLattice<T, D>::find_values() {
   const Index n = product<D>(extents_);
-  value_.resize(static_cast<std::size_t>(n));
+  value_.resize(n);
   parallel_for(0, n, samples_at_once, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) value_[i] = sampled(surface::index_of<D>(i, strides_));
   });
@@ -80,7 +80,7 @@ void SheetLattice<T, D>::find_values() {
 template <class T, int D>
 void SheetLattice<T, D>::find_cuts() {
   const Index n = product<D>(extents_);
-  cut_.assign(static_cast<std::size_t>(n), 0);
+  cut_.assign(n, 0);
   parallel_for(0, n, samples_at_once, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Coord<D> c = surface::index_of<D>(i, strides_);
@@ -103,7 +103,7 @@ Vec<double, D> SheetLattice<T, D>::gradient_of_cell(const Coord<D>& c, int& unkn
   Point g = Point::Zero();
   unknown = 0;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     Coord<D> low = c, high = c;
     ++high[a];
     if (c[a] > 0 && !walls_->blocked(d, c, nullptr)) --low[a];

@@ -69,8 +69,7 @@ void NodalShell::couple(std::span<const std::int32_t> elements, int corners) {
     // The given matrix is known; forces beside it are probed.
     for (std::size_t row = 0; row + 1 < matrix_.row_begin.size(); ++row)
       for (Index e = matrix_.row_begin[row]; e < matrix_.row_begin[row + 1]; ++e)
-        own_entries_.emplace_back(static_cast<int>(row), matrix_.columns[e],
-                                  matrix_.values[e]);
+        own_entries_.emplace_back(static_cast<int>(row), matrix_.columns[e], matrix_.values[e]);
     for (std::size_t i = 0; i < masses_.size(); ++i)
       for (int k = 0; k < 3; ++k) own_entries_.emplace_back(3 * static_cast<int>(i) + k, 3 * static_cast<int>(i) + k, masses_[i]);
   }
@@ -103,13 +102,10 @@ void NodalShell::factor() {
         if (const double value = side.mass * side.weights[k] * side.weights[l]; value != 0)
           entries_.emplace_back(3 * side.nodes[k] + side.axis, 3 * side.nodes[l] + side.axis, value);
   // What is held along an axis has ones in place of its rows and columns; other directions are left to the iteration.
-  std::vector<std::uint8_t> still(static_cast<std::size_t>(3 * nodes()), 0);
+  std::vector<std::uint8_t> still(3 * nodes(), 0);
   for (std::size_t k = 0; k < held_.size(); ++k)
-    for (Index axis = 0; axis < 3; ++axis)
-      still[3 * held_[k] + axis] = projections_[k].col(axis).cwiseAbs().maxCoeff() == 0;
-  std::erase_if(entries_, [&](const auto& e) {
-    return still[e.row()] || still[e.col()];
-  });
+    for (Index axis = 0; axis < 3; ++axis) still[3 * held_[k] + axis] = projections_[k].col(axis).cwiseAbs().maxCoeff() == 0;
+  std::erase_if(entries_, [&](const auto& e) { return still[e.row()] || still[e.col()]; });
   for (std::size_t i = 0; i < still.size(); ++i)
     if (still[i]) entries_.emplace_back(static_cast<int>(i), static_cast<int>(i), 1.0);
   const auto n = static_cast<int>(still.size());

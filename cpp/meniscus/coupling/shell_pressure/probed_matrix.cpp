@@ -48,7 +48,7 @@ std::vector<int> coloured(const NodeRows& rows, int& count) {
 
 NodeRows nodes_within_two_elements(std::span<const std::int32_t> elements, int corners, Index nodes) {
   const auto width = static_cast<std::size_t>(corners);
-  NodeRows near(static_cast<std::size_t>(nodes));
+  NodeRows near(nodes);
   for (std::size_t i = 0; i < near.size(); ++i) near[i].push_back(static_cast<std::int32_t>(i));
   for (std::size_t e = 0; e + width <= elements.size(); e += width)
     for (std::size_t k = 0; k < width; ++k)
@@ -60,7 +60,7 @@ NodeRows nodes_within_two_elements(std::span<const std::int32_t> elements, int c
 void probe_entries(const NodeRows& rows, const NodalProduct& product, NodalTriplets& out) {
   int count = 0;
   const std::vector<int> colour = coloured(rows, count);
-  std::vector<std::vector<std::size_t>> of_colour(static_cast<std::size_t>(count));
+  std::vector<std::vector<std::size_t>> of_colour(count);
   for (std::size_t i = 0; i < rows.size(); ++i) of_colour[colour[i]].push_back(i);
   std::vector<mesh::Point> v(rows.size(), mesh::Point::Zero()), f(rows.size());
   for (const auto& nodes : of_colour)
@@ -71,8 +71,7 @@ void probe_entries(const NodeRows& rows, const NodalProduct& product, NodalTripl
       for (const std::size_t j : nodes) {
         for (const std::int32_t i : rows[j])
           for (int k = 0; k < 3; ++k)
-            if (const double value = f[i][k]; value != 0)
-              out.emplace_back(3 * i + k, 3 * static_cast<int>(j) + axis, value);
+            if (const double value = f[i][k]; value != 0) out.emplace_back(3 * i + k, 3 * static_cast<int>(j) + axis, value);
         v[j][axis] = 0;
       }
     }

@@ -49,8 +49,8 @@ bool ShellSystem<D>::prepare(const Faces& fluid, const Faces& linked, const std:
   cuts_ = std::move(cuts);
   solids_ = std::move(solids);
   node_count_ = nodes;
-  forces_.assign(static_cast<std::size_t>(nodes), mesh::Point::Zero());
-  velocities_.assign(static_cast<std::size_t>(nodes), mesh::Point::Zero());
+  forces_.assign(nodes, mesh::Point::Zero());
+  velocities_.assign(nodes, mesh::Point::Zero());
   side_place_.clear();
   for (const SheetSide& side : sides_) side_place_.push_back(place(side.cell));
   cut_place_.clear();
@@ -74,7 +74,7 @@ template <int D>
 void ShellSystem<D>::respond(std::span<const mesh::Point> f, std::span<mesh::Point> v) {
   std::size_t first = 0;
   for (const auto& solid : solids_) {
-    const auto n = static_cast<std::size_t>(solid->nodes());
+    const Index n = solid->nodes();
     inner_iterations_ += solid->respond(f.subspan(first, n), v.subspan(first, n));
     first += n;
   }
@@ -149,9 +149,7 @@ double ShellSystem<D>::fill_gram(Eigen::MatrixXd& gram, bool layers_together) {
   const Index n = regions_.count();
   gram.setZero(n, n);
   double scale = 0;
-  const auto label = [&](const SheetSide& side) {
-    return side.cell < 0 ? std::int32_t{-1} : regions_.label[side.cell];
-  };
+  const auto label = [&](const SheetSide& side) { return side.cell < 0 ? std::int32_t{-1} : regions_.label[side.cell]; };
   // The part of a side's pressure that its own layer gets; the rest is for the layer that the other cell of the face sees.
   const auto own = [&](std::size_t s) { return layers_together && sides_[s ^ 1].cell >= 0 ? 0.5 : 1.0; };
   for (Index region = 0; region < n; ++region) {

@@ -157,7 +157,7 @@ class ContinuedSamples {
   /// Whether the neighbour of a sample along an axis has a value and is on its side.
   bool knows(const Coord<D>& from, int axis, int step, Coord<D>& to) const { return knows(from, axis, step, to, known_); }
   bool knows(const Coord<D>& from, int axis, int step, Coord<D>& to, const std::vector<std::uint8_t>& known) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     const grid::Stagger<D>& stagger = field_.stagger();
     Coord<D> way = from;
     way[a] += step;
@@ -187,8 +187,7 @@ int fill_layers(ContinuedSamples<T, D>& samples, std::vector<Index>& open, int l
   int layer = 0;
   for (; layer < layers && !open.empty(); ++layer) {
     parallel_for(0, static_cast<Index>(open.size()), 64, [&](Index b, Index e) {
-      for (auto k = static_cast<std::size_t>(b); k < static_cast<std::size_t>(e); ++k)
-        found[k] = samples.value(open[k], value[k]);
+      for (Index k = b; k < e; ++k) found[k] = samples.value(open[k], value[k]);
     });
     std::size_t rest = 0;
     for (std::size_t k = 0; k < open.size(); ++k) {

@@ -39,8 +39,7 @@ void sample_level_past_walls(grid::Field<T, D>& phi, const grid::ThinWalls<D>& w
   phi.fill_ghosts(time);
   const grid::SampleSource<T, D> source{&phi.layout(), std::as_const(phi).view(), time};
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      out[i] = level_past_walls<T, D>(source, walls, {points[i], points[i]});
+    for (Index i = begin; i < end; ++i) out[i] = level_past_walls<T, D>(source, walls, {points[i], points[i]});
   });
 }
 

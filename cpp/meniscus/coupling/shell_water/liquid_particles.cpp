@@ -87,13 +87,13 @@ void particles_to_faces_past_walls(grid::ParticleSet& particles, grid::MacField<
     if (static_cast<Index>(walls.clearance(at)) > near_particles) continue;
     const FacesAround<D> faces(grid, grid::locate_in_domain(grid, x + i * D));
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       for (int q = 0; q < corners; ++q) {
         const double weight = faces.stencil[axis].weight(q);
         if (!(weight > 0) || ((hidden.data()[i] >> (d * corners + q)) & 1u)) continue;
         Coord<D> face = faces.stencil[axis].sample(q);
         for (int a = 0; a < D; ++a) {
-          const auto e = static_cast<std::size_t>(a);
+          const Index e = a;
           face[e] = grid::image_of_sample<D>(grid, grid::Stagger<D>::face(d), a, face[e]);
         }
         auto value = static_cast<double>(v[i * D + d]);
@@ -108,7 +108,7 @@ void particles_to_faces_past_walls(grid::ParticleSet& particles, grid::MacField<
     }
   }
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     grid::Field<T, D>& component = velocity.component(d);
     const grid::FieldView<T, D> to = component.view();
     parallel_for(0, product<D>(extents[axis]), 4096, [&](Index begin, Index end) {
@@ -118,7 +118,7 @@ void particles_to_faces_past_walls(grid::ParticleSet& particles, grid::MacField<
         T& value = *to.at(c);
         // The first and the last face of an axis that closes are one.
         for (int a = 0; a < D; ++a) {
-          const auto e = static_cast<std::size_t>(a);
+          const Index e = a;
           c[e] = grid::image_of_sample<D>(grid, component.stagger(), a, c[e]);
         }
         const double* const sum = sums[axis].data() + 2 * dot<D>(c, strides[axis]);
@@ -138,7 +138,7 @@ void sample_velocity_past_walls(grid::MacField<T, D>& velocity, const grid::Thin
   const grid::VelocitySource<T, D> flow(velocity, time);
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
+      const Index k = i;
       const grid::OneSidedPlace<D> at{points[k], points[k]};
       const Eigen::Matrix<double, D, D> slopes = gradient_past_walls<T, D>(flow, walls, at);
       out[k] = velocity_past_walls<T, D>(flow, walls, at);

@@ -36,7 +36,7 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
       within[q] = true;
       Coord<D> c;
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         c[axis] = static_cast<Index>(std::floor((points[i][d] - grid.origin()[d]) / grid.spacing() - 0.5)) + ((q >> axis) & 1u);
         sample[q][axis] = grid::image_of_sample<D>(grid, phi.stagger(), d, c[axis]);
         within[q] &= sample[q][axis] >= 0;

@@ -63,7 +63,7 @@ void trace_at_distance(grid::MacField<T, D>& velocity, const ShellWalls<D>& wall
   const grid::VelocitySource<T, D> flow(velocity, time);
   const double margin = least_gain * walls.grid().spacing();
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const Vec<double, D>& x = points[i];
       Vec<double, D> first = velocity_past_walls<T, D>(flow, walls, {x, x});
       const bool apart = distances[i] > 0;
@@ -89,7 +89,7 @@ void push_from_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std:
   const std::size_t n = to.size();
   std::vector<Vec<double, D>> places(to.begin(), to.end());
   parallel_for(0, static_cast<Index>(n), 64, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+    for (Index i = b; i < e; ++i)
       pushes[i] = static_cast<std::uint8_t>(distances[i] > 0 ? pushed_place<T, D>(end, distances[i], places[i]) : Push::none);
   });
   std::vector<std::size_t> moved;

@@ -34,7 +34,7 @@ void trace_past_walls(grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& 
   velocity.fill_ghosts(time);
   const grid::VelocitySource<T, D> flow(velocity, time);
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const Vec<double, D>& x = points[i];
       const Vec<double, D> first = velocity_past_walls<T, D>(flow, walls, {x, x});
       const Vec<double, D> second = velocity_past_walls<T, D>(flow, walls, grid::follow<D>(walls, x, x + dt * first));

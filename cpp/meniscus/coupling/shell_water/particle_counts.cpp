@@ -49,7 +49,7 @@ class SeenCenters {
       if ((hidden >> q) & 1u) continue;
       Coord<D> c = around.sample(q);
       for (int d = 0; d < D; ++d) {
-        const auto a = static_cast<std::size_t>(d);
+        const Index a = d;
         c[a] = grid::image_of_sample<D>(walls_.grid(), grid::Stagger<D>::cell(), d, c[a]);
       }
       sums[dot<D>(c, strides_)] += around.weight(q);
@@ -139,7 +139,7 @@ void home_cells(const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>>
   constexpr int around = D == 2 ? 9 : 27;
   const grid::Grid<D>& grid = walls.grid();
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const Vec<double, D>& x = points[i];
       std::array<Vec<double, D>, around> centers;
       std::array<Index, around> numbers;

@@ -22,7 +22,7 @@ struct SampleCorners {
   void find(const grid::SampleSource<T, D>& phi, const grid::Grid<D>& grid, const Vec<double, D>& at) {
     Coord<D> cell;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       double x = (at[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - phi.layout->stagger.on_side[axis]);
       x = std::clamp(x, -1e15, 1e15);
       // A sample is at its own place whatever the rounding of positions.

@@ -29,7 +29,7 @@ Vec<double, D> velocity_past_walls(const grid::VelocitySource<T, D>& velocity, c
   const std::uint32_t hidden = velocity_corners<T, D>(velocity, walls, at, corners);
   Vec<double, D> u;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     u[d] = corners[axis].mean((hidden >> (axis * n)) & ((1u << n) - 1u));
     if (!(u[d] == u[d]))
       u[d] = static_cast<double>(grid::sample_one_sided<T, D>(velocity.component[axis], walls, {d, 0.0}, at).value);

@@ -114,12 +114,12 @@ class WallDistances {
     for (int d = 0; d < D; ++d) {
       std::array<double, 2> slope{};
       std::array<bool, 2> has{};
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       bool crosses = false;
       for (int up = 0; up < 2; ++up) {
         const Index q = grid::open_neighbour<D>(walls_, strides_, c, i, d, up ? 1 : -1);
         if (q < 0) continue;
-        const auto side = static_cast<std::size_t>(up);
+        const Index side = up;
         const double other = value(before_, q);
         // What was continued into the solid has its slope from here, and says nothing new: distances would follow their own
         // errors.

@@ -15,7 +15,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
   require(component.grid() == walls.grid() && phi.grid() == walls.grid(), "velocity, level set and walls must have one grid");
   const grid::Grid<D>& grid = walls.grid();
   const Coord<D> extents = component.extents(), strides = c_strides<D>(extents);
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const grid::FieldView<T, D> u = component.view();
   const grid::FieldView<const T, D> level = phi.view();
 
@@ -33,7 +33,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
     Index face;
   };
   std::vector<Open> open;
-  std::vector<std::uint8_t> waits(static_cast<std::size_t>(product<D>(extents)));
+  std::vector<std::uint8_t> waits(product<D>(extents));
   for (Index i = 0; i < product<D>(extents); ++i) {
     const Coord<D> c = surface::index_of<D>(i, strides);
     if (static_cast<Index>(walls.clearance(component.stagger(), c)) > reach) continue;
@@ -58,7 +58,7 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
       std::array<int, 2 * D> along{};
       for (int d = 0; d < D; ++d)
         for (const int step : {-1, 1}) {
-          const auto b = static_cast<std::size_t>(d);
+          const Index b = d;
           Coord<D> q = c, way = c;
           q[b] += step;
           way[b] += step;

@@ -59,8 +59,7 @@ void ShellWalls<D>::list_near_faces(int axis) {
       if (period > 0 && c[d] == 0) list(period);
       if (c[d] + 1 == period) list(0);
     }
-    for (int k = D - 1; k >= 0 && ++c[k] == shape[k]; --k)
-      c[k] = 0;
+    for (int k = D - 1; k >= 0 && ++c[k] == shape[k]; --k) c[k] = 0;
   }
   std::sort(near_faces_.begin(), near_faces_.end());
   near_faces_.erase(std::unique(near_faces_.begin(), near_faces_.end()), near_faces_.end());
@@ -104,7 +103,7 @@ void ShellWalls<D>::find_faces() {
     };
     const Index period = grid::period_of<D>(this->grid(), axis);
     parallel_for(0, static_cast<Index>(near_faces_.size()), 64, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      for (Index i = b; i < e; ++i) {
         const Coord<D> face = place(near_faces_[i]);
         if (period == 0 || face[d] < period) near_hits_[i] = across(axis, face);
       }

@@ -26,11 +26,10 @@ template <int D>
 void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::uint8_t* clearance) {
   const Coord<D>& cells = grid_.local_shape();
   const Index length = cells[D - 1], rows = product<D>(cells) / length;
-  marked_rows_.resize(static_cast<std::size_t>(rows));
+  marked_rows_.resize(rows);
   parallel_for(0, rows, 64, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
-      marked_rows_[r] =
-          std::memchr(clearance + r * length, 0, static_cast<std::size_t>(length)) != nullptr;
+      marked_rows_[r] = std::memchr(clearance + r * length, 0, static_cast<std::size_t>(length)) != nullptr;
   });
   for (std::size_t stagger = 0; stagger <= D; ++stagger) find(surface, clearance, stagger);
 }
@@ -54,7 +53,7 @@ void NearTriangles<D>::find(const collision::ThickSurface& surface, const std::u
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     Piece& piece = pieces_[begin / chunk];
     piece = {};
-    std::vector<std::uint8_t> near(static_cast<std::size_t>(cells[D - 1]));
+    std::vector<std::uint8_t> near(cells[D - 1]);
     for (Index r = begin; r < end; ++r) {
       Coord<D> at{};
       Index rest = r;
@@ -156,8 +155,7 @@ std::optional<std::span<const std::int32_t>> NearTriangles<D>::within(const Poin
   for (; left > 1; left -= left / 2) cell += lattice.place[cell + left / 2] <= last ? left / 2 : 0;
   if (lattice.place[cell] != last) return std::span<const std::int32_t>{};
   return std::span<const std::int32_t>(lattice.slots)
-      .subspan(static_cast<std::size_t>(lattice.first[cell]),
-               static_cast<std::size_t>(lattice.first[cell + 1] - lattice.first[cell]));
+      .subspan(lattice.first[cell], static_cast<std::size_t>(lattice.first[cell + 1] - lattice.first[cell]));
 }
 
 template <int D>

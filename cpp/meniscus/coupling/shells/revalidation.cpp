@@ -28,7 +28,7 @@ Index number_of(const Coord<D>& c, const Coord<D>& extents) {
 /// The neighbour of a sample, or false where a side has none. It is an owned sample.
 template <int D>
 bool neighbour(const grid::FieldLayout<D>& layout, Coord<D> c, int side, Coord<D>& out) {
-  const auto axis = static_cast<std::size_t>(side / 2);
+  const Index axis = side / 2;
   c[axis] += side % 2 ? 1 : -1;
   const Index n = layout.extents()[axis];
   if (c[axis] < 0 || c[axis] >= n) {
@@ -58,7 +58,7 @@ void look_around(const grid::FieldLayout<D>& layout, const grid::ThinWalls<D>& w
   }
   const std::uint32_t hidden = walls.hidden(x, targets.data(), count, velocity.data());
   for (int i = 0; i < count; ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const Index k = i;
     if (!((hidden >> i) & 1)) continue;
     s.hidden |= 1u << sides[k];
     const double wall = stand_in.component < 0 ? stand_in.value : velocity[k][stand_in.component];
@@ -80,8 +80,7 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
   Coord<D> c{};
   for (Index i = 0; i < product<D>(extents); ++i) {
     if (invalid[i]) open.push_back({c, i, 0, 0, {}});
-    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d)
-      c[d] = 0;
+    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d) c[d] = 0;
   }
   RevalidationReport report;
   report.samples = static_cast<Index>(open.size());
@@ -90,7 +89,7 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
     for (Index i = b; i < e; ++i) look_around<D>(layout, walls, stand_in, open[i]);
   });
 
-  std::vector<std::uint8_t> valid(static_cast<std::size_t>(product<D>(extents)));
+  std::vector<std::uint8_t> valid(product<D>(extents));
   for (std::size_t i = 0; i < valid.size(); ++i) valid[i] = !invalid[i];
   const grid::FieldView<T, D> view = field.view();
   std::vector<std::pair<std::size_t, T>> found;

@@ -33,7 +33,7 @@ ShellWalls<D>::ShellWalls(const grid::Grid<D>& grid, std::span<const Point> vert
           }(),
           lifted_elements(elements, count_), thickness, {}),
       near_triangles_(grid) {
-  const auto cells = static_cast<std::size_t>(product<D>(grid.local_shape()));
+  const Index cells = product<D>(grid.local_shape());
   clearance_.resize(cells);
   this->set_clearance(clearance_.data());
   const std::vector<Point> rest(vertices.size(), Point::Zero());
@@ -216,8 +216,7 @@ void ShellWalls<D>::mark_swept_samples(const ShellWalls& end, const grid::Stagge
       points.push_back(lifted(grid::sample_position<D>(this->grid(), stagger, c)));
       which.push_back(i);
     }
-    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d)
-      c[d] = 0;
+    for (int d = D - 1; d >= 0 && ++c[d] == extents[d]; --d) c[d] = 0;
   }
   static_assert(sizeof(bool) == 1);
   std::vector<std::uint8_t> swept(points.size());
@@ -258,7 +257,7 @@ NearestWall<D> ShellWalls<D>::nearest_wall(const Point& from, const Point& towar
 
 template <int D>
 double ShellWalls<D>::side_of(std::int32_t triangle, const mesh::Point& x) const {
-  const auto corner = static_cast<std::size_t>(surface_.triangles()[triangle][0]);
+  const Index corner = surface_.triangles()[triangle][0];
   return normal_of(triangle).dot(x - positions_[corner]) < 0 ? -1.0 : 1.0;
 }
 
@@ -287,8 +286,7 @@ Vec<double, D> ShellWalls<D>::beside(const ShellWalls& end, const Point& from, c
                                      double distance) const {
   const mesh::Triangle& t = surface_.triangles()[wall.triangle];
   mesh::Point place = side_of(wall.triangle, lifted(from)) * distance * end.normal_of(wall.triangle);
-  for (int k = 0; k < 3; ++k)
-    place += wall.barycentric[k] * end.positions_[t[k]];
+  for (int k = 0; k < 3; ++k) place += wall.barycentric[k] * end.positions_[t[k]];
   return lowered(place);
 }
 

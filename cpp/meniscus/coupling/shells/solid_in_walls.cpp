@@ -27,7 +27,7 @@ bool SolidInWalls<D>::set(const grid::Field<double, D>& levelset, SolidSight sig
   spacing_ = grid_->spacing();
   sight_ = sight;
   const bool first = nodes_.empty();
-  nodes_.resize(static_cast<std::size_t>(product<D>(view.extents)));
+  nodes_.resize(product<D>(view.extents));
   const Index length = view.extents[D - 1];
   std::atomic<bool> other = first;
   grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
@@ -47,7 +47,7 @@ double SolidInWalls<D>::level(const Point& x) const {
   Index first = 0;
   std::array<double, D> part;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     const double at = std::clamp((x[d] - grid_->origin()[d]) / spacing_, -1e15, 1e15);
     const auto cell = static_cast<Index>(std::floor(at));
     const bool beyond = grid::image_of_cell<D>(*grid_, d, cell) < 0;

@@ -28,7 +28,7 @@ class Surroundings {
 
   /// Liquid around the face across `axis` at an offset from the lower face of the cell, in cells.
   double around(int axis, const Coord<D>& offset) {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     double sum = 0.0;
     for (const Index upper : {0, 1}) {
       Coord<D> at = offset;
@@ -46,7 +46,7 @@ class Surroundings {
       Coord<D> cell;
       known_[slot] = 1;
       for (int d = 0; d < D; ++d) {
-        const auto e = static_cast<std::size_t>(d);
+        const Index e = d;
         const auto image = liquid_.grid().block().image(d, centre_[e] + offset[e]);
         cell[e] = image.value_or(0);
         if (!image) known_[slot] = 2;
@@ -103,7 +103,7 @@ void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops)
     for (const Drop<D>& drop : drops) {
       bool near_side = false;
       for (int d = 0; d < D; ++d) {
-        const auto e = static_cast<std::size_t>(d);
+        const Index e = d;
         const Index at = drop.place[e] - grid.first_cell()[e];
         near_side |= grid.block().cut(d) && (at < reach || at >= grid.local_shape()[e] - reach);
       }
@@ -113,7 +113,7 @@ void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops)
     for (const Drop<D>& drop : shown) {
       bool own = true, near_block = true;
       for (int d = 0; d < D; ++d) {
-        const auto e = static_cast<std::size_t>(d);
+        const Index e = d;
         const Index at = grid::image_near_block<D>(grid, d, drop.place[e]), n = grid.local_shape()[e];
         own &= at >= 0 && at < n;
         near_block &= at >= -reach && at < n + reach;
@@ -151,7 +151,7 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
     near.move_to(place);
     bool can_give = true;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       for_each_face_near<D>(d, [&](const Coord<D>& offset) { drop.wet[axis] += near.around(d, offset); });
       can_give &= drop.wet[axis] > 0.0;
       drop.place[axis] += grid.first_cell()[axis];
@@ -181,12 +181,12 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
   for (const Drop<D>& drop : taken) {
     Coord<D> place;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       place[axis] = grid::image_near_block<D>(grid, d, drop.place[axis]);
     }
     near.move_to(place);
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       for_each_face_near<D>(d, [&](const Coord<D>& offset) {
         Coord<D> face = place;
         for (std::size_t e = 0; e < D; ++e) face[e] += offset[e];

@@ -35,7 +35,7 @@ class FaceLiquid {
 
   /// Liquid around a face of the block across `axis`, in cells, 0 to 1.
   double around(int axis, const Coord<D>& face) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     double sum = 0.0;
     for (const Index upper : {0, 1}) {
       const auto beside = grid_.block().image(axis, face[a] - 1 + upper);
@@ -59,7 +59,7 @@ class FaceLiquid {
 /// blocks, each by the block that owns it.
 template <int D, class Visit>
 double sum_owned_faces(const grid::Grid<D>& grid, int axis, Visit&& visit) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const Coord<D> extents = grid::Stagger<D>::face(axis).extents(grid.local_shape());
   const Coord<D> strides = c_strides<D>(extents);
   const Index first = grid.shared(axis, 0) ? 1 : 0;
@@ -90,7 +90,7 @@ class FaceGifts {
   /// it.
   std::optional<Coord<D>> own_face(int axis, Coord<D> face) const {
     for (int d = 0; d < D; ++d) {
-      const auto e = static_cast<std::size_t>(d);
+      const Index e = d;
       // A face counts with the cell below it, but for the first of the domain.
       const Index first = d == axis && grid_.shared(d, 0) ? 1 : 0;
       if (d == axis && !grid_.shared(d, 0) && face[e] == 0) continue;
@@ -116,7 +116,7 @@ class FaceGifts {
     const double cell = std::pow(grid_.spacing(), D);
     VectorSum gained{};
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const Axis& a = axes_[axis];
       grid::Field<T, D>& component = velocity.component(d);
       const grid::FieldView<T, D> view = component.view();

@@ -35,8 +35,7 @@ class SolidCells {
     for (int corner = 0; corner < 1 << D; ++corner) {
       Coord<D> node = cell;
       for (int d = 0; d < D; ++d) node[d] += corner >> d & 1;
-      for (int d = 0; d < D; ++d)
-        gradient[d] += (corner >> d & 1 ? 2.0 : -2.0) / (1 << D) * *nodes.at(node);
+      for (int d = 0; d < D; ++d) gradient[d] += (corner >> d & 1 ? 2.0 : -2.0) / (1 << D) * *nodes.at(node);
     }
     return 1.0 - grid::cube_fraction<D>(distance(cell), gradient);
   }
@@ -154,7 +153,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const double h = grid.spacing(), whole = std::pow(h, D);
   const SolidCells<D> cells(grid, solid);
-  std::vector<Drop<D>> found(static_cast<std::size_t>(n));
+  std::vector<Drop<D>> found(n);
   parallel_for(0, n, 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       Drop<D>& drop = found[i];
@@ -178,7 +177,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
     filled.push_back(sum);
     result.volumes.push_back(sum.volume);
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const auto at = static_cast<double>(grid.first_cell()[axis] + cell[axis]);
       result.positions.push_back(grid.origin()[d] + (at + 0.5) * h);
     }
@@ -206,7 +205,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   for (const FilledCell<D>& f : filled)
     for (int d = 0; d < D; ++d)
       for (const Index upper : {0, 1}) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         Coord<D> face = cell_near_block<D>(grid, f.cell);
         face[axis] += upper;
         if (const auto own = gifts.own_face(d, face)) gifts.give(d, *own, 0.5 * f.volume / whole, f.momentum[axis] / f.volume);

@@ -31,7 +31,7 @@ class Gradients {
     if (liquid.surface_pressure) surface_.emplace(values_of(*liquid.surface_pressure, width));
     if (liquid.solved_air) solved_air_.emplace(grid_, liquid.solved_air, width);
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const auto stagger = grid::Stagger<D>::face(d);
       if (liquid.closed[axis])
         closed_[axis].emplace(grid_, stagger, liquid.closed[axis], c_strides<D>(stagger.extents(grid_.local_shape())), width);
@@ -40,8 +40,7 @@ class Gradients {
 
   double at(const T* x, int axis) const {
     std::array<double, D> from_face;
-    for (int d = 0; d < D; ++d)
-      from_face[d] = static_cast<double>(x[d]) - (d == axis ? 0.0 : 0.5 * grid_.spacing());
+    for (int d = 0; d < D; ++d) from_face[d] = static_cast<double>(x[d]) - (d == axis ? 0.0 : 0.5 * grid_.spacing());
     auto [first, offset] = grid::locate(grid_, from_face.data());
     for (std::size_t e = 0; e < D; ++e) first[e] -= grid_.first_cell()[e];
     double sum = 0.0, weights = 0.0;
@@ -78,12 +77,12 @@ class Gradients {
   }
 
   void add(int axis, const Coord<D>& face, double weight, double& sum, double& weights) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     Coord<D> below = face;
     --below[a];
     const Coord<D>& above = face;
     for (int d = 0; d < D; ++d) {
-      const auto e = static_cast<std::size_t>(d);
+      const Index e = d;
       if (!grid::in_domain<D>(grid_, d, below[e]) || !grid::in_domain<D>(grid_, d, above[e])) return;
     }
     if (closed_[a] && closed_[a]->at(face)) return;

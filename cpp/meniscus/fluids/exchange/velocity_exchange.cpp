@@ -31,8 +31,8 @@ VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<const T, D> u = velocity.component(d).view();
     total[d] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index) {
-                                           return liquid.around(d, face) * static_cast<double>(*u.at(face));
-                                         });
+                 return liquid.around(d, face) * static_cast<double>(*u.at(face));
+               });
   }
   return total;
 }
@@ -43,7 +43,7 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   const grid::Grid<D>& grid = velocity.grid();
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const double wrong = sum_owned_faces<D>(grid, d, [&](const Coord<D>&, Index i) {
       const T w = weights[axis][i];
       return w == T(0) || (w > T(0) && w <= T(1) && std::isfinite(values[axis][i])) ? 0.0 : 1.0;
@@ -57,7 +57,7 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
   VectorSum gained{};
   const NoInterrupts whole;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     grid::Field<T, D>& component = velocity.component(d);
     const grid::FieldView<T, D> u = component.view();
     gained[axis] = cell * sum_owned_faces<D>(grid, d, [&](const Coord<D>& face, Index i) {
@@ -86,7 +86,7 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
   const double whole = volume / std::pow(grid.spacing(), D);
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const auto new_liquid = [&](const Coord<D>& face, Index i) {
       return std::max(liquid.around(d, face) - before[axis][i], 0.0);
     };

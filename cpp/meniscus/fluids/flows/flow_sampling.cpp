@@ -82,7 +82,7 @@ void advance_points(const Flow<D>& flow, double* points, Index n, double time, d
       const V x = Eigen::Map<const V>(points + i * D);
       V k = V::Zero();
       V v = V::Zero();
-      for (std::size_t stage = 0; stage < static_cast<std::size_t>(method.stages); ++stage) {
+      for (Index stage = 0; stage < method.stages; ++stage) {
         const double at = method.at[stage] * dt;
         k = flow.velocity(x + at * k, time + at);
         v += method.weight[stage] * k;

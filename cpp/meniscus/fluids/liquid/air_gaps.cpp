@@ -28,9 +28,7 @@ class FaceMasks {
     for (int d = 0; d < D; ++d) {
       const auto stagger = grid::Stagger<D>::face(d);
       const std::uint8_t* mask = masks[d];
-      if (mask)
-        masks_[d].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())),
-                                                    width);
+      if (mask) masks_[d].emplace(grid, stagger, mask, c_strides<D>(stagger.extents(grid.local_shape())), width);
     }
   }
   bool at(const Coord<D>& face, std::size_t axis) const { return masks_[axis] && masks_[axis]->at(face); }
@@ -59,7 +57,7 @@ class AirCells {
     return false;
   }
   bool is_closed(Coord<D> c, int axis, int upper) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     c[d] += upper;
     return closed_.at(c, d);
   }
@@ -159,7 +157,7 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
   const T anywhere = most > 0 && std::isfinite(most) ? static_cast<T>(most) : std::numeric_limits<T>::infinity();
   const grid::FieldView<const T, D> bound = std::as_const(bounds).view();
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const grid::FieldView<T, D> u = velocity.component(d).view();
     grid::parallel_rows<D>(u.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
@@ -189,10 +187,10 @@ void mark_gaps_at_walls(const grid::MacField<T, D>& velocity, grid::Field<T, D>&
   const auto at_wall = [&](const Coord<D>& c) {
     for (int d = 0; d < D; ++d)
       for (const int upper : {0, 1}) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         if (cells.is_closed(c, d, upper)) return true;
         const bool last = c[axis] == (upper ? n[axis] - 1 : 0);
-        const auto side = static_cast<std::size_t>(grid::side_index(d, upper));
+        const Index side = grid::side_index(d, upper);
         if (last && !grid.shared(d, upper) && grid::fixes_normal_velocity(velocity.boundary()[side])) return true;
       }
     return false;

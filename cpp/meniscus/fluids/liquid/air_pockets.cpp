@@ -55,7 +55,7 @@ std::vector<std::uint8_t> parts_outside(const grid::Grid<D>& grid, const std::in
     Part& part = found[labels[i]];
     ++part.size;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const Index at = i / strides[axis] % cells[axis];
       if ((at == 0 && is_open(d, 0)) || (at == cells[axis] - 1 && is_open(d, 1))) part.is_out = true;
     }
@@ -99,7 +99,7 @@ class States {
       std::size_t next = 0;
       for (int d = 0; d < D; ++d)
         for (const int upper : {0, 1}) {
-          const auto axis = static_cast<std::size_t>(d);
+          const Index axis = d;
           Coord<D> n = cells_;
           n[axis] = 1;
           for (Index i = 0; i < product<D>(n); ++i) {
@@ -135,7 +135,7 @@ void close_necks(const grid::Grid<D>& grid, const std::int32_t* labels, const st
   const Index n = product<D>(cells);
   parallel::Communicator& communicator = *grid.communicator();
   const auto starts_as = [&](Index i) {
-    const auto part = static_cast<std::size_t>(wide[i]);
+    const Index part = wide[i];
     return is_out[part] ? out : part != 0 && before[i] ? enclosed : undecided;
   };
   bool any_closes = false;

@@ -17,7 +17,7 @@ void count_component_cells(const grid::Grid<D>& grid, const std::int32_t* labels
   std::fill(first.begin(), first.end(), product<D>(grid.shape()));
   const Index n = product<D>(grid.local_shape());
   for (Index i = 0; i < n; ++i) {
-    const auto label = static_cast<std::size_t>(labels[i]);
+    const Index label = labels[i];
     if (cells[label]++ == 0) first[label] = grid::domain_index<D>(grid, surface::index_of<D>(i, strides));
   }
   parallel::combine_values(*grid.communicator(), cells, [](Index a, Index b) { return a + b; });
@@ -30,8 +30,7 @@ void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>
   const T* const x = grid::particle_positions<T, D>(particles);
   const Coord<D> strides = c_strides<D>(grid.local_shape());
   std::fill(counts.begin(), counts.end(), Index{0});
-  for (Index i = 0; i < particles.size(); ++i)
-    ++counts[labels[dot<D>(grid::cell_in_block<T, D>(grid, x + i * D), strides)]];
+  for (Index i = 0; i < particles.size(); ++i) ++counts[labels[dot<D>(grid::cell_in_block<T, D>(grid, x + i * D), strides)]];
   parallel::combine_values(*grid.communicator(), counts, [](Index a, Index b) { return a + b; });
 }
 

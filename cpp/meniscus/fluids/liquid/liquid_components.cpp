@@ -68,7 +68,7 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const gr
 
 template <class T, int D>
 void liquid_faces(grid::Field<T, D>& liquid, int axis, std::uint8_t* mask) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const parallel::DomainBlock<D>& block = liquid.grid().block();
   if (block.cut(axis)) liquid.layout().halo.exchange(axis, liquid.storage().data());
   const grid::FieldView<const T, D> phi = std::as_const(liquid).view();
@@ -121,7 +121,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
       c[D - 1] = k;
       Coord<D> from = c;
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         const grid::FieldView<const T, D> u = velocity.component(d).view();
         const T* lower = u.at(c);
         const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));

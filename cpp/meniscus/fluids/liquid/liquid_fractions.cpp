@@ -12,7 +12,7 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
   if (!(cells_ == cells) || part_.size() == 0) {
     cells_ = cells;
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       first_[a] = cells.halo.block().shared_with_another(d, 0) ? -1 : 0;
       extents_[a] = cells.cells[a] - first_[a];
     }

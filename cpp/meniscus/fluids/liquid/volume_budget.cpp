@@ -239,7 +239,7 @@ void VolumeBudget<D>::find_relatives(const std::int32_t* around) {
   std::vector<std::uint8_t> known(next_volumes_.size(), 0);
   const Coord<D> strides = c_strides<D>(grid_.local_shape());
   for (Index i = 0; i < cells(); ++i) {
-    const auto next = static_cast<std::size_t>(next_[i]);
+    const Index next = next_[i];
     if (next == 0 || around[i] == 0 || known[next] || families_.knows_next(next)) continue;
     known[next] = 1;
     found.push_back({grid::domain_index<D>(grid_, surface::index_of<D>(i, strides)), next_[i], around[i]});
@@ -247,7 +247,7 @@ void VolumeBudget<D>::find_relatives(const std::int32_t* around) {
   found = parallel::gather_lists(*grid_.communicator(), found);
   std::sort(found.begin(), found.end(), [](const Relative& a, const Relative& b) { return a.cell < b.cell; });
   for (const Relative& r : found) {
-    const auto next = static_cast<std::size_t>(r.next);
+    const Index next = r.next;
     if (!families_.knows_next(next)) families_.join(next, static_cast<std::size_t>(r.beside));
   }
 }

@@ -73,7 +73,7 @@ std::int32_t VolumeBudget<D>::label_seen(const Coord<D>& cell, const Vec<double,
   for (int q = 0; q < block; ++q) {
     Index number = 0;
     for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const Index there = cell[a] + rest % 3 - 1, image = grid::image_of_cell<D>(grid_, d, there);
       number = number < 0 || image < 0 ? -1 : number + image * strides[a];
       center[count][d] = grid_.origin()[d] + (static_cast<double>(there) + 0.5) * grid_.spacing();
@@ -84,7 +84,7 @@ std::int32_t VolumeBudget<D>::label_seen(const Coord<D>& cell, const Vec<double,
   const std::uint32_t hidden = count ? walls_->hidden(at, center.data(), count, nullptr) : 0;
   double nearest = std::numeric_limits<double>::max();
   std::int32_t found = 0;
-  for (std::size_t q = 0; q < static_cast<std::size_t>(count); ++q) {
+  for (Index q = 0; q < count; ++q) {
     double distance = 0.0;
     for (int d = 0; d < D; ++d) distance += (center[q][d] - at[d]) * (center[q][d] - at[d]);
     if (((hidden >> q) & 1u) || distance >= nearest) continue;
@@ -119,7 +119,7 @@ std::int32_t VolumeBudget<D>::family_of_vanished(const Coord<D>& cell, const Vec
   const auto is_near = [&](const Vanished& v) {
     Vec<double, D> center;
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       if (std::abs(v.cell[a] - cell[a]) > spread) return false;
       center[d] = grid_.origin()[d] + (static_cast<double>(v.cell[a]) + 0.5) * grid_.spacing();
     }

@@ -78,7 +78,7 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
       continue;
     }
     if (heir > 0) successors_[f] = of_parts_[heir];
-    const auto n = static_cast<std::size_t>(successors_[f]);
+    const Index n = successors_[f];
     unassigned[n] += unassigned_[f];
     if (n != 0)
       sprayed[n] += sprayed_[f];

@@ -33,7 +33,7 @@ class SideColumns {
               const grid::Field<double, D>* solid, const Side& side, Index depth)
       : grid_(velocity.grid()),
         side_(side),
-        axis_(static_cast<std::size_t>(side.axis)),
+        axis_(side.axis),
         solid_(solid),
         // Where every block has so many cells, nobody has to ask for those of others.
         beyond_(missing_cells(velocity.grid(), side.axis, depth)),
@@ -191,7 +191,7 @@ template <int D>
 bool VolumeBudget<D>::goes_through_wall(const Coord<D>& from, const Coord<D>& to) const {
   Vec<double, D> here, there;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     const Index end = grid::end_of_way<D>(grid_, d, to[a]);
     here[d] = grid_.origin()[d] + (static_cast<double>(from[a]) + 0.5) * grid_.spacing();
     there[d] = grid_.origin()[d] + (static_cast<double>(end) + 0.5) * grid_.spacing();
@@ -224,13 +224,13 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   std::vector<Trace> traces;
   Index farthest = 0;
   for (Index i = 0; i < cells(); ++i) {
-    const auto label = static_cast<std::size_t>(labels_[i]);
+    const Index label = labels_[i];
     if (label == 0 || goes_on_[label]) continue;
     const Coord<D> c = surface::index_of<D>(i, strides);
     Trace trace{grid::domain_index<D>(grid_, c), {}, labels_[i], 0, false};
     std::array<double, D> shift;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const grid::FieldView<const T, D> u = velocity.component(d).view();
       const T* lower = u.at(c);
       shift[axis] = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
@@ -242,7 +242,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
       shift.fill(0.0);
     }
     for (const Side& side : open_sides) {
-      const auto axis = static_cast<std::size_t>(side.axis);
+      const Index axis = side.axis;
       const Index at = grid_.first_cell()[axis] + trace.to[axis];
       const Index rows = side.upper ? grid_.shape()[axis] - 1 - at : at;
       if (rows < side_rows && (side.upper ? shift[axis] > 0.0 : shift[axis] < 0.0)) trace.at_side = true;
@@ -267,7 +267,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.from < b.from; });
   std::vector<std::uint8_t> at_side(expected_.size(), 0);
   for (const Trace& trace : traces) {
-    const auto label = static_cast<std::size_t>(trace.label);
+    const Index label = trace.label;
     if (trace.at_side) at_side[label] = 1;
     std::int32_t& heir = heirs[families_.family(label)];
     if (heir <= 0) heir = trace.heir;
@@ -275,7 +275,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
     vanished_.push_back({trace.to, trace.label});
   }
   for (Vanished& v : vanished_) {
-    const auto label = static_cast<std::size_t>(v.family);
+    const Index label = v.family;
     v.family = at_side[label] ? VolumeFamilies::has_left : families_.of_parts()[label];
   }
   double left = 0.0;

@@ -55,7 +55,7 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
       Coord<D> c = grid::row_start<D>(cells, r);
       for (int d = 0; d < D; ++d)
         for (const int step : {-1, 1}) {
-          const auto a = static_cast<std::size_t>(d);
+          const Index a = d;
           // Along rows only their ends are left.
           if (d < D - 1 && step > 0 && c[a] + 1 < cells[a]) continue;
           const Index first = d < D - 1 || step < 0 ? 0 : length - 1, last = d < D - 1 || step > 0 ? length : 1;
@@ -117,7 +117,7 @@ class SeenVolumes {
     for (int q = 0; q < (D == 2 ? 3 : 9); ++q) {
       Coord<D> at = c;
       for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3) {
-        const auto a = static_cast<std::size_t>(d);
+        const Index a = d;
         at[a] = grid::nearest_cell<D>(walls_.grid(), d, c[a] + rest % 3 - 1);
       }
       const T* row = phi_.at(at);
@@ -228,7 +228,7 @@ class SeenVolumes {
     Vec<double, D> origin;
     for (std::size_t q = 0; q < block; ++q)
       for (int d = 0; d < D; ++d) {
-        const auto a = static_cast<std::size_t>(d);
+        const Index a = d;
         // What continues the field beyond a side is seen where the last sample is.
         const bool beyond = grid::image_of_cell<D>(grid, d, c[a] + offset_[q][a]) < 0;
         place[q][d] = grid.origin()[d] + (static_cast<double>(c[a] + (beyond ? 0 : offset_[q][a])) + 0.5) * grid.spacing();
@@ -367,7 +367,7 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
         Coord<D> from = c;
         Index farthest = 0;
         for (int d = 0; d < D; ++d) {
-          const auto a = static_cast<std::size_t>(d);
+          const Index a = d;
           const grid::FieldView<const T, D> u = velocity.component(d).view();
           const T* lower = u.at(c);
           const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[a]]));

@@ -54,7 +54,7 @@ class BlockCells {
   }
   /// The place of a neighbour of a cell along an axis, or -1 beyond a side of the domain.
   Index neighbour(const Coord<D>& c, Index place, int axis, Index offset) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const auto at = grid_.block().image(axis, c[d] + offset);
     return at ? place + (*at - c[d]) * strides_[d] : -1;
   }

@@ -32,7 +32,7 @@ class MovedCells {
   MovedCells(const grid::Grid<D>& grid, const LiquidSeeding<D>& seeding)
       : grid_(grid), per_cell_(seeding.per_cell), jitter_(seeding.jitter), seed_(seeding.seed) {
     for (int axis = 0; axis < D; ++axis) {
-      const auto d = static_cast<std::size_t>(axis);
+      const Index d = axis;
       const double shift = seeding.offset[axis] / grid.spacing();
       const double whole = std::floor(shift);
       whole_[d] = static_cast<Index>(whole);

@@ -157,7 +157,7 @@ void scatter_all(const Columns<T, D>& own, const Columns<T, D>& ghosts, const gr
       const auto place = grid::locate_in_domain(grid, columns.position + i * D);
       const T mass = columns.mass ? columns.mass[i] : T(1);
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         const auto corner = grid::MultilinearStencil<T, D>::inside(grid, place, grid::Stagger<D>::face(d));
         scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, strides[axis], origins[axis]);
       }
@@ -216,7 +216,7 @@ void gather_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, Index n
       for (Index i = begin; i < end; ++i) {
         const auto place = grid::locate_in_domain(grid, columns.position + i * D);
         for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
+          const Index axis = d;
           T* gradient = affine ? gradients + (i * D + d) * D : nullptr;
           const T u = gather_component<affine, T, D>(origins[axis], strides[axis], d, place, gradient, inverse);
           velocities[i * D + d] = ratio == T(0) ? u : u + ratio * columns.velocity[i * D + d];
@@ -247,7 +247,7 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
   std::array<T*, D> data;
   std::array<const grid::FieldLayout<D>*, D> layouts;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     layouts[axis] = &velocity.component(d).layout();
     const Index size = 2 * layouts[axis]->storage_size();
     pairs[axis] = workspace.take<T>(size);
@@ -262,7 +262,7 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     grid::Field<T, D>& component = velocity.component(d);
     const grid::FieldView<T, D> u = component.view();
     const grid::FieldView<T, D> m = mass ? mass->component(d).view() : grid::FieldView<T, D>{};
@@ -311,7 +311,7 @@ void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* bef
   std::array<const T*, D> origins;
   std::array<Coord<D>, D> strides;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const grid::Field<T, D>& component = velocity.component(d);
     const grid::FieldLayout<D>& layout = component.layout();
     strides[axis] = c_strides<D>(layout.padded());

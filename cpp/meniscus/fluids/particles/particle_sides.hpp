@@ -54,14 +54,14 @@ class ParticleSides {
 
   /// Whether no wall is between a cell, which may be beyond a side, and the next one along an axis.
   bool open(const Coord<D>& from, int axis, Index step) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     Coord<D> c;
     for (std::size_t d = 0; d < D; ++d) c[d] = grid::mirrored_cell(grid(), static_cast<int>(d), from[d]).cell;
     return open_between(c, axis, grid::mirrored_cell(grid(), axis, from[a] + step).cell);
   }
   /// The same for a cell of the domain and the place of the next one, or of its image, along the axis.
   bool open_between(const Coord<D>& c, int axis, Index next) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     Index number = 0;
     for (std::size_t d = 0; d < D; ++d) number = number * grid().shape()[d] + c[d];
     // Faces of cells that no wall comes near are open, and so is a side that mirrors.
@@ -85,8 +85,7 @@ class ParticleSides {
     std::array<Vec<double, D>, around> centers;
     for (int k = 0; k < around; ++k) {
       const Coord<D> o = offset_of(k);
-      for (int d = 0; d < D; ++d)
-        centers[k][d] = low[d] + grid().spacing() * static_cast<double>(o[d]);
+      for (int d = 0; d < D; ++d) centers[k][d] = low[d] + grid().spacing() * static_cast<double>(o[d]);
     }
     if (walls_.hidden(x, &centers[own], 1, nullptr) == 0) return own;
     const std::uint32_t hidden = walls_.hidden(x, centers.data(), around, nullptr);
@@ -105,7 +104,7 @@ class ParticleSides {
   bool within(const Vec<double, D>& center, int k) const {
     const Coord<D> o = offset_of(k);
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const Index c = static_cast<Index>(std::floor((center[d] - grid().origin()[d]) / grid().spacing())) + o[a];
       if (grid::image_of_cell<D>(grid(), d, c) < 0) return false;
     }
@@ -164,8 +163,7 @@ class CellSight {
     std::array<std::array<Index, 2 * most + 1>, D> images;
     for (std::size_t d = 0; d < D; ++d)
       for (Index o = -reach_; o <= reach_; ++o)
-        images[d][o + most] =
-            grid::mirrored_cell(sides_->grid(), static_cast<int>(d), cell_[d] + o).cell;
+        images[d][o + most] = grid::mirrored_cell(sides_->grid(), static_cast<int>(d), cell_[d] + o).cell;
     for (Index k = 0; k < count; ++k) {
       // Nearer cells come first along each axis: 0, -1, 1, -2, 2, ...
       Coord<D> o, at;
@@ -181,7 +179,7 @@ class CellSight {
       bool seen = k == 0;
       Index stride = 1;
       for (int d = D - 1; d >= 0 && !seen; --d, stride *= 2 * most + 1) {
-        const auto a = static_cast<std::size_t>(d);
+        const Index a = d;
         const Index step = o[a] > 0 ? 1 : -1;
         if (o[a] == 0 || !seen_[place - step * stride]) continue;
         seen = sides_->open_between(at, d, images[a][o[a] - step + most]);

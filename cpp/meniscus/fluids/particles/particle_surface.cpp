@@ -47,7 +47,7 @@ void spread(const grid::Grid<D>& grid, const grid::SearchWindow<D>& window, Flag
   const Coord<D>& n = window.shape();
   const Coord<D> strides = c_strides<D>(n);
   for (int axis = 0; axis < D; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const Index inner = strides[d];
     const Index lines = product<D>(n) / n[d];
     parallel_for(0, lines, std::max<Index>(1, 8192 / n[d]), [&](Index begin, Index end) {
@@ -298,7 +298,7 @@ double find_kernels(const Evaluation<D>& evaluation, const Reaches<D>& reaches, 
           Coord<D> cell;
           Index beyond = 0, rest = w;
           for (int d = D - 1; d >= 0; --d) {
-            const auto a = static_cast<std::size_t>(d);
+            const Index a = d;
             const Index place = rest % window.shape()[a];
             rest /= window.shape()[a];
             cell[a] = grid::lattice_cell(grid, d, window.cell(d, place));

@@ -32,7 +32,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
 
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
-      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
+      const Index s = grid::side_index(d, upper);
       sides_[s] = grid_.shared(d, upper)                                ? SideKind::shared
                   : grid::fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
                                                                         : SideKind::open;
@@ -113,9 +113,7 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
         const Index s = layout_.strides[d];
         const Index at = d == D - 1 ? i - first : c[d];
         // Behind a face that is given is another side.
-        const auto leads = [&](Index face) {
-          return open_[d][face] > 0 && !(has_given_ && given_[d][face]);
-        };
+        const auto leads = [&](Index face) { return open_[d][face] > 0 && !(has_given_ && given_[d][face]); };
         if (leads(i) && !inside_[i - s] && layout_.side_of_face(d, at) < 0) sum += phi_[i - s];
         if (leads(i + s) && !inside_[i + s] && layout_.side_of_face(d, at + 1) < 0) sum += phi_[i + s];
       }
@@ -144,7 +142,7 @@ void PressureSolver<D>::set_given(const PressureProblem<T, D>& problem) {
   has_given_ = problem.given_faces[0] != nullptr;
   if (!has_given_) return;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     Coord<D> faces = layout_.cells;
     ++faces[axis];
     const Coord<D> strides = c_strides<D>(faces);
@@ -199,7 +197,7 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   const bool changed = grid::assemble<D>(
       a,
       [&](int d, Index lower, Index upper, int side) -> double {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         if (layout_.single_cell_ring(axis)) return 0.0;
         double w = has_solid_ ? open_[axis][upper] : 1.0;
         if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;

@@ -172,7 +172,7 @@ void PressureSolver<D>::add_given_pressures_to_right_hand_side() {
     for (Index i = first; i < first + count; ++i) {
       if (!a.active[i]) continue;
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         const Index s = layout_.strides[axis];
         const Index at = d == D - 1 ? i - first : c[axis];
         const bool at_lower = layout_.side_of_face(d, at) == 2 * d, at_upper = layout_.side_of_face(d, at + 1) == 2 * d + 1;
@@ -209,7 +209,7 @@ void PressureSolver<D>::add_at_walls(const std::vector<double>& excess) {
   const auto& intervals = poisson_.regions().intervals();
   poisson_.regions().sum_terms([this](Index i) { return wall_area(i); }, walls_);
   for (const auto& u : intervals) {
-    const auto r = static_cast<std::size_t>(u.region);
+    const Index r = u.region;
     if (excess[r] == 0 || walls_[r] == 0) continue;
     for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= excess[r] * wall_area(i) / walls_[r];
   }
@@ -240,7 +240,7 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
   const grid::MacField<T, D>* moving = problem.solid ? problem.solid->velocity() : nullptr;
   const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const grid::FieldView<T, D> view = velocity.component(d).view();
     const Index s = layout_.strides[axis];
     const double* open = has_solid_ ? open_[axis].data() : nullptr;

@@ -9,8 +9,6 @@ namespace {
 
 constexpr Index chunk = 4096;
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
-
 /// Smallest altitude relative to the longest edge, negative where inverted; not above 0 also for what is no number.
 double signed_aspect(const std::array<mesh::Point, 4>& x) {
   double longest = 0, largest = 0;
@@ -30,7 +28,7 @@ void TetPressureDomain::classify(const TetPressureTopology& mesh, const TetPress
 
 void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const TetPressureProblem& problem) {
   const auto m = static_cast<Index>(mesh.tets().size());
-  content_.resize(z(m));
+  content_.resize(m);
   using Counts = std::array<Index, 2>;
   const Counts counts = parallel_reduce(
       0, m, chunk, Counts{},
@@ -41,7 +39,7 @@ void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const Tet
           const bool wet = problem.wet[t] != 0;
           if (!problem.enabled || problem.enabled[t]) {
             std::array<mesh::Point, 4> x;
-            for (std::size_t k = 0; k < 4; ++k) x[k] = problem.positions[z(mesh.tet(t)[k])];
+            for (std::size_t k = 0; k < 4; ++k) x[k] = problem.positions[mesh.tet(t)[k]];
             const bool open = !problem.open_fraction || problem.open_fraction[t] >= problem.min_open;
             const double aspect = signed_aspect(x);
             if (open && aspect > 0 && aspect >= problem.min_aspect)
@@ -50,7 +48,7 @@ void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const Tet
               n[1] += wet && (!problem.open_fraction || problem.open_fraction[t] > 0);
           }
           n[0] += content == TetContent::water;
-          content_[z(t)] = static_cast<std::uint8_t>(content);
+          content_[t] = static_cast<std::uint8_t>(content);
         }
         return n;
       },
@@ -61,7 +59,7 @@ void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const Tet
 
 void TetPressureDomain::find_unknowns(const TetPressureTopology& mesh, const TetPressureProblem& problem) {
   const Index n = mesh.vertices();
-  unknown_.resize(z(n));
+  unknown_.resize(n);
   parallel_for(0, n, chunk, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v) {
       bool water = false, air = false;
@@ -69,18 +67,18 @@ void TetPressureDomain::find_unknowns(const TetPressureTopology& mesh, const Tet
         water |= content(c / 4) == TetContent::water;
         air |= content(c / 4) == TetContent::air;
       }
-      unknown_[z(v)] = water && !air ? 0 : -1;
+      unknown_[v] = water && !air ? 0 : -1;
     }
   });
   if (problem.boundary == TetBoundary::open || problem.open_vertices)
     for (const auto& face : mesh.boundary())
       if (content(face.tet) != TetContent::solid)
         for (const std::int32_t v : face.corners)
-          if (problem.boundary == TetBoundary::open || problem.open_vertices[v]) unknown_[z(v)] = -1;
+          if (problem.boundary == TetBoundary::open || problem.open_vertices[v]) unknown_[v] = -1;
   vertices_.clear();
   for (Index v = 0; v < n; ++v)
-    if (unknown_[z(v)] == 0) {
-      unknown_[z(v)] = static_cast<std::int32_t>(vertices_.size());
+    if (unknown_[v] == 0) {
+      unknown_[v] = static_cast<std::int32_t>(vertices_.size());
       vertices_.push_back(static_cast<std::int32_t>(v));
     }
 }
@@ -99,8 +97,8 @@ void TetPressureDomain::find_regions(const TetPressureTopology& mesh) {
       }
     }
   });
-  regions_.assign(z(count), {0, 0, true});
-  for (const std::int32_t r : region_) ++regions_[z(r)].end;
+  regions_.assign(count, {0, 0, true});
+  for (const std::int32_t r : region_) ++regions_[r].end;
   Index sum = 0;
   for (numerics::SparseRegion& r : regions_) {
     r.begin = sum;
@@ -114,15 +112,15 @@ void TetPressureDomain::find_regions(const TetPressureTopology& mesh) {
       given |= unknown(v) < 0;
       any = std::max(any, unknown(v));
     }
-    if (given && any >= 0) regions_[z(region_[z(any)])].closed = false;
+    if (given && any >= 0) regions_[region_[any]].closed = false;
   }
   if (count < 2) return;
   next_.resize(regions_.size());
   for (std::size_t r = 0; r < regions_.size(); ++r) next_[r] = static_cast<std::int32_t>(regions_[r].begin);
   for (std::int32_t& u : unknown_)
-    if (u >= 0) u = next_[z(region_[z(u)])]++;
+    if (u >= 0) u = next_[region_[u]]++;
   for (Index v = 0; v < mesh.vertices(); ++v)
-    if (unknown(v) >= 0) vertices_[z(unknown(v))] = static_cast<std::int32_t>(v);
+    if (unknown(v) >= 0) vertices_[unknown(v)] = static_cast<std::int32_t>(v);
 }
 
 Index TetPressureDomain::bytes() const {

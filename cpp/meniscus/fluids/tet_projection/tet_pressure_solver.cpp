@@ -19,7 +19,7 @@ std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 struct Corners {
   std::array<mesh::Point, 4> x;
   Corners(std::span<const mesh::Point> positions, const mesh::Tet& tet) {
-    for (std::size_t k = 0; k < 4; ++k) x[k] = positions[z(tet[k])];
+    for (std::size_t k = 0; k < 4; ++k) x[k] = positions[tet[k]];
   }
   /// The volume times the gradient of the hat function of a corner.
   mesh::Point weighted_gradient(std::size_t k) const {
@@ -70,8 +70,7 @@ void TetPressureSolver::project(const TetPressureProblem& problem, double dt, co
   const auto vertices = domain_.vertices();
   const bool warm = problem.pressure && problem.warm_start;
   if (warm)
-    numerics::for_rows(system_.matrix.rows(),
-                       [&](Index u) { system_.x[z(u)] = problem.pressure[vertices[z(u)]] / pressure_unit; });
+    numerics::for_rows(system_.matrix.rows(), [&](Index u) { system_.x[u] = problem.pressure[vertices[u]] / pressure_unit; });
   report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   system_.solve(options.solve, !warm, report.solve);
@@ -80,7 +79,7 @@ void TetPressureSolver::project(const TetPressureProblem& problem, double dt, co
     const numerics::SparseRegion& region = domain_.regions()[r];
     TetPressureRegion& out = report.regions[r];
     out.vertices = region.end - region.begin;
-    out.first_vertex = vertices[z(region.begin)];
+    out.first_vertex = vertices[region.begin];
     out.closed = region.closed;
     out.residual = residuals_[r];
   }
@@ -100,7 +99,7 @@ double TetPressureSolver::coupling(const TetPressureProblem& problem, Index edge
     const Index t = place / 6;
     if (domain_.content(t) != TetContent::water) continue;
     const Corners corners(problem.positions, mesh_.tet(t));
-    const auto& [i, j] = mesh::tet_edges[z(place % 6)];
+    const auto& [i, j] = mesh::tet_edges[place % 6];
     const double open = problem.open_fraction ? problem.open_fraction[t] : 1.0;
     sum += open / corners.volume() * corners.weighted_gradient(i).dot(corners.weighted_gradient(j));
   }
@@ -112,39 +111,39 @@ void TetPressureSolver::assemble(const TetPressureProblem& problem) {
   const auto vertices = domain_.vertices();
   const auto n = static_cast<Index>(vertices.size());
   a.columns = n;
-  a.start.resize(z(n) + 1);
+  a.start.resize(n + 1);
   // Each edge at an unknown is summed once.
-  edge_weight_.resize(z(mesh_.edges()));
+  edge_weight_.resize(mesh_.edges());
   numerics::for_rows(n, [&](Index u) {
-    const Index v = vertices[z(u)];
+    const Index v = vertices[u];
     const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);
     for (std::size_t k = 0; k < ring.size(); ++k)
-      if (ring[k] > v || domain_.unknown(ring[k]) < 0) edge_weight_[z(edges[k])] = coupling(problem, edges[k]);
+      if (ring[k] > v || domain_.unknown(ring[k]) < 0) edge_weight_[edges[k]] = coupling(problem, edges[k]);
   });
   numerics::for_rows(n, [&](Index u) {
-    const Index v = vertices[z(u)];
+    const Index v = vertices[u];
     const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);
     Index count = 1;
-    for (std::size_t k = 0; k < ring.size(); ++k) count += domain_.unknown(ring[k]) >= 0 && edge_weight_[z(edges[k])] != 0;
-    a.start[z(u + 1)] = count;
+    for (std::size_t k = 0; k < ring.size(); ++k) count += domain_.unknown(ring[k]) >= 0 && edge_weight_[edges[k]] != 0;
+    a.start[u + 1] = count;
   });
   a.make_room();
   // Gradients of the hat functions sum to zero, and so do rows before pressures are given.
   numerics::for_rows(n, [&](Index u) {
-    const Index v = vertices[z(u)];
+    const Index v = vertices[u];
     const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);
     double sum = 0;
-    Index at = a.start[z(u)] + 1;
+    Index at = a.start[u] + 1;
     for (std::size_t k = 0; k < ring.size(); ++k) {
-      const double weight = edge_weight_[z(edges[k])];
+      const double weight = edge_weight_[edges[k]];
       sum += weight;
       const std::int32_t other = domain_.unknown(ring[k]);
       if (other < 0 || weight == 0) continue;
-      a.column[z(at)] = other;
-      a.value[z(at++)] = weight;
+      a.column[at] = other;
+      a.value[at++] = weight;
     }
-    a.column[z(a.start[z(u)])] = static_cast<std::int32_t>(u);
-    a.value[z(a.start[z(u)])] = -sum;
+    a.column[a.start[u]] = static_cast<std::int32_t>(u);
+    a.value[a.start[u]] = -sum;
   });
   system_.regions = domain_.regions();
 }
@@ -152,22 +151,22 @@ void TetPressureSolver::assemble(const TetPressureProblem& problem) {
 void TetPressureSolver::sum_fluxes(const TetPressureProblem& problem, TetProjectionReport& report) {
   const auto vertices = domain_.vertices();
   const auto n = static_cast<Index>(vertices.size());
-  volume_.resize(z(n));
+  volume_.resize(n);
   numerics::for_rows(n, [&](Index u) {
     double flux = 0, volume = 0;
-    for (const std::int32_t c : mesh_.corners_at(vertices[z(u)])) {
+    for (const std::int32_t c : mesh_.corners_at(vertices[u])) {
       const Index t = c / 4;
       const bool water = domain_.content(t) == TetContent::water;
       const double open = !water ? 0.0 : problem.open_fraction ? problem.open_fraction[t] : 1.0;
       const Corners corners(problem.positions, mesh_.tet(t));
       mesh::Point velocity = mesh::Point::Zero();
-      if (water) velocity = open * problem.velocity[z(t)];
+      if (water) velocity = open * problem.velocity[t];
       if (problem.object_velocity) velocity += (1 - open) * problem.object_velocity[t];
       flux += corners.weighted_gradient(z(c % 4)).dot(velocity);
       if (water) volume += open * corners.volume() / 4;
     }
-    system_.b[z(u)] = flux;
-    volume_[z(u)] = volume;
+    system_.b[u] = flux;
+    volume_[u] = volume;
   });
   for (std::size_t r = 0; r < report.regions.size(); ++r) {
     report.regions[r].flux = 0;
@@ -180,15 +179,15 @@ void TetPressureSolver::sum_fluxes(const TetPressureProblem& problem, TetProject
         [&](Index begin, Index end) {
           Sums s{};
           for (Index u = begin; u < end; ++u) {
-            s[0] += system_.b[z(u)];
-            s[1] += volume_[z(u)];
+            s[0] += system_.b[u];
+            s[1] += volume_[u];
           }
           return s;
         },
         [](const Sums& a, const Sums& c) { return Sums{a[0] + c[0], a[1] + c[1]}; });
     report.regions[r].flux = -sums[0];
     parallel_for(region.begin, region.end, Index{1} << 14, [&](Index begin, Index end) {
-      for (Index u = begin; u < end; ++u) system_.b[z(u)] -= sums[0] * (volume_[z(u)] / sums[1]);
+      for (Index u = begin; u < end; ++u) system_.b[u] -= sums[0] * (volume_[u] / sums[1]);
     });
   }
 }
@@ -202,14 +201,14 @@ void TetPressureSolver::commit(const TetPressureProblem& problem, double pressur
       mesh::Point gradient = mesh::Point::Zero();
       for (std::size_t k = 0; k < 4; ++k)
         if (const std::int32_t u = domain_.unknown(mesh_.tet(t)[k]); u >= 0)
-          gradient += system_.x[z(u)] * corners.weighted_gradient(k);
-      problem.velocity[z(t)] -= gradient / corners.volume();
+          gradient += system_.x[u] * corners.weighted_gradient(k);
+      problem.velocity[t] -= gradient / corners.volume();
     }
   });
   if (!problem.pressure) return;
   parallel_for(0, mesh_.vertices(), chunk, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v)
-      problem.pressure[v] = domain_.unknown(v) >= 0 ? pressure_unit * system_.x[z(domain_.unknown(v))] : 0.0;
+      problem.pressure[v] = domain_.unknown(v) >= 0 ? pressure_unit * system_.x[domain_.unknown(v)] : 0.0;
   });
 }
 

@@ -27,8 +27,8 @@ TetPressureTopology::TetPressureTopology(std::span<const mesh::Tet> tets, Index 
   ring_edge_.resize(ring_.size());
   parallel_for(0, vertices, 1024, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v)
-      for (Index k = ring_start_[z(v)]; k < ring_start_[z(v + 1)]; ++k)
-        ring_edge_[z(k)] = static_cast<std::int32_t>(graph.find(static_cast<std::int32_t>(v), ring_[z(k)]));
+      for (Index k = ring_start_[v]; k < ring_start_[v + 1]; ++k)
+        ring_edge_[k] = static_cast<std::int32_t>(graph.find(static_cast<std::int32_t>(v), ring_[k]));
   });
   std::vector<std::int32_t> edge_of(6 * tets_.size());
   mesh::find_element_edges<4>(tets_, graph, edge_of);
@@ -37,9 +37,9 @@ TetPressureTopology::TetPressureTopology(std::span<const mesh::Tet> tets, Index 
   for (std::size_t e = 1; e < edge_start_.size(); ++e) edge_start_[e] += edge_start_[e - 1];
   edge_places_.resize(edge_of.size());
   std::vector<std::int64_t> next(edge_start_.begin(), edge_start_.end() - 1);
-  for (std::size_t i = 0; i < edge_of.size(); ++i) edge_places_[z(next[z(edge_of[i])]++)] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < edge_of.size(); ++i) edge_places_[next[edge_of[i]]++] = static_cast<std::int32_t>(i);
   const mesh::TetTopology topology(stars_);
-  for (const std::int32_t f : topology.boundary()) boundary_.push_back({topology.faces()[z(f)], topology.face_tets()[z(f)][0]});
+  for (const std::int32_t f : topology.boundary()) boundary_.push_back({topology.faces()[f], topology.face_tets()[f][0]});
 }
 
 Index TetPressureTopology::bytes() const {

@@ -38,7 +38,7 @@ class TetPressureTopology {
  private:
   static std::span<const std::int32_t> row(const std::vector<std::int32_t>& values, const std::vector<std::int64_t>& start,
                                            Index i) {
-    const auto at = static_cast<std::size_t>(i);
+    const Index at = i;
     return {values.data() + start[at], static_cast<std::size_t>(start[at + 1] - start[at])};
   }
 

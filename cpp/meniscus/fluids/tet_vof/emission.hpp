@@ -19,7 +19,7 @@ struct LeftWater {
 class LeftWaters {
  public:
   void begin(Index pieces) {
-    if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
+    if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(pieces);
     for (auto& p : pieces_) p.clear();
   }
   std::vector<LeftWater>& piece(Index i) { return pieces_[i]; }

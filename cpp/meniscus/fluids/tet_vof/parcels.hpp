@@ -78,7 +78,7 @@ class Parcels {
  public:
   /// Empties the pieces and sees to it that there are as many; `shared` as in `ParcelList`.
   void begin(Index pieces, std::span<const mesh::Point> shared = {}) {
-    if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
+    if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(pieces);
     for (ParcelList& p : pieces_) p.begin(shared);
   }
   ParcelList& piece(Index i) { return pieces_[i]; }

@@ -50,14 +50,11 @@ std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks)
 }
 
 void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::span<std::int32_t> ranks) {
-  nodes_.assign(static_cast<std::size_t>(graph_.vertices()), 0);
+  nodes_.assign(graph_.vertices(), 0);
   parallel_for(0, graph_.size(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const TetKind k = kinds[i];
-      ranks[i] = k == TetKind::cut        ? 0
-                                           : k == TetKind::inside   ? rank_inside
-                                           : k == TetKind::disabled ? rank_disabled
-                                                                    : unknown;
+      ranks[i] = k == TetKind::cut ? 0 : k == TetKind::inside ? rank_inside : k == TetKind::disabled ? rank_disabled : unknown;
     }
   });
   front_.clear();
@@ -88,7 +85,7 @@ bool TetRanks::find_closed(std::span<const TetKind> kinds, bool open_boundary, s
   const auto holds = [&](std::size_t t) { return kinds[t] == TetKind::open || kinds[t] == TetKind::cut; };
   front_.clear();
   for (std::int32_t t = 0; t < graph_.size(); ++t) {
-    const auto i = static_cast<std::size_t>(t);
+    const Index i = t;
     closed[i] = holds(i) ? 1 : 0;
     if (closed[i] == 0 || !open_boundary || !graph_.at_boundary(t)) continue;
     closed[i] = 0;

@@ -17,7 +17,7 @@ struct TetWater {
 
   /// Mixes water into a tetrahedron; momentum is conserved.
   void add(std::int32_t t, double v, const mesh::Point& u) const {
-    const auto i = static_cast<std::size_t>(t);
+    const Index i = t;
     mix(i, v, v * u);
   }
 

@@ -29,7 +29,7 @@ std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tet
       0, static_cast<Index>(tets.size()), chunk, Measures{},
       [&](Index b, Index e) {
         Measures part{};
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        for (Index i = b; i < e; ++i) {
           const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[tets[i][k]]; };
           const double v = std::abs(mesh::signed_volume(x(0), x(1), x(2), x(3)));
           part = {std::max(part.first, v), part.second + v};
@@ -45,7 +45,7 @@ double total_volume(std::span<const double> volumes, const Quantum& quantum) {
       0, static_cast<Index>(volumes.size()), chunk, Count{},
       [&](Index b, Index e) {
         Count part;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        for (Index i = b; i < e; ++i) {
           if (volumes[i] == 0) continue;
           const double n = volumes[i] / quantum.size();
           const double high = std::floor(n * 0x1p-32);
@@ -66,7 +66,7 @@ double round_water(const TetWater& water, const Quantum& quantum) {
       0, static_cast<Index>(volumes.size()), chunk, 0.0,
       [&](Index b, Index e) {
         double part = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        for (Index i = b; i < e; ++i) {
           if (volumes[i] == 0) {
             // Most of a large mesh is dry, and what is not written to need not leave the cache.
             if (!water.velocity[i].isZero(0)) water.velocity[i].setZero();
@@ -104,7 +104,7 @@ mesh::Point total_momentum(const TetWater& water) {
       0, static_cast<Index>(water.volume.size()), chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         mesh::Point part = mesh::Point::Zero();
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+        for (Index i = b; i < e; ++i)
           if (water.volume[i] > 0) part += water.volume[i] * water.velocity[i];
         return part;
       },
@@ -114,7 +114,7 @@ mesh::Point total_momentum(const TetWater& water) {
 void measure_capacity(std::span<const mesh::Tet> tets, std::span<const mesh::Point> positions, std::span<const double> solid,
                       std::span<const double> porosity, std::span<const TetKind> kinds, std::span<double> capacity) {
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       if (kinds[i] == TetKind::inside || kinds[i] == TetKind::disabled) {
         capacity[i] = 0;
         continue;
@@ -133,7 +133,7 @@ mesh::Point accelerate(const TetWater& water, const mesh::Point& change) {
       0, static_cast<Index>(water.volume.size()), chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         double volume = 0;
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+        for (Index i = b; i < e; ++i)
           if (water.volume[i] > 0) {
             water.velocity[i] += change;
             volume += water.volume[i];
@@ -150,7 +150,7 @@ mesh::Point adhere(const TetWater& water, std::span<const mesh::Tet> tets, std::
       0, static_cast<Index>(tets.size()), chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         mesh::Point part = mesh::Point::Zero();
-        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        for (Index i = b; i < e; ++i) {
           if (!(water.volume[i] > 0)) continue;
           double distance = 0;
           for (const std::int32_t v : tets[i]) distance += 0.25 * distances[v];

@@ -25,7 +25,7 @@ void ComponentMultigrid<D>::prepare(const grid::CellLayout<D>& layout, const dou
                                     const double* inverse_diagonal, double strength) {
   scale_ = 1 / strength;
   for (int axis = 0; axis < D; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     const Index offset = axis * layout.size;
     grid::FaceMatrix<double, D>& matrix = components_[a].matrix;
     if (matrix.masses.size() == 0) {

@@ -44,7 +44,7 @@ template <class T, int D>
 void exchange_all(const grid::CellLayout<D>& layout, T* first, int count) {
   std::array<HaloArray<D>, D*(D + 1) / 2> arrays;
   for (int k = 0; k < count; ++k) arrays[k] = {layout.halo, first + k * layout.size};
-  layout.halo.exchange_together(std::span(arrays).first(static_cast<std::size_t>(count)));
+  layout.halo.exchange_together(std::span(arrays).first(count));
 }
 
 }  // namespace
@@ -163,14 +163,13 @@ template <int D>
 template <class T>
 void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem) {
   for (int axis = 0; axis < D; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     const grid::FieldView<const T, D> view = velocity.component(axis).view();
     const Index offset = axis * layout_.size;
     std::array<bool, 2> on_side{};
     for (int upper : {0, 1})
       on_side[upper] =
-          !grid_.shared(axis, upper) &&
-          grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
+          !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
       const T* moving =
@@ -254,8 +253,8 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
         const auto [a, b] = axes_of_pairs<D>()[pair];
         const int axes = 1 << a | 1 << b;
         const Index ia = a * layout_.size + i, ib = b * layout_.size + i;
-        bool none = slips && (in_solid(ia) || in_solid(ia - layout_.strides[b]) || in_solid(ib) ||
-                              in_solid(ib - layout_.strides[a]));
+        bool none =
+            slips && (in_solid(ia) || in_solid(ia - layout_.strides[b]) || in_solid(ib) || in_solid(ib - layout_.strides[a]));
         for (int d = 0; d < D; ++d) none |= d != a && d != b && beyond(d, c[d]);
         const double strength = none ? 0.0 : scale * viscous_volume(c, axes);
         describe_edge(velocity, pair, c, i, strength);
@@ -282,7 +281,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   std::array<int, 2> side{-1, -1};
   std::array<bool, 2> fixes{};
   for (std::size_t e = 0; e < 2; ++e) {
-    const auto d = static_cast<std::size_t>(axes[e]);
+    const Index d = axes[e];
     side[e] = cells_.side_of_face(axes[e], c[d]);
     if (side[e] < 0) continue;
     fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[side[e]]);
@@ -296,7 +295,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   const std::size_t across = side[0] < 0 ? 1 : side[1] < 0 ? 0 : fixes[0] ? 0 : 1;
   const int along = axes[1 - across];
   const bool corner = side[1 - across] >= 0;
-  const auto normal = static_cast<std::size_t>(axes[across]);
+  const Index normal = axes[across];
   const bool upper = c[normal] != 0;
   const grid::FieldLayout<D>& field = velocity.component(along).layout();
   const double factor = shear_factor(field.rules[side[across]]);
@@ -315,7 +314,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   fixed_[ghost] = outside;
   if (corner) {
     // Beyond the open side the normal component of the other side goes on as it is.
-    const auto t = static_cast<std::size_t>(along);
+    const Index t = along;
     fixed_[c[t] != 0 ? n : n - layout_.strides[t]] = fixed_[c[t] != 0 ? n - layout_.strides[t] : n];
   }
 }

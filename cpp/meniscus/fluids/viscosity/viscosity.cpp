@@ -28,7 +28,7 @@ enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>
 bool air_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, const grid::Grid<D>& grid) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const Index face = c[a];
   for (const Index cell : {face - 1, face}) {
     const auto image = grid.block().image(axis, cell);
@@ -107,7 +107,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   const grid::MacField<T, D>* solid_velocity = problem.solid ? problem.solid->velocity() : nullptr;
   const grid::Field<T, D>* liquid = problem.liquid;
   const bool sticks = solid && problem.solid->sticks();
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   Component& own = components_[a];
   const grid::FieldView<const T, D> view = velocity.component(axis).view();
   const grid::CellLayout<D> layout = grid::unknowns_of<D>(grid_, velocity.component(axis).stagger());
@@ -121,9 +121,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   }
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
-    given[upper] =
-        !grid_.shared(axis, upper) &&
-        grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
+    given[upper] = !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
   const grid::FieldView<const T, D> liquid_view = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
@@ -153,7 +151,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
   std::array<Shear, 2 * D> shear{};
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
-      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
+      const Index s = grid::side_index(d, upper);
       shear[s] = d == axis || layout.shared(d, upper) ? Shear::none : shear_of(field.rules[s]);
     }
   // The equations are divided by the strength, as couplings have to be powers of two. The mass has no digits below those of the
@@ -172,7 +170,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
-        if (layout.single_cell_ring(static_cast<std::size_t>(d))) return 0.0;
+        if (layout.single_cell_ring(d)) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : 1.0;
       },

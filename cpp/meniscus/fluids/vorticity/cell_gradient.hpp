@@ -30,7 +30,7 @@ struct CellGradient {
 
   /// d u_a / d x_a.
   T along(int a, const T* face) const {
-    const auto axis = static_cast<std::size_t>(a);
+    const Index axis = a;
     return inverse_spacing * (face[component[axis].strides[axis]] - face[0]);
   }
 

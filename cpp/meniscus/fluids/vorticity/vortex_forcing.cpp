@@ -164,7 +164,7 @@ struct KnownSource {
 template <class T, int D>
 std::vector<KnownSource<T, D>> sources_of_all_blocks(parallel::Communicator& communicator, const Source<T, D>* sources,
                                                      const T* means, const std::int64_t* ids, Index n) {
-  std::vector<KnownSource<T, D>> own(static_cast<std::size_t>(n));
+  std::vector<KnownSource<T, D>> own(n);
   for (Index i = 0; i < n; ++i) {
     KnownSource<T, D>& s = own[i];
     s = {ids[i], sources[i], {}};
@@ -204,8 +204,7 @@ void add_forces(grid::MacField<T, D>& velocity, Source<T, D>* sources, const std
     // Every task owns some planes, and goes through the particles in their order.
     parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
       simd_dispatch([&] {
-        for (const KnownSource<T, D>& s : all)
-          scatter<kernel_type>(s.source, f, d, s.means[d], begin, end, u);
+        for (const KnownSource<T, D>& s : all) scatter<kernel_type>(s.source, f, d, s.means[d], begin, end, u);
         for (Index i = 0; !cut && i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
       });
     });
@@ -263,8 +262,7 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
       s.x[d] = std::clamp(static_cast<double>(at.cell[d]) + at.offset[d], -margin, static_cast<double>(grid.shape()[d]) + margin);
     }
     const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
-    for (Index k = 0; k < width; ++k)
-      s.strength[k] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
+    for (Index k = 0; k < width; ++k) s.strength[k] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
   if (options.kernel == VortexKernel::gaussian)
     add_forces<VortexKernel::gaussian>(velocity, sources.data(), ordered_ids.data(), n, options.balance, walls, workspace);

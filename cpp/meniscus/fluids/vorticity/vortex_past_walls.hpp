@@ -47,7 +47,7 @@ void list_seen_faces(const Source<T, D>& source, const ComponentFaces<D>& faces,
       std::array<Vec<double, D>, face_block> place;
       std::array<Coord<D>, face_block> owner;
       for (int l = 0; l < count; ++l) {
-        const auto q = static_cast<std::size_t>(l);
+        const Index q = l;
         Coord<D> at = index;
         at[D - 1] = k + l;
         for (std::size_t d = 0; d < D; ++d) {
@@ -58,7 +58,7 @@ void list_seen_faces(const Source<T, D>& source, const ComponentFaces<D>& faces,
       }
       const std::uint32_t hidden = walls.hidden(eye, place.data(), count, nullptr);
       for (int l = 0; l < count; ++l) {
-        const auto q = static_cast<std::size_t>(l);
+        const Index q = l;
         if ((hidden >> q) & 1u || xi[q] == T(0) || walls.blocked(axis, owner[q], nullptr)) continue;
         out.push_back({dot<D>(owner[q], strides), f[q], xi[q]});
       }
@@ -75,7 +75,7 @@ void add_past_walls(grid::MacField<T, D>& velocity, const std::vector<Source<T, 
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<T, D> u = velocity.component(d).view();
     parallel_for(0, n, 8, [&](Index begin, Index end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      for (Index i = begin; i < end; ++i) {
         seen[i].clear();
         list_seen_faces<kernel_type, T, D>(sources[i], faces[d], walls, d, u.strides, seen[i]);
       }

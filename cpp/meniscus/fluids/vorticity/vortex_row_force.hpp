@@ -71,19 +71,17 @@ struct ComponentFaces {
   template <class T>
   ComponentFaces(const grid::MacField<T, D>& velocity, int axis) {
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       along[a] = grid::unknowns(velocity.grid(), grid::Stagger<D>::face(axis), d);
       shift[a] = d == axis ? 0.0 : 0.5;
     }
-    const auto given = [&](int upper) {
-      return grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]);
-    };
+    const auto given = [&](int upper) { return grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]); };
     along[axis].trim(given(0), given(1));
     const grid::Grid<D>& grid = velocity.grid();
     first = grid.first_cell();
     cut = grid.block().cut();
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
       begin[a] = std::max(along[a].begin, first[a] + layout.halo.first_owned(d));
       end[a] = std::min(along[a].end, first[a] + layout.extents()[a]);

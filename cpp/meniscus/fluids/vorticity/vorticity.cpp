@@ -67,7 +67,7 @@ double kinetic_energy(const grid::MacField<T, D>& velocity) {
   const grid::Grid<D>& grid = velocity.grid();
   std::array<numerics::BinnedSum, D> squares;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const grid::FieldView<const T, D> u = velocity.component(d).view();
     const Index last = u.extents[axis] - 1;
     // The block below owns a shared face; half the volume of a face on a side of the domain lies outside.

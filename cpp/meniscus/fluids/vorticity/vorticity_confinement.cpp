@@ -198,13 +198,12 @@ void force_from_vorticity(const PaddedCells<D>& cells, const ForceRule<T>& rule,
 
 template <class T, int D>
 void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* solid, int axis, grid::MacField<T, D>& velocity) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const grid::FieldView<T, D> u = velocity.component(axis).view();
   Coord<D> begin{};
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
-    if (velocity.grid().shared(axis, upper) ||
-        !grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]))
+    if (velocity.grid().shared(axis, upper) || !grid::fixes_normal_velocity(velocity.boundary()[grid::side_index(axis, upper)]))
       continue;
     if (upper == 0) ++begin[a];
     --extents[a];

@@ -30,8 +30,7 @@ class WallCells {
         for (int side = 0; side < 2 * D; ++side) blocked |= hidden(c, side, nullptr);
         if (blocked) cells_.data()[count_++] = c;
       }
-      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d)
-        c[d] = 0;
+      for (int d = D - 1; d >= 0 && ++c[d] == n[d]; --d) c[d] = 0;
     }
   }
 
@@ -45,7 +44,7 @@ class WallCells {
       T squared = 0;
       for (int n = 0; n < vorticity_components<D>; ++n) {
         const auto [a, b] = curl_axes<D>(n);
-        const auto k = static_cast<std::size_t>(n);
+        const Index k = n;
         w[k] = change(velocity, b, a, c) - change(velocity, a, b, c);
         squared += w[k] * w[k];
       }
@@ -103,7 +102,7 @@ class WallCells {
     return walls_.blocked(side / 2, face, velocity);
   }
   bool hidden_or_outside(const Coord<D>& c, int side) const {
-    const auto axis = static_cast<std::size_t>(side / 2);
+    const Index axis = side / 2;
     const bool last = c[axis] == (side % 2 ? walls_.grid().local_shape()[axis] - 1 : 0);
     if (last && !walls_.grid().shared(side / 2, side % 2)) return true;
     return hidden(c, side, nullptr);

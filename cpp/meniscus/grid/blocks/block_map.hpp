@@ -54,7 +54,7 @@ class BlockMap {
     if (!grid.block().cut()) return all;
     parallel::Communicator& c = *grid.communicator();
     const Coord<D> own = all.front();
-    all.resize(static_cast<std::size_t>(c.size()));
+    all.resize(c.size());
     c.gather(&own, sizeof own, all.data());
     return all;
   }

@@ -11,7 +11,7 @@ BlockWindow<V, D>::BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, c
   const Coord<D> samples = stagger.extents(block.domain);
   parallel::IndexBox<D> owned, window;
   for (int axis = 0; axis < D; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     owned.begin[d] = block.first[d] + (stagger.on_side[d] && block.shared(axis, 0) ? 1 : 0);
     owned.end[d] = block.first[d] + end_[d];
     // The copy of a sample on a shared side is in the window with the others.
@@ -32,7 +32,7 @@ BlockWindow<V, D>::BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, c
     window.end[d] = end_[d];
   }
   parallel::BoxExchange<D> exchange(*grid.communicator(), owned, window, period_);
-  values_.resize(static_cast<std::size_t>(product<D>(window.extents())));
+  values_.resize(product<D>(window.extents()));
   strides_ = c_strides<D>(window.extents());
   Index first = 0;
   Index to_owned = 0;

@@ -16,7 +16,7 @@ namespace meniscus::grid {
 /// every cell has an image; it is in the block where that is the only one along the axis.
 template <int D>
 Index nearest_in_domain(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index first = grid.first_cell()[d], n = grid.shape()[d];
   if (!grid.periodic()[d]) return std::clamp<Index>(first + i, 0, n - 1) - first;
   return grid.block().cut(axis) ? i : parallel::image_in_period(i, n);
@@ -25,7 +25,7 @@ Index nearest_in_domain(const Grid<D>& grid, int axis, Index i) {
 /// Whether cell i of an axis, counted from the first of the block, is a cell of the domain or an image of one.
 template <int D>
 bool in_domain(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index global = grid.first_cell()[d] + i;
   return grid.periodic()[d] || (global >= 0 && global < grid.shape()[d]);
 }
@@ -45,7 +45,7 @@ Index domain_index(const Grid<D>& grid, const Coord<D>& cell) {
 /// block.
 template <int D>
 Index image_near_block(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index n = grid.shape()[d], last = grid.local_shape()[d] - 1;
   Index at = i - grid.first_cell()[d];
   if (!grid.periodic()[d]) return at;

@@ -40,7 +40,7 @@ struct NearCells {
 
 template <int D>
 NearCells near_cells(const Grid<D>& grid, int axis, Index layers) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index first = grid.first_cell()[d], last = first + grid.local_shape()[d];
   return {axis,
           grid.origin()[axis],
@@ -105,7 +105,7 @@ std::vector<Index> far_points(const Grid<D>& grid, const T* points, Index n, con
   std::vector<Index> far;
   std::vector<NearCells> doubtful;
   for (int axis = 0; axis < D && n > 0; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     if (!grid.block().cut(axis)) continue;
     const NearCells near = near_cells(grid, axis, layers);
     const double low = std::floor((box.low[d] - near.origin) / near.spacing);
@@ -143,7 +143,7 @@ double cells_outside(const Grid<D>& grid, const PointBox<D>& box) {
   const DomainSides<D> sides(grid);
   double most = 0.0;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     if (sides.stops(d, 0)) most = std::max({most, sides.at(d, 0) - box.low[axis], box.high[axis] - sides.at(d, 1)});
   }
   return most / grid.spacing();

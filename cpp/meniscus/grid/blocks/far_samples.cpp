@@ -10,7 +10,7 @@ void FarSamples<D>::plan(const FieldLayout<D>& layout, Index width) {
   const parallel::DomainBlock<D>& block = layout.grid.block();
   const Coord<D> samples = layout.stagger.extents(block.domain);
   for (int axis = 0; axis < D; ++axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     own_.begin[d] = block.first[d] + layout.halo.first_owned(axis);
     own_.end[d] = block.first[d] + layout.extents()[d];
     period_[d] = block.periodic[d] ? block.domain[d] : 0;
@@ -42,7 +42,7 @@ void FarSamples<D>::plan(const FieldLayout<D>& layout, Index width) {
     slabs_[s] = {box.begin, c_strides<D>(box.extents()), size};
     size += product<D>(box.extents());
   }
-  values_.resize(static_cast<std::size_t>(size));
+  values_.resize(size);
   exchange_.emplace(*layout.grid.communicator(), own_, window_, period_, true);
   width_ = width;
 }

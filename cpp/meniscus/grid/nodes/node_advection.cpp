@@ -167,12 +167,12 @@ class NodeStep {
     check_interrupt();
     std::array<std::optional<NodeMasks<T, D>>, D> first_order;
     for (int d = 0; d < D; ++d) {
-      const auto i = static_cast<std::size_t>(d);
+      const Index i = d;
       first_order[i].emplace(before_.layout(d), d, masks[i], options_, cfl, workspace_);
     }
     passes.run(after_, options_.time + dt, -dt, false, [&](const RowRun<D>& run, const Results& r) {
       for (int d = 0; d < D; ++d) {
-        const auto i = static_cast<std::size_t>(d);
+        const Index i = d;
         const Index q = dot<D>(run.base, before_.view(d).strides);
         T* const start = before_.view(d).origin + q;
         const T* const advanced = after_.view(d).origin + q;
@@ -197,8 +197,7 @@ class NodeStep {
 
   static void keep(const NodeVelocity<T, D>& nodes, const RowRun<D>& run, const Results& results,
                    Lanes<T> LaneSamples<T>::* part) {
-    for (int d = 0; d < D; ++d)
-      std::copy_n((results[d].*part).begin(), run.count, nodes.view(d).at(run.base));
+    for (int d = 0; d < D; ++d) std::copy_n((results[d].*part).begin(), run.count, nodes.view(d).at(run.base));
   }
 
   const AdvectOptions& options_;

@@ -48,7 +48,7 @@ T face_past_walls(const ThinWalls<D>& walls, int axis, const Coord<D>& face, T o
   double sum = 0.0, of_walls = 0.0;
   int visible = 0, known = 0;
   for (int q = 0; q < count; ++q) {
-    const auto i = static_cast<std::size_t>(q);
+    const Index i = q;
     if ((hidden >> q) & 1) {
       // What a solid hides has no velocity of its own.
       if (std::isnan(of_wall[i][axis])) continue;

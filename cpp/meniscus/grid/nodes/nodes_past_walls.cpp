@@ -11,7 +11,7 @@ std::array<PointSample<T>, D> nodes_seen(const NodeSources<T, D>& nodes, const T
   const SeenCorners<D> seen = see_corners<T, D>(nodes[0], walls, at, of_wall.data());
   std::array<PointSample<T>, D> found;
   for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
+    const Index i = d;
     const bool of_walls = hidden == HiddenNodes::walls;
     const StandIn stand_in{of_walls ? d : -1, static_cast<double>(own[i].value), !of_walls};
     found[i] = blend_corners<T, D>(nodes[i], seen, stand_in, of_wall.data());

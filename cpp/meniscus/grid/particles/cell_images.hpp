@@ -12,7 +12,7 @@ namespace meniscus::grid {
 /// Cells after which an axis repeats; 0 if it has sides.
 template <int D>
 Index period_of(const Grid<D>& grid, int axis) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   return grid.periodic()[d] ? grid.shape()[d] : 0;
 }
 
@@ -45,14 +45,14 @@ Index image_of_cell(const Grid<D>& grid, int axis, Index i) {
 /// else i itself.
 template <int D>
 Index lattice_cell(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   return grid.periodic()[d] ? parallel::image_in_period(i, grid.shape()[d]) : i;
 }
 
 /// The same for a coordinate in cells from the lower corner of the domain.
 template <int D>
 double lattice_coordinate(const Grid<D>& grid, int axis, double x) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   if (!grid.periodic()[d]) return x;
   const auto n = static_cast<double>(grid.shape()[d]);
   const double rest = std::fmod(x, n);
@@ -63,7 +63,7 @@ double lattice_coordinate(const Grid<D>& grid, int axis, double x) {
 /// sample on the sides of a periodic axis are one unknown, which the last one owns.
 template <int D>
 Index image_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index n = grid.shape()[d];
   if (!grid.periodic()[d]) return i >= 0 && i < n + stagger.on_side[d] ? i : -1;
   return stagger.on_side[d] + parallel::image_in_period(i - stagger.on_side[d], n);
@@ -72,7 +72,7 @@ Index image_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, 
 /// Index along an axis of the second copy of sample i, where it lies on a side of a periodic axis; else -1.
 template <int D>
 Index twin_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index n = grid.shape()[d];
   if (!grid.periodic()[d] || !stagger.on_side[d]) return -1;
   return i == 0 ? n : i == n ? 0 : -1;
@@ -83,7 +83,7 @@ Index twin_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, I
 /// block of such an axis has them not.
 template <int D>
 Index lower_cell_in_block(const Grid<D>& grid, int axis, Index cell) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   Index i = cell - grid.first_cell()[d];
   if (!grid.block().cut(axis)) return i;
   const Index n = grid.shape()[d], last = grid.local_shape()[d];
@@ -132,7 +132,7 @@ struct ImagedRange {
 /// The unknowns of a field with the given stagger along an axis: of the two copies on the sides of a periodic axis, the last.
 template <int D>
 ImagedRange unknowns(const Grid<D>& grid, const Stagger<D>& stagger, int axis) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index first = grid.periodic()[d] ? stagger.on_side[d] : 0;
   return {first, grid.shape()[d] + stagger.on_side[d], grid.periodic()[d]};
 }
@@ -148,7 +148,7 @@ struct CellImage {
 /// have as many neighbours there as elsewhere.
 template <int D>
 CellImage mirrored_cell(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index n = grid.shape()[d];
   if (i >= 0 && i < n) return {i, 1.0, 0.0};
   const Index image = parallel::image_in_period(i, grid.periodic()[d] ? n : 2 * n);

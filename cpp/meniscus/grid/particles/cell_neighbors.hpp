@@ -16,7 +16,7 @@ class SearchWindow {
   SearchWindow(const Grid<D>& grid, Index layers)
       : begin_(grid.first_cell()), shape_(grid.local_shape()), block_begin_(begin_), block_shape_(shape_), cells_(grid.shape()) {
     for (int axis = 0; axis < D; ++axis) {
-      const auto d = static_cast<std::size_t>(axis);
+      const Index d = axis;
       if (!grid.block().cut(axis)) continue;
       around_[d] = grid.periodic()[d];
       if (around_[d] && shape_[d] + 2 * layers >= cells_[d]) {
@@ -38,14 +38,14 @@ class SearchWindow {
   Index cell(int axis, Index place) const { return begin_[axis] + place; }
   /// The place of a cell of the domain along an axis, or -1.
   Index place(int axis, Index cell) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     Index i = cell - begin_[d];
     if (around_[d]) i = parallel::image_in_period(i, cells_[d]);
     return i >= 0 && i < shape_[d] ? i : -1;
   }
   /// Layers by which a place along an axis lies beyond the block, on the side where that is less.
   Index layers_beyond(int axis, Index place) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const auto beyond = [&](Index c) {
       return std::max({Index{0}, block_begin_[d] - c, c - (block_begin_[d] + block_shape_[d]) + 1});
     };

@@ -38,8 +38,7 @@ class FieldProbe {
     const Stencil s(locate_in_domain(*grid_, x.data()), stagger_);
     std::array<double, Stencil::corners> v = corners(s);
     for (int d = D - 1, half = Stencil::corners / 2; d >= 0; --d, half /= 2)
-      for (std::size_t q = 0; q < static_cast<std::size_t>(half); ++q)
-        v[q] += s.upper[d] * (v[q + static_cast<std::size_t>(half)] - v[q]);
+      for (Index q = 0; q < half; ++q) v[q] += s.upper[d] * (v[q + static_cast<std::size_t>(half)] - v[q]);
     return v[0];
   }
 
@@ -72,8 +71,7 @@ class FieldProbe {
     if (far_) return far_corners(s);
     std::array<double, Stencil::corners> v;
     const T* const p = first_ + dot<D>(s.lower, view_.strides);
-    for (int q = 0; q < Stencil::corners; ++q)
-      v[q] = static_cast<double>(p[Stencil::offset(q, view_.strides)]);
+    for (int q = 0; q < Stencil::corners; ++q) v[q] = static_cast<double>(p[Stencil::offset(q, view_.strides)]);
     return v;
   }
 
@@ -86,8 +84,7 @@ class FieldProbe {
         c[d] -= grid_->first_cell()[d];
         stored = stored && c[d] >= -ghost_width && c[d] < view_.extents[d] + ghost_width;
       }
-      v[q] =
-          static_cast<double>(stored ? *view_.at(c) : continued_value<T, D>(*layout_, view_, c, time_, far_));
+      v[q] = static_cast<double>(stored ? *view_.at(c) : continued_value<T, D>(*layout_, view_, c, time_, far_));
     }
     return v;
   }

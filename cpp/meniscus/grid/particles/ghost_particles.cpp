@@ -14,9 +14,9 @@ using Places = std::vector<std::vector<Index>>;
 /// For every own cell along an axis, the places of the blocks whose ghosts it is among.
 template <int D>
 Places places_that_see(const BlockMap<D>& blocks, const Grid<D>& grid, int axis, Index layers, bool around) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const Index n = grid.shape()[d];
-  Places places(static_cast<std::size_t>(grid.local_shape()[d]));
+  Places places(grid.local_shape()[d]);
   for (Index c = 0; c < grid.local_shape()[d]; ++c)
     for (Index k = 0; k < blocks.count(axis); ++k) {
       const Index lower = blocks.first(axis, k) - layers;
@@ -67,7 +67,7 @@ ParticleSet ghost_particles(const ParticleSet& own, const Index* starts, const G
   std::array<Places, D> places;
   Coord<D> own_places;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     places[a] = places_that_see(blocks, grid, d, layers, around == GhostsAround::periodic_axes_go_on);
     own_places[a] = blocks.own_place(d);
   }

@@ -28,7 +28,7 @@ inline void pack_row(const ParticleSet& particles, const std::vector<std::size_t
 inline const std::byte* put_row(ParticleSet& particles, const std::vector<std::size_t>& columns, Index i, const std::byte* from) {
   for (const std::size_t k : columns) {
     ParticleColumn& c = particles.column(particles.columns()[k].name);
-    const auto row = static_cast<std::size_t>(c.row_bytes());
+    const Index row = c.row_bytes();
     std::memcpy(c.data.data() + i * c.row_bytes(), from, row);
     from += row;
   }
@@ -43,7 +43,7 @@ inline void append_rows(ParticleSet& particles, const std::vector<std::size_t>& 
   std::vector<std::size_t> rows;
   for (const std::size_t k : columns) {
     ParticleColumn& c = particles.column(particles.columns()[k].name);
-    rows.push_back(static_cast<std::size_t>(c.row_bytes()));
+    rows.push_back(c.row_bytes());
     to.push_back(c.data.data() + first * c.row_bytes());
   }
   const std::byte* from = bytes.data();

@@ -33,7 +33,7 @@ class Rule {
  public:
   Rule(const Grid<D>& grid, const ParticleBoundary<D>& boundary) : sides_(grid, boundary.open), in_solid_(boundary.in_solid) {
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       low_[axis] = inward<T>(sides_.at(d, 0), false);
       high_[axis] = inward<T>(sides_.at(d, 1), true);
     }
@@ -45,7 +45,7 @@ class Rule {
     for (int d = 0; d < D; ++d)
       if ((below(d, x) && sides_.leads_out(d, 0)) || (above(d, x) && sides_.leads_out(d, 1))) return ParticleFate::left;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       if (below(d, x) && sides_.stops(d, 0)) x[d] = low_[axis];
       if (above(d, x) && sides_.stops(d, 1)) x[d] = high_[axis];
     }

@@ -103,7 +103,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
   const Announcement<D> mine{grid.first_cell(),      columns_digest(particles),
                              particles.common_ids(), particles.next_id() - particles.common_ids(),
                              going.finite,           gone};
-  std::vector<Announcement<D>> all(static_cast<std::size_t>(communicator.size()));
+  std::vector<Announcement<D>> all(communicator.size());
   communicator.gather(&mine, sizeof mine, all.data());
   Index common = 0, before = 0, more = 0;
   bool any_leave = false;

@@ -21,7 +21,7 @@ std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communica
   for (std::size_t b = 0; b < blocks; ++b) {
     const auto block = static_cast<int>(b);
     if (block == communicator.rank()) continue;
-    keys[b].resize(static_cast<std::size_t>(sizes[b]));
+    keys[b].resize(sizes[b]);
     if (!own.empty()) outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
     if (!keys[b].empty())
       incoming.push_back({block, tag, reinterpret_cast<std::byte*>(keys[b].data()), keys[b].size() * sizeof(Index)});
@@ -37,18 +37,16 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
   const Index n = particles.size() - first;
   require(first >= 0 && n >= 0, "there is no particle ", first, " to number, only ", particles.size());
   require(particles.dimension() == D, "particles of dimension ", particles.dimension(), " do not lie in a grid of dimension ", D);
-  std::vector<Index> cell(static_cast<std::size_t>(n)), order(static_cast<std::size_t>(n)), keys(static_cast<std::size_t>(n));
+  std::vector<Index> cell(n), order(n), keys(n);
   const auto find_cells = [&](const auto* x) {
-    for (Index i = 0; i < n; ++i)
-      cell[i] = cell_index<D>(grid, locate_in_domain(grid, x + (first + i) * D).cell);
+    for (Index i = 0; i < n; ++i) cell[i] = cell_index<D>(grid, locate_in_domain(grid, x + (first + i) * D).cell);
   };
   if (particles.positions().type == ColumnType::float32)
     find_cells(reinterpret_cast<const float*>(particles.positions().data.data()));
   else
     find_cells(reinterpret_cast<const double*>(particles.positions().data.data()));
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Index a, Index b) { return cell[a] < cell[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return cell[a] < cell[b]; });
   for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = cell[order[k]];
 
   parallel::Communicator& communicator = *grid.communicator();

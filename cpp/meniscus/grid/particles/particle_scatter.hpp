@@ -80,7 +80,7 @@ template <int width, class T, int D>
 void add_across_seam(const FieldLayout<D>& layout, T* first, int axis, int upper, Index sent, Index received, bool sends,
                      bool replace) {
   const Coord<D> padded = layout.padded();
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const Index inner = c_strides<D>(padded)[a] * width;
   const Index outer = product<D>(padded) * width / (padded[a] * inner);
   const std::size_t bytes = static_cast<std::size_t>(outer * inner) * sizeof(T);
@@ -104,7 +104,7 @@ void add_across_seam(const FieldLayout<D>& layout, T* first, int axis, int upper
 /// Around a periodic axis that is cut: the blocks at its two ends exchange sums.
 template <int width, class T, int D>
 void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   const Index n = layout.grid.local_shape()[a];
   const bool lowest = layout.grid.first_cell()[a] == 0;
   const bool highest = layout.grid.first_cell()[a] + n == layout.grid.shape()[a];
@@ -134,7 +134,7 @@ void fold_periodic(const FieldLayout<D>& layout, T* first) {
   const Coord<D> padded = layout.padded();
   const Coord<D> strides = c_strides<D>(padded);
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     if (!layout.grid.periodic()[axis]) continue;
     if (layout.grid.block().cut(d)) {
       fold_between_blocks<width, T, D>(layout, first, d);

@@ -8,7 +8,7 @@ namespace {
 /// m; 0 along axes that have sides.
 template <int D>
 double period_of(const Grid<D>& grid, int axis) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   return grid.periodic()[a] ? grid.spacing() * static_cast<double>(grid.shape()[a]) : 0.0;
 }
 

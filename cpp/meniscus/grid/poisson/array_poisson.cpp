@@ -98,7 +98,7 @@ void ArrayPoissonSolver<D>::guess_open_couplings(const std::array<const double*,
   parallel::Communicator& communicator = layout_.halo.communicator();
   std::array<Samples, D> own;
   for (int d = 0; d < D; ++d) own[d] = sample_faces<D>(layout_, d, faces[d]);
-  std::vector<std::array<Samples, D>> all(static_cast<std::size_t>(communicator.size()));
+  std::vector<std::array<Samples, D>> all(communicator.size());
   communicator.gather(&own, sizeof own, all.data());
   for (std::size_t d = 0; d < D; ++d) {
     for (const auto& other : all)
@@ -111,7 +111,7 @@ template <int D>
 bool ArrayPoissonSolver<D>::compare_faces(const std::array<const double*, D>& faces) {
   std::atomic<bool> valid{true};
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     Coord<D> extents = layout_.cells;
     ++extents[axis];
     const Coord<D> strides = c_strides<D>(extents);
@@ -138,7 +138,7 @@ template <int D>
 void ArrayPoissonSolver<D>::copy_faces(const std::array<const double*, D>& faces) {
   FaceMatrix<double, D>& a = solver_.matrix;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     // A cell that is its own neighbour around a periodic axis exchanges nothing with itself: these faces remain zero.
     if (layout_.single_cell_ring(axis)) continue;
     Coord<D> extents = layout_.cells;

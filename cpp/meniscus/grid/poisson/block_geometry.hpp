@@ -51,7 +51,7 @@ struct BlockGeometry {
 
   /// Moves to the neighbouring block, around periodic sides; false where there is none.
   bool step(Coord<D>& block, int axis, int side) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     block[d] += side ? 1 : -1;
     if (block[d] >= 0 && block[d] < coarse.cells[d]) return true;
     if (!coarse.periodic[d]) return false;

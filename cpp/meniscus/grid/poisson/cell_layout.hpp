@@ -72,7 +72,7 @@ struct CellLayout {
   bool shared(int axis, int upper) const { return halo.shared(axis, upper); }
   /// The number of the domain's side that face `coordinate` of an axis lies on (2 * axis, 2 * axis + 1), or -1.
   int side_of_face(int axis, Index coordinate) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     if (coordinate == 0 && !shared(axis, 0)) return 2 * axis;
     return coordinate == cells[a] && !shared(axis, 1) ? 2 * axis + 1 : -1;
   }
@@ -100,7 +100,7 @@ template <int D>
 CellLayout<D> unknowns_of(const Grid<D>& grid, const Stagger<D>& stagger) {
   parallel::DomainBlock<D> block = grid.block();
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     if (!stagger.on_side[a] || grid.periodic()[a]) continue;
     ++block.domain[a];
     if (!grid.shared(d, 1)) ++block.shape[a];

@@ -121,8 +121,8 @@ template <class C, int D>
 void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
   const Index length = layout.cells[D - 1];
   const Index row_blocks = (length + cell_block - 1) / cell_block;
-  block_kinds_.resize(static_cast<std::size_t>(row_blocks * layout.rows()));
-  active_in_row_.resize(static_cast<std::size_t>(layout.rows()));
+  block_kinds_.resize(row_blocks * layout.rows());
+  active_in_row_.resize(layout.rows());
   const Index chunk = std::max<Index>(1, 16384 / length);
   if (changed)
     around_ = *changed;

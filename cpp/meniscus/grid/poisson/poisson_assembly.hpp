@@ -13,7 +13,7 @@ namespace meniscus::grid {
 /// last face of the row lie on (or all of them, where the row runs across the axis), else -1; shared sides count as -1.
 template <int D, class Body>
 void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   Coord<D> faces = layout.cells;
   ++faces[d];
   const Index length = faces[D - 1];
@@ -50,7 +50,7 @@ bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&
   std::atomic<bool> changed{matrix.mass != mass};
   matrix.mass = mass;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     double* faces = matrix.faces[axis].data();
     const Index s = layout.strides[axis];
     for_each_face_row<D>(layout, d, [&](const Coord<D>& first, Index count, int lower_side, int upper_side) {

@@ -80,7 +80,7 @@ class Builder : public CellJoiner<D> {
     const Index s = fine_.layout.strides[d];
     const Index first = geometry_.child(upper, 0);
     // The lower block may lie across a periodic side.
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     const Index below = upper[axis] == 0 ? (fine_.layout.cells[axis] - 1) * s : -s;
     const Block<float>& faces = fine_.faces[axis];
     for (std::size_t c = 0; c < offset_.size(); ++c) {
@@ -95,7 +95,7 @@ class Builder : public CellJoiner<D> {
   /// Plain blocks whose faces towards the lower block along an axis, plain too, have the open coupling.
   void find_open(Index row, const Coord<D>& block, int d, std::uint8_t* open) const {
     const Index blocks = geometry_.coarse.cells[D - 1], pairs = fine_.layout.cells[D - 1] / 2;
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     std::memset(open, 0, static_cast<std::size_t>(blocks));
     Coord<D> lower = block;
     lower[D - 1] = d == D - 1 ? 1 : 0;
@@ -118,7 +118,7 @@ class Builder : public CellJoiner<D> {
   }
 
   void set_faces(int d, Index row, Coord<D> block) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     Block<float>& faces = coarse_.faces[axis];
     const float open = coarse_.open_coupling[axis];
     // The single cell of a periodic axis is its own neighbour: no coupling.
@@ -148,7 +148,7 @@ class Builder : public CellJoiner<D> {
   }
 
   void set_face(int d, Index index, const Coord<D>& block) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     Coord<D> lower = block;
     if (!geometry_.step(lower, d, 0)) return;
     const Index lower_index = geometry_.coarse.index(lower);

@@ -134,7 +134,7 @@ void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowCh
 template <int D>
 void PoissonHierarchy<D>::restrict_residual(int level) {
   at(level).compute_residual();
-  const auto l = static_cast<std::size_t>(level);
+  const Index l = level;
   if (!divided_anew(level)) {
     transfers_[l].restrict_residual(at(level), at(level + 1).b.data());
     return;
@@ -149,7 +149,7 @@ void PoissonHierarchy<D>::restrict_residual(int level) {
 
 template <int D>
 void PoissonHierarchy<D>::add_correction(int level) {
-  const auto l = static_cast<std::size_t>(level);
+  const Index l = level;
   if (!divided_anew(level)) {
     transfers_[l].add_correction(at(level + 1).x.data(), at(level));
     return;
@@ -190,7 +190,7 @@ void PoissonHierarchy<D>::load_finest(const FaceMatrix<double, D>& a) {
   to.mass = static_cast<float>(a.mass);
   if (a.has_faces)
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       take(window.own_faces(d), a.faces[axis], to.faces[axis], ToSingle(a.open_coupling[axis], to.open_coupling[axis]));
       window.fill_faces(d, to.faces[axis].data());
     }
@@ -215,7 +215,7 @@ void PoissonHierarchy<D>::move_to_window(const FaceMatrix<float, D>& part, std::
   to.open_coupling = part.open_coupling;
   to.mass = part.mass;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     take(window.own_faces(d), part.faces[axis], to.faces[axis]);
     window.fill_faces(d, to.faces[axis].data());
   }
@@ -251,9 +251,8 @@ void PoissonHierarchy<D>::build_on_blocks(const FaceMatrix<double, D>& matrix) {
   levels_.front().matrix.finish();
   changes_.front().mark_all(levels_.front().matrix.layout);
   prepare_window(0);
-  steps_.resize(static_cast<std::size_t>(own_layout_.rows()));
-  for (Index r = 0; r < own_layout_.rows(); ++r)
-    steps_[r] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
+  steps_.resize(own_layout_.rows());
+  for (Index r = 0; r < own_layout_.rows(); ++r) steps_[r] = place(own_layout_.row_coordinate(r)) - own_layout_.row(r);
   const auto cells_of = [&](std::size_t l) {
     return l < windows_.size() ? windows_[l].domain_cells() : levels_[l].matrix.layout.count();
   };
@@ -308,7 +307,7 @@ template <int D>
 void PoissonHierarchy<D>::invert_coarsest() {
   const FaceMatrix<float, D>& a = levels_.back().matrix;
   unknowns_.clear();
-  std::vector<Index> number(static_cast<std::size_t>(a.layout.size), -1);
+  std::vector<Index> number(a.layout.size, -1);
   for (Index r = 0; r < a.layout.rows(); ++r)
     for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
       if (a.active[i]) {

@@ -84,7 +84,7 @@ void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
       if (!matrix.active[i]) continue;
       float across = 0;
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         if (!layout.on_odd_seam(axis, c[axis])) continue;
         const Index s = layout.strides[axis];
         const bool upper = layout.first[axis] + c[axis] > 0;

@@ -23,7 +23,7 @@ class BlockCholeskySystem {
   explicit BlockCholeskySystem(PoissonSolver<D>& solver) : solver_(solver) {
     const FaceMatrix<double, D>& a = solver.matrix;
     const CellLayout<D>& layout = a.layout;
-    std::vector<Index> number(static_cast<std::size_t>(layout.size), -1);
+    std::vector<Index> number(layout.size, -1);
     for (const auto& u : solver.regions().intervals())
       for (Index i = u.index; i < u.index + u.count; ++i) {
         number[i] = static_cast<Index>(cells_.size());

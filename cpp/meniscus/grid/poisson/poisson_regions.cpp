@@ -88,7 +88,7 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       row_begin_[static_cast<std::size_t>(r) + 1] = n;
     }
   });
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) row_begin_[r + 1] += row_begin_[r];
+  for (Index r = 0; r < rows; ++r) row_begin_[r + 1] += row_begin_[r];
   const auto count = static_cast<std::size_t>(row_begin_.back());
   intervals_.resize(count);
   open_.resize(count);
@@ -144,7 +144,7 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
     const Coord<D> c = layout.row_coordinate(r);
     Index stride = 1;
     for (int d = D - 2; d >= 0; --d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       if (c[axis] > 0)
         join_rows(r - stride, r, d);
       else if (layout.halo.block().own_neighbour(d))
@@ -193,7 +193,7 @@ template <int D>
 template <class Term>
 void PoissonRegions<D>::accumulate_in_order(Term&& term, std::vector<double>& sums) const {
   parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
-    for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
+    for (Index n = b; n < e; ++n) {
       const Interval& u = intervals_[n];
       // Eight sums, so that the additions do not wait for each other.
       std::array<double, 8> part{};
@@ -261,7 +261,7 @@ void PoissonRegions<D>::sum_squares(const double* values, std::vector<double>& s
 template <int D>
 void PoissonRegions<D>::add(const std::vector<double>& offsets, double* values) const {
   parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
-    for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
+    for (Index n = b; n < e; ++n) {
       const Interval& u = intervals_[n];
       const double offset = offsets[u.region];
       if (offset != 0)

@@ -149,7 +149,7 @@ void PoissonTransfer<D>::sort_blocks(const FaceMatrix<float, D>& fine, const Blo
   const Index length = coarse_.cells[D - 1];
   for (int d = 0; d < D; ++d)
     for (int side = 0; side < 2; ++side) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const bool mirrored = all_halved && !coarse_.shared(d, side);
       mirrors_[2 * axis + static_cast<std::size_t>(side)].resize(
           mirrored ? static_cast<std::size_t>(coarse_.count() / coarse_.cells[axis]) : 0, 0.0f);
@@ -167,7 +167,7 @@ void PoissonTransfer<D>::sort_blocks(const FaceMatrix<float, D>& fine, const Blo
       block[D - 1] = k;
       for (int d = 0; d < D; ++d)
         for (int side = 0; side < 2; ++side) {
-          const auto axis = static_cast<std::size_t>(d);
+          const Index axis = d;
           auto& mirrors = mirrors_[2 * axis + static_cast<std::size_t>(side)];
           if (!mirrors.empty() && block[axis] == (side ? coarse_.cells[axis] - 1 : 0)) mirrors[place_on_side(d, block)] = 0;
         }

@@ -16,19 +16,17 @@ class RowChanges {
   void clear(const CellLayout<D>& layout) {
     layout_ = layout;
     all_ = false;
-    rows_.assign(static_cast<std::size_t>(layout.rows()), 0);
+    rows_.assign(layout.rows(), 0);
   }
   void mark_all(const CellLayout<D>& layout) {
     clear(layout);
     all_ = true;
   }
   /// Several threads may mark at the same time.
-  void mark(Index row) {
-    std::atomic_ref<std::uint8_t>(rows_[row]).store(1, std::memory_order_relaxed);
-  }
+  void mark(Index row) { std::atomic_ref<std::uint8_t>(rows_[row]).store(1, std::memory_order_relaxed); }
   /// Marks the rows on both sides of the faces of a row, across `axis`, whose upper cells begin at `first`.
   void mark_faces(const Coord<D>& first, int axis) {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const Index row = number(first);
     if (axis == D - 1 || first[d] < layout_.cells[d]) mark(row);
     if (axis < D - 1 && first[d] > 0) mark(row - (D == 3 && axis == 0 ? layout_.cells[D - 2] : 1));
@@ -36,7 +34,7 @@ class RowChanges {
 
   /// Whether a row beside the faces of a row is marked, as above.
   bool beside_faces(const Coord<D>& first, int axis) const {
-    const auto d = static_cast<std::size_t>(axis);
+    const Index d = axis;
     const Index row = number(first);
     const bool upper = (axis == D - 1 || first[d] < layout_.cells[d]) && (*this)[row];
     return all_ || upper || (axis < D - 1 && first[d] > 0 && (*this)[row - (D == 3 && axis == 0 ? layout_.cells[D - 2] : 1)]);

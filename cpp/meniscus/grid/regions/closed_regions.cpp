@@ -22,13 +22,13 @@ template <int D>
 void find_closed_regions(const CellLayout<D>& layout, const std::array<const double*, D>& faces, const std::uint8_t* active,
                          ClosedRegions& out) {
   const Index n = layout.count();
-  std::vector<Index> parent(static_cast<std::size_t>(n));
+  std::vector<Index> parent(n);
   std::iota(parent.begin(), parent.end(), Index{0});
-  std::vector<std::uint8_t> open(static_cast<std::size_t>(n), 0);
+  std::vector<std::uint8_t> open(n, 0);
   const Coord<D> strides = c_strides<D>(layout.cells);
   const auto unknown = [&](Index c) { return active == nullptr || active[c] != 0; };
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     Coord<D> extents = layout.cells;
     ++extents[axis];
     const Index length = layout.cells[axis], inner = strides[axis], outer = n / (length * inner);
@@ -53,7 +53,7 @@ void find_closed_regions(const CellLayout<D>& layout, const std::array<const dou
   }
   for (Index c = 0; c < n; ++c)
     if (open[c]) open[root_of(parent, c)] = 1;
-  out.label.assign(static_cast<std::size_t>(n), -1);
+  out.label.assign(n, -1);
   out.cells.clear();
   for (Index c = 0; c < n; ++c) {
     const Index root = root_of(parent, c);

@@ -11,7 +11,7 @@ void for_each_owned(const Field<T, D>& f, Visit&& visit) {
   const auto view = f.view();
   Coord<D> begin, n;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     begin[a] = f.layout().halo.first_owned(d);
     n[a] = view.extents[a] - begin[a];
   }

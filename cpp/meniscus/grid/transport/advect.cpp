@@ -107,15 +107,14 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   std::array<Workspace::Lease<T>, D> result;
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
-    const auto i = static_cast<std::size_t>(d);
+    const Index i = d;
     result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, reach, options, masks[i],
                                   WallRule<D>{walls.walls, {d, 0.0}}, workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
   const NoInterrupts commit;
-  for (int d = 0; d < D; ++d)
-    copy_owned(field.component(d).layout(), result[d].data(), field.component(d).storage().data());
+  for (int d = 0; d < D; ++d) copy_owned(field.component(d).layout(), result[d].data(), field.component(d).storage().data());
   return info;
 }
 

@@ -114,7 +114,7 @@ MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const L
   LaneVectors<T, D> v{};
   for (int d = 0; d < D; ++d)
     for (int l = 0; l < n; ++l) mean[d][l] = T(0);
-  for (std::size_t s = 0; s < static_cast<std::size_t>(method.stages); ++s) {
+  for (Index s = 0; s < method.stages; ++s) {
     const double along = method.at[s] * k;
     const auto weight = static_cast<T>(method.weight[s]);
     LanePoints<D> y;

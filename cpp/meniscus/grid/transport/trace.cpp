@@ -28,7 +28,7 @@ MENISCUS_INLINE void trace_lanes(const VelocitySource<T, D>& velocity, const Sta
   for (int d = 0; d < D; ++d)
     for (int l = 0; l < n; ++l) displacement[d][l] = -first * v[d][l];
   for (int s = 1; s < method.stages; ++s) {
-    const auto i = static_cast<std::size_t>(s);
+    const Index i = s;
     const T to_point = static_cast<T>(method.at[i]) * dt_over_h;
     const T weight = static_cast<T>(method.weight[i]) * dt_over_h;
     LaneVectors<T, D> point;

@@ -59,7 +59,7 @@ void visible_within(const FieldLayout<D>& layout, const std::uint8_t* mask, Inde
   const parallel::DomainBlock<D>& block = layout.grid.block();
   Coord<D> below{}, extents = own, period{};
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     if (block.own_neighbour(d)) period[a] = block.domain[a];
     if (!block.cut(d)) continue;
     const bool around = block.periodic[a];
@@ -150,9 +150,7 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
     const Index n = layout.stagger.extents(layout.grid.shape())[d];
     const double cells = layout.stagger.on_side[d] ? std::floor(cfl) + 1.0 : std::ceil(cfl);
     const auto band = static_cast<Index>(std::min(cells, static_cast<double>(n)));
-    const auto is_wall = [&](int upper) {
-      return layout.rules[side_index(d, upper)].kind != GhostRule::Kind::value;
-    };
+    const auto is_wall = [&](int upper) { return layout.rules[side_index(d, upper)].kind != GhostRule::Kind::value; };
     const Index first = layout.grid.first_cell()[d];
     trusted_begin_[d] = (is_wall(0) ? band : 0) - first;
     trusted_end_[d] = (is_wall(1) ? n - band : n) - first;

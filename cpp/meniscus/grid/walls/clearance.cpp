@@ -67,7 +67,7 @@ Index find_clearance(const Grid<D>& grid, std::span<std::uint8_t> cells, std::ve
   const Coord<D>& shape = grid.local_shape();
   const Rows<D> rows{shape, grid.periodic(), shape[D - 1], product<D>(shape) / shape[D - 1]};
   const auto size = static_cast<Index>(cells.size());
-  scratch.resize(static_cast<std::size_t>(size + 2 * rows.count));
+  scratch.resize(size + 2 * rows.count);
   std::uint8_t *in = cells.data(), *out = scratch.data(), *some = out + size, *some_out = some + rows.count;
   const Index count = parallel_reduce(
       0, rows.count, std::max<Index>(1, 16384 / rows.length), Index{0},

@@ -24,7 +24,7 @@ Position<D> seen_position(const FieldLayout<D>& layout, const Coord<D>& corner) 
   Coord<D> c = corner;
   Coord<D> on_side{};
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     if (grid.periodic()[axis]) continue;
     const Index n = extents[axis];
     // The same reflections as those of the value: from far beyond a side these end at another sample than from near it.
@@ -54,7 +54,7 @@ void find_corners(const FieldLayout<D>& layout, const Position<D>& place, SeenCo
   Coord<D> cell;
   std::array<double, D> fraction;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     double x = (place[d] - grid.origin()[d]) / grid.spacing() - 0.5 * (1 - layout.stagger.on_side[axis]);
     x = std::clamp(x, -1e15, 1e15);
     // A sample is at its own place whatever the rounding of positions.
@@ -110,8 +110,7 @@ void see_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>& walls, 
     SeenCorners<D>& corners = seen.corners[d];
     find_corners<D>(layout, at.place, corners);
     if (clear) continue;
-    for (std::size_t q = 0; q < static_cast<std::size_t>(corners.count); ++q)
-      target[q] = seen_position<D>(layout, corners.corner[q]);
+    for (Index q = 0; q < corners.count; ++q) target[q] = seen_position<D>(layout, corners.corner[q]);
     corners.hidden = walls.hidden(at.eye, target.data(), corners.count, seen.of_wall[d].data());
   }
 }
@@ -123,7 +122,7 @@ Position<D> velocity_seen(const VelocitySource<T, D>& velocity, const ThinWalls<
   see_faces<T, D>(velocity, walls, at, seen);
   Position<D> u;
   for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
+    const Index i = d;
     const Position<D>* const of_wall = seen.of_wall[i].data();
     u[d] = static_cast<double>(blend_corners<T, D>(velocity.component[i], seen.corners[i], {d, 0.0}, of_wall).value);
   }
@@ -139,7 +138,7 @@ PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners
   double mean = 0.0;
   int visible = 0;
   for (int q = 0; q < seen.count; ++q) {
-    const auto i = static_cast<std::size_t>(q);
+    const Index i = q;
     if ((seen.hidden >> q) & 1) continue;
     value[i] = static_cast<double>(detail::stored_or_continued<T, D>(source, seen.corner[i]));
     mean += value[i];
@@ -155,7 +154,7 @@ PointSample<T> blend_corners(const SampleSource<T, D>& source, const SeenCorners
     }
   }
   double sum = 0.0, low = value[0], high = value[0];
-  for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q) {
+  for (Index q = 0; q < seen.count; ++q) {
     sum += seen.weight[q] * value[q];
     low = std::min(low, value[q]);
     high = std::max(high, value[q]);
@@ -188,8 +187,7 @@ OneSidedPlace<D> follow(const ThinWalls<D>& walls, const Vec<double, D>& from, c
     eye = from + inside * (to - from);
     for (int d = 0; d < D; ++d)
       if (!grid.periodic()[d])
-        eye[d] = std::clamp(eye[d], grid.origin()[d],
-                            grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[d]));
+        eye[d] = std::clamp(eye[d], grid.origin()[d], grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[d]));
   }
   if (const Index clear = walls.clearance(from); clear > 0) {
     const double longest = (eye - from).cwiseAbs().maxCoeff() / grid.spacing();
@@ -210,8 +208,7 @@ SeenCorners<D> see_corners(const SampleSource<T, D>& source, const ThinWalls<D>&
   find_corners<D>(*source.layout, at.place, seen);
   if (sees_all_corners(walls, at)) return seen;
   std::array<Position<D>, 1 << D> target;
-  for (std::size_t q = 0; q < static_cast<std::size_t>(seen.count); ++q)
-    target[q] = seen_position<D>(*source.layout, seen.corner[q]);
+  for (Index q = 0; q < seen.count; ++q) target[q] = seen_position<D>(*source.layout, seen.corner[q]);
   seen.hidden = walls.hidden(at.eye, target.data(), seen.count, velocity);
   return seen;
 }
@@ -262,7 +259,7 @@ void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>
   SeenFaces<D> seen;
   see_faces<T, D>(velocity, walls, {x, x}, seen);
   for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
+    const Index i = d;
     const SeenCorners<D>& corners = seen.corners[i];
     if (!corners.hidden) continue;
     StandIn of_walls{-1, 0.0, true};

@@ -10,7 +10,7 @@ namespace meniscus::grid {
 /// these strides; `step`: -1 or 1.
 template <int D>
 Index open_neighbour(const ThinWalls<D>& walls, const Coord<D>& strides, Coord<D> c, Index number, int axis, int step) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   // Faces of cells that no wall comes near are open.
   if (walls.clearance()[number] == 0) {
     Coord<D> face = c;

@@ -11,7 +11,7 @@ namespace meniscus::grid {
 /// nearest cell of the domain.
 template <int D>
 Index end_of_way(const Grid<D>& grid, int axis, Index i) {
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   return grid.periodic()[a] ? i : std::clamp<Index>(i, 0, grid.shape()[a] - 1);
 }
 

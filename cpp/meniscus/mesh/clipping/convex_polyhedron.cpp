@@ -56,7 +56,7 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
     if (gone[v]) continue;
     const unsigned leaving = gone[link_[v][0]] | 2u * gone[link_[v][1]] | 4u * gone[link_[v][2]];
     for (unsigned rest = leaving; rest != 0; rest &= rest - 1) {
-      const auto s = static_cast<std::size_t>(std::countr_zero(rest));
+      const Index s = std::countr_zero(rest);
       const std::size_t u = link_[v][s];
       require(size < most_vertices, "a convex polyhedron has at most 128 vertices");
       const double t = value[v] / (value[v] - value[u]);
@@ -90,7 +90,7 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
 
 void ConvexPolyhedron::link_cut(int first, int end, const std::array<Links, most_vertices>& ends) {
   // From each new vertex along the face to the left of its edge, through vertices that go, to the edge that comes back.
-  for (auto w = static_cast<std::size_t>(first); w < static_cast<std::size_t>(end); ++w) {
+  for (Index w = first; w < end; ++w) {
     std::size_t u = ends[w][0];
     std::size_t slot = ends[w][1];
     for (;;) {
@@ -107,7 +107,7 @@ void ConvexPolyhedron::link_cut(int first, int end, const std::array<Links, most
 }
 
 bool ConvexPolyhedron::has_face(int face) const {
-  for (std::size_t v = 0; v < static_cast<std::size_t>(size_); ++v)
+  for (Index v = 0; v < size_; ++v)
     for (const int f : face_[v])
       if (f == face) return true;
   return false;

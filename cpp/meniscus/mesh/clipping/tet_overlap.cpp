@@ -161,7 +161,7 @@ TetOverlap overlap(const Corners& a, const Corners& b, const HalfSpace& half_spa
 
 void overlap_volumes(std::span<const Corners> a, std::span<const Corners> b, std::span<double> out) {
   parallel_for(0, static_cast<Index>(a.size()), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) out[i] = overlap(a[i], b[i]).volume;
+    for (Index i = begin; i < end; ++i) out[i] = overlap(a[i], b[i]).volume;
   });
 }
 

@@ -106,14 +106,13 @@ double volume_below(const std::array<Point, 4>& corners, const Point& normal, do
 
 void fractions_below(std::span<const Values> phi, std::span<double> out) {
   parallel_for(0, static_cast<Index>(phi.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = fraction_below(phi[i]);
+    for (Index i = b; i < e; ++i) out[i] = fraction_below(phi[i]);
   });
 }
 
 void plane_offsets(std::span<const Values> heights, std::span<const double> fractions, std::span<double> out) {
   parallel_for(0, static_cast<Index>(heights.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      out[i] = offset_for_fraction(heights[i], fractions[i]);
+    for (Index i = b; i < e; ++i) out[i] = offset_for_fraction(heights[i], fractions[i]);
   });
 }
 

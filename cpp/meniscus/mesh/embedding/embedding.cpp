@@ -52,7 +52,7 @@ void Embedding<D, W>::evaluate(std::span<const Point> node_values, std::span<Poi
   require(static_cast<Index>(node_values.size()) >= nodes_ && static_cast<Index>(out.size()) == size(), "an embedding of ",
           size(), " points in ", nodes_, " nodes cannot take ", out.size(), " points and ", node_values.size(), " nodes");
   parallel_for(0, size(), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const Parents& p = parents_[i];
       const Weights& w = weights_[i];
       Point sum = static_cast<double>(w[0]) * node_values[p[0]];
@@ -97,7 +97,7 @@ void Embedding<D, W>::effective_masses(std::span<const double> node_masses, std:
   for (std::size_t j = 0; j < node_masses.size(); ++j)
     require(node_masses[j] >= 0, "masses must not be negative, but [", j, "] is ", node_masses[j]);
   parallel_for(0, size(), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       double inverse = 0;
       for (std::size_t k = 0; k < D; ++k) {
         // A node may come several times, where unused places repeat one.

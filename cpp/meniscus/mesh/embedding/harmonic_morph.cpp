@@ -24,8 +24,8 @@ struct HarmonicMorph::System {
   const HarmonicMorph& m;
 
   double row(const Vector& x, Index i) const {
-    double sum = m.diagonal_[z(i)] * x[z(i)];
-    for (Index k = m.start_[z(i)]; k < m.start_[z(i + 1)]; ++k) sum += m.entry_[z(k)] * x[z(m.column_[z(k)])];
+    double sum = m.diagonal_[i] * x[i];
+    for (Index k = m.start_[i]; k < m.start_[i + 1]; ++k) sum += m.entry_[k] * x[m.column_[k]];
     return sum;
   }
   template <class F>
@@ -35,10 +35,10 @@ struct HarmonicMorph::System {
     });
   }
   void multiply(Vector& x, Vector& y) const {
-    for_all([&](Index i) { y[z(i)] = m.is_fixed_[z(i)] ? 0.0 : row(x, i); });
+    for_all([&](Index i) { y[i] = m.is_fixed_[i] ? 0.0 : row(x, i); });
   }
   void precondition(const Vector& r, Correction& out) const {
-    for_all([&](Index i) { out[z(i)] = m.is_fixed_[z(i)] ? 0.0 : r[z(i)] / m.diagonal_[z(i)]; });
+    for_all([&](Index i) { out[i] = m.is_fixed_[i] ? 0.0 : r[i] / m.diagonal_[i]; });
   }
   void project(Vector&) const {}
   double inner_product(const Vector& a, const Vector& b) const {
@@ -46,16 +46,16 @@ struct HarmonicMorph::System {
         0, m.vertices(), chunk, 0.0,
         [&](Index begin, Index end) {
           double sum = 0;
-          for (Index i = begin; i < end; ++i) sum += a[z(i)] * b[z(i)];
+          for (Index i = begin; i < end; ++i) sum += a[i] * b[i];
           return sum;
         },
         [](double a1, double b1) { return a1 + b1; });
   }
   void combine(double a, const Vector& x, double b, Vector& y) const {
     if (b == 0)
-      for_all([&](Index i) { y[z(i)] = a * x[z(i)]; });
+      for_all([&](Index i) { y[i] = a * x[i]; });
     else
-      for_all([&](Index i) { y[z(i)] = a * x[z(i)] + b * y[z(i)]; });
+      for_all([&](Index i) { y[i] = a * x[i] + b * y[i]; });
   }
 };
 
@@ -63,18 +63,18 @@ HarmonicMorph::HarmonicMorph(const TetMeshView& rest, std::span<const std::int32
   const auto n = static_cast<Index>(rest.vertices.size());
   require_valid_elements(rest.tets, n);
   require_finite(rest.vertices, "vertices");
-  is_fixed_.assign(z(n), false);
+  is_fixed_.assign(n, false);
   for (std::size_t i = 0; i < fixed.size(); ++i) {
     require(fixed[i] >= 0 && fixed[i] < n, "nodes must be in [0, ", n, "), but [", i, "] is ", fixed[i]);
-    require(!is_fixed_[z(fixed[i])], "nodes must differ, but [", i, "] is ", fixed[i], " again");
-    is_fixed_[z(fixed[i])] = true;
+    require(!is_fixed_[fixed[i]], "nodes must differ, but [", i, "] is ", fixed[i], " again");
+    is_fixed_[fixed[i]] = true;
   }
   const VertexStars<4> stars(rest.tets, n);
   const EdgeGraph graph(stars);
   start_.assign(graph.ring_starts().begin(), graph.ring_starts().end());
   column_.assign(graph.rings().begin(), graph.rings().end());
   entry_.assign(column_.size(), 0.0);
-  diagonal_.assign(z(n), 0.0);
+  diagonal_.assign(n, 0.0);
   for (Index t = 0; t < rest.size(); ++t) {
     const double volume = signed_volume(rest, t);
     require(volume > 0, "tetrahedra must have a positive volume, but that of tet ", t, " is ", volume, " m^3");
@@ -92,7 +92,7 @@ HarmonicMorph::HarmonicMorph(const TetMeshView& rest, std::span<const std::int32
         }
         const auto first = column_.begin() + start_[row];
         const auto last = column_.begin() + start_[row + 1];
-        entry_[z(std::lower_bound(first, last, rest.tet(t)[b]) - column_.begin())] += value;
+        entry_[std::lower_bound(first, last, rest.tet(t)[b]) - column_.begin()] += value;
       }
   }
   // Every part needs a fixed vertex; a vertex without tetrahedra keeps its place.
@@ -101,18 +101,18 @@ HarmonicMorph::HarmonicMorph(const TetMeshView& rest, std::span<const std::int32
   while (!open.empty()) {
     const std::int32_t v = open.back();
     open.pop_back();
-    for (Index k = start_[z(v)]; k < start_[z(v) + 1]; ++k)
-      if (const std::int32_t w = column_[z(k)]; !reached[z(w)]) {
-        reached[z(w)] = true;
+    for (Index k = start_[v]; k < start_[z(v) + 1]; ++k)
+      if (const std::int32_t w = column_[k]; !reached[w]) {
+        reached[w] = true;
         open.push_back(w);
       }
   }
   for (Index v = 0; v < n; ++v) {
-    const bool alone = start_[z(v)] == start_[z(v + 1)];
-    require(reached[z(v)] || alone, "every part of the mesh needs a node that is given, but that of vertex ", v, " has none");
-    if (alone && !is_fixed_[z(v)]) diagonal_[z(v)] = 1;
+    const bool alone = start_[v] == start_[v + 1];
+    require(reached[v] || alone, "every part of the mesh needs a node that is given, but that of vertex ", v, " has none");
+    if (alone && !is_fixed_[v]) diagonal_[v] = 1;
   }
-  for (auto* v : {&x_, &b_, &r_, &p_, &q_, &z_}) v->assign(z(n), 0.0);
+  for (auto* v : {&x_, &b_, &r_, &p_, &q_, &z_}) v->assign(n, 0.0);
 }
 
 std::array<int, 3> HarmonicMorph::solve(std::span<const Point> displacements, double tolerance, bool warm, std::span<Point> out) {
@@ -126,7 +126,7 @@ std::array<int, 3> HarmonicMorph::solve(std::span<const Point> displacements, do
   std::vector<Point> found(out.size(), Point::Zero());
   for (int d = 0; d < 3; ++d) {
     std::fill(x_.begin(), x_.end(), 0.0);
-    for (std::size_t i = 0; i < fixed_.size(); ++i) x_[z(fixed_[i])] = displacements[i][d];
+    for (std::size_t i = 0; i < fixed_.size(); ++i) x_[fixed_[i]] = displacements[i][d];
     system.multiply(x_, b_);
     for (double& b : b_) b = -b;
     const std::vector<double>& given = x_;
@@ -142,7 +142,7 @@ std::array<int, 3> HarmonicMorph::solve(std::span<const Point> displacements, do
       throw std::runtime_error("the displacements could not be found: " + std::string(numerics::describe(info_.end)));
     for (std::size_t v = 0; v < out.size(); ++v)
       if (!is_fixed_[v]) found[v][d] = x_[v];
-    iterations[z(d)] = info_.iterations;
+    iterations[d] = info_.iterations;
   }
   std::copy(found.begin(), found.end(), out.begin());
   return iterations;
@@ -151,10 +151,10 @@ std::array<int, 3> HarmonicMorph::solve(std::span<const Point> displacements, do
 Index HarmonicMorph::positive_edges() const {
   Index count = 0;
   for (Index v = 0; v < vertices(); ++v)
-    for (Index k = start_[z(v)]; k < start_[z(v + 1)]; ++k) {
-      const std::int32_t w = column_[z(k)];
+    for (Index k = start_[v]; k < start_[v + 1]; ++k) {
+      const std::int32_t w = column_[k];
       // Entries that should be zero are round-off: compare with the diagonal.
-      count += v < w && !(is_fixed_[z(v)] && is_fixed_[z(w)]) && entry_[z(k)] > 1e-12 * diagonal_[z(v)];
+      count += v < w && !(is_fixed_[v] && is_fixed_[w]) && entry_[k] > 1e-12 * diagonal_[v];
     }
   return count;
 }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr Index chunk = 1024;
 
-std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 bool all_positive(const TetMeshView& mesh) {
   std::atomic<bool> positive{true};
   parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
@@ -56,17 +54,17 @@ std::vector<Probe> probes_of(const TetMeshView& mesh, const TetTopology& topolog
     seen[first] = true;
     open.assign(1, static_cast<std::int32_t>(first));
     while (!open.empty()) {
-      const Triangle next = beyond[z(open.back())];
+      const Triangle next = beyond[open.back()];
       open.pop_back();
       for (const std::int32_t t : next) {
-        if (t < 0 || seen[z(t)]) continue;
-        seen[z(t)] = true;
+        if (t < 0 || seen[t]) continue;
+        seen[t] = true;
         open.push_back(t);
       }
     }
     const Triangle& f = boundary[first];
-    probes.push_back({mesh.vertices[z(f[0])], mesh.vertices[z(f[1])], mesh.vertices[z(f[2])],
-                      topology.face_tets()[z(topology.boundary()[first])][0]});
+    probes.push_back(
+        {mesh.vertices[f[0]], mesh.vertices[f[1]], mesh.vertices[f[2]], topology.face_tets()[topology.boundary()[first]][0]});
   }
   return probes;
 }
@@ -91,8 +89,8 @@ bool any_probe_covered(const TetMeshView& mesh, std::span<const Probe> probes) {
       tree.traverse([&](std::int32_t, const BoundingVolumeTree::Node& n) { return box.overlaps(n.box); },
                     [&](const BoundingVolumeTree::Node& n) {
                       for (std::int32_t slot = n.first; slot < n.first + n.count; ++slot) {
-                        const Probe& probe = probes[z(tree.order()[z(slot)])];
-                        if (probe.tet != t && box.overlaps(boxes[z(tree.order()[z(slot)])]) && holds(t, probe))
+                        const Probe& probe = probes[tree.order()[slot]];
+                        if (probe.tet != t && box.overlaps(boxes[tree.order()[slot]]) && holds(t, probe))
                           covered.store(true, std::memory_order_relaxed);
                       }
                     });
@@ -106,7 +104,7 @@ bool any_probe_covered(const TetMeshView& mesh, std::span<const Probe> probes) {
 bool is_embedded(const TetMeshView& mesh, const TetTopology& topology) {
   if (!all_positive(mesh) || !topology.flipped_faces(mesh.tets).empty()) return false;
   std::vector<Triangle> boundary;
-  for (const std::int32_t f : topology.boundary()) boundary.push_back(topology.faces()[z(f)]);
+  for (const std::int32_t f : topology.boundary()) boundary.push_back(topology.faces()[f]);
   return !any_meet_beyond_shared({mesh.vertices, boundary}) && !any_probe_covered(mesh, probes_of(mesh, topology, boundary));
 }
 

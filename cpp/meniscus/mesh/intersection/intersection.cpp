@@ -201,7 +201,7 @@ void edges_meet_triangles(std::span<const std::array<Point, 2>> edges, std::span
   require(edges.size() == triangles.size(), "there must be as many triangles as edges, not ", triangles.size(), " and ",
           edges.size());
   parallel_for(0, static_cast<Index>(edges.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const auto& [p, q] = edges[i];
       const auto& [a, b, c] = triangles[i];
       out[i] = edge_meets_triangle(p, q, a, b, c, policy);
@@ -213,7 +213,7 @@ void triangles_meet_triangles(std::span<const std::array<Point, 3>> a, std::span
                               DegenerateContact policy, bool* out) {
   require(a.size() == b.size(), "there must be as many second triangles as first ones, not ", b.size(), " and ", a.size());
   parallel_for(0, static_cast<Index>(a.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+    for (Index i = begin; i < end; ++i)
       out[i] = triangle_meets_triangle(a[i][0], a[i][1], a[i][2], b[i][0], b[i][1], b[i][2], policy);
   });
 }
@@ -222,7 +222,7 @@ void points_in_tetrahedra(std::span<const Point> points, std::span<const std::ar
   require(points.size() == tetrahedra.size(), "there must be as many tetrahedra as points, not ", tetrahedra.size(), " and ",
           points.size());
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const auto& [a, b, c, d] = tetrahedra[i];
       out[i] = static_cast<std::int8_t>(point_in_tetrahedron(points[i], a, b, c, d));
     }

@@ -70,7 +70,7 @@ void random_samples(TetSampling kind, std::uint64_t seed, std::span<const std::i
   const std::size_t count = out.size() / elements.size();
   require(count * elements.size() == out.size(), "out must have the same number of points for each element");
   parallel_for(0, static_cast<Index>(elements.size()), 512, [&](Index begin, Index end) {
-    for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e)
+    for (Index e = begin; e < end; ++e)
       random_samples(kind, seed, static_cast<std::uint64_t>(elements[e]), step, out.subspan(e * count, count));
   });
 }

@@ -14,7 +14,7 @@ void measure_elements(std::span<const Point> vertices, std::span<const std::arra
                       std::span<double> out) {
   const auto at = [&](std::int32_t v) -> const Point& { return vertices[v]; };
   parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const auto& x = elements[i];
       if constexpr (N == 2)
         out[i] = (at(x[1]) - at(x[0])).norm();

@@ -55,7 +55,7 @@ TetMeshData BccLattice::mesh(const std::function<bool(const std::array<Index, 4>
   const Coord<3> corner_strides = c_strides<3>({cubes_[0] + 1, cubes_[1] + 1, cubes_[2] + 1});
   const Coord<3> cube_strides = c_strides<3>(cubes_);
   TetMeshData result;
-  std::vector<std::int32_t> number(static_cast<std::size_t>(nodes()), -1);
+  std::vector<std::int32_t> number(nodes(), -1);
   std::vector<Index> used;
   const auto numbered = [&](Index node) {
     std::int32_t& n = number[node];
@@ -120,7 +120,7 @@ std::vector<std::int32_t> sort_along_curve(TetMeshData& mesh) {
   std::vector<std::int32_t> former(order.size());
   std::vector<Point> vertices(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto k = static_cast<std::size_t>(order[i]);
+    const Index k = order[i];
     vertices[i] = kept[k];
     former[i] = source[k];
     number[source[k]] = static_cast<std::int32_t>(i);

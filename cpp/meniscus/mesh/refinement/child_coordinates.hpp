@@ -105,7 +105,7 @@ MENISCUS_INLINE std::size_t child_at(const double* b, std::size_t diagonal) {
   const CoordinateLanes one{b[0], b[1], b[2], b[3]};
   const CoordinateLanes two{b[0], b[0] + b[1], b[0] + b[2], b[0] + b[3]};
   const Bits bits = ((one > limit) & Bits{1, 2, 4, 8}) | ((two > limit) & Bits{0, 32, 64, 128});
-  const auto signs = static_cast<std::size_t>((bits[0] | bits[1]) | (bits[2] | bits[3]));
+  const Index signs = (bits[0] | bits[1]) | (bits[2] | bits[3]);
   return children_by_signs[diagonal][signs];
 }
 

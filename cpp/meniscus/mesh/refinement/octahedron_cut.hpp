@@ -17,8 +17,8 @@ inline constexpr std::array<OctahedronCut, 3> octahedron_cuts{
 /// The shortest diagonal; lengths that differ by round-off alone count as equal, and then it is the first.
 inline std::size_t shortest_diagonal(const Tet& tet, std::span<const Point> x) {
   const auto middle = [&](std::size_t e) -> Point {
-    const auto a = static_cast<std::size_t>(tet[tet_edges[e][0]]);
-    const auto b = static_cast<std::size_t>(tet[tet_edges[e][1]]);
+    const Index a = tet[tet_edges[e][0]];
+    const Index b = tet[tet_edges[e][1]];
     return 0.5 * (x[a] + x[b]);
   };
   std::array<double, 3> length;

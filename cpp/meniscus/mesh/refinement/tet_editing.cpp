@@ -44,16 +44,16 @@ TetEditor::TetEditor(const TetMeshData& mesh) : tets_(mesh.tets), alive_(mesh.te
   for (const Tet& t : tets_)
     for (const auto& f : tet_faces)
       if (tets_with(t[f[0]], t[f[1]], t[f[2]]) == 1)
-        for (const std::size_t k : f) nodes_[z(t[k])].freedom = 2;
+        for (const std::size_t k : f) nodes_[t[k]].freedom = 2;
 }
 
 void TetEditor::link(std::int32_t t) {
-  for (const std::int32_t v : tets_[z(t)]) stars_[z(v)].push_back(t);
+  for (const std::int32_t v : tets_[t]) stars_[v].push_back(t);
 }
 
 void TetEditor::unlink(std::int32_t t) {
-  for (const std::int32_t v : tets_[z(t)]) {
-    auto& star = stars_[z(v)];
+  for (const std::int32_t v : tets_[t]) {
+    auto& star = stars_[v];
     *std::find(star.begin(), star.end(), t) = star.back();
     star.pop_back();
   }
@@ -61,20 +61,20 @@ void TetEditor::unlink(std::int32_t t) {
 
 int TetEditor::tets_with(std::int32_t a, std::int32_t b, std::int32_t c) const {
   int count = 0;
-  for (const std::int32_t t : stars_[z(a)]) count += has(tets_[z(t)], b) && has(tets_[z(t)], c);
+  for (const std::int32_t t : stars_[a]) count += has(tets_[t], b) && has(tets_[t], c);
   return count;
 }
 
 bool TetEditor::has_edge(std::int32_t a, std::int32_t b) const {
-  for (const std::int32_t t : stars_[z(a)])
-    if (has(tets_[z(t)], b)) return true;
+  for (const std::int32_t t : stars_[a])
+    if (has(tets_[t], b)) return true;
   return false;
 }
 
 void TetEditor::boundary_faces(std::span<const std::int32_t> tets, std::vector<Triangle>& out) const {
   out.clear();
   for (const std::int32_t i : tets) {
-    const Tet& t = tets_[z(i)];
+    const Tet& t = tets_[i];
     for (const auto& f : tet_faces)
       if (boundary_face(t[f[0]], t[f[1]], t[f[2]])) out.push_back({t[f[0]], t[f[1]], t[f[2]]});
   }
@@ -83,8 +83,8 @@ void TetEditor::boundary_faces(std::span<const std::int32_t> tets, std::vector<T
 void TetEditor::boundary_faces_at(std::int32_t v, std::vector<Triangle>& out) const {
   out.clear();
   if (!on_boundary(v)) return;
-  for (const std::int32_t i : stars_[z(v)]) {
-    const Tet& t = tets_[z(i)];
+  for (const std::int32_t i : stars_[v]) {
+    const Tet& t = tets_[i];
     for (std::size_t k = 0; k < 4; ++k) {
       const auto& f = tet_faces[k];
       if (t[k] != v && boundary_face(t[f[0]], t[f[1]], t[f[2]])) out.push_back({t[f[0]], t[f[1]], t[f[2]]});
@@ -104,8 +104,8 @@ std::vector<Triangle> TetEditor::boundary() const {
 
 void TetEditor::neighbours(std::int32_t v, std::vector<std::int32_t>& out) const {
   out.clear();
-  for (const std::int32_t t : stars_[z(v)])
-    for (const std::int32_t u : tets_[z(t)])
+  for (const std::int32_t t : stars_[v])
+    for (const std::int32_t u : tets_[t])
       if (u != v) out.push_back(u);
   sort_unique(out);
 }
@@ -114,8 +114,8 @@ bool TetEditor::find_ring(std::int32_t a, std::int32_t b, EdgeRing& out) const {
   out.vertices.clear();
   out.tets.clear();
   std::vector<Pair> steps;
-  for (const std::int32_t i : stars_[z(a)]) {
-    const Tet& t = tets_[z(i)];
+  for (const std::int32_t i : stars_[a]) {
+    const Tet& t = tets_[i];
     if (!has(t, b)) continue;
     out.tets.push_back(i);
     // Rotations that keep the orientation bring a to the front and b to the second place.
@@ -158,8 +158,8 @@ bool TetEditor::contractible(std::int32_t a, std::int32_t b) const {
   std::vector<Pair> edges_a, edges_b, ring_edges, common_edges;
   const auto in_common = [&](std::int32_t v) { return std::binary_search(common.begin(), common.end(), v); };
   const auto collect = [&](std::int32_t v, std::int32_t other, std::vector<Pair>& edges) {
-    for (const std::int32_t i : stars_[z(v)]) {
-      const Tet& t = tets_[z(i)];
+    for (const std::int32_t i : stars_[v]) {
+      const Tet& t = tets_[i];
       for (const auto& e : tet_edges) {
         const auto [p, q] = std::minmax(t[e[0]], t[e[1]]);
         if (p == v || q == v || p == other || q == other) continue;
@@ -170,8 +170,8 @@ bool TetEditor::contractible(std::int32_t a, std::int32_t b) const {
   };
   collect(a, b, edges_a);
   collect(b, a, edges_b);
-  for (const std::int32_t i : stars_[z(a)]) {
-    const Tet& t = tets_[z(i)];
+  for (const std::int32_t i : stars_[a]) {
+    const Tet& t = tets_[i];
     if (!has(t, b)) continue;
     Pair rest{-1, -1};
     for (const std::int32_t v : t)
@@ -206,8 +206,8 @@ bool TetEditor::contractible(std::int32_t a, std::int32_t b) const {
 }
 
 void TetEditor::set(std::int32_t v, const EditedVertex& value) {
-  journal_.push_back({Change::moved, v, nodes_[z(v)]});
-  nodes_[z(v)] = value;
+  journal_.push_back({Change::moved, v, nodes_[v]});
+  nodes_[v] = value;
 }
 
 std::int32_t TetEditor::add_vertex(const EditedVertex& value) {
@@ -219,7 +219,7 @@ std::int32_t TetEditor::add_vertex(const EditedVertex& value) {
 }
 
 void TetEditor::remove_tet(std::int32_t t) {
-  alive_[z(t)] = 0;
+  alive_[t] = 0;
   unlink(t);
   journal_.push_back({Change::removed_tet, t, {}});
 }
@@ -239,14 +239,14 @@ void TetEditor::undo(std::size_t mark) {
     journal_.pop_back();
     switch (e.change) {
       case Change::moved:
-        nodes_[z(e.which)] = e.before;
+        nodes_[e.which] = e.before;
         break;
       case Change::new_vertex:
         nodes_.pop_back();
         stars_.pop_back();
         break;
       case Change::removed_tet:
-        alive_[z(e.which)] = 1;
+        alive_[e.which] = 1;
         link(e.which);
         break;
       case Change::new_tet:
@@ -263,7 +263,7 @@ void TetEditor::changed(std::size_t mark, std::vector<std::int32_t>& out) const 
   for (std::size_t i = mark; i < journal_.size(); ++i) {
     const Entry& e = journal_[i];
     if (e.change == Change::new_tet && alive(e.which)) out.push_back(e.which);
-    if (e.change == Change::moved) out.insert(out.end(), stars_[z(e.which)].begin(), stars_[z(e.which)].end());
+    if (e.change == Change::moved) out.insert(out.end(), stars_[e.which].begin(), stars_[e.which].end());
   }
   sort_unique(out);
 }
@@ -277,7 +277,7 @@ void TetEditor::changed_boundary(std::size_t mark, std::vector<Triangle>& faces,
       moved.push_back(e.which);
       continue;
     }
-    const Tet& t = tets_[z(e.which)];
+    const Tet& t = tets_[e.which];
     for (const auto& f : tet_faces) {
       Triangle corners{t[f[0]], t[f[1]], t[f[2]]};
       std::sort(corners.begin(), corners.end());

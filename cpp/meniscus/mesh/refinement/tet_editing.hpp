@@ -38,13 +38,13 @@ class TetEditor {
 
   Index vertices() const { return static_cast<Index>(nodes_.size()); }
   Index slots() const { return static_cast<Index>(tets_.size()); }
-  const EditedVertex& vertex(std::int32_t v) const { return nodes_[z(v)]; }
-  const Point& position(std::int32_t v) const { return nodes_[z(v)].position; }
-  bool on_boundary(std::int32_t v) const { return nodes_[z(v)].freedom < 3; }
-  const Tet& tet(std::int32_t t) const { return tets_[z(t)]; }
-  bool alive(std::int32_t t) const { return alive_[z(t)] != 0; }
+  const EditedVertex& vertex(std::int32_t v) const { return nodes_[v]; }
+  const Point& position(std::int32_t v) const { return nodes_[v].position; }
+  bool on_boundary(std::int32_t v) const { return nodes_[v].freedom < 3; }
+  const Tet& tet(std::int32_t t) const { return tets_[t]; }
+  bool alive(std::int32_t t) const { return alive_[t] != 0; }
   /// The tetrahedra at a vertex, in no particular order.
-  std::span<const std::int32_t> star(std::int32_t v) const { return stars_[z(v)]; }
+  std::span<const std::int32_t> star(std::int32_t v) const { return stars_[v]; }
 
   double quality(const Tet& t) const { return min_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3])); }
 
@@ -94,8 +94,6 @@ class TetEditor {
     std::int32_t which;
     EditedVertex before;
   };
-
-  static std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
   void link(std::int32_t t);
   void unlink(std::int32_t t);
 

@@ -79,7 +79,7 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
     std::vector<Element> fine(children * coarse.size());
     std::vector<std::uint8_t> diagonal(N == 4 ? coarse.size() : 0);
     parallel_for(0, static_cast<Index>(coarse.size()), chunk, [&](Index b, Index e) {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      for (Index i = b; i < e; ++i) {
         std::int32_t* const m = middles.data() + edges_of_element * i;
         for (std::size_t k = 0; k < edges_of_element; ++k) m[k] += static_cast<std::int32_t>(old);
         std::size_t d = 0;
@@ -95,7 +95,7 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
     diagonals_.push_back(std::move(diagonal));
     parents_.emplace_back(graph.edges().begin(), graph.edges().end());
     if (level + 1 < levels) {
-      positions.resize(static_cast<std::size_t>(now));
+      positions.resize(now);
       interpolate(rest, level + 1, positions);
     }
   }
@@ -128,7 +128,7 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
           " vertices, not ", start.size(), " and ", end.size());
   if (level == 0) {
     parallel_for(0, coarse, chunk, [&](Index first, Index last) {
-      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) out[i] = (end[i] - start[i]) * rate;
+      for (Index i = first; i < last; ++i) out[i] = (end[i] - start[i]) * rate;
     });
     return;
   }
@@ -164,7 +164,7 @@ void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, 
     parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         // Both ends lie in one coarse element, so that together they have at most N nodes.
-        const auto at = static_cast<std::size_t>(vertices(l - 1) + i);
+        const Index at = vertices(l - 1) + i;
         Element& node = nodes[at];
         std::array<double, N>& weight = weights[at];
         std::size_t used = 0;

@@ -73,7 +73,7 @@ void BoundingVolumeTree::split_levels(std::span<const std::uint64_t> codes) {
       next += 2;
     }
     if (next == end) return;
-    nodes_.resize(static_cast<std::size_t>(next));
+    nodes_.resize(next);
     levels_.push_back(next);
     parallel_for(begin, end, chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
@@ -99,8 +99,7 @@ void BoundingVolumeTree::refit(std::span<const Box> boxes) {
         Node& n = nodes_[i];
         Box box;
         if (n.leaf()) {
-          for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-            box.add(boxes[order_[s]]);
+          for (std::int32_t s = n.first; s < n.first + n.count; ++s) box.add(boxes[order_[s]]);
         } else {
           box = node(n.child).box;
           box.add(node(n.child + 1).box);

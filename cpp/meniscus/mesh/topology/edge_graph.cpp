@@ -45,12 +45,12 @@ EdgeGraph::EdgeGraph(const VertexStars<N>& stars) {
       edge_start_[static_cast<std::size_t>(v) + 1] = last - std::upper_bound(first, last, static_cast<std::int32_t>(v));
     }
   });
-  for (std::size_t v = 0; v < static_cast<std::size_t>(n); ++v) {
+  for (Index v = 0; v < n; ++v) {
     ring_start_[v + 1] += ring_start_[v];
     edge_start_[v + 1] += edge_start_[v];
   }
-  ring_.resize(static_cast<std::size_t>(ring_start_.back()));
-  edges_.resize(static_cast<std::size_t>(edge_start_.back()));
+  ring_.resize(ring_start_.back());
+  edges_.resize(edge_start_.back());
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       const auto i = static_cast<std::size_t>(v);
@@ -65,7 +65,7 @@ EdgeGraph::EdgeGraph(const VertexStars<N>& stars) {
 }
 
 Index EdgeGraph::find(std::int32_t a, std::int32_t b) const {
-  const auto low = static_cast<std::size_t>(std::min(a, b));
+  const Index low = std::min(a, b);
   const std::int32_t high = std::max(a, b);
   const auto begin = edges_.begin() + edge_start_[low];
   const auto end = edges_.begin() + edge_start_[low + 1];
@@ -78,7 +78,7 @@ void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, c
                         std::span<std::int32_t> out) {
   constexpr std::size_t edges = N * (N - 1) / 2;
   parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const auto& x = elements[i];
       const bool none = repeats(x);
       for (std::size_t k = 0; k < edges; ++k) {

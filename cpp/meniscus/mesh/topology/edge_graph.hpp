@@ -19,7 +19,7 @@ class EdgeGraph {
   std::span<const Edge> edges() const { return edges_; }
   /// The neighbours of a vertex in ascending order: its one-ring.
   std::span<const std::int32_t> neighbours(Index vertex) const {
-    const auto v = static_cast<std::size_t>(vertex);
+    const Index v = vertex;
     return {ring_.data() + ring_start_[v], static_cast<std::size_t>(ring_start_[v + 1] - ring_start_[v])};
   }
   /// Begin of each one-ring in `rings()`, and the end of the last.

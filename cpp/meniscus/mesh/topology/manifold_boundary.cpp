@@ -77,7 +77,7 @@ Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Faul
 Index grow_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Fault& fault, std::vector<bool>& kept) {
   Index changed = 0;
   for (const std::int32_t corner : stars.at(fault[0])) {
-    const auto t = static_cast<std::size_t>(corner / 4);
+    const Index t = corner / 4;
     if (kept[t] || (fault[1] >= 0 && !has(mesh.tets[t], fault[1]))) continue;
     kept[t] = true;
     ++changed;

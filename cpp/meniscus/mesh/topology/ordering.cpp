@@ -23,7 +23,7 @@ std::vector<std::int32_t> sorted_positions(std::vector<std::uint64_t>& keys, std
 /// Numbers the vertices of one component in order of their distance.
 class LevelSearch {
  public:
-  explicit LevelSearch(const EdgeGraph& graph) : graph_(graph), visit_(static_cast<std::size_t>(graph.vertices()), 0) {}
+  explicit LevelSearch(const EdgeGraph& graph) : graph_(graph), visit_(graph.vertices(), 0) {}
 
   std::size_t degree(std::int32_t v) const { return graph_.neighbours(v).size(); }
 
@@ -78,8 +78,7 @@ std::vector<std::int32_t> morton_order(std::span<const Point> points) {
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(points.size());
   parallel_for(0, n, chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-      codes[i] = morton_code(points[i], all.low, cells_per_metre);
+    for (Index i = b; i < e; ++i) codes[i] = morton_code(points[i], all.low, cells_per_metre);
   });
   return sorted_positions(codes, std::uint64_t{1} << (3 * morton_bits_per_axis));
 }
@@ -92,7 +91,7 @@ std::vector<std::int32_t> reverse_cuthill_mckee(const EdgeGraph& graph) {
     if (search.degree(v) > 0) by_degree.push_back(v);
   std::stable_sort(by_degree.begin(), by_degree.end(),
                    [&](std::int32_t a, std::int32_t b) { return search.degree(a) < search.degree(b); });
-  std::vector<char> done(static_cast<std::size_t>(n), 0);
+  std::vector<char> done(n, 0);
   std::vector<std::int32_t> result;
   std::vector<std::int32_t> order;
   std::vector<std::int32_t> longer;
@@ -123,7 +122,7 @@ std::vector<std::int32_t> element_order(std::span<const std::array<std::int32_t,
                                         std::span<const std::int32_t> number) {
   std::vector<std::uint64_t> keys(elements.size());
   parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       std::int32_t lowest = number[elements[i][0]];
       for (const std::int32_t v : elements[i]) lowest = std::min(lowest, number[v]);
       keys[i] = static_cast<std::uint64_t>(lowest);

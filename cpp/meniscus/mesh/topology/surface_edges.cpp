@@ -28,8 +28,7 @@ void find_triangle_neighbours(std::span<const Triangle> triangles, const Triangl
     const auto at = topology.triangles_at(e);
     if (at.size() != 2) continue;
     const auto& edge = topology.edges()[e];
-    for (std::size_t s = 0; s < 2; ++s)
-      out[at[s]][opposite_corner(get(triangles, at[s]), edge)] = at[1 - s];
+    for (std::size_t s = 0; s < 2; ++s) out[at[s]][opposite_corner(get(triangles, at[s]), edge)] = at[1 - s];
   }
 }
 
@@ -80,12 +79,12 @@ std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, 
       for (const std::int32_t v : topology.edges()[e]) unite(corner(at[0], v), corner(at[1], v));
     }
   });
-  std::vector<std::int32_t> first(static_cast<std::size_t>(vertices), -1);
-  std::vector<char> pinched(static_cast<std::size_t>(vertices), 0);
+  std::vector<std::int32_t> first(vertices, -1);
+  std::vector<char> pinched(vertices, 0);
   for (std::size_t t = 0; t < triangles.size(); ++t) {
     if (topology.edges_of(static_cast<Index>(t))[0] < 0) continue;
     for (std::size_t k = 0; k < 3; ++k) {
-      const auto v = static_cast<std::size_t>(triangles[t][k]);
+      const Index v = triangles[t][k];
       if (first[v] < 0)
         first[v] = fan[3 * t + k];
       else if (first[v] != fan[3 * t + k])

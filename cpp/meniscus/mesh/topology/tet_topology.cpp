@@ -44,7 +44,7 @@ Triangle face_of(const Tet& tet, std::size_t opposite) {
 
 /// True where two triangles with the same corners go round in the same direction.
 bool same_direction(const Triangle& a, const Triangle& b) {
-  const auto first = static_cast<std::size_t>(std::find(b.begin(), b.end(), a[0]) - b.begin());
+  const Index first = std::find(b.begin(), b.end(), a[0]) - b.begin();
   return b[(first + 1) % 3] == a[1];
 }
 
@@ -61,7 +61,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
         sides_at(at(tets, corner / 4), corner, [&](const Side&) { ++at(side_start, v + 1); });
   });
   for (std::size_t v = 1; v < side_start.size(); ++v) side_start[v] += side_start[v - 1];
-  std::vector<Side> sides(static_cast<std::size_t>(side_start.back()));
+  std::vector<Side> sides(side_start.back());
   std::vector<std::int32_t> face_start(static_cast<std::size_t>(n) + 1, 0);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
@@ -103,7 +103,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
       const Side* const last = sides.data() + at(side_start, v + 1);
       for (const Side* s = sides.data() + at(side_start, v); s < last; ++face) {
         const std::int32_t t = s->slot / 4;
-        const auto k = static_cast<std::size_t>(s->slot % 4);
+        const Index k = s->slot % 4;
         at(faces_, face) = face_of(at(tets, t), k);
         at(faces_of_, t)[k] = face;
         const bool shared = last - s > 1 && s[1].same_face(*s);
@@ -130,8 +130,7 @@ std::vector<std::int32_t> TetTopology::flipped_faces(std::span<const Tet> tets) 
     const auto& around = faces_of_[second];
     const auto k =
         static_cast<std::size_t>(std::find(around.begin(), around.end(), static_cast<std::int32_t>(f)) - around.begin());
-    if (same_direction(faces_[f], face_of(tets[second], k)))
-      found.push_back(static_cast<std::int32_t>(f));
+    if (same_direction(faces_[f], face_of(tets[second], k))) found.push_back(static_cast<std::int32_t>(f));
   }
   return found;
 }

@@ -92,7 +92,7 @@ class BoundaryTracer {
 
 /// Numbers the components that are connected over edges.
 void find_components(Index triangles, const TriangleTopology& topology, WatertightReport& report) {
-  std::vector<std::int32_t> parent(static_cast<std::size_t>(triangles));
+  std::vector<std::int32_t> parent(triangles);
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](std::int32_t t) {
     while (parent[t] != t) {

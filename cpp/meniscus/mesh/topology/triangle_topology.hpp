@@ -19,7 +19,7 @@ class TriangleTopology {
   std::span<const Edge> edges() const { return edges_; }
   /// The triangles at an edge, in ascending order.
   std::span<const std::int32_t> triangles_at(Index edge) const {
-    const auto e = static_cast<std::size_t>(edge);
+    const Index e = edge;
     return {triangles_.data() + start_[e], static_cast<std::size_t>(start_[e + 1] - start_[e])};
   }
   /// The edges with more than two triangles.

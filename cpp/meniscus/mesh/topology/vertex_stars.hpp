@@ -32,7 +32,7 @@ class VertexStars {
 
   /// The corners N * element + corner that are at a vertex, ascending.
   std::span<const std::int32_t> at(Index vertex) const {
-    const auto v = static_cast<std::size_t>(vertex);
+    const Index v = vertex;
     return {corners_.data() + start_[v], static_cast<std::size_t>(start_[v + 1] - start_[v])};
   }
 

@@ -13,44 +13,43 @@ std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
 void StrongCouplings::measure(const CompressedRows& a, const std::vector<double>& scale, double ratio) {
   ratio_ = ratio;
-  strongest_.resize(z(a.rows()));
+  strongest_.resize(a.rows());
   for_rows(a.rows(), [&](Index i) {
     double strongest = 0;
-    for (Index k = a.start[z(i)] + 1; k < a.start[z(i + 1)]; ++k)
-      if (-a.value[z(k)] > round_off * std::min(scale[z(i)], scale[z(a.column[z(k)])]))
-        strongest = std::max(strongest, -a.value[z(k)]);
-    strongest_[z(i)] = a.value[z(a.start[z(i)])] > round_off * scale[z(i)] ? strongest : -1.0;
+    for (Index k = a.start[i] + 1; k < a.start[i + 1]; ++k)
+      if (-a.value[k] > round_off * std::min(scale[i], scale[a.column[k]])) strongest = std::max(strongest, -a.value[k]);
+    strongest_[i] = a.value[a.start[i]] > round_off * scale[i] ? strongest : -1.0;
   });
 }
 
 Index aggregate(const CompressedRows& a, const StrongCouplings& strong, std::vector<std::int32_t>& label) {
   const Index n = a.rows();
-  label.assign(z(n), -1);
+  label.assign(n, -1);
   std::int32_t count = 0;
   const auto for_strong = [&](Index i, auto&& visit) {
-    for (Index k = a.start[z(i)] + 1; k < a.start[z(i + 1)]; ++k)
-      if (strong(i, k, a) && !visit(z(a.column[z(k)]), -a.value[z(k)])) return false;
+    for (Index k = a.start[i] + 1; k < a.start[i + 1]; ++k)
+      if (strong(i, k, a) && !visit(z(a.column[k]), -a.value[k])) return false;
     return true;
   };
   // Unknowns whose neighbours are all free, with these.
   for (Index i = 0; i < n; ++i) {
-    if (label[z(i)] >= 0) continue;
+    if (label[i] >= 0) continue;
     bool any = false;
     const bool free = for_strong(i, [&](std::size_t j, double) { return any = true, label[j] < 0; });
     if (!any || !free) continue;
-    label[z(i)] = count;
+    label[i] = count;
     for_strong(i, [&](std::size_t j, double) { return label[j] = count, true; });
     ++count;
   }
   // The others have a neighbour in one of these, and join the one that they are coupled to most. Written as -2 - label, they do
   // not attract others.
   for (Index i = 0; i < n; ++i) {
-    if (label[z(i)] >= 0) continue;
+    if (label[i] >= 0) continue;
     double most = 0;
     for_strong(i, [&](std::size_t j, double coupling) {
       if (label[j] >= 0 && coupling > most) {
         most = coupling;
-        label[z(i)] = -2 - label[j];
+        label[i] = -2 - label[j];
       }
       return true;
     });

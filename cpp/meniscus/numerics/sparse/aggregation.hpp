@@ -19,8 +19,8 @@ class StrongCouplings {
   bool is_null(Index row) const { return strongest_[row] < 0; }
   /// Whether entry k of a row is strong.
   bool operator()(Index row, Index k, const CompressedRows& a) const {
-    const auto j = static_cast<std::size_t>(a.column[k]);
-    const auto i = static_cast<std::size_t>(row);
+    const Index j = a.column[k];
+    const Index i = row;
     const double coupling = -a.value[k];
     return i != j && strongest_[i] > 0 && strongest_[j] > 0 &&
            coupling >= ratio_ * (strongest_[i] < strongest_[j] ? strongest_[i] : strongest_[j]);

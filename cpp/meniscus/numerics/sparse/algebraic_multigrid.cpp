@@ -26,7 +26,7 @@ struct AlgebraicMultigrid::Cycle {
   void restrict_residual(int level) {
     Level& l = m.at(level);
     const double *from = b(level), *at = x(level);
-    for_rows(l.matrix->rows(), [&](Index i) { l.residual[z(i)] = from[i] - row_product(*l.matrix, i, at); });
+    for_rows(l.matrix->rows(), [&](Index i) { l.residual[i] = from[i] - row_product(*l.matrix, i, at); });
     double* const to = m.at(level + 1).b.data();
     for_rows(l.restriction.rows(), [&](Index i) { to[i] = row_product(l.restriction, i, l.residual.data()); });
   }
@@ -48,8 +48,8 @@ void AlgebraicMultigrid::build(const CompressedRows& a, const AlgebraicMultigrid
   options_ = options;
   if (levels_.empty()) levels_.resize(1);
   levels_[0].matrix = &a;
-  levels_[0].scale.resize(z(a.rows()));
-  for_rows(a.rows(), [&](Index i) { levels_[0].scale[z(i)] = a.value[z(a.start[z(i)])]; });
+  levels_[0].scale.resize(a.rows());
+  for_rows(a.rows(), [&](Index i) { levels_[0].scale[i] = a.value[a.start[i]]; });
   for (depth_ = 1; unknowns(depth_ - 1) > options.coarsest; ++depth_) {
     if (z(depth_) == levels_.size()) levels_.emplace_back();
     coarsen(at(depth_ - 1), at(depth_));
@@ -59,60 +59,60 @@ void AlgebraicMultigrid::build(const CompressedRows& a, const AlgebraicMultigrid
 
 void AlgebraicMultigrid::interpolate(const CompressedRows& a, Index aggregates, CompressedRows& p) const {
   p.columns = aggregates;
-  p.start.resize(z(a.rows()) + 1);
+  p.start.resize(a.rows() + 1);
   // A row holds its own aggregate first, then the others among its strong neighbours, which are few.
   const auto is_new = [&](Index i, Index k) {
-    const std::int32_t own = label_[z(a.column[z(k)])];
-    if (own == label_[z(i)]) return false;
-    for (Index l = a.start[z(i)] + 1; l < k; ++l)
-      if (label_[z(a.column[z(l)])] == own && strong_(i, l, a)) return false;
+    const std::int32_t own = label_[a.column[k]];
+    if (own == label_[i]) return false;
+    for (Index l = a.start[i] + 1; l < k; ++l)
+      if (label_[a.column[l]] == own && strong_(i, l, a)) return false;
     return true;
   };
   for_rows(a.rows(), [&](Index i) {
     Index count = 0;
-    if (label_[z(i)] >= 0) {
+    if (label_[i] >= 0) {
       count = 1;
-      for (Index k = a.start[z(i)] + 1; k < a.start[z(i + 1)]; ++k) count += strong_(i, k, a) && is_new(i, k);
+      for (Index k = a.start[i] + 1; k < a.start[i + 1]; ++k) count += strong_(i, k, a) && is_new(i, k);
     }
-    p.start[z(i + 1)] = count;
+    p.start[i + 1] = count;
   });
   p.make_room();
   for_rows(a.rows(), [&](Index i) {
-    if (label_[z(i)] < 0) return;
-    const Index first = p.start[z(i)];
+    if (label_[i] < 0) return;
+    const Index first = p.start[i];
     Index end = first;
     const auto weight_of = [&](std::int32_t aggregate) -> double& {
       Index at = first;
-      while (at < end && p.column[z(at)] != aggregate) ++at;
+      while (at < end && p.column[at] != aggregate) ++at;
       if (at == end) {
-        p.column[z(end)] = aggregate;
-        p.value[z(end++)] = 0;
+        p.column[end] = aggregate;
+        p.value[end++] = 0;
       }
-      return p.value[z(at)];
+      return p.value[at];
     };
     // Weak couplings are moved to the diagonal, so that the row keeps its sum.
-    double diagonal = a.value[z(a.start[z(i)])], sum = 0;
-    weight_of(label_[z(i)]);
-    for (Index k = a.start[z(i)] + 1; k < a.start[z(i + 1)]; ++k) {
+    double diagonal = a.value[a.start[i]], sum = 0;
+    weight_of(label_[i]);
+    for (Index k = a.start[i] + 1; k < a.start[i + 1]; ++k) {
       if (!strong_(i, k, a)) {
-        diagonal += a.value[z(k)];
+        diagonal += a.value[k];
         continue;
       }
-      sum += std::abs(a.value[z(k)]);
-      weight_of(label_[z(a.column[z(k)])]) += a.value[z(k)];
+      sum += std::abs(a.value[k]);
+      weight_of(label_[a.column[k]]) += a.value[k];
     }
-    weight_of(label_[z(i)]) += diagonal;
+    weight_of(label_[i]) += diagonal;
     // A Jacobi step of 4 / 3 over the bound of the spectrum, applied to the constants on aggregates.
     const double factor = 4.0 / 3.0 / (std::abs(diagonal) + sum);
-    for (Index k = first; k < end; ++k) p.value[z(k)] *= -factor;
-    p.value[z(first)] += 1;
+    for (Index k = first; k < end; ++k) p.value[k] *= -factor;
+    p.value[first] += 1;
   });
 }
 
 void AlgebraicMultigrid::coarsen(Level& fine, Level& coarse) {
   const CompressedRows& a = *fine.matrix;
   fine.smoother.prepare(a, fine.scale);
-  fine.residual.resize(z(a.rows()));
+  fine.residual.resize(a.rows());
   strong_.measure(a, fine.scale, options_.strength);
   const Index aggregates = aggregate(a, strong_, label_);
   interpolate(a, aggregates, fine.interpolation);
@@ -120,15 +120,14 @@ void AlgebraicMultigrid::coarsen(Level& fine, Level& coarse) {
   multiply_.multiply(a, fine.interpolation, RowOrder::any, product_);
   multiply_.multiply(fine.restriction, product_, RowOrder::diagonal_first, coarse.own);
   coarse.matrix = &coarse.own;
-  coarse.scale.resize(z(aggregates));
-  coarse.b.resize(z(aggregates));
-  coarse.x.resize(z(aggregates));
+  coarse.scale.resize(aggregates);
+  coarse.b.resize(aggregates);
+  coarse.x.resize(aggregates);
   const CompressedRows& r = fine.restriction;
   for_rows(aggregates, [&](Index i) {
     double sum = 0;
-    for (Index k = r.start[z(i)]; k < r.start[z(i + 1)]; ++k)
-      sum += r.value[z(k)] * r.value[z(k)] * fine.scale[z(r.column[z(k)])];
-    coarse.scale[z(i)] = sum;
+    for (Index k = r.start[i]; k < r.start[i + 1]; ++k) sum += r.value[k] * r.value[k] * fine.scale[r.column[k]];
+    coarse.scale[i] = sum;
   });
 }
 

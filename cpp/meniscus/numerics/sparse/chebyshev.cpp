@@ -3,26 +3,22 @@
 #include <cmath>
 
 namespace meniscus::numerics {
-namespace {
-
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 void ChebyshevSmoother::prepare(const CompressedRows& a, const std::vector<double>& scale) {
   a_ = &a;
-  inverse_.resize(z(a.rows()));
-  step_.resize(z(a.rows()));
+  inverse_.resize(a.rows());
+  step_.resize(a.rows());
   for_rows(a.rows(), [&](Index i) {
     double sum = 0;
-    for (Index k = a.start[z(i)]; k < a.start[z(i + 1)]; ++k) sum += std::abs(a.value[z(k)]);
-    inverse_[z(i)] = a.value[z(a.start[z(i)])] > 1e-14 * scale[z(i)] ? 1 / sum : 0.0;
+    for (Index k = a.start[i]; k < a.start[i + 1]; ++k) sum += std::abs(a.value[k]);
+    inverse_[i] = a.value[a.start[i]] > 1e-14 * scale[i] ? 1 / sum : 0.0;
   });
 }
 
 void ChebyshevSmoother::from_zero(const double* b, double* x, const ChebyshevOptions& options) {
   const double centre = 0.5 * (1 + options.lower_end);
-  for_rows(a_->rows(), [&](Index i) { x[i] = step_[z(i)] = inverse_[z(i)] * b[i] / centre; });
+  for_rows(a_->rows(), [&](Index i) { x[i] = step_[i] = inverse_[i] * b[i] / centre; });
   continue_from(b, x, 1, options);
 }
 
@@ -41,10 +37,10 @@ void ChebyshevSmoother::continue_from(const double* b, double* x, int first, con
       rho = next;
     }
     for_rows(a_->rows(), [&](Index i) {
-      const double correction = gain * inverse_[z(i)] * (b[i] - row_product(*a_, i, x));
-      step_[z(i)] = keep == 0 ? correction : keep * step_[z(i)] + correction;
+      const double correction = gain * inverse_[i] * (b[i] - row_product(*a_, i, x));
+      step_[i] = keep == 0 ? correction : keep * step_[i] + correction;
     });
-    for_rows(a_->rows(), [&](Index i) { x[i] += step_[z(i)]; });
+    for_rows(a_->rows(), [&](Index i) { x[i] += step_[i]; });
   }
 }
 

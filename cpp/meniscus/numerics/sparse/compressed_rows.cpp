@@ -10,8 +10,8 @@ Index CompressedRows::bytes() const {
 void CompressedRows::make_room() {
   start[0] = 0;
   for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  column.resize(static_cast<std::size_t>(start.back()));
-  value.resize(static_cast<std::size_t>(start.back()));
+  column.resize(start.back());
+  value.resize(start.back());
 }
 
 void transpose(const CompressedRows& a, CompressedRows& out, std::vector<Index>& next) {
@@ -22,8 +22,8 @@ void transpose(const CompressedRows& a, CompressedRows& out, std::vector<Index>&
   next.assign(out.start.begin(), out.start.end() - 1);
   for (Index i = 0; i < a.rows(); ++i)
     for (Index k = a.start[i]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
-      const auto from = static_cast<std::size_t>(k);
-      const auto to = static_cast<std::size_t>(next[a.column[from]]++);
+      const Index from = k;
+      const Index to = next[a.column[from]]++;
       out.column[to] = static_cast<std::int32_t>(i);
       out.value[to] = a.value[from];
     }

@@ -15,7 +15,7 @@ void SemidefiniteSolver::factor(const CompressedRows& a, const std::vector<doubl
   lower_.assign(n * n, 0.0);
   inverse_pivot_.resize(n);
   for (std::size_t i = 0; i < n; ++i)
-    for (Index k = a.start[i]; k < a.start[i + 1]; ++k) lower_[i * n + z(a.column[z(k)])] = a.value[z(k)];
+    for (Index k = a.start[i]; k < a.start[i + 1]; ++k) lower_[i * n + z(a.column[k])] = a.value[k];
   for (std::size_t i = 0; i < n; ++i) {
     double* const row = lower_.data() + i * n;
     // First the row of L D, then that of L.

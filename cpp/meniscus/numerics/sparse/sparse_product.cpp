@@ -49,9 +49,9 @@ void SparseProduct::multiply(const CompressedRows& a, const CompressedRows& b, R
         Index most = 1;
         for (Index i = begin; i < end; ++i) {
           Index terms = 1;
-          for (Index k = a.start[z(i)]; k < a.start[z(i + 1)]; ++k) {
-            const Index j = a.column[z(k)];
-            terms += b.start[z(j + 1)] - b.start[z(j)];
+          for (Index k = a.start[i]; k < a.start[i + 1]; ++k) {
+            const Index j = a.column[k];
+            terms += b.start[j + 1] - b.start[j];
           }
           most = std::max(most, terms);
         }
@@ -63,17 +63,17 @@ void SparseProduct::multiply(const CompressedRows& a, const CompressedRows& b, R
   const std::size_t wanted = size * z((n + chunk - 1) / chunk);
   if (tables_.size() < wanted) tables_.resize(wanted);
   c.columns = b.columns;
-  c.start.resize(z(n) + 1);
+  c.start.resize(n + 1);
 
   // Calls visit(place, k, l) for all terms a_k b_l of a row; returns the number of different columns.
   const auto walk = [&](Index i, Table& table, auto&& visit) {
     table.begin_row(i);
     std::int32_t next = 0;
     if (order == RowOrder::diagonal_first) next = table.place(static_cast<std::int32_t>(i), 0) + 1;
-    for (Index k = a.start[z(i)]; k < a.start[z(i + 1)]; ++k) {
-      const Index j = a.column[z(k)];
-      for (Index l = b.start[z(j)]; l < b.start[z(j + 1)]; ++l) {
-        const std::int32_t place = table.place(b.column[z(l)], next);
+    for (Index k = a.start[i]; k < a.start[i + 1]; ++k) {
+      const Index j = a.column[k];
+      for (Index l = b.start[j]; l < b.start[j + 1]; ++l) {
+        const std::int32_t place = table.place(b.column[l], next);
         next = std::max(next, place + 1);
         visit(place, z(k), z(l));
       }
@@ -82,15 +82,15 @@ void SparseProduct::multiply(const CompressedRows& a, const CompressedRows& b, R
   };
   parallel_for(0, n, chunk, [&](Index begin, Index end) {
     Table table(tables_.data() + z(begin / chunk) * size, size);
-    for (Index i = begin; i < end; ++i) c.start[z(i + 1)] = walk(i, table, [](std::int32_t, std::size_t, std::size_t) {});
+    for (Index i = begin; i < end; ++i) c.start[i + 1] = walk(i, table, [](std::int32_t, std::size_t, std::size_t) {});
   });
   c.make_room();
   parallel_for(0, n, chunk, [&](Index begin, Index end) {
     Table table(tables_.data() + z(begin / chunk) * size, size);
     for (Index i = begin; i < end; ++i) {
-      std::int32_t* const column = c.column.data() + c.start[z(i)];
-      double* const value = c.value.data() + c.start[z(i)];
-      std::fill(value, c.value.data() + c.start[z(i + 1)], 0.0);
+      std::int32_t* const column = c.column.data() + c.start[i];
+      double* const value = c.value.data() + c.start[i];
+      std::fill(value, c.value.data() + c.start[i + 1], 0.0);
       if (order == RowOrder::diagonal_first) column[0] = static_cast<std::int32_t>(i);
       walk(i, table, [&](std::int32_t place, std::size_t k, std::size_t l) {
         column[place] = b.column[l];

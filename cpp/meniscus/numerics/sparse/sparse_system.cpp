@@ -10,13 +10,11 @@ namespace {
 
 static_assert(LinearSystem<SparseSystem>);
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 void SparseSystem::prepare(const AlgebraicMultigridOptions& options) {
   multigrid_.build(matrix, options);
-  for (Vector* v : {&b, &x, &r_, &p_, &q_, &z_}) v->resize(z(matrix.rows()));
+  for (Vector* v : {&b, &x, &r_, &p_, &q_, &z_}) v->resize(matrix.rows());
 }
 
 void SparseSystem::solve(const SolveOptions& options, bool start_is_zero, SolveInfo& info) {
@@ -42,11 +40,11 @@ void SparseSystem::region_residuals(std::vector<double>& norms) {
 }
 
 void SparseSystem::multiply(const Vector& p, Vector& q) const {
-  for_rows(matrix.rows(), [&](Index i) { q[z(i)] = row_product(matrix, i, p.data()); });
+  for_rows(matrix.rows(), [&](Index i) { q[i] = row_product(matrix, i, p.data()); });
 }
 
 double SparseSystem::residual(const Vector& from, const Vector& right, Vector& r) const {
-  for_rows(matrix.rows(), [&](Index i) { r[z(i)] = right[z(i)] - row_product(matrix, i, from.data()); });
+  for_rows(matrix.rows(), [&](Index i) { r[i] = right[i] - row_product(matrix, i, from.data()); });
   return inner_product(r, r);
 }
 
@@ -57,13 +55,13 @@ void SparseSystem::project(Vector& v) const {
         region.begin, region.end, Index{1} << 14, 0.0,
         [&](Index begin, Index end) {
           double part = 0;
-          for (Index i = begin; i < end; ++i) part += v[z(i)];
+          for (Index i = begin; i < end; ++i) part += v[i];
           return part;
         },
         [](double a, double c) { return a + c; });
     const double mean = sum / static_cast<double>(region.end - region.begin);
     parallel_for(region.begin, region.end, Index{1} << 14, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) v[z(i)] -= mean;
+      for (Index i = begin; i < end; ++i) v[i] -= mean;
     });
   }
 }

@@ -15,7 +15,7 @@ void ExactSum::add(double x) {
   std::uint64_t mantissa = bits & ((std::uint64_t{1} << 52) - 1);
   if (exponent > 0) mantissa |= std::uint64_t{1} << 52;
   const int shift = exponent > 0 ? exponent - 1 : 0;
-  const auto k = static_cast<std::size_t>(shift / limb_bits);
+  const Index k = shift / limb_bits;
   const int offset = shift % limb_bits;
   // The 53 bits in three limbs: 32 - offset bits, 32 bits, and the rest.
   constexpr std::uint64_t mask = (std::uint64_t{1} << limb_bits) - 1;

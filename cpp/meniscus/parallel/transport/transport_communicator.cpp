@@ -58,7 +58,7 @@ void TransportCommunicator::post(void* channel, std::span<const Message> outgoin
     requests.push_back(r);
     if (channel != data_) continue;
     ++sent_[m.block];
-    const auto tag = static_cast<std::size_t>(std::clamp(m.tag, 0, tags::count - 1));
+    const Index tag = std::clamp(m.tag, 0, tags::count - 1);
     ++traffic_.messages[tag];
     traffic_.bytes[tag] += static_cast<Index>(m.bytes);
   }
@@ -165,7 +165,7 @@ void TransportCommunicator::gather_over(void* channel, const void* own, std::siz
   if (bytes > 0) std::memcpy(rounds_.data(), own, bytes);
   // After each round the first `known` places hold the contributions of the ranks from this one on, around the circle.
   for (int known = 1; known < size_; known *= 2) {
-    const auto count = static_cast<std::size_t>(std::min(known, size_ - known));
+    const Index count = std::min(known, size_ - known);
     const int tag = channel == data_ ? tags::gather : status_tag;
     const Message out{(rank_ + size_ - known) % size_, tag, rounds_.data(), count * bytes};
     const Message in{(rank_ + known) % size_, tag, rounds_.data() + static_cast<std::size_t>(known) * bytes, count * bytes};

@@ -89,7 +89,7 @@ class BarrierSystem {
     // Held nodes: what is left within their projection.
     const HeldNodes& held = step_.held();
     nodes::each(static_cast<Index>(held.nodes().size()), [&](std::size_t k) {
-      const auto i = static_cast<std::size_t>(held.nodes()[k]);
+      const Index i = held.nodes()[k];
       const Block3& p = held.projections()[k];
       blocks_.data()[i] = p * blocks_.data()[i] * p;
     });
@@ -171,7 +171,7 @@ bool BarrierStep::solve(BarrierTangent& contact, ConstPoints gradient, Points p,
   // What nodes on given ways do to the others.
   const ScratchPoints given(step_.workspace(), contact.nodes()), pushed(step_.workspace(), contact.nodes());
   nodes::copy(p, given);
-  const Points own = Points(given).first(static_cast<std::size_t>(n));
+  const Points own = Points(given).first(n);
   nodes::copy(own, d);
   step_.project(d);
   nodes::each(n, [&](std::size_t i) { own[i] -= d[i]; });

@@ -39,8 +39,8 @@ BarrierTangent::BarrierTangent(const collision::ContactNodes& nodes, collision::
       friction_(friction),
       single_(single),
       blocks_(blocks),
-      vertices_(static_cast<std::size_t>(nodes.vertices())),
-      sums_(static_cast<std::size_t>(nodes.vertices())) {
+      vertices_(nodes.vertices()),
+      sums_(nodes.vertices()) {
   require(single.size() == blocks.size(), "there must be one block per node, not ", blocks.size(), " for ", single.size());
   for (std::size_t k = 0; k < single.size(); ++k) {
     require(single[k] >= 0 && single[k] < nodes.nodes(), "there is no node ", single[k]);
@@ -57,7 +57,7 @@ void BarrierTangent::add_product(ConstPoints u, double factor, Points out) {
     each_share(nodes_, [&](std::size_t i, std::size_t v, double w) { out[i] += (factor * w) * sums_[v]; });
   }
   nodes::each(static_cast<Index>(single_.size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(single_[k]);
+    const Index i = single_[k];
     out[i] += factor * (blocks_[k] * u[i]);
   });
 }

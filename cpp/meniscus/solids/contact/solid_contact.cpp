@@ -49,7 +49,7 @@ void press_only(std::span<const SolidContact> contacts, ConstPoints solved, Poin
   require(solved.size() == loose.size(), "there must be as many solved velocities as others");
   check(contacts, static_cast<Index>(loose.size()));
   each_node(contacts, [&](std::size_t first, std::size_t last) {
-    const auto i = static_cast<std::size_t>(contacts[first].node);
+    const Index i = contacts[first].node;
     for (std::size_t k = first; k < last; ++k)
       if (const double more = contacts[k].normal.dot(loose[i] - solved[i]); more > 0) loose[i] -= more * contacts[k].normal;
   });
@@ -70,7 +70,7 @@ void turn_at_contacts(std::span<const SolidContact> contacts, std::span<const do
   require(x0.size() == x1.size(), "there must be as many positions at the start as at the end");
   check(contacts, static_cast<Index>(x1.size()));
   each_node(contacts, [&](std::size_t first, std::size_t last) {
-    const auto i = static_cast<std::size_t>(contacts[first].node);
+    const Index i = contacts[first].node;
     for (std::size_t k = first; k < last; ++k) {
       const mesh::Point way = x1[i] - x0[i];
       const mesh::Point after = after_contact(contacts[k], way / dt);

@@ -37,7 +37,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
 void BlockStiffness::keep(double factor) {
   kept_.resize(block_.size());
   parallel_for(0, static_cast<Index>(block_.size()), 4096, [&](Index begin, Index end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) kept_[k] = factor * block_[k];
+    for (Index k = begin; k < end; ++k) kept_[k] = factor * block_[k];
   });
 }
 
@@ -45,10 +45,10 @@ void BlockStiffness::multiply(std::span<const Block> blocks, std::span<const mes
                               std::span<mesh::Point> y) const {
   parallel_for(0, nodes(), 512, [&](Index begin, Index end) {
     auto kernel = [&] {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      for (Index i = begin; i < end; ++i) {
         Pack sum = splat(0.0);
         double last = 0;
-        for (auto k = static_cast<std::size_t>(row_start_[i]); k < static_cast<std::size_t>(row_start_[i + 1]); ++k) {
+        for (Index k = row_start_[i]; k < row_start_[i + 1]; ++k) {
           const double* const b = blocks[k].data();
           const double* const u = x[column_[k]].data();
           const Pack v{u[0], u[1], u[2], u[0], u[1], u[2], u[0], u[1]};
@@ -64,7 +64,7 @@ void BlockStiffness::multiply(std::span<const Block> blocks, std::span<const mes
 
 void BlockStiffness::add_diagonal(std::span<const Block> of, double scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const auto first = column_.begin() + row_start_[i], last = column_.begin() + row_start_[i + 1];
       const auto found = std::lower_bound(first, last, static_cast<std::int32_t>(i));
       if (found != last) blocks[i] += scale * of[found - column_.begin()];

@@ -10,7 +10,7 @@ ConstantStrainElements<N>::ConstantStrainElements(std::span<const mesh::Point> r
   require(gather_.nodes() <= static_cast<Index>(rest.size()), "the ", what, " have nodes up to ", gather_.nodes() - 1,
           ", but there are ", rest.size(), " positions");
   mesh::require_finite(rest, "the positions at rest");
-  if (!properties.density.empty()) mass_.assign(static_cast<std::size_t>(gather_.nodes()), 0.0);
+  if (!properties.density.empty()) mass_.assign(gather_.nodes(), 0.0);
   corner_.assign(packs() * pack_size * N, mesh::Point::Zero());
   if (options.assembled) matrix_.emplace(elements, gather_);
 }
@@ -60,7 +60,7 @@ void ConstantStrainElements<N>::add_mass_damping(std::span<const mesh::Point> v,
   if (!(options_.mass_damping > 0)) return;
   const double factor = scale * options_.mass_damping;
   parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+    for (Index i = begin; i < end; ++i) f[i] -= (factor * mass_[i]) * v[i];
   });
 }
 
@@ -87,8 +87,7 @@ template <int N>
 void ConstantStrainElements<N>::add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const {
   if (!(options_.mass_damping > 0)) return;
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      blocks[i].diagonal().array() -= damping_scale * options_.mass_damping * mass_[i];
+    for (Index i = begin; i < end; ++i) blocks[i].diagonal().array() -= damping_scale * options_.mass_damping * mass_[i];
   });
 }
 

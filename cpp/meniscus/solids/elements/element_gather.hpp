@@ -43,7 +43,7 @@ class ElementGather {
 
   /// The corners N * element + corner at a node, ascending.
   std::span<const std::int32_t> at(Index node) const {
-    const auto i = static_cast<std::size_t>(node);
+    const Index i = node;
     return {slot_.data() + start_[i], static_cast<std::size_t>(start_[i + 1] - start_[i])};
   }
 

@@ -15,7 +15,7 @@ inline constexpr Index packs_per_piece = 64;
 template <class Work>
 void for_packs(std::size_t packs, Work&& work, Index piece = packs_per_piece) {
   parallel_for(0, static_cast<Index>(packs), piece, [&](Index b, Index e) {
-    auto kernel = [&] { work(static_cast<std::size_t>(b), static_cast<std::size_t>(e)); };
+    auto kernel = [&] { work(b, static_cast<std::size_t>(e)); };
     simd_dispatch(kernel);
   });
 }

@@ -99,8 +99,8 @@ void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Poin
 }
 
 Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b, Product product) const {
-  const auto pack = static_cast<std::size_t>(element / pack_size);
-  const auto lane = static_cast<std::size_t>(element % pack_size);
+  const Index pack = element / pack_size;
+  const Index lane = element % pack_size;
   const double* const first = fields + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
@@ -159,7 +159,7 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
   if (kept) matrix_->add_kept_diagonal(-damping_scale * step_dt_, blocks);
   parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const auto node = static_cast<std::size_t>(i);
+      const Index node = i;
       for (const std::int32_t corner : gather_.at(i)) {
         const int k = corner % 3;
         if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(fields_.data(), corner / 3, k, k, tangent_product());

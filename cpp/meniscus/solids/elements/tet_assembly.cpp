@@ -46,8 +46,8 @@ Block3 matrix_at(const Lane& e, int at) {
 }  // namespace
 
 Block3 TetElements::block(const double* fields, Index element, int a, int b, Product product) const {
-  const auto pack = static_cast<std::size_t>(element / pack_size);
-  const auto lane = static_cast<std::size_t>(element % pack_size);
+  const Index pack = element / pack_size;
+  const Index lane = element % pack_size;
   const Lane e{fields + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
   if (warped()) {
     const mesh::Point za = e.vector(WarpedFields::z, a), zb = e.vector(WarpedFields::z, b);

@@ -21,9 +21,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
-    const auto corner = [&](int k) -> const mesh::Point& {
-      return rest[tets[e][k]];
-    };
+    const auto corner = [&](int k) -> const mesh::Point& { return rest[tets[e][k]]; };
     Matrix3 edges;
     for (int k = 0; k < 3; ++k) edges.col(k) = corner(k + 1) - corner(0);
     double longest = std::max({edges.col(0).norm(), edges.col(1).norm(), edges.col(2).norm()});
@@ -45,8 +43,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
     if (slot < count) {
       measure_[e] = volume;
       if (!properties.density.empty())
-        for (const std::int32_t node : tets[e])
-          mass_[node] += 0.25 * volume * property_of(properties.density, e);
+        for (const std::int32_t node : tets[e]) mass_[node] += 0.25 * volume * property_of(properties.density, e);
     }
     const bool acts = slot < count && !skip;
     if (slot < count) unit_energy_ += measure_[e] * property_of(properties.youngs_modulus, e);
@@ -71,7 +68,7 @@ double TetElements::energy_of(std::span<const mesh::Point> x) const {
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), detail::rows_of(e.y[0]));
             sum += load_pack(e.volume) * energy_density<material>(f, load_pack(e.lambda), load_pack(e.mu));
@@ -148,7 +145,7 @@ double TetElements::strain_rate(std::span<const mesh::Point> x, std::span<const 
           const auto edge = [&](const PackVec3& dx, const PackVec3& dv, const PackVec3& rest) {
             worst = max(worst, select(acts, detail::length_rate(dx, dv) / sqrt(dot(rest, rest)), splat(0.0)));
           };
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             acts = load_pack(e.volume) > 0.0;
             const PackMat3 y = detail::rows_of(e.y[0]), dx = detail::edges_of(e, x.data()), dv = detail::edges_of(e, v.data());

@@ -38,8 +38,7 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
       measure_[e] = skip ? 0 : 0.5 * twice;
       if (!properties.density.empty())
         for (const std::int32_t node : triangles[e])
-          mass_[node] +=
-              measure_[e] * property_of(thickness, e) * property_of(properties.density, e) / 3;
+          mass_[node] += measure_[e] * property_of(thickness, e) * property_of(properties.density, e) / 3;
     }
     // In its plane, the edges are (length, 0) and (along, twice / length).
     const double along = skip ? 0 : first.dot(second) / length;
@@ -64,7 +63,7 @@ double TriangleMembrane::energy(std::span<const mesh::Point> x) const {
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
             sum += load_pack(e.volume) * detail::membrane_energy(options_.material, axes, load_pack(e.lambda), load_pack(e.mu));
@@ -116,7 +115,7 @@ double TriangleMembrane::strain_rate(std::span<const mesh::Point> x, std::span<c
           const auto edge = [&](const PackVec3& dx, const PackVec3& dv, const Pack& rest) {
             worst = max(worst, select(acts, detail::length_rate(dx, dv) / rest, splat(0.0)));
           };
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             acts = load_pack(e.volume) > 0.0;
             const PackMat32 dx = detail::edges_of(e, x.data()), dv = detail::edges_of(e, v.data());

@@ -32,7 +32,7 @@ struct BodyInStep {
   /// The rows of the body in an array over all nodes; an empty one stays so.
   template <class T>
   std::span<T> of(std::span<T> all) const {
-    return all.empty() ? all : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size()));
+    return all.empty() ? all : all.subspan(first, static_cast<std::size_t>(size()));
   }
   Points of(const ScratchPoints& all) const { return of(Points(all)); }
 };

@@ -51,7 +51,7 @@ BodyStep::BodyStep(std::span<BodyInStep> bodies, const Own& own, double dt, Work
       return !(m[i] > 0) || !x[i].allFinite() || !v[i].allFinite();
     });
     if (bad == b.size()) continue;
-    const auto i = static_cast<std::size_t>(bad);
+    const Index i = bad;
     // Where there are several bodies, callers know them by their numbers.
     const std::string of = bodies.size() < 2 ? "" : " of body " + std::to_string(&b - bodies_.data());
     require(m[i] > 0, "masses must be positive, but that of node ", bad, of, " is ", m[i]);
@@ -128,7 +128,7 @@ void BodyStep::project(Points v) const {
 
 void BodyStep::hold_contacts(ConstPoints given, Points v) const {
   nodes::each(static_cast<Index>(held_.touching().size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(held_.touching()[k]);
+    const Index i = held_.touching()[k];
     v[i] += held_.across()[k] * (given[i] - v[i]);
   });
 }
@@ -140,8 +140,7 @@ void BodyStep::hold_velocities(StepTime when, Points v) const {
     // Moved nodes have no freedom, so this leaves them at rest until their own velocity is set.
     c.project(own);
     if (b.motion.end.empty()) continue;
-    nodes::each(static_cast<Index>(c.moved().size()),
-                [&](std::size_t k) { own[c.moved()[k]] = moved(b.motion, k, when); });
+    nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) { own[c.moved()[k]] = moved(b.motion, k, when); });
   }
 }
 
@@ -153,7 +152,7 @@ void BodyStep::hold_mean_velocities(Points v) const {
     if (b.motion.end.empty()) continue;
     const ConstPoints x = b.of(positions());
     nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) {
-      const auto i = static_cast<std::size_t>(c.moved()[k]);
+      const Index i = c.moved()[k];
       own[i] = (b.motion.end[k] - x[i]) / dt_;
     });
   }
@@ -165,13 +164,12 @@ void BodyStep::hold_positions(StepTime when, Points x) const {
     const Points own = b.of(x);
     const ConstPoints start = b.of(positions());
     nodes::each(static_cast<Index>(c.constrained().size()), [&](std::size_t k) {
-      const auto i = static_cast<std::size_t>(c.constrained()[k]);
+      const Index i = c.constrained()[k];
       if (c.kind(c.constrained()[k]) != ConstraintKind::sliding) own[i] = start[i];
     });
     if (b.motion.end.empty() || when == StepTime::start) continue;
     const ConstPoints to = when == StepTime::middle ? b.motion.middle : b.motion.end;
-    nodes::each(static_cast<Index>(c.moved().size()),
-                [&](std::size_t k) { own[c.moved()[k]] = to[k]; });
+    nodes::each(static_cast<Index>(c.moved().size()), [&](std::size_t k) { own[c.moved()[k]] = to[k]; });
   }
 }
 

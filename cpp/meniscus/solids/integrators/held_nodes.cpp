@@ -97,7 +97,7 @@ void HeldNodes::join(std::span<const ContactNormal> contacts) {
     std::copy(c.kinds().begin(), c.kinds().end(), kind_memory_.data() + b.first);
     const auto free_until = [&](Index node) {
       while (next < contacts.size() && contacts[next].node < node) {
-        const auto at = static_cast<std::size_t>(contacts[next].node);
+        const Index at = contacts[next].node;
         // Nodes of infinite mass keep their velocity.
         if (std::isinf(b.body->masses()[at - static_cast<std::size_t>(b.first)])) {
           ++next;

@@ -22,7 +22,7 @@ void unproject(const BodyStep& step, double damping, double stiffness, ConstPoin
   nodes::copy(v, out);
   const HeldNodes& held = step.held();
   nodes::each(static_cast<Index>(held.touching().size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(held.touching()[k]);
+    const Index i = held.touching()[k];
     out[i] += held.across()[k] * (u[i] + step.inverse_mass(i) * f[i] - v[i]);
   });
 }
@@ -62,7 +62,7 @@ void guess_velocity(const BodyStep& step, ConstPoints v0, Points v) {
   step.held().project_lasting(v);
   for (const BodyInStep& b : step.bodies())
     for (const std::int32_t own : b.body->constraints().moved()) {
-      const std::size_t i = b.node(static_cast<std::size_t>(own));
+      const std::size_t i = b.node(own);
       v[i] = v0[i];
     }
 }

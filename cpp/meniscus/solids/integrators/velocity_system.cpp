@@ -83,9 +83,8 @@ void VelocitySystem::prepare_blocks() {
   const Block3 identity = Block3::Identity();
   const double free = nodes::sum(
       step_.size(), 0.0, [&](std::size_t i) { return step_.kind(i) == ConstraintKind::free ? invert(i, identity) : 0.0; });
-  const double held = nodes::sum(static_cast<Index>(held_nodes.nodes().size()), 0.0, [&](std::size_t k) {
-    return invert(static_cast<std::size_t>(held_nodes.nodes()[k]), held_nodes.projections()[k]);
-  });
+  const double held = nodes::sum(static_cast<Index>(held_nodes.nodes().size()), 0.0,
+                                 [&](std::size_t k) { return invert(held_nodes.nodes()[k], held_nodes.projections()[k]); });
   stiffness_size_ = std::sqrt(free + held);
 }
 

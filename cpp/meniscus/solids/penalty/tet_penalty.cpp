@@ -27,7 +27,7 @@ double weight_of(const Point& step, const Point& edge) {
 template <class F>
 void each_place(std::size_t n, F&& f) {
   parallel_for(0, static_cast<Index>(n), nodes_of_piece, [&](Index b, Index e) {
-    for (auto k = static_cast<std::size_t>(b); k < static_cast<std::size_t>(e); ++k) f(k);
+    for (Index k = b; k < e; ++k) f(k);
   });
 }
 
@@ -77,7 +77,7 @@ TetPenalty::TetPenalty(std::vector<PenaltyBody> bodies) {
     };
     own(bodies[b].tets);
     own(bodies[b].surface);
-    body_of_node_.resize(static_cast<std::size_t>(end), static_cast<std::int32_t>(b));
+    body_of_node_.resize(end, static_cast<std::int32_t>(b));
     tets_.insert(tets_.end(), bodies[b].tets.begin(), bodies[b].tets.end());
     surfaces_.push_back({std::move(bodies[b].surface), {}, {}});
     begin = end;
@@ -128,10 +128,9 @@ void TetPenalty::find_inside(std::span<const Point> x) {
   if (points_.empty() || near_.empty()) return;
   const std::span<const std::int32_t> chosen = points_;
   for (const auto& [node, row] : search_.find(x, near_, &chosen, 0.0, collision::CellHash::corrected)) {
-    const auto i = static_cast<std::size_t>(node);
+    const Index i = node;
     const std::int32_t t = numbers_[row];
-    if (tet_[i] >= 0 || body_of_node_[tets_[t][0]] == body_of_node_[i])
-      continue;
+    if (tet_[i] >= 0 || body_of_node_[tets_[t][0]] == body_of_node_[i]) continue;
     tet_[i] = t;
     inside_.push_back(node);
   }
@@ -158,7 +157,7 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
   }
   state_.assign(x.size(), 0);
   each_place(inside_.size(), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(inside_[k]);
+    const Index i = inside_[k];
     const Surface& s = surfaces_[host(inside_[k])];
     double total = 0, depth = 0;
     Point direction = Point::Zero();
@@ -207,7 +206,7 @@ void TetPenalty::from_neighbours(std::span<const Point> x) {
       if (std::ranges::any_of(neighbours(i), is_known)) front_.push_back(i);
     if (front_.empty()) return;
     each_place(front_.size(), [&](std::size_t k) {
-      const auto i = static_cast<std::size_t>(front_[k]);
+      const Index i = front_[k];
       double total = 0, depth = 0;
       Point direction = Point::Zero();
       for (const std::int32_t j : neighbours(front_[k])) {
@@ -243,7 +242,7 @@ void TetPenalty::forces(std::span<const Point> x, std::span<const Point> v, cons
   directions_.resize(known_.size());
   pushes_.resize(known_.size());
   each_place(known_.size(), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(known_[k]);
+    const Index i = known_[k];
     const mesh::Tet& t = tets_[tet_[i]];
     const auto w = weights_at(x[i], at(x, t[0]), at(x, t[1]), at(x, t[2]), at(x, t[3]));
     Point relative = v[i];

@@ -48,7 +48,7 @@ class TetPenalty {
   void from_the_surface(std::span<const mesh::Point> x);
   void from_neighbours(std::span<const mesh::Point> x);
   std::span<const std::int32_t> neighbours(std::int32_t i) const {
-    const auto k = static_cast<std::size_t>(i);
+    const Index k = i;
     return {neighbours_.data() + first_[k], static_cast<std::size_t>(first_[k + 1] - first_[k])};
   }
 

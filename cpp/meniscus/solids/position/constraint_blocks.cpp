@@ -7,12 +7,12 @@
 namespace meniscus::solids {
 
 ConstraintOrder colour_constraints(std::span<const std::int32_t> nodes, int corners, std::span<const std::uint8_t> fixed) {
-  const auto k = static_cast<std::size_t>(corners);
+  const Index k = corners;
   const std::size_t items = nodes.size() / k;
   collision::PairColouring colouring;
   colouring.colour(items, fixed.size(), [&](std::size_t i, auto&& visit) {
     for (const std::int32_t n : nodes.subspan(i * k, k))
-      if (fixed[n] == 0) visit(static_cast<std::size_t>(n));
+      if (fixed[n] == 0) visit(n);
   });
   constexpr std::size_t lanes = constraint_lanes;
   ConstraintOrder order;
@@ -25,8 +25,7 @@ ConstraintOrder colour_constraints(std::span<const std::int32_t> nodes, int corn
   }
   order.colours.push_back(static_cast<Index>(blocks));
   order.items.assign(blocks * lanes, -1);
-  for (std::size_t i = 0; i < items; ++i)
-    order.items[place[colouring.colours()[i]]++] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < items; ++i) order.items[place[colouring.colours()[i]]++] = static_cast<std::int32_t>(i);
   return order;
 }
 

@@ -45,7 +45,7 @@ class ConstraintBlocks {
       for (std::size_t l = 0; l < constraint_lanes; ++l) {
         // Lanes without a constraint repeat the first, so that they compute something harmless; nothing is written for them.
         const std::int32_t item = order_.items[b * constraint_lanes + l];
-        const auto i = static_cast<std::size_t>(item >= 0 ? item : order_.items[b * constraint_lanes]);
+        const Index i = item >= 0 ? item : order_.items[b * constraint_lanes];
         for (std::size_t k = 0; k < Corners; ++k) blocks_[b].node[k][l] = nodes[i * Corners + k];
         for (std::size_t v = 0; v < Values; ++v) blocks_[b].value[v][l] = values[i * Values + v];
         blocks_[b].multiplier[l] = 0;
@@ -56,9 +56,7 @@ class ConstraintBlocks {
   std::span<Block> blocks() { return blocks_; }
   std::span<const Block> blocks() const { return blocks_; }
   /// Blocks of a colour: first and end.
-  std::pair<Index, Index> colour(Index c) const {
-    return {order_.colours[c], order_.colours[static_cast<std::size_t>(c) + 1]};
-  }
+  std::pair<Index, Index> colour(Index c) const { return {order_.colours[c], order_.colours[static_cast<std::size_t>(c) + 1]}; }
   /// Constraints in a block.
   int lanes(Index b) const {
     int n = 0;

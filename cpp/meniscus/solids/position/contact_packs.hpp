@@ -57,7 +57,7 @@ template <class At>
 MENISCUS_INLINE PackVec3 gather(const std::int32_t (&place)[width], At&& at) {
   PackVec3 r;
   for (int i = 0; i < width; ++i) {
-    const double* const x = at(static_cast<std::size_t>(place[i]));
+    const double* const x = at(place[i]);
     r.x[i] = x[0];
     r.y[i] = x[1];
     r.z[i] = x[2];
@@ -97,7 +97,7 @@ template <class F>
 void each_colour(std::span<const std::int32_t> list, std::span<const Index> colours, bool backward, F&& f) {
   const auto count = static_cast<Index>(colours.size()) - 1;
   const auto range = [&](Index k) {
-    const auto c = static_cast<std::size_t>(backward ? count - 1 - k : k);
+    const Index c = backward ? count - 1 - k : k;
     return std::pair(colours[c], colours[c + 1]);
   };
   parallel_phases(count, pairs_of_colour_per_task, range, [&](Index, Index a, Index b) {

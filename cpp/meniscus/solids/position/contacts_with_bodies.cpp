@@ -59,7 +59,7 @@ void PositionContacts::separate(std::size_t kind) {
   own.resize(static_cast<Index>(kept), kind == 1);
   others.colours.assign({0, count});
   if (kind != 0) return;
-  outward_.assign(static_cast<std::size_t>(count), 0);
+  outward_.assign(count, 0);
   for (std::size_t i = 0; i < outward_.size(); ++i) {
     collision::Stencil& s = others.places[i];
     const std::int32_t b = bodies_[s[1]];

@@ -17,7 +17,7 @@ constexpr double least_softness = 1e-9;
 template <class F>
 void each(std::size_t n, F&& f) {
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index a, Index b) {
-    for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i) f(i);
+    for (Index i = a; i < b; ++i) f(i);
   });
 }
 
@@ -36,7 +36,7 @@ struct FastProjection<T>::System {
     each(nodes.size(), [&](std::size_t n) {
       Vector3 sum = Vector3::Zero();
       for (std::size_t u = own.use_first_[n]; u < own.use_first_[n + 1]; ++u) {
-        const auto row = static_cast<std::size_t>(own.uses_[u].row);
+        const Index row = own.uses_[u].row;
         sum += p[row] * own.rows_[row].gradient[own.uses_[u].corner];
       }
       own.moves_[n] = static_cast<double>(nodes[n].w) * sum;
@@ -47,8 +47,7 @@ struct FastProjection<T>::System {
     each(p.size(), [&](std::size_t i) {
       const LinearConstraint& row = own.rows_[i];
       double sum = (row.soft + least_softness * own.diagonal_[i]) * p[i];
-      for (std::size_t k = 0; k < 4 && row.node[k] >= 0; ++k)
-        sum += row.gradient[k].dot(own.moves_[row.node[k]]);
+      for (std::size_t k = 0; k < 4 && row.node[k] >= 0; ++k) sum += row.gradient[k].dot(own.moves_[row.node[k]]);
       q[i] = sum;
     });
   }
@@ -61,7 +60,7 @@ struct FastProjection<T>::System {
         0, static_cast<Index>(u.size()), chunk, 0.0,
         [&](Index a, Index b) {
           double sum = 0;
-          for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i) sum += u[i] * v[i];
+          for (Index i = a; i < b; ++i) sum += u[i] * v[i];
           return sum;
         },
         [](double a, double b) { return a + b; });
@@ -90,7 +89,7 @@ template <class T>
 void FastProjection<T>::linearise(std::span<const PositionNode<T>> nodes, const ProjectionRules& rules) {
   Index first = 0;
   for (const auto* c : constraints_) {
-    c->linearise(nodes, rules, std::span(rows_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(c->rows())));
+    c->linearise(nodes, rules, std::span(rows_).subspan(first, static_cast<std::size_t>(c->rows())));
     first += c->rows();
   }
 }
@@ -102,7 +101,7 @@ FastProjectionReport FastProjection<T>::project(std::span<PositionNode<T>> nodes
   Index size = 0;
   for (const auto* c : constraints_) size += c->rows();
   const bool fresh = rows_.size() != static_cast<std::size_t>(size) || moves_.size() != nodes.size();
-  rows_.resize(static_cast<std::size_t>(size));
+  rows_.resize(size);
   FastProjectionReport report;
   System system{*this, nodes};
   for (; report.rounds < rounds; ++report.rounds) {
@@ -133,8 +132,7 @@ FastProjectionReport FastProjection<T>::project(std::span<PositionNode<T>> nodes
     });
     Index first = 0;
     for (auto* c : constraints_) {
-      c->add_multipliers(
-          std::span<const double>(x_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(c->rows())));
+      c->add_multipliers(std::span<const double>(x_).subspan(first, static_cast<std::size_t>(c->rows())));
       first += c->rows();
     }
   }

@@ -50,7 +50,7 @@ void project_planes(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>>
   require(rows.size() == planes.size() && previous.size() == nodes.size(), "there must be a node for each plane");
   require_rows(rows, nodes.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto n = static_cast<std::size_t>(rows[i]);
+    const Index n = rows[i];
     NodePlane& plane = planes[i];
     if (nodes[n].w == 0) continue;
     const Vector3 x = position_of(nodes[n]);
@@ -77,7 +77,7 @@ void rebound_from_planes(std::span<const PositionNode<T>> nodes, std::span<const
           "there must be velocities of all nodes");
   require_rows(rows, nodes.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto n = static_cast<std::size_t>(rows[i]);
+    const Index n = rows[i];
     const NodePlane& plane = planes[i];
     if (nodes[n].w == 0 || !(plane.pressed > 0)) continue;
     const double solid = plane.normal.dot(plane.way) / dt;

@@ -72,7 +72,7 @@ class RuleConstraints final : public PositionConstraints<T> {
       detail::add_moves(block, before, p, lanes, sums_.data());
     });
     parallel_for(0, static_cast<Index>(nodes.size()), nodes_of_a_task, [&](Index a, Index b) {
-      for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i) {
+      for (Index i = a; i < b; ++i) {
         x[i].x += sums_[i][0];
         x[i].y += sums_[i][1];
         x[i].z += sums_[i][2];
@@ -103,8 +103,7 @@ class RuleConstraints final : public PositionConstraints<T> {
     require(static_cast<Index>(changes.size()) == rows(), "there must be ", rows(), " changes of multipliers, not ",
             changes.size());
     for (Index i = 0; i < rows() / constraint_lanes; ++i)
-      for (int l = 0; l < constraint_lanes; ++l)
-        blocks_.blocks()[i].multiplier[l] += static_cast<T>(changes[row_of(i, l)]);
+      for (int l = 0; l < constraint_lanes; ++l) blocks_.blocks()[i].multiplier[l] += static_cast<T>(changes[row_of(i, l)]);
   }
 
   void clear_multipliers() override {
@@ -252,7 +251,7 @@ void project_closed_volume(const ClosedVolume& surface, double& multiplier, std:
   }
   double sum = 0, lightest = 0;
   for (const std::int32_t n : surface.nodes) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     sum += static_cast<double>(nodes[i].w) * gradient[i].squaredNorm();
     lightest = std::max(lightest, static_cast<double>(nodes[i].w));
   }

@@ -153,7 +153,7 @@ bool PositionContacts::outdated(std::span<const Node> vertices, double part) con
              0, static_cast<Index>(vertices.size()), vertices_per_task, 0,
              [&](Index a, Index b) {
                int far = 0;
-               for (auto v = static_cast<std::size_t>(a); v < static_cast<std::size_t>(b); ++v) {
+               for (Index v = a; v < b; ++v) {
                  const mesh::Point x(vertices[v].x, vertices[v].y, vertices[v].z);
                  const double allowed = 0.5 * ((options_.generous - 1) * h[v] + options_.margin);
                  far |= (x - found_[v] - part * motion_[v]).squaredNorm() > allowed * allowed ? 1 : 0;
@@ -301,16 +301,14 @@ void PositionContacts::rebound(std::span<const Node> vertices, std::span<const m
         const mesh::Point n(p.lanes.normal.x[i], p.lanes.normal.y[i], p.lanes.normal.z[i]);
         double came = 0, goes = 0;
         for (int k = 0; k < 4; ++k) {
-          const auto v = static_cast<std::size_t>(p.place[k][i]);
+          const Index v = p.place[k][i];
           came += p.lanes.weights[k][i] * n.dot(before[v]);
           goes += p.lanes.weights[k][i] * n.dot(velocities[v]);
         }
         const double wanted = came < -threshold ? -restitution * came : 0.0;
         if (!(goes < wanted)) continue;
         for (int k = 0; k < 4; ++k)
-          if (w[k][i] > 0)
-            velocities[p.place[k][i]] +=
-                ((wanted - goes) / inverse[i] * w[k][i] * p.lanes.weights[k][i]) * n;
+          if (w[k][i] > 0) velocities[p.place[k][i]] += ((wanted - goes) / inverse[i] * w[k][i] * p.lanes.weights[k][i]) * n;
       }
     });
   }

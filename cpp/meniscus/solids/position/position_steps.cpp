@@ -39,7 +39,7 @@ void remove_turn(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> re
       0, count, chunk, Turning{},
       [&](Index first, Index last) {
         Turning s;
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+        for (Index i = first; i < last; ++i) {
           if (!(nodes[i].w > 0)) continue;
           const double m = 1 / static_cast<double>(nodes[i].w);
           const Vector3 r = reference[i].template cast<double>() - origin;
@@ -69,7 +69,7 @@ void remove_turn(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> re
       turn += along[k] / axes.eigenvalues()[k] * axes.eigenvectors().col(k);
   if (!turn.allFinite()) return;
   parallel_for(0, count, chunk, [&](Index first, Index last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    for (Index i = first; i < last; ++i) {
       const Vector3 way = turn.cross(Vector3(reference[i].template cast<double>() - origin - centre));
       nodes[i].x -= static_cast<T>(way[0]);
       nodes[i].y -= static_cast<T>(way[1]);
@@ -87,7 +87,7 @@ void predict_positions(std::span<PositionNode<T>> nodes, std::span<Vec<T, 3>> ve
   const auto h = static_cast<T>(dt), most = static_cast<T>(max_speed);
   const bool bounded = max_speed < std::numeric_limits<T>::max();
   parallel_for(0, static_cast<Index>(nodes.size()), chunk, [&](Index first, Index last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    for (Index i = first; i < last; ++i) {
       PositionNode<T>& p = nodes[i];
       previous[i] = position_of(p);
       if (p.w == 0) continue;
@@ -108,7 +108,7 @@ void update_velocities(std::span<const PositionNode<T>> nodes, std::span<const V
           "there must be velocities and places of all nodes");
   const auto h = static_cast<T>(dt), part = static_cast<T>(kept);
   parallel_for(0, static_cast<Index>(nodes.size()), chunk, [&](Index first, Index last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i)
+    for (Index i = first; i < last; ++i)
       if (nodes[i].w != 0) velocities[i] = part * ((position_of(nodes[i]) - previous[i]) / h);
   });
 }

@@ -53,10 +53,10 @@ ShapeMatching<T>::ShapeMatching(std::span<const std::int32_t> first, std::span<c
   std::vector<std::size_t> count(masses.size(), 0);
   for (std::size_t c = 0; c + 1 < first.size(); ++c) {
     require(first[c] < first[c + 1], "cluster ", c, " has no nodes");
-    for (auto m = static_cast<std::size_t>(first[c]); m < static_cast<std::size_t>(first[c + 1]); ++m) {
+    for (Index m = first[c]; m < first[c + 1]; ++m) {
       require(members[m] >= 0 && static_cast<std::size_t>(members[m]) < masses.size(), "cluster ", c, " has node ", members[m],
               ", but there are ", masses.size());
-      const auto n = static_cast<std::size_t>(members[m]);
+      const Index n = members[m];
       require(seen[n] != static_cast<std::int32_t>(c), "cluster ", c, " has node ", n, " twice");
       require(masses[n] > 0 && std::isfinite(masses[n]), "masses of matched shapes must be positive and finite, but node ", n,
               " has ", masses[n], " kg");
@@ -76,7 +76,7 @@ ShapeMatching<T>::ShapeMatching(std::span<const std::int32_t> first, std::span<c
   users_.resize(members.size());
   weight_.resize(members.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
-    const auto n = static_cast<std::size_t>(members[m]);
+    const Index n = members[m];
     users_[slot[n]++] = m;
     weight_[m] = masses[n] / static_cast<double>(count[n]);
   }
@@ -177,7 +177,7 @@ void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
   const auto at = [&](std::size_t m) { return position_of(nodes[members_[m]]); };
   parallel_for(0, static_cast<Index>(pieces_.size()), 1, [&](Index p, Index) {
     const Piece& piece = pieces_[p];
-    const Vector3 origin = at(static_cast<std::size_t>(first_[piece.cluster]));
+    const Vector3 origin = at(first_[piece.cluster]);
     Sums s{Wide::Zero(), Vector3::Zero()};
     for (std::size_t m = piece.first; m < piece.end; ++m) {
       const Vector3 moved = weight_[m] * (at(m) - origin);
@@ -187,7 +187,7 @@ void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
     sums_[p] = s;
   });
   parallel_for(0, clusters(), 4, [&](Index begin, Index end) {
-    for (auto c = static_cast<std::size_t>(begin); c < static_cast<std::size_t>(end); ++c) {
+    for (Index c = begin; c < end; ++c) {
       Sums s = sums_[piece_of_[c]];
       for (std::size_t p = piece_of_[c] + 1; p < piece_of_[c + 1]; ++p) {
         s.moments += sums_[p].moments;
@@ -196,7 +196,7 @@ void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
       const Cluster& own = of_cluster_[c];
       const Vector3 centre = s.centre / own.mass;
       s.moments.leftCols(size_) -= centre * own.sum.head(size_).transpose();
-      centre_[c] = at(static_cast<std::size_t>(first_[c])) + centre;
+      centre_[c] = at(first_[c]) + centre;
       transform_[c] = transform(own, s.moments);
     }
   });
@@ -222,7 +222,7 @@ void ShapeMatching<T>::project(std::span<PositionNode<T>> nodes, const Projectio
   match(nodes);
   const double soft = options_.compliance / (rules.dt * rules.dt);
   parallel_for(0, static_cast<Index>(used_.size()), nodes_per_task, [&](Index begin, Index end) {
-    for (auto u = static_cast<std::size_t>(begin); u < static_cast<std::size_t>(end); ++u) {
+    for (Index u = begin; u < end; ++u) {
       PositionNode<T>& p = nodes[used_[u]];
       if (p.w == 0) continue;
       const Vector3 change = (goal_of(u) - position_of(p) - soft * multiplier_[u]) / (1 + soft);

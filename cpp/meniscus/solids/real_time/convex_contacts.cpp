@@ -26,7 +26,7 @@ void ConvexContacts::add_row(std::size_t body, std::span<const Slot* const> slot
   Vector3 x = Vector3::Zero(), from = x, now = x;
   double friction = 0, inverse = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
-    const auto v = static_cast<std::size_t>(slots[k]->vertex);
+    const Index v = slots[k]->vertex;
     row.node[k] = slots[k]->vertex;
     row.weight[k] = weights[k];
     x += weights[k] * place_of_row(places[v]);
@@ -63,7 +63,7 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   FormPlane plane;
   for (Index i = slot_first_[body]; i < slot_first_[body + 1]; ++i) {
     Slot& s = slots_[i];
-    const auto v = static_cast<std::size_t>(s.vertex);
+    const Index v = s.vertex;
     s.now = here * (place_of_row(places[v]) - m.now.position);
     const FaceDistance d = face_distance(form, s.now);
     s.face = d.face;
@@ -92,8 +92,7 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
   CornerContact corner;
   for (Index i = triangles_.slot_first[body]; i < triangles_.slot_first[body + 1]; ++i) {
     const auto& t = triangles_.slots[i];
-    const std::array<const Slot*, 3> s{&slots_[t[0]], &slots_[t[1]],
-                                       &slots_[t[2]]};
+    const std::array<const Slot*, 3> s{&slots_[t[0]], &slots_[t[1]], &slots_[t[2]]};
     if (!round && s[0]->face == s[1]->face && s[1]->face == s[2]->face) continue;
     const double h = std::min({s[0]->reach, s[1]->reach, s[2]->reach});
     if (!corner_contact(form, {s[0]->now, s[1]->now, s[2]->now}, rows_within * h, corner)) continue;
@@ -104,7 +103,7 @@ void ConvexContacts::make_rows(std::size_t body, std::span<const Node> start, st
 void ConvexContacts::make(std::span<const Node> start, std::span<const Node> places, double apart) {
   if (empty()) return;
   parallel_for(0, static_cast<Index>(bodies.size()), bodies_per_piece, [&](Index from, Index to) {
-    for (Index b = from; b < to; ++b) make_rows(static_cast<std::size_t>(b), start, places, apart);
+    for (Index b = from; b < to; ++b) make_rows(b, start, places, apart);
   });
 }
 
@@ -142,7 +141,7 @@ void ConvexContacts::sweep_body(std::size_t body, std::span<Node> places, bool r
 }
 
 void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::span<Node> places, ConvexMotion& m) {
-  for (std::size_t k = 0; k < static_cast<std::size_t>(row.nodes); ++k) {
+  for (Index k = 0; k < row.nodes; ++k) {
     Node& node = places[row.node[k]];
     if (node.w == 0) continue;
     const double f = node.w * row.weight[k];
@@ -156,12 +155,9 @@ void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::sp
 
 void ConvexContacts::sweep_all(std::span<Node> places, bool recovering) {
   if (empty()) return;
-  const auto range = [&](Index c) {
-    return std::pair(colours_[c], colours_[static_cast<std::size_t>(c) + 1]);
-  };
+  const auto range = [&](Index c) { return std::pair(colours_[c], colours_[static_cast<std::size_t>(c) + 1]); };
   parallel_phases(colours(), bodies_per_piece, range, [&](Index, Index from, Index to) {
-    for (Index i = from; i < to; ++i)
-      sweep_body(static_cast<std::size_t>(order_[i]), places, recovering);
+    for (Index i = from; i < to; ++i) sweep_body(order_[i], places, recovering);
   });
 }
 

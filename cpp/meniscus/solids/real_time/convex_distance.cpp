@@ -12,7 +12,7 @@ namespace {
 constexpr int most_faces = 6;
 
 double height(const RigidForm& form, std::int32_t face, const Vector3& x) {
-  const auto k = static_cast<std::size_t>(face);
+  const Index k = face;
   return form.faces.normals[k].dot(x) - form.faces.offsets[k];
 }
 
@@ -29,7 +29,7 @@ Vector3 on_core(const RigidForm& form, const Vector3& x) {
 Vector3 on_face(const RigidForm& form, std::int32_t face, double above, const Vector3& x) {
   const Vector3& n = form.faces.normals[face];
   const Vector3 foot = x - above * n;
-  const auto loop = form.faces.of(static_cast<std::size_t>(face));
+  const auto loop = form.faces.of(face);
   Vector3 best = foot;
   double least = std::numeric_limits<double>::infinity();
   bool outside = false;

@@ -76,14 +76,13 @@ void ConvexContacts::fill_cells() {
   const double longest = (all.high - all.low).maxCoeff();
   cell_ = std::max({side, longest / most_cells_along, 1e-300});
   for (int d = 0; d < 3; ++d)
-    cells_[d] =
-        std::clamp(static_cast<int>((all.high - all.low)[d] / cell_) + 1, 1, most_cells_along + 1);
+    cells_[d] = std::clamp(static_cast<int>((all.high - all.low)[d] / cell_) + 1, 1, most_cells_along + 1);
   const std::size_t count = static_cast<std::size_t>(cells_[0]) * static_cast<std::size_t>(cells_[1] * cells_[2]);
   cell_first_.assign(count + 1, 0);
   const auto each_cell = [&](const Swept& s, auto&& f) {
     for (int i = s.low[0]; i <= s.high[0]; ++i)
       for (int j = s.low[1]; j <= s.high[1]; ++j)
-        for (int k = s.low[2]; k <= s.high[2]; ++k) f(static_cast<std::size_t>((i * cells_[1] + j) * cells_[2] + k));
+        for (int k = s.low[2]; k <= s.high[2]; ++k) f((i * cells_[1] + j) * cells_[2] + k);
   };
   for (Swept& s : swept_) {
     for (std::size_t d = 0; d < 3; ++d) {
@@ -94,11 +93,9 @@ void ConvexContacts::fill_cells() {
     each_cell(s, [&](std::size_t c) { ++cell_first_[c + 1]; });
   }
   std::partial_sum(cell_first_.begin(), cell_first_.end(), cell_first_.begin());
-  cell_bodies_.resize(static_cast<std::size_t>(cell_first_.back()));
+  cell_bodies_.resize(cell_first_.back());
   for (std::size_t b = swept_.size(); b-- > 0;)
-    each_cell(swept_[b], [&](std::size_t c) {
-      cell_bodies_[--cell_first_[c + 1]] = static_cast<std::int32_t>(b);
-    });
+    each_cell(swept_[b], [&](std::size_t c) { cell_bodies_[--cell_first_[c + 1]] = static_cast<std::int32_t>(b); });
   // Filled from behind: each entry now is the first of its cell.
   cell_first_.erase(cell_first_.begin());
   cell_first_.push_back(static_cast<std::int32_t>(cell_bodies_.size()));
@@ -107,13 +104,13 @@ void ConvexContacts::fill_cells() {
 template <class Vertices>
 void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_of) {
   const Index pieces = (count + elements_per_piece - 1) / elements_per_piece;
-  if (out.found.size() < static_cast<std::size_t>(pieces)) out.found.resize(static_cast<std::size_t>(pieces));
+  if (out.found.size() < static_cast<std::size_t>(pieces)) out.found.resize(pieces);
   parallel_for(0, count, elements_per_piece, [&](Index from, Index to) {
     auto& found = out.found[from / elements_per_piece];
     found.clear();
     for (Index i = from; i < to; ++i) {
       mesh::Box box;
-      for (const std::int32_t v : vertices_of(static_cast<std::size_t>(i))) {
+      for (const std::int32_t v : vertices_of(i)) {
         const mesh::Box& own = ways_[v];
         box.low = box.low.cwiseMin(own.low);
         box.high = box.high.cwiseMax(own.high);
@@ -131,7 +128,7 @@ void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_o
       for (int x = low[0]; x <= high[0]; ++x)
         for (int y = low[1]; y <= high[1]; ++y)
           for (int z = low[2]; z <= high[2]; ++z) {
-            const auto c = static_cast<std::size_t>((x * cells_[1] + y) * cells_[2] + z);
+            const Index c = (x * cells_[1] + y) * cells_[2] + z;
             for (std::int32_t k = cell_first_[c]; k < cell_first_[c + 1]; ++k) {
               const std::int32_t b = cell_bodies_[k];
               const Swept& s = swept_[b];
@@ -147,11 +144,11 @@ void ConvexContacts::find_elements(Index count, Near& out, Vertices&& vertices_o
   for (const auto& f : pieces_found)
     for (const auto& p : f) ++out.first[static_cast<std::size_t>(p[0]) + 1];
   std::partial_sum(out.first.begin(), out.first.end(), out.first.begin());
-  out.elements.resize(static_cast<std::size_t>(out.first.back()));
+  out.elements.resize(out.first.back());
   order_.assign(bodies.size(), 0);
   for (const auto& f : pieces_found)
     for (const auto& p : f) {
-      const auto b = static_cast<std::size_t>(p[0]);
+      const Index b = p[0];
       out.elements[out.first[b] + order_[b]++] = p[1];
     }
 }
@@ -161,7 +158,7 @@ void ConvexContacts::find(std::span<const Node> start, std::span<const Node> pre
   const double ahead = substeps;
   parallel_for(0, static_cast<Index>(surfaces_.vertices.size()), elements_per_piece, [&](Index from, Index to) {
     for (Index i = from; i < to; ++i) {
-      const auto v = static_cast<std::size_t>(surfaces_.vertices[i]);
+      const Index v = surfaces_.vertices[i];
       const mesh::Point x = place_at(start[v]);
       mesh::Point way = ahead * (place_at(predicted[v]) - x);
       if (const double length = way.norm(); length > most_) way *= most_ / length;
@@ -213,7 +210,7 @@ bool ConvexContacts::outdated(std::span<const Node> predicted) const {
              [&](Index from, Index to) {
                int far = 0;
                for (Index i = from; i < to; ++i) {
-                 const auto v = static_cast<std::size_t>(surfaces_.vertices[i]);
+                 const Index v = surfaces_.vertices[i];
                  const mesh::Point x = place_at(predicted[v]);
                  const double h = 0.5 * surfaces_.thickness[v];
                  const mesh::Box& box = ways_[v];
@@ -225,7 +222,7 @@ bool ConvexContacts::outdated(std::span<const Node> predicted) const {
 }
 
 std::int32_t ConvexContacts::slot_of(std::size_t body, std::int32_t vertex) {
-  const auto v = static_cast<std::size_t>(vertex);
+  const Index v = vertex;
   if (stamp_[v] != static_cast<std::int32_t>(body)) {
     stamp_[v] = static_cast<std::int32_t>(body);
     slot_of_[v] = static_cast<std::int32_t>(slots_.size());
@@ -241,8 +238,7 @@ void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::s
   fine.clear();
   for (const Element& e : all) {
     double length = 0;
-    for (std::size_t k = 0; k < n; ++k)
-      length = std::max(length, (rest[e[k]] - rest[e[(k + 1) % n]]).norm());
+    for (std::size_t k = 0; k < n; ++k) length = std::max(length, (rest[e[k]] - rest[e[(k + 1) % n]]).norm());
     (length > longest ? coarse : fine).push_back(e);
   }
   first.assign(vertices + 1, 0);
@@ -252,8 +248,7 @@ void ConvexContacts::Elements<n>::set_up(const std::vector<Element>& all, std::s
   around.resize(n * fine.size());
   std::vector<std::int32_t> place(first.begin(), first.end() - 1);
   for (std::size_t i = 0; i < fine.size(); ++i)
-    for (const std::int32_t v : fine[i])
-      around[place[v]++] = static_cast<std::int32_t>(i);
+    for (const std::int32_t v : fine[i]) around[place[v]++] = static_cast<std::int32_t>(i);
 }
 
 template <std::size_t n>
@@ -271,19 +266,18 @@ void ConvexContacts::number_elements(std::size_t body, const Near& near, Element
   };
   for (std::size_t i = begin; i < end; ++i) {
     const std::int32_t own = slots_[i].vertex;
-    const auto v = static_cast<std::size_t>(own);
+    const Index v = own;
     for (std::int32_t k = of.first[v]; k < of.first[v + 1]; ++k) {
       const auto& e = of.fine[of.around[k]];
       // At the first of its vertices near the body.
       const bool met = std::ranges::any_of(e, [&](std::int32_t other) {
-        const auto o = static_cast<std::size_t>(other);
+        const Index o = other;
         return other < own && stamp_[o] == static_cast<std::int32_t>(body) && static_cast<std::size_t>(slot_of_[o]) < end;
       });
       if (!met) take(e);
     }
   }
-  for (Index i = near.first[body]; i < near.first[body + 1]; ++i)
-    take(of.coarse[near.elements[i]]);
+  for (Index i = near.first[body]; i < near.first[body + 1]; ++i) take(of.coarse[near.elements[i]]);
   of.slot_first.push_back(static_cast<Index>(of.slots.size()));
 }
 

@@ -31,7 +31,7 @@ void MixedRows::make(const RowSurface& surface, std::span<const SurfaceRow> cont
                      std::span<const PositionNode<double>> places) {
   first_.assign(surface.bodies.size() + 1, 0);
   for (std::size_t b = 0; b < surface.bodies.size(); ++b) first_[b + 1] = first_[b] + surface.bodies[b]->degrees();
-  z_.assign(static_cast<std::size_t>(first_.back()), 0.0);
+  z_.assign(first_.back(), 0.0);
   rows_.resize(contacts.size() + planes.size());
   contacts_ = contacts.size();
   Index size = 0;
@@ -52,7 +52,7 @@ void MixedRows::make(const RowSurface& surface, std::span<const SurfaceRow> cont
     take_block(row, 0, body_of(planes[i].vertex));
     take_block(row, 1, -1);
   }
-  if (blocks_.size() < static_cast<std::size_t>(size)) blocks_.resize(static_cast<std::size_t>(size));
+  if (blocks_.size() < static_cast<std::size_t>(size)) blocks_.resize(size);
   prepare(surface, contacts, planes, places);
   parallel_for(0, static_cast<Index>(rows_.size()), rows_per_task, [&](Index a, Index b) {
     for (auto i = static_cast<std::size_t>(a); i < static_cast<std::size_t>(b); ++i)
@@ -70,7 +70,7 @@ void MixedRows::prepare(const RowSurface& surface, std::span<const SurfaceRow> c
   }
   seen_.assign(places.size(), 0);
   const auto take = [&](std::int32_t vertex) {
-    const auto v = static_cast<std::size_t>(vertex);
+    const Index v = vertex;
     const std::int32_t body = surface.body_of_vertex[v];
     if (seen_[v] != 0 || body < 0 || !surface.bodies[body]->prepares()) return;
     seen_[v] = 1;
@@ -163,7 +163,7 @@ void MixedRows::sweep(std::span<PositionNode<double>> places, bool backward) {
                                                  Eigen::Map<Eigen::VectorXd>(nullptr, 0)};
     for (std::size_t side = 0; side < 2; ++side) {
       if (row.body[side] < 0) continue;
-      const auto b = static_cast<std::size_t>(row.body[side]);
+      const Index b = row.body[side];
       const Index degrees = first_[b + 1] - first_[b];
       new (&z[side]) Eigen::Map<Eigen::VectorXd>(z_.data() + first_[b], degrees);
       const RowBlock block(blocks_.data() + row.block[side], degrees, 3);
@@ -206,7 +206,7 @@ void MixedRows::recover(std::span<PositionNode<double>> places) {
     const auto each_body = [&](auto&& f) {
       for (std::size_t side = 0; side < 2; ++side) {
         if (row.body[side] < 0) continue;
-        const auto b = static_cast<std::size_t>(row.body[side]);
+        const Index b = row.body[side];
         const Index degrees = first_[b + 1] - first_[b];
         f(Eigen::Map<Eigen::VectorXd>(z_.data() + first_[b], degrees),
           RowBlock(blocks_.data() + row.block[side], degrees, 3).col(0));

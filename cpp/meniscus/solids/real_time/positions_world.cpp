@@ -35,7 +35,7 @@ void PositionsWorld::finish_setup() {
   for (const NodeBody& b : nodes) n = std::max(n, b.first + static_cast<Index>(b.surface.size()));
   for (const RigidSurfacePart& b : rigid) n = std::max(n, b.first + static_cast<Index>(b.vertices.size()));
   for (const ReducedPart& b : reduced) n = std::max(n, b.first + static_cast<Index>(b.body.nodes().size()));
-  start_.assign(static_cast<std::size_t>(n), {});
+  start_.assign(n, {});
   x_ = start_;
   motion_.assign(start_.size(), mesh::Point::Zero());
   body_of_vertex_.assign(start_.size(), -1);
@@ -55,7 +55,7 @@ void PositionsWorld::finish_setup() {
   for (ReducedPart& b : reduced) {
     number(b.first, b.body.nodes().size());
     bodies_.push_back(&b.body);
-    b.places.resize(static_cast<std::size_t>(b.body.motion().model().nodes()));
+    b.places.resize(b.body.motion().model().nodes());
   }
   std::vector<std::uint8_t> closed(bodies_.size(), 1), convex(bodies_.size(), 0);
   std::vector<ConvexBody> forms;
@@ -91,7 +91,7 @@ void PositionsWorld::start_convex(const RigidArrays& a) {
 
 void PositionsWorld::predict_convex(const RigidArrays& a) {
   for (std::size_t i = 0; i < convex_rigid_.size(); ++i) {
-    const auto part = static_cast<std::size_t>(rigid[convex_rigid_[i]].part);
+    const Index part = rigid[convex_rigid_[i]].part;
     const RigidInertia& inertia = system_->parts[part].inertia;
     ConvexMotion& m = convex_.motions[i];
     m.now = {a.states[part].orientation().toRotationMatrix(), a.states[part].position};
@@ -140,16 +140,14 @@ void PositionsWorld::recover(const RigidArrays& a) {
 void PositionsWorld::gather_nodes(std::span<RealNode> out) {
   for (const NodeBody& b : nodes)
     parallel_for(0, static_cast<Index>(b.surface.size()), vertices_per_piece, [&](Index from, Index to) {
-      for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
-        out[static_cast<std::size_t>(b.first) + i] = b.nodes[b.surface[i]];
+      for (Index i = from; i < to; ++i) out[static_cast<std::size_t>(b.first) + i] = b.nodes[b.surface[i]];
     });
 }
 
 void PositionsWorld::scatter_nodes() {
   for (const NodeBody& b : nodes)
     parallel_for(0, static_cast<Index>(b.surface.size()), vertices_per_piece, [&](Index from, Index to) {
-      for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
-        b.nodes[b.surface[i]] = x_[static_cast<std::size_t>(b.first) + i];
+      for (Index i = from; i < to; ++i) b.nodes[b.surface[i]] = x_[static_cast<std::size_t>(b.first) + i];
     });
 }
 
@@ -219,7 +217,7 @@ void PositionsWorld::predict(double h) {
     predict_positions<double>(b.nodes, b.velocities, b.previous, b.gravity, h, std::min(b.max_speed, rules_.max_speed));
     const double part = static_cast<double>(done_ + 1) / rules_.substeps;
     for (std::size_t i = 0; i < b.led.size(); ++i) {
-      const auto n = static_cast<std::size_t>(b.led[i]);
+      const Index n = b.led[i];
       const mesh::Point x = b.from[i] + part * (b.to[i] - b.from[i]);
       b.velocities[n] = (b.to[i] - b.from[i]) / rules_.dt;
       b.nodes[n].x = x[0], b.nodes[n].y = x[1], b.nodes[n].z = x[2];
@@ -271,7 +269,7 @@ void PositionsWorld::search(double h) {
   ahead_ = std::min(interval, rules_.substeps - done_);
   gone_ = 1;
   parallel_for(0, static_cast<Index>(x_.size()), vertices_per_piece, [&](Index from, Index to) {
-    for (auto v = static_cast<std::size_t>(from); v < static_cast<std::size_t>(to); ++v)
+    for (Index v = from; v < to; ++v)
       motion_[v] = static_cast<double>(ahead_) * (place_of_node(x_[v]) - place_of_node(start_[v]));
   });
   contacts_->find(start_, motion_, passed_);
@@ -295,7 +293,7 @@ void PositionsWorld::set_planes(double h) {
     for (std::size_t i = 0; i < b.planes.size(); ++i) {
       const FramePlane& p = b.planes[i];
       b.plane_nodes[i] = b.surface[b.plane_rows[i]];
-      const std::size_t vertex = static_cast<std::size_t>(b.first + b.plane_rows[i]);
+      const Index vertex = b.first + b.plane_rows[i];
       b.now[i] = {p.normal, least(p, vertex), h * p.velocity, p.friction, 0.0, mesh::Point::Zero()};
     }
   }
@@ -303,7 +301,7 @@ void PositionsWorld::set_planes(double h) {
   for (const ReducedPart& b : reduced)
     for (std::size_t i = 0; i < b.planes.size(); ++i) {
       const FramePlane& p = b.planes[i];
-      const std::size_t vertex = static_cast<std::size_t>(b.first + b.plane_rows[i]);
+      const Index vertex = b.first + b.plane_rows[i];
       const double gap = p.normal.dot(place_of_node(x_[vertex])) - least(p, vertex);
       // What is far above stays there in this substep.
       const double way = (place_of_node(x_[vertex]) - place_of_node(start_[vertex])).norm();
@@ -364,7 +362,7 @@ void PositionsWorld::add_support(double h) {
 
 void PositionsWorld::take(const RigidArrays& a, double h) {
   for (std::size_t i = 0; i < rigid.size(); ++i) {
-    const auto part = static_cast<std::size_t>(rigid[i].part);
+    const Index part = rigid[i].part;
     if (rigid_bodies_[i].degrees() == 0) continue;
     rigid_bodies_[i].take(rows_.displacement(i), h, a.states[part]);
   }
@@ -386,7 +384,7 @@ void PositionsWorld::take(const RigidArrays& a, double h) {
     update_velocities<double>(b.nodes, b.previous, b.velocities, h, std::exp(-b.damping * h));
     const double most = std::min(b.max_speed, rules_.max_speed);
     parallel_for(0, static_cast<Index>(b.velocities.size()), vertices_per_piece, [&](Index from, Index to) {
-      for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
+      for (Index i = from; i < to; ++i)
         if (const double speed = b.velocities[i].norm(); speed > most) b.velocities[i] *= most / speed;
     });
   }
@@ -401,7 +399,7 @@ void PositionsWorld::substep(const RigidArrays& a) {
   clock.ends(0);
   predict(h);
   for (std::size_t i = 0; i < rigid.size(); ++i) {
-    const auto part = static_cast<std::size_t>(rigid[i].part);
+    const Index part = rigid[i].part;
     rigid_bodies_[i].begin(a.states[part], system_->parts[part].inertia);
   }
   gather_nodes(x_);

@@ -90,8 +90,8 @@ void ReducedRowBody::prepare(std::span<const std::int32_t> vertices, std::span<c
   blocks_.resize(nodes_.size() * static_cast<std::size_t>(3 * n));
   const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
   parallel_for(0, static_cast<Index>(vertices.size()), vertices_per_piece_of_body, [&](Index from, Index to) {
-    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
-      const auto v = static_cast<std::size_t>(vertices[i]);
+    for (Index i = from; i < to; ++i) {
+      const Index v = vertices[i];
       RowBlock out(blocks_.data() + v * static_cast<std::size_t>(3 * n), n, 3);
       out.setZero();
       model.add_rows_along(nodes_[v], 1.0, unit, out.data() + first, n);

@@ -20,15 +20,13 @@ VectorXd nonnegative_weights(const MatrixXd& gram, const VectorXd& right, const 
   const Eigen::Index n = gram.rows();
   VectorXd x = VectorXd::Zero(n);
   x.head(start.size()) = start;
-  std::vector<char> active(static_cast<std::size_t>(n));
+  std::vector<char> active(n);
   for (Eigen::Index i = 0; i < n; ++i) active[i] = x[i] > 0;
   for (Eigen::Index round = 0; round < 3 * n; ++round) {
     const VectorXd slope = right - gram * x;
     Eigen::Index best = -1;
     for (Eigen::Index i = 0; i < n; ++i)
-      if (!active[i] && slope[i] > 1e-12 * right.cwiseAbs().maxCoeff() &&
-          (best < 0 || slope[i] > slope[best]))
-        best = i;
+      if (!active[i] && slope[i] > 1e-12 * right.cwiseAbs().maxCoeff() && (best < 0 || slope[i] > slope[best])) best = i;
     if (best >= 0) active[best] = 1;
     for (;;) {
       std::vector<Eigen::Index> in;
@@ -82,7 +80,7 @@ Cubature choose_cubature(const SampledForces& exact, const MatrixXd& poses, doub
   }
   Cubature out;
   std::vector<Index> chosen;
-  std::vector<char> taken(static_cast<std::size_t>(kept), 0);
+  std::vector<char> taken(kept, 0);
   VectorXd residual = target, weights;
   MatrixXd gram(0, 0), basis(r * t, 0);
   const double size = target.norm();

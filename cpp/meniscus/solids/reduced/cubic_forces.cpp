@@ -39,7 +39,7 @@ StrainProducts strain_products(std::span<const TetGradient> elements, const Matr
   for (Index begin = 0; begin < count; begin += batch) {
     const Index size = std::min(batch, count - begin);
     parallel_for(0, size, 16, [&](Index b, Index end) {
-      std::vector<Eigen::Matrix3d> g(static_cast<std::size_t>(r));
+      std::vector<Eigen::Matrix3d> g(r);
       for (Index i = b; i < end; ++i) {
         const TetGradient& e = elements[begin + i];
         for (Index a = 0; a < r; ++a) {
@@ -70,9 +70,9 @@ StrainProducts strain_products(std::span<const TetGradient> elements, const Matr
 
 CubicForces::CubicForces(std::span<const TetGradient> elements, const MatrixXd& basis, bool quadratic_strain)
     : ReducedForces(basis.cols()),
-      coefficients_(static_cast<std::size_t>(groups() * columns() * group)),
-      monomials_(static_cast<std::size_t>(columns())),
-      parts_(static_cast<std::size_t>(3 * groups() * group)) {
+      coefficients_(groups() * columns() * group),
+      monomials_(columns()),
+      parts_(3 * groups() * group) {
   const StrainProducts p = strain_products(elements, basis, quadratic_strain);
   const Index r = size();
   for (Index j = 0; j < r; ++j)
@@ -94,8 +94,8 @@ CubicForces::CubicForces(std::span<const TetGradient> elements, const MatrixXd& 
 CubicForces::CubicForces(Index size, std::span<const double> coefficients)
     : ReducedForces(size),
       coefficients_(coefficients.begin(), coefficients.end()),
-      monomials_(static_cast<std::size_t>(columns())),
-      parts_(static_cast<std::size_t>(3 * groups() * group)) {
+      monomials_(columns()),
+      parts_(3 * groups() * group) {
   require(static_cast<Index>(coefficients.size()) == groups() * columns() * group, "coefficients of ", size,
           " coordinates must be ", groups() * columns() * group, ", not ", coefficients.size());
 }

@@ -44,7 +44,7 @@ int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contact
   const Matrix3d rotation = body.rotation();
   body.generalised_velocity(velocity_);
   for (Index i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const Index k = i;
     const Matrix3d axes = contact_axes(contacts.normals[k]);
     body.directions(contacts.point(i), row_);
     Rows b(directions_.data() + 3 * d * i, 3, d), y(responses_.data() + 3 * d * i, d, 3);
@@ -60,7 +60,7 @@ int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contact
     ++done;
     double change = 0, largest = 0;
     for (Index i = 0; i < n; ++i) {
-      const auto k = static_cast<std::size_t>(i);
+      const Index k = i;
       const Rows b(directions_.data() + 3 * d * i, 3, d), y(responses_.data() + 3 * d * i, d, 3);
       const Matrix3d inverse = b.lazyProduct(y);
       const Vector3d relative =
@@ -75,7 +75,7 @@ int ReducedContacts::solve(ReducedMotion& body, const ReducedContactSet& contact
     if (change <= 1e-12 * largest) break;
   }
   for (Index i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const Index k = i;
     impulses[k] = contact_axes(contacts.normals[k]) * impulses[k];
     body.apply_impulse(contacts.point(i), impulses[k]);
   }
@@ -104,7 +104,7 @@ void ReducedContacts::rows(ReducedMotion& body, std::span<const std::int32_t> no
   body.generalised_velocity(velocity_);
   std::copy(velocity_.begin(), velocity_.end(), velocity.begin());
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto count = static_cast<std::size_t>(corners);
+  const Index count = corners;
   for (Index i = 0; i < static_cast<Index>(nodes.size()) / corners; ++i) {
     const auto first = static_cast<std::size_t>(i) * count;
     body.directions({nodes.subspan(first, count), weights.subspan(first, count)}, row_);

@@ -37,10 +37,10 @@ ReducedModel::ReducedModel(std::span<const mesh::Point> rest, std::span<const do
   }
   centre_ = sum / mass_;
   const Index stride = 24 * (1 + size_);
-  packed_.assign(static_cast<std::size_t>(packs() * stride), 0.0);
+  packed_.assign(packs() * stride, 0.0);
   first_moment_ = ThreeRows::Zero(3, size_);
   for (Index i = 0; i < nodes_; ++i) {
-    const auto n = static_cast<std::size_t>(i);
+    const Index n = i;
     const Vector3d x = rest[n] - centre_;
     double* const at = packed_.data() + i / 8 * stride + i % 8;
     for (int d = 0; d < 3; ++d) {
@@ -56,8 +56,7 @@ ReducedModel::ReducedModel(std::span<const mesh::Point> rest, std::span<const do
   for (int d = 0; d < 3; ++d) {
     VectorXd weighted(nodes_);
     for (int e = 0; e < 3; ++e) {
-      for (Index i = 0; i < nodes_; ++i)
-        weighted[i] = masses[i] * (rest[i] - centre_)[d];
+      for (Index i = 0; i < nodes_; ++i) weighted[i] = masses[i] * (rest[i] - centre_)[d];
       using Rows = Eigen::Map<const MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, 3>>;
       const Rows ue(basis.data() + e, nodes_, size_, Eigen::Stride<Eigen::Dynamic, 3>(3 * nodes_, 3));
       const Rows ud(basis.data() + d, nodes_, size_, Eigen::Stride<Eigen::Dynamic, 3>(3 * nodes_, 3));

@@ -19,7 +19,7 @@ void ReducedResponse::set(ReducedMotion& body, std::span<const std::int32_t> nod
   const Eigen::Matrix3d rotation = body.rotation();
   const double whole = 1;
   for (Index i = 0; i < n; ++i) {
-    const std::span<const std::int32_t> node = nodes.subspan(static_cast<std::size_t>(i), 1);
+    const std::span<const std::int32_t> node = nodes.subspan(i, 1);
     body.directions({node, {&whole, 1}}, row_);
     solved_.noalias() = row_.transpose() * rotation.transpose();
     mass_.triangularView<Eigen::Lower>().solveInPlace(solved_);

@@ -87,10 +87,10 @@ SampledForces::SampledForces(std::span<const TetGradient> elements, std::span<co
       material_(material),
       samples_(static_cast<Index>(elements.size())),
       packs_((samples_ + 7) / 8),
-      packs_data_(static_cast<std::size_t>(packs_ * stride()), 0.0) {
+      packs_data_(packs_ * stride(), 0.0) {
   require(weights.size() == elements.size(), "weights must be as many as elements");
   const Index pieces = std::clamp<Index>(packs_ / packs_at_once, 1, most_pieces);
-  partial_.resize(static_cast<std::size_t>(pieces * (1 + size() + size() * size())));
+  partial_.resize(pieces * (1 + size() + size() * size()));
   parallel_for(0, packs_, 16, [&](Index first, Index last) {
     for (Index p = first; p < last; ++p)
       for (Index l = 0; l < 8; ++l) {

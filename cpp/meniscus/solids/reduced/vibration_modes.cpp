@@ -102,7 +102,7 @@ class HeldStiffness {
     }
     require(count == 0 || area > 1e-9 * arm.squaredNorm(),
             "fixed nodes must be none, or three or more that do not lie on a line");
-    std::vector<char> held(static_cast<std::size_t>(mass_.size()), 0);
+    std::vector<char> held(mass_.size(), 0);
     if (count == 0) {
       rigid_ = rigid_motions(rest, mass_);
       for (const Eigen::Index i : support(rest)) held[i] = 1;

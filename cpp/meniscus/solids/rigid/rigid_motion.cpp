@@ -126,7 +126,7 @@ void move_rigid_bodies(std::span<RigidState> states, std::span<const RigidInerti
           "inertias, forces and torques must be as many as bodies");
   require(method != RigidMethod::explicit_euler || matrices.size() == n, "explicit Euler needs a matrix for each body");
   parallel_for(0, static_cast<Index>(n), 16, [&](Index first, Index last) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+    for (Index i = first; i < last; ++i) {
       RigidState& s = states[i];
       const auto step = [&](double h) { step_midpoint(s, inertias[i], forces[i], torques[i], h); };
       for (Index k = 0; k < steps; ++k) {

@@ -112,22 +112,21 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const SpringOptions& optio
     }
   }
   if (p.flat > 0) gather_ = ElementGather<4>(tets_);
-  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
+  x_.assign(nodes(), mesh::Point::Zero());
   spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none, 0});
   contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
 AltitudeSprings::Corners AltitudeSprings::corners(std::size_t tet, std::span<const mesh::Point> x) const {
   const auto& t = tets_[tet];
-  return {x[t[0]], x[t[1]], x[t[2]],
-          x[t[3]]};
+  return {x[t[0]], x[t[1]], x[t[2]], x[t[3]]};
 }
 
 AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t l,
                                                         std::span<const mesh::Point> x) const {
   Choice c;
   if (rest_length_[tet][0] == 0) return c;
-  const auto best = static_cast<std::size_t>(of.candidate[l]);
+  const Index best = of.candidate[l];
   const auto& table = altitudes::table[best];
   if (!(of.u2[l] > edge_tolerance_ * rest_edge_[tet][table.u_edge] && of.v2[l] > edge_tolerance_ * rest_edge_[tet][table.v_edge]))
     return c;
@@ -142,7 +141,7 @@ AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const a
 template <class Body>
 void AltitudeSprings::for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const {
   if (in_step_) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) body(t, follow(t, x));
+    for (Index t = begin; t < end; ++t) body(t, follow(t, x));
     return;
   }
   altitudes::Choices found;
@@ -158,7 +157,7 @@ void AltitudeSprings::for_choices(Index begin, Index end, std::span<const mesh::
     }
     simd_dispatch([&] { altitudes::choose(x.data()->data(), nodes->data(), found); });
     for (Index l = 0; l < count; ++l) {
-      const auto t = static_cast<std::size_t>(first + l);
+      const Index t = first + l;
       body(t, choice_of_lane(t, found, static_cast<std::size_t>(l), x));
     }
   }
@@ -229,8 +228,7 @@ double AltitudeSprings::tension(std::size_t tet, const Choice& c) const {
 double AltitudeSprings::damping(std::size_t tet, const Choice& c) const {
   if (inverse_mass_.empty()) return damping_[tet];
   double inverse = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    inverse += c.weight[i] * c.weight[i] * inverse_mass_[tets_[tet][i]];
+  for (std::size_t i = 0; i < 4; ++i) inverse += c.weight[i] * c.weight[i] * inverse_mass_[tets_[tet][i]];
   return inverse > 0 ? 2 * damping_[tet] * std::sqrt(spring_constant(tet, c) / inverse) : 0;
 }
 

@@ -8,7 +8,7 @@
 namespace meniscus::solids {
 
 std::array<mesh::Point, 4> AltitudeSprings::geometric(std::size_t tet, const std::array<mesh::Point, 4>& dx) const {
-  const auto k = static_cast<std::size_t>(spring_[tet].candidate);
+  const Index k = spring_[tet].candidate;
   const Corners p = corners(tet, x_);
   const auto f = altitudes::frame(p, k);
   const auto d = altitudes::frame(dx, k);
@@ -32,7 +32,7 @@ std::array<mesh::Point, 4> AltitudeSprings::geometric(std::size_t tet, const std
 
 void AltitudeSprings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       const Spring& s = spring_[t];
       const Corners d = corners(t, dx);
       const mesh::Point change = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
@@ -56,7 +56,7 @@ void AltitudeSprings::add_damping(std::span<const mesh::Point> v, double scale, 
     for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = weight[i] * pull;
   };
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t)
+    for (Index t = begin; t < end; ++t)
       if (in_step_)
         along(t, start_[t].weight, start_[t].direction, start_damping_[t]);
       else
@@ -70,8 +70,8 @@ void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale,
     for (Index node = begin; node < end; ++node) {
       Block3& block = blocks[node];
       for (const std::int32_t slot : gather_.at(node)) {
-        const auto t = static_cast<std::size_t>(slot / 4);
-        const auto i = static_cast<std::size_t>(slot % 4);
+        const Index t = slot / 4;
+        const Index i = slot % 4;
         const Spring& s = spring_[t];
         if (s.candidate == none) continue;
         const double square = s.weight[i] * s.weight[i];
@@ -98,7 +98,7 @@ void AltitudeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::sp
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
       for (const std::int32_t slot : gather_.at(node)) {
-        const auto t = static_cast<std::size_t>(slot / 4);
+        const Index t = slot / 4;
         if (rest_length_[t][0] == 0) continue;
         const double shortest = *std::min_element(rest_length_[t].begin(), rest_length_[t].end());
         stiffness[node] += law_.steepest() * (per_length_ ? stiffness_[t] / shortest : stiffness_[t]);
@@ -112,7 +112,7 @@ void AltitudeSprings::add_damping_bounds(std::span<const mesh::Point>, std::span
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
       for (const std::int32_t slot : gather_.at(node)) {
-        const auto t = static_cast<std::size_t>(slot / 4);
+        const Index t = slot / 4;
         if (rest_length_[t][0] == 0) continue;
         double bound = damping_[t];
         if (!inverse_mass_.empty()) {

@@ -10,8 +10,7 @@ namespace {
 constexpr Index chunk = 256;
 
 std::array<mesh::Point, 4> corners(const FourNodes& h, std::span<const mesh::Point> x) {
-  return {x[h[0]], x[h[1]], x[h[2]],
-          x[h[3]]};
+  return {x[h[0]], x[h[1]], x[h[2]], x[h[3]]};
 }
 
 double sum_of_products(const std::array<mesh::Point, 4>& a, const std::array<mesh::Point, 4>& b) {
@@ -48,7 +47,7 @@ DihedralBending::DihedralBending(const Parameters& p, const SpringOptions& optio
     rest_weight_[i] = flat ? 0 : (c[1] - c[0]).squaredNorm() / (first + second);
     min_areas_[i] = {p.collapsed * first, p.collapsed * second};
   }
-  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
+  x_.assign(nodes(), mesh::Point::Zero());
   linear_.resize(n);
   for (Linear& l : linear_) l.mode.fill(mesh::Point::Zero());
   contribution_.assign(4 * n, mesh::Point::Zero());
@@ -77,7 +76,7 @@ DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<
 }
 
 DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const mesh::Point> x) const {
-  const auto k = static_cast<std::size_t>(i);
+  const Index k = i;
   return hinge(hinges_[k], x, min_areas_[k][0], min_areas_[k][1]);
 }
 
@@ -100,7 +99,7 @@ void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Po
       nodes = copy.data();
     }
     simd_dispatch([&] { hinges::modes(x.data()->data(), nodes->data(), found); });
-    for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
+    for (Index l = 0; l < count; ++l) {
       const std::size_t i = static_cast<std::size_t>(first) + l;
       Bend h;
       h.live = is_live(i, found.area[0][l], found.area[1][l], found.length[l]);
@@ -232,7 +231,7 @@ std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::
 
 void DihedralBending::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const Linear& l = linear_[i];
       const auto d = corners(hinges_[i], dx);
       const double change = l.stiffness * sum_of_products(l.mode, d);
@@ -249,7 +248,7 @@ void DihedralBending::add_differentials(std::span<const mesh::Point> dx, double 
 void DihedralBending::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const auto& mode = in_step_ ? start_[i].mode : linear_[i].mode;
       const double b = in_step_ ? start_[i].damping : linear_[i].damping;
       const double moment = b * sum_of_products(mode, corners(hinges_[i], v));
@@ -264,8 +263,8 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
     for (Index node = begin; node < end; ++node) {
       Block3& block = blocks[node];
       for (const std::int32_t slot : gather_.at(node)) {
-        const auto i = static_cast<std::size_t>(slot / 4);
-        const auto a = static_cast<std::size_t>(slot % 4);
+        const Index i = slot / 4;
+        const Index a = slot % 4;
         const Linear& l = linear_[i];
         const mesh::Point& mode = in_step_ ? start_[i].mode[a] : l.mode[a];
         block.noalias() -= (damping_scale * (in_step_ ? start_[i].damping : l.damping) * mode) * mode.transpose();
@@ -297,8 +296,7 @@ void DihedralBending::add_bounds(std::span<const mesh::Point> x, std::span<doubl
   });
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
-      for (const std::int32_t slot : gather_.at(node))
-        bounds[node] += contribution_[slot][0];
+      for (const std::int32_t slot : gather_.at(node)) bounds[node] += contribution_[slot][0];
   });
 }
 

@@ -37,13 +37,12 @@ EdgeSprings::EdgeSprings(std::span<const Ends> ends, std::span<const double> res
       constant[s] /= rest_length[s];
     }
     if (options.inverse_mass.empty()) continue;
-    const double inverse =
-        options.inverse_mass[ends[s][0]] + options.inverse_mass[ends[s][1]];
+    const double inverse = options.inverse_mass[ends[s][0]] + options.inverse_mass[ends[s][1]];
     damping[s] = inverse > 0 ? 2 * damping[s] * std::sqrt(constant[s] * (1 / inverse)) : 0;
   }
   set(rest_length, constant, damping);
   plain_ = law_.linear() && !last_direction_;
-  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
+  x_.assign(nodes(), mesh::Point::Zero());
   if (last_direction_) {
     require_per_spring(directions.size(), n, "direction");
     direction_.resize(n);
@@ -109,7 +108,7 @@ double EdgeSprings::energy(std::span<const mesh::Point> x) const {
       0, size(), 1024, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
+        for (Index s = begin; s < end; ++s) {
           const auto [a, b] = ends_[s];
           const mesh::Point d = x[b] - x[a];
           const double length = d.norm();
@@ -137,8 +136,7 @@ void EdgeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent) {
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
   if (last_direction_ && !in_step_)
     parallel_for(0, size(), 1024, [&](Index begin, Index end) {
-      for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s)
-        direction_[s] = state(s, x).direction;
+      for (Index s = begin; s < end; ++s) direction_[s] = state(s, x).direction;
     });
 }
 
@@ -201,7 +199,7 @@ void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std
 
 void EdgeSprings::couplings(double stiffness_scale, double damping_scale, std::span<Coupling> out) const {
   parallel_for(0, size(), 1024, [&](Index begin, Index end) {
-    for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
+    for (Index s = begin; s < end; ++s) {
       const State now = state(s, x_);
       const Stiffness k = tangent_stiffness(s, now);
       double along = stiffness_scale * (k.along - std::max(k.across, 0.0));
@@ -241,7 +239,7 @@ double EdgeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const 
       0, size(), 1024, 0.0,
       [&](Index begin, Index end) {
         double most = 0;
-        for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
+        for (Index s = begin; s < end; ++s) {
           if (rest_length_[s] == 0) continue;
           const auto [a, b] = ends_[s];
           const mesh::Point dv = v[b] - v[a];

@@ -40,9 +40,7 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
         halves[next[springs[s][k]]++] = k == 0 ? id : -1 - id;
       }
   }
-  const auto degree = [&](std::int32_t node) {
-    return begin[static_cast<std::size_t>(node) + 1] - begin[node];
-  };
+  const auto degree = [&](std::int32_t node) { return begin[static_cast<std::size_t>(node) + 1] - begin[node]; };
   for (std::int32_t i = 0; i < nodes_; ++i)
     if (degree(i) > 0) node_.push_back(i);
   used_nodes_ = static_cast<Index>(node_.size());
@@ -56,7 +54,7 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
     // The first node of a slice has the most springs.
     start_.push_back(start_.back() + degree(node_[s * lanes]));
   }
-  const auto size = static_cast<std::size_t>(start_.back() * lanes);
+  const Index size = start_.back() * lanes;
   partner_.resize(size);
   spring_.assign(size, none);
   for (std::size_t s = 0; s < slices; ++s)
@@ -69,7 +67,7 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
         if (r >= count) continue;
         spring_[h] = halves[begin[node] + r];
         const bool first = spring_[h] >= 0;
-        const auto id = static_cast<std::size_t>(first ? spring_[h] : -1 - spring_[h]);
+        const Index id = first ? spring_[h] : -1 - spring_[h];
         partner_[h] = springs[id][first ? 1 : 0];
       }
     }

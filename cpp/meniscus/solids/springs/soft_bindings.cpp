@@ -81,14 +81,13 @@ void SoftBindings::set_targets(std::span<const mesh::Point> positions, std::span
 
 mesh::Point SoftBindings::difference(std::size_t binding, std::span<const mesh::Point> x) const {
   mesh::Point sum = mesh::Point::Zero();
-  for (std::size_t k = start_[binding]; k < start_[binding + 1]; ++k)
-    sum += term_[k].weight * x[term_[k].index];
+  for (std::size_t k = start_[binding]; k < start_[binding + 1]; ++k) sum += term_[k].weight * x[term_[k].index];
   return sum;
 }
 
 void SoftBindings::gaps(std::span<const mesh::Point> x, std::span<mesh::Point> out) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
+    for (Index b = begin; b < end; ++b) {
       out[b] = difference(b, x);
       if (!target_.empty()) out[b] -= target_[b];
     }
@@ -97,10 +96,9 @@ void SoftBindings::gaps(std::span<const mesh::Point> x, std::span<mesh::Point> o
 
 void SoftBindings::spread(double scale, std::span<mesh::Point> total) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       mesh::Point sum = mesh::Point::Zero();
-      for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k)
-        sum += node_term_[k].weight * value_[node_term_[k].index];
+      for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) sum += node_term_[k].weight * value_[node_term_[k].index];
       total[i] += scale * sum;
     }
   });
@@ -111,7 +109,7 @@ double SoftBindings::energy(std::span<const mesh::Point> x) const {
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
+        for (Index b = begin; b < end; ++b) {
           mesh::Point gap = difference(b, x);
           if (!target_.empty()) gap -= target_[b];
           sum += 0.5 * stiffness_[b] * gap.squaredNorm();
@@ -124,7 +122,7 @@ double SoftBindings::energy(std::span<const mesh::Point> x) const {
 void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   gaps(x, value_);
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
+    for (Index b = begin; b < end; ++b) {
       value_[b] *= -stiffness_[b];
       // Part of the damping from the motion of the target.
       if (!target_.empty()) value_[b] += damping_[b] * target_velocity_[b];
@@ -135,8 +133,7 @@ void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Po
 
 void SoftBindings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b)
-      value_[b] = -stiffness_[b] * difference(b, dx);
+    for (Index b = begin; b < end; ++b) value_[b] = -stiffness_[b] * difference(b, dx);
   });
   spread(scale, f);
 }
@@ -144,18 +141,17 @@ void SoftBindings::add_differentials(std::span<const mesh::Point> dx, double sca
 void SoftBindings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b)
-      value_[b] = -damping_[b] * difference(b, v);
+    for (Index b = begin; b < end; ++b) value_[b] = -damping_[b] * difference(b, v);
   });
   spread(scale, f);
 }
 
 void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+    for (Index i = begin; i < end; ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
         const auto [binding, w] = node_term_[k];
-        const auto b = static_cast<std::size_t>(binding);
+        const Index b = binding;
         blocks[i].diagonal().array() -= w * w * (stiffness_scale * stiffness_[b] + damping_scale * damping_[b]);
       }
   });
@@ -163,9 +159,9 @@ void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, st
 
 void SoftBindings::add_bounds(std::span<const double> coefficients, std::span<double> bounds) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+    for (Index i = begin; i < end; ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
-        const auto b = static_cast<std::size_t>(node_term_[k].index);
+        const Index b = node_term_[k].index;
         double sum = 0;
         for (std::size_t t = start_[b]; t < start_[b + 1]; ++t) sum += std::abs(term_[t].weight);
         bounds[i] += 0.5 * coefficients[b] * std::abs(node_term_[k].weight) * sum;

@@ -85,7 +85,7 @@ void for_halves(const SlicedEllpack& slices, Body&& body) {
   parallel_for(0, slices.slices(), SlicedEllpack::chunk, [&](Index begin, Index end) {
     for (Index s = begin; s < end; ++s)
       for (int l = 0; l < slices.used(s); ++l) {
-        const auto node = static_cast<std::size_t>(slices.nodes_of(s)[l]);
+        const Index node = slices.nodes_of(s)[l];
         for (Index r = slices.first_row(s); r < slices.first_row(s + 1); ++r) {
           const std::int32_t half = slices.springs()[count * r + l];
           if (half == SlicedEllpack::none) break;

@@ -49,7 +49,7 @@ std::vector<Meeting> meetings(const grid::FieldLayout<D>& layout, const std::int
   layout.halo.exchange(scratch.data());
   std::vector<Meeting> found;
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     if (!layout.grid.block().cut(d) || !layout.grid.shared(d, 0)) continue;
     const Index first = layout.halo.first_owned(d);
     for_each_owned_index<D>(layout, [&](const Coord<D>& c) {
@@ -87,7 +87,7 @@ Index join_components(const grid::FieldLayout<D>& layout, std::int32_t* labels, 
       parallel::gather_lists(communicator, meetings<D>(layout, labels, static_cast<std::int32_t>(before), sign, workspace));
 
   // Of every part the one with the first sample, which is the root of those that meet.
-  const auto parts = static_cast<std::size_t>(total);
+  const Index parts = total;
   std::vector<std::int32_t> root(parts), order, number(parts);
   std::iota(root.begin(), root.end(), 0);
   const auto root_of = [&](std::int32_t i) {
@@ -104,12 +104,9 @@ Index join_components(const grid::FieldLayout<D>& layout, std::int32_t* labels, 
   }
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i)
     if (root_of(i) == i) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return first[a] < first[b];
-  });
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return first[a] < first[b]; });
   for (std::size_t k = 0; k < order.size(); ++k) number[order[k]] = static_cast<std::int32_t>(k) + 1;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i)
-    number[i] = number[root_of(i)];
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i) number[i] = number[root_of(i)];
   for_each_owned_index<D>(layout, [&](const Coord<D>& c) {
     std::int32_t& label = labels[dot<D>(c, strides)];
     if (sign * label > 0) label = sign * number[before + sign * label - 1];

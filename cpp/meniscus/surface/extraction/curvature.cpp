@@ -84,11 +84,11 @@ ColumnWeights column_weights(double x) {
       const double scale = 1.0 / (i - j);
       ++degree;
       for (int k = degree; k >= 0; --k) {
-        const auto n = static_cast<std::size_t>(k);
+        const Index n = k;
         c[n] = scale * ((k > 0 ? c[n - 1] : 0.0) - root * (k < degree ? c[n] : 0.0));
       }
     }
-    const auto n = static_cast<std::size_t>(i);
+    const Index n = i;
     w.value[n] = (((c[4] * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0];
     w.first[n] = ((4 * c[4] * x + 3 * c[3]) * x + 2 * c[2]) * x + c[1];
     w.second[n] = (12 * c[4] * x + 6 * c[3]) * x + 2 * c[2];
@@ -193,9 +193,7 @@ class Columns {
       h[i + 2][D == 2 ? 0 : j + 2] = *found;
       return true;
     };
-    const auto known = [&](int i, int j) {
-      return h[i + 2][D == 2 ? 0 : j + 2];
-    };
+    const auto known = [&](int i, int j) { return h[i + 2][D == 2 ? 0 : j + 2]; };
     if (ring == 1 && !column(0, 0, 0.0)) return false;
     for (int i = -ring; i <= ring; ++i)
       for (int j = D == 2 ? 0 : -ring; j <= (D == 2 ? 0 : ring); ++j) {
@@ -217,7 +215,7 @@ class Columns {
   /// The crossing on the line through `at` along `axis` that rises (falls) with `sign`, nearest to `guess`, as spacings from
   /// `at`.
   std::optional<double> crossing_near(const Coord<D>& at, int axis, double guess, double sign) const {
-    const auto a = static_cast<std::size_t>(axis);
+    const Index a = axis;
     const T* const p = phi_.at(at);
     const Index stride = phi_.strides[a];
     // Stored samples, with their ghosts.
@@ -260,7 +258,7 @@ struct ColumnWindow {
     parallel::IndexBox<D> own, window;
     Coord<D> first;
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const Index low = grid.first_cell()[a], n = phi.extents()[a];
       const Index domain = grid.shape()[a] + phi.stagger().on_side[a];
       const bool lowest = low == 0, highest = low + n == domain;
@@ -273,7 +271,7 @@ struct ColumnWindow {
       end[a] = window.end[a] - low;
     }
     const Coord<D> extents = window.extents();
-    samples.resize(static_cast<std::size_t>(product<D>(extents)));
+    samples.resize(product<D>(extents));
     const grid::FieldView<const T, D> view = phi.view();
     parallel::BoxExchange<D>(*grid.communicator(), own, window, {})
         .template fetch<T>(view.at(first), view.strides, samples.data(), c_strides<D>(extents));

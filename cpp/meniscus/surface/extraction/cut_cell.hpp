@@ -24,10 +24,10 @@ namespace detail {
 inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array<double, 4>& v) {
   std::array<double, 2> areas{};
   for (int p = 0; p < c.polygon_count; ++p) {
-    const auto i = static_cast<std::size_t>(p);
+    const Index i = p;
     std::array<std::array<double, 2>, 5> x;
     for (int a = 0; a < c.sizes[i]; ++a) {
-      const auto n = static_cast<std::size_t>(a);
+      const Index n = a;
       const int code = c.polygons[i][n];
       const auto corner = static_cast<unsigned>(code < 4 ? code : square_round[code - 4]);
       x[n] = {static_cast<double>(corner & 1), static_cast<double>(corner >> 1)};
@@ -39,7 +39,7 @@ inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array
     }
     double twice = 0;
     for (int a = 1; a + 1 < c.sizes[i]; ++a) {
-      const auto n = static_cast<std::size_t>(a);
+      const Index n = a;
       twice += (x[n][0] - x[0][0]) * (x[n + 1][1] - x[0][1]) - (x[n][1] - x[0][1]) * (x[n + 1][0] - x[0][0]);
     }
     areas[i] = 0.5 * twice;
@@ -104,7 +104,7 @@ inline CutCell<3> cut_cell(const std::array<double, 8>& values, const std::array
     const SquareCase& s = square_cases()[face];
     const std::array<double, 2> areas = detail::polygon_areas(s, at);
     for (int p = 0; p < s.polygon_count; ++p) {
-      const auto i = static_cast<std::size_t>(p);
+      const Index i = p;
       cut.fraction[c.corner_piece[corner[s.corner[i]]]] += areas[i] / 3.0;
     }
   }

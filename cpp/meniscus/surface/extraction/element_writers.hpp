@@ -59,14 +59,13 @@ struct SurfaceExtraction<T, D>::Writer {
     const CubeCase& c = cube_cases()[mask];
     std::array<Id, 12> v;
     for (int i = 0; i < c.edge_count; ++i) {
-      const CubeEdge& e = cube_edges[extraction_detail::z(c.edges[extraction_detail::z(i)])];
-      v[extraction_detail::z(i)] = out.vertex(rows[extraction_detail::z(e.corner & 3)], e.axis, k + (e.corner >> 2));
+      const CubeEdge& e = cube_edges[c.edges[i]];
+      v[i] = out.vertex(rows[e.corner & 3], e.axis, k + (e.corner >> 2));
     }
     if constexpr (D == 3)
       for (int t = 0; t < c.triangle_count; ++t) {
-        const auto& corner = c.triangles[extraction_detail::z(t)];
-        out.add(0, rows[0], k,
-                {v[extraction_detail::z(corner[0])], v[extraction_detail::z(corner[1])], v[extraction_detail::z(corner[2])]});
+        const auto& corner = c.triangles[t];
+        out.add(0, rows[0], k, {v[corner[0]], v[corner[1]], v[corner[2]]});
       }
   }
 
@@ -74,21 +73,19 @@ struct SurfaceExtraction<T, D>::Writer {
     const SquareCase& c = square_cases()[mask];
     const auto crossing_on = [&](int edge) {
       constexpr std::array<int, 4> lower{0, 1, 2, 0};
-      const std::size_t corner = extraction_detail::z(lower[extraction_detail::z(edge)]);
+      const std::size_t corner = extraction_detail::z(lower[edge]);
       return out.vertex(*rows[corner], edge % 2 == 0 ? u : v, k[corner]);
     };
     if constexpr (D == 2) {
       for (int i = 0; i < c.segment_count; ++i)
-        out.add(0, *rows[0], k[0],
-                {crossing_on(c.segments[extraction_detail::z(i)][0]), crossing_on(c.segments[extraction_detail::z(i)][1])});
+        out.add(0, *rows[0], k[0], {crossing_on(c.segments[i][0]), crossing_on(c.segments[i][1])});
     } else {
       const int phase = v == 1 ? 1 : u == 1 ? 2 : 3;
       for (int i = 0; i < c.triangle_count; ++i) {
         std::array<Id, 3> t;
         for (std::size_t a = 0; a < 3; ++a) {
-          const int code = c.triangles[extraction_detail::z(i)][a];
-          t[a] =
-              code < 4 ? out.vertex(*rows[extraction_detail::z(code)], D, k[extraction_detail::z(code)]) : crossing_on(code - 4);
+          const int code = c.triangles[i][a];
+          t[a] = code < 4 ? out.vertex(*rows[code], D, k[code]) : crossing_on(code - 4);
         }
         if (reversed) std::swap(t[1], t[2]);
         out.add(phase, *rows[0], k[0], t);

@@ -17,8 +17,6 @@
 namespace meniscus::surface {
 namespace {
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
-
 /// The runs of one sign: consecutive samples of a row. They are numbered row by row, and known by the bits where they start.
 template <class T, int D>
 class Runs {
@@ -67,7 +65,7 @@ class Runs {
     for_rows([&](Index r, const Coord<D>& at) {
       if (!own(at)) return;
       std::int32_t* row = labels - shift;
-      for (int d = 0; d < D - 1; ++d) row += (at[z(d)] - shift) * strides[z(d)];
+      for (int d = 0; d < D - 1; ++d) row += (at[d] - shift) * strides[d];
       const std::int32_t* number = parents() + start_.data()[r] - 1;
       for_words(r, [&](const Word& word) {
         const Index first = std::max(64 * word.index, lattice_.first(D - 1));
@@ -133,7 +131,7 @@ class Runs {
 
   bool own(const Coord<D>& at) const {
     for (int d = 0; d < D - 1; ++d)
-      if (at[z(d)] < lattice_.first(d) || at[z(d)] >= lattice_.end(d)) return false;
+      if (at[d] < lattice_.first(d) || at[d] >= lattice_.end(d)) return false;
     return true;
   }
 
@@ -152,10 +150,10 @@ class Runs {
     if (!own(at)) return;
     for (int d = 0; d < D - 1; ++d) {
       Index q = r;
-      if (at[z(d)] > lattice_.first(d))
+      if (at[d] > lattice_.first(d))
         q = r - signs_.stride(d);
       else if (lattice_.closes_in_block(d))
-        q = r + (lattice_.end(d) - 1 - at[z(d)]) * signs_.stride(d);
+        q = r + (lattice_.end(d) - 1 - at[d]) * signs_.stride(d);
       if (q != r && chosen(q)) join_rows(r, q, unite_runs);
     }
     const Index begin = start_.data()[r];
@@ -241,7 +239,7 @@ class Runs {
 /// Collective: adds the sums of the other blocks.
 void add_of_all_blocks(parallel::Communicator& communicator, CellSum* sums, Index count) {
   if (communicator.size() == 1 || count == 0) return;
-  std::vector<CellSum> all(static_cast<std::size_t>(count * communicator.size()));
+  std::vector<CellSum> all(count * communicator.size());
   communicator.gather(sums, static_cast<std::size_t>(count) * sizeof(CellSum), all.data());
   std::fill_n(sums, count, CellSum());
   for (std::size_t i = 0; i < all.size(); ++i) sums[i % static_cast<std::size_t>(count)].add(all[i]);
@@ -296,8 +294,8 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
       bool cells = true;
       double across = 1;
       for (int d = 0; d < D - 1; ++d) {
-        cells = cells && c[z(d)] >= lattice.first_cell(d) && c[z(d)] + 1 < signs.extents()[z(d)];
-        if (cells) across *= lattice.step_in_cells(d, c[z(d)]);
+        cells = cells && c[d] >= lattice.first_cell(d) && c[d] + 1 < signs.extents()[d];
+        if (cells) across *= lattice.step_in_cells(d, c[d]);
       }
       if (!cells) continue;
       const auto corner = [&](unsigned i) {
@@ -312,7 +310,7 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
           if (!belongs(i)) continue;
           const Coord<D> at = corner(i);
           bool own = true;
-          for (int d = 0; d < D; ++d) own = own && lattice.is_sample(d, at[z(d)]);
+          for (int d = 0; d < D; ++d) own = own && lattice.is_sample(d, at[d]);
           if (own) return label.at(at, in);
           if (found == 0) found = label.at(at, in);
         }
@@ -351,7 +349,7 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
           const CutCell<D> cut = cut_cell_at<T, D>(lattice, c);
           const double volume = across * lattice.step_in_cells(D - 1, c[D - 1]);
           for (int p = 0; p < cut.pieces; ++p)
-            add(label_of([&](unsigned i) { return cut.corner_piece[i] == p; }, true), volume * cut.fraction[z(p)]);
+            add(label_of([&](unsigned i) { return cut.corner_piece[i] == p; }, true), volume * cut.fraction[p]);
           if (!both) return;
           int corners = 0;
           for (const std::int8_t p : cut.corner_piece) corners += p < 0;

@@ -29,7 +29,7 @@ class LevelSetLattice {
         spacing_(phi.grid().spacing()),
         cut_(phi.grid().block().cut()) {
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       on_nodes_ = phi.stagger().on_side[a] == 1;
       extents_[a] = view_.extents[a] + (on_nodes_ ? 0 : 2);
       origin_[a] = phi.grid().origin()[d];
@@ -64,7 +64,7 @@ class LevelSetLattice {
 
   /// m.
   double coordinate(int d, Index i) const {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     const Index at = global(d, i);
     if (on_nodes_) return origin_[a] + spacing_ * static_cast<double>(at);
     const double half = at == 0 ? 0.5 : at == last_[a] ? -0.5 : 0.0;
@@ -149,7 +149,7 @@ class LevelSetLattice {
     for (int d = 0; d < D; ++d) from[d] = sources(d, c[d]);
     const auto mean = [&](auto&& self, int d, const T* p) -> double {
       if (d == D) return static_cast<double>(*p);
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const double low = self(self, d + 1, p + from[a][0] * view_.strides[a]);
       if (from[a][0] == from[a][1]) return low;
       const double high = self(self, d + 1, p + from[a][1] * view_.strides[a]);

@@ -9,8 +9,6 @@
 namespace meniscus::surface {
 namespace {
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
-
 /// Common signs of the corners of 64 cells.
 struct Corners {
   std::uint64_t some = 0;
@@ -37,7 +35,7 @@ MENISCUS_INLINE Corners corners_of(const SignBits<D>& signs, Index r, Index w) {
 template <class T, int D>
 bool starts_cells(const LevelSetLattice<T, D>& lattice, const Coord<D>& at) {
   for (int d = 0; d < D - 1; ++d)
-    if (at[z(d)] < lattice.first_cell(d) || at[z(d)] + 1 == lattice.extents()[z(d)]) return false;
+    if (at[d] < lattice.first_cell(d) || at[d] + 1 == lattice.extents()[d]) return false;
   return true;
 }
 
@@ -45,8 +43,8 @@ bool starts_cells(const LevelSetLattice<T, D>& lattice, const Coord<D>& at) {
 class MeasureTerms {
  public:
   void add(double volume, double area) {
-    volume_[z(count_)] = volume;
-    area_[z(count_)] = area;
+    volume_[count_] = volume;
+    area_[count_] = area;
     if (++count_ == lanes) flush();
   }
   struct Sums {
@@ -118,7 +116,7 @@ MENISCUS_NOINLINE void add_surface(const std::array<double, 4>& values, const st
   const SquareCase& c = square_cases()[mask];
   for (int s = 0; s < c.segment_count; ++s) {
     std::array<Vec<double, 2>, 2> x;
-    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[z(s)][e]);
+    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[s][e]);
     flux += (x[0][0] - x[1][0]) * (base + 0.5 * (x[0][1] + x[1][1]));
     area += (x[1] - x[0]).norm();
   }
@@ -131,17 +129,17 @@ MENISCUS_NOINLINE void add_surface(const std::array<double, 8>& values, const st
   const CubeCase& c = cube_cases()[mask];
   std::array<Vec<double, 3>, 12> x;
   for (int i = 0; i < c.edge_count; ++i) {
-    const CubeEdge& e = cube_edges[z(c.edges[z(i)])];
+    const CubeEdge& e = cube_edges[c.edges[i]];
     const auto low = static_cast<unsigned>(e.corner);
-    Vec<double, 3>& p = x[z(i)];
+    Vec<double, 3>& p = x[i];
     p = {step[0] * (low & 1), step[1] * (low >> 1 & 1), step[2] * (low >> 2)};
-    p[e.axis] = step[z(e.axis)] * crossing(values[low], values[low | 1U << e.axis]);
+    p[e.axis] = step[e.axis] * crossing(values[low], values[low | 1U << e.axis]);
   }
   for (int t = 0; t < c.triangle_count; ++t) {
-    const auto& corner = c.triangles[z(t)];
-    const auto& p = x[z(corner[0])];
-    const auto& q = x[z(corner[1])];
-    const auto& r = x[z(corner[2])];
+    const auto& corner = c.triangles[t];
+    const auto& p = x[corner[0]];
+    const auto& q = x[corner[1]];
+    const auto& r = x[corner[2]];
     const Vec<double, 3> twice = (q - p).cross(r - p);
     flux += 0.5 * twice[2] * (base + (p[2] + q[2] + r[2]) / 3.0);
     area += 0.5 * twice.norm();
@@ -160,7 +158,7 @@ double inside_of_side(const LevelSetLattice<T, D>& lattice, const SignBits<D>& s
       if (i >> d & 1) row += signs.stride(d);
     inside |= static_cast<unsigned>(signs.inside(row, at[D - 1])) << i;
   }
-  for (int d = 0; d < D - 1; ++d) across *= lattice.step(d, at[z(d)]);
+  for (int d = 0; d < D - 1; ++d) across *= lattice.step(d, at[d]);
   constexpr unsigned full = (1U << (1U << (D - 1))) - 1;
   if (inside == 0) return 0;
   if (inside == full) return across;
@@ -197,7 +195,7 @@ LevelSetMeasure measure_level_set(const grid::Field<T, D>& phi, Workspace& works
             Coord<D> c = lattice_row<D>(signs.extents(), r);
             if (!starts_cells<T, D>(lattice, c)) continue;
             std::array<double, D> step;
-            for (int d = 0; d < D; ++d) step[z(d)] = lattice.step(d, c[z(d)]);
+            for (int d = 0; d < D; ++d) step[d] = lattice.step(d, c[d]);
             for (Index w = 0; w < signs.words(); ++w) {
               const Corners corners = corners_of<D>(signs, r, w);
               for_each_bit(corners.some & ~corners.all & starts_of_cells(lattice, signs, w), [&](int bit) {
@@ -244,7 +242,7 @@ void volume_fractions(const grid::Field<T, D>& phi, grid::Field<T, D>& out, Work
         Coord<D> c = lattice_row<D>(to.extents, r);
         T* const first = to.at(c);
         Index source = 0;
-        for (int d = 0; d < D - 1; ++d) source += c[z(d)] * signs.stride(d);
+        for (int d = 0; d < D - 1; ++d) source += c[d] * signs.stride(d);
         for (Index w = 0; w < signs.words(); ++w) {
           const Index count = std::min<Index>(64, length - 64 * w);
           if (count <= 0) break;

@@ -56,7 +56,7 @@ template <int D>
 Coord<D> lattice_row(const Coord<D>& extents, Index row) {
   Coord<D> c{};
   for (int d = D - 2; d >= 0; --d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     c[a] = row % extents[a];
     row /= extents[a];
   }

@@ -32,7 +32,7 @@ class Flight {
     if (solid) solid_.emplace(solid->levelset(), &far_, time);
     if (solid && solid->velocity())
       for (int d = 0; d < D; ++d) {
-        const auto a = static_cast<std::size_t>(d);
+        const Index a = d;
         solid_velocity_[a].emplace(solid->velocity()->component(d), &far_velocity_[a], time);
       }
   }
@@ -240,7 +240,7 @@ SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particle
     removed.data()[i] = fate >= left;
     counts[2] += fate == touched;
     if (fate < left) continue;
-    const auto which = static_cast<std::size_t>(fate == left ? 0 : 1);
+    const Index which = fate == left ? 0 : 1;
     ++counts[which];
     volumes[which].add(ball_volume<D>(static_cast<double>(s.radius[i])));
   }

@@ -40,7 +40,7 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
     double square = 0.0;
     bool owned = true;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       const double away = around.upper[axis] - ((q >> d) & 1);
       square += away * away;
       if (layout.grid.block().cut(d) && grid::period_of(layout.grid, d) > 0) {
@@ -64,7 +64,7 @@ class SharedExtremes {
     parallel::IndexBox<D> window;
     Coord<D> period{};
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const Index first = layout.grid.first_cell()[a];
       const bool closes = grid::period_of(layout.grid, d) > 0;
       own_.begin[a] = window.begin[a] = first + layout.halo.first_owned(d);

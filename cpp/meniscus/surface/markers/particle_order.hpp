@@ -19,7 +19,7 @@ template <class T, int D>
 std::vector<PlacedParticle> ordered_by_cell(const grid::Grid<D>& grid, grid::ParticleSet& particles, const Index* list, Index n) {
   const T* const x = grid::particle_positions<T, D>(particles);
   const auto* const ids = reinterpret_cast<const Index*>(particles.ids().data.data());
-  std::vector<PlacedParticle> order(static_cast<std::size_t>(n));
+  std::vector<PlacedParticle> order(n);
   for (Index k = 0; k < n; ++k) {
     const Index i = list[k];
     order[k] = {grid::cell_index<D>(grid, grid::locate_in_domain(grid, x + i * D).cell), ids[i], i};

@@ -23,7 +23,7 @@ namespace {
 template <class T, int D>
 Coord<D> original(const grid::Field<T, D>& phi, Coord<D> c) {
   for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
+    const Index a = d;
     const Index first = phi.grid().first_cell()[a];
     const Index image = grid::image_of_sample(phi.grid(), phi.stagger(), d, first + c[a]);
     if (image >= 0) c[a] = image - first;

@@ -105,7 +105,7 @@ class Seeder {
       told = layout->view(shared.data());
     }
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
-      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
+      for (Index r = begin; r < end; ++r) {
         bool any = false;
         for (Index i = runs.starts[r]; i < runs.starts[r + 1] && !any; ++i) any = escaped(m, i);
         if (!any) continue;
@@ -118,7 +118,7 @@ class Seeder {
     layout->halo.exchange(shared.data());
     Coord<D> begin{}, extents = grid_.local_shape();
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       if (!grid_.block().cut(d)) continue;
       begin[axis] = grid_.shared(d, 0) ? -1 : 0;
       extents[axis] += (grid_.shared(d, 1) ? 1 : 0) - begin[axis];
@@ -138,7 +138,7 @@ class Seeder {
       Index offset = 0;
       bool inside = true;
       for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         const Index i = grid_.block().image(d, cell[axis] + rest % 3 - 1).value_or(-1);
         inside = inside && i >= 0 && i < grid_.local_shape()[axis];
         offset += i * strides_[axis];
@@ -157,7 +157,7 @@ class Seeder {
     const auto flags = workspace_.take<std::uint8_t>(n);
     const auto order = workspace_.take<Index>(n);
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
-      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r)
+      for (Index r = begin; r < end; ++r)
         for (int sign = -1; sign <= 1; sign += 2) {
           Index* const first = order.data() + runs.starts[r];
           Index* last = first;
@@ -192,7 +192,7 @@ class Seeder {
     parallel_for(0, 2 * cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(counts_.data() + begin, counts_.data() + end, 0); });
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
-      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
+      for (Index r = begin; r < end; ++r) {
         const Index cell = dot<D>(local_cell(runs.keys[r]), strides_);
         for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
           if (flags.data()[i] == keep) ++counts_.data()[2 * cell + (m.sign[i] > 0)];
@@ -252,7 +252,7 @@ class Seeder {
     if (parallel::global_sum(communicator, added) == 0) return;
     const Index first = particles_.append(added);
     if (grid_.block().cut()) {
-      std::vector<Index> keys(static_cast<std::size_t>(cells.size));
+      std::vector<Index> keys(cells.size);
       for (Index k = 0; k < cells.size; ++k) keys[k] = domain_index(cells.index[k]);
       grid::number_by_cells(particles_, first, keys, {starts.data(), keys.size() + 1}, communicator);
     }
@@ -300,7 +300,7 @@ class Seeder {
     const Coord<D> c = index_of<D>(cell, strides_);
     Vec<double, D> x;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       // In a window the corner of the cell comes first: where it is exact, the place does not depend on where the window begins.
       const auto corner = static_cast<double>(grid_.first_cell()[axis] + c[axis]);
       x[d] = windowed() ? grid_.origin()[d] + h * corner + h * u[axis] : grid_.origin()[d] + h * (corner + u[axis]);

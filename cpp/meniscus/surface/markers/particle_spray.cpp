@@ -45,7 +45,7 @@ void for_copies(grid::MacField<T, D>& velocity, int axis, Coord<D> face, Receive
   const grid::FieldView<T, D> view = velocity.component(axis).view();
   if (!stored<T, D>(view, face)) return;
   receive(*view.at(face));
-  const auto a = static_cast<std::size_t>(axis);
+  const Index a = axis;
   if (velocity.grid().block().cut(axis)) return;
   const Index twin = grid::twin_of_sample(velocity.grid(), grid::Stagger<D>::face(axis), axis, face[a]);
   if (twin < 0) return;
@@ -76,7 +76,7 @@ double liquid_around_face(const grid::Grid<D>& grid, const grid::FieldView<const
   for (const Coord<D>* cell : {&below, &above}) {
     std::array<double, D> gradient{};
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const auto beside = [&](Index step) {
         Coord<D> c = *cell;
         c[a] = grid.block().nearest(d, c[a] + step);
@@ -169,7 +169,7 @@ void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D
     bool beside_cut = false;
     Sent s{p, p.cell, grid.block().number};
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       s.cell[a] += grid.first_cell()[a];
       beside_cut |= grid.block().cut(d) && (p.cell[a] < deposit_reach || p.cell[a] >= grid.local_shape()[a] - deposit_reach);
     }
@@ -179,7 +179,7 @@ void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D
     if (s.block == grid.block().number) continue;
     bool reaches = true;
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const Index n = grid.shape()[a], last = grid.local_shape()[a] + deposit_reach - 1;
       Index i = s.cell[a] - grid.first_cell()[a];
       if (grid.block().cut(d) && grid::period_of(grid, d) > 0) {

@@ -32,9 +32,7 @@ LevelSetFunction within(const LevelSetFunction& phi, const Bounds<3>& box) {
 double longest_edge(const mesh::TetMeshData& mesh, const mesh::Tet& t) {
   double longest = 0;
   for (const auto& e : mesh::tet_edges)
-    longest = std::max(
-        longest,
-        (mesh.vertices[t[e[0]]] - mesh.vertices[t[e[1]]]).squaredNorm());
+    longest = std::max(longest, (mesh.vertices[t[e[0]]] - mesh.vertices[t[e[1]]]).squaredNorm());
   return std::sqrt(longest);
 }
 
@@ -54,7 +52,7 @@ double largest(const std::vector<double>& values, const mesh::Tet& t) {
 mesh::TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options,
                                  std::vector<double>& values) {
   const mesh::BccLattice lattice = mesh::BccLattice::covering(box.lower, box.upper, options.cell);
-  std::vector<mesh::Point> nodes(static_cast<std::size_t>(lattice.nodes()));
+  std::vector<mesh::Point> nodes(lattice.nodes());
   for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = lattice.position(static_cast<Index>(i));
   std::vector<double> at_nodes(nodes.size());
   phi(nodes, at_nodes);
@@ -125,9 +123,8 @@ void keep_largest_part(mesh::TetMeshData& mesh) {
   if (mesh.tets.empty()) return;
   std::vector<std::int32_t> part(mesh.tets.size());
   const mesh::TetTopology topology(mesh::VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size())));
-  std::vector<double> volume(static_cast<std::size_t>(mesh::tet_components(topology, part)), 0.0);
-  for (std::size_t t = 0; t < part.size(); ++t)
-    volume[part[t]] += mesh::signed_volume(mesh.view(), static_cast<Index>(t));
+  std::vector<double> volume(mesh::tet_components(topology, part), 0.0);
+  for (std::size_t t = 0; t < part.size(); ++t) volume[part[t]] += mesh::signed_volume(mesh.view(), static_cast<Index>(t));
   const auto best = std::max_element(volume.begin(), volume.end()) - volume.begin();
   std::vector<bool> kept(part.size());
   for (std::size_t t = 0; t < part.size(); ++t) kept[t] = part[t] == best;

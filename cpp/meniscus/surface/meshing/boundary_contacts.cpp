@@ -18,7 +18,7 @@ std::uint64_t key_of(std::int64_t x, std::int64_t y, std::int64_t k) {
 }  // namespace
 
 BoundaryContacts::BoundaryContacts(const mesh::TetEditor& mesh, double cell) : mesh_(mesh), cells_per_metre_(1 / cell) {
-  at_vertex_.resize(static_cast<std::size_t>(mesh.vertices()));
+  at_vertex_.resize(mesh.vertices());
   for (mesh::Triangle f : mesh.boundary()) {
     std::sort(f.begin(), f.end());
     Face face{f, {}, {}};
@@ -67,14 +67,14 @@ bool BoundaryContacts::touches_noted(const Face& face) const {
     const auto cell = cells_.find(key);
     if (cell == cells_.end()) return true;
     return std::none_of(cell->second.begin(), cell->second.end(),
-                        [&](std::int32_t i) { return going_[z(i)] == 0 && touches(face, faces_[z(i)]); });
+                        [&](std::int32_t i) { return going_[i] == 0 && touches(face, faces_[i]); });
   });
 }
 
 std::int32_t BoundaryContacts::find(const mesh::Triangle& corners) const {
-  if (z(corners[0]) >= at_vertex_.size()) return -1;
-  for (const std::int32_t i : at_vertex_[z(corners[0])])
-    if (faces_[z(i)].corners == corners) return i;
+  if (corners[0] >= static_cast<Index>(at_vertex_.size())) return -1;
+  for (const std::int32_t i : at_vertex_[corners[0]])
+    if (faces_[i].corners == corners) return i;
   return -1;
 }
 
@@ -87,9 +87,9 @@ void BoundaryContacts::add(const Face& face) {
   } else {
     i = unused_.back();
     unused_.pop_back();
-    faces_[z(i)] = face;
+    faces_[i] = face;
   }
-  for (const std::int32_t v : face.corners) at_vertex_[z(v)].push_back(i);
+  for (const std::int32_t v : face.corners) at_vertex_[v].push_back(i);
   each_cell(face, [&](std::uint64_t key) {
     cells_[key].push_back(i);
     return true;
@@ -101,8 +101,8 @@ void BoundaryContacts::remove(std::int32_t i) {
     *std::find(list.begin(), list.end(), i) = list.back();
     list.pop_back();
   };
-  const Face& face = faces_[z(i)];
-  for (const std::int32_t v : face.corners) drop(at_vertex_[z(v)]);
+  const Face& face = faces_[i];
+  for (const std::int32_t v : face.corners) drop(at_vertex_[v]);
   each_cell(face, [&](std::uint64_t key) {
     drop(cells_[key]);
     return true;
@@ -121,14 +121,14 @@ bool BoundaryContacts::accept(std::size_t mark) {
     else
       fresh_.push_back({f, {}, {}});
   }
-  for (const std::int32_t i : old_) going_[z(i)] = 1;
+  for (const std::int32_t i : old_) going_[i] = 1;
   for (const std::int32_t v : moved_) {
-    if (z(v) >= at_vertex_.size()) continue;
-    for (const std::int32_t i : at_vertex_[z(v)]) {
-      if (going_[z(i)] != 0) continue;
-      going_[z(i)] = 1;
+    if (v >= static_cast<Index>(at_vertex_.size())) continue;
+    for (const std::int32_t i : at_vertex_[v]) {
+      if (going_[i] != 0) continue;
+      going_[i] = 1;
       old_.push_back(i);
-      fresh_.push_back(faces_[z(i)]);
+      fresh_.push_back(faces_[i]);
     }
   }
   bool free = true;
@@ -137,7 +137,7 @@ bool BoundaryContacts::accept(std::size_t mark) {
     free = !touches_noted(fresh_[i]);
     for (std::size_t k = 0; k < i && free; ++k) free = !touches(fresh_[i], fresh_[k]);
   }
-  for (const std::int32_t i : old_) going_[z(i)] = 0;
+  for (const std::int32_t i : old_) going_[i] = 0;
   if (!free) return false;
   at_vertex_.resize(std::max(at_vertex_.size(), static_cast<std::size_t>(mesh_.vertices())));
   for (const std::int32_t i : old_) remove(i);

@@ -26,8 +26,6 @@ class BoundaryContacts {
     mesh::Point low, high;
   };
   using Cell = std::array<std::int64_t, 3>;
-
-  static std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
   void set_box(Face& face) const;
   bool touches(const Face& face, const Face& other) const;
   bool touches_noted(const Face& face) const;

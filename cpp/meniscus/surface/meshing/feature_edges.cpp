@@ -19,9 +19,9 @@ double angle_between(const mesh::Point& a, const mesh::Point& b) { return std::a
 std::vector<mesh::Point> normals_of(const mesh::TriangleMeshView& mesh) {
   std::vector<mesh::Point> n;
   for (const mesh::Triangle& t : mesh.triangles) {
-    const mesh::Point& a = mesh.vertices[z(t[0])];
-    const mesh::Point& b = mesh.vertices[z(t[1])];
-    const mesh::Point& c = mesh.vertices[z(t[2])];
+    const mesh::Point& a = mesh.vertices[t[0]];
+    const mesh::Point& b = mesh.vertices[t[1]];
+    const mesh::Point& c = mesh.vertices[t[2]];
     n.push_back(mesh::has_no_area(a, b, c) ? mesh::Point(mesh::Point::Zero()) : mesh::area_vector(a, b, c).normalized());
   }
   return n;
@@ -49,10 +49,10 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   require(angle > 0 && angle < std::numbers::pi, "the angle of sharp edges must be in (0, pi), but is ", angle);
   const mesh::TriangleTopology topology(mesh.triangles);
   const std::vector<mesh::Point> normal = normals_of(mesh);
-  const auto x = [&](std::int32_t v) -> const mesh::Point& { return mesh.vertices[z(v)]; };
+  const auto x = [&](std::int32_t v) -> const mesh::Point& { return mesh.vertices[v]; };
   for (std::size_t e = 0; e < topology.edges().size(); ++e) {
     const auto at = topology.triangles_at(static_cast<Index>(e));
-    const bool sharp = at.size() != 2 || angle_between(normal[z(at[0])], normal[z(at[1])]) > angle;
+    const bool sharp = at.size() != 2 || angle_between(normal[at[0]], normal[at[1]]) > angle;
     if (sharp && x(topology.edges()[e][0]) != x(topology.edges()[e][1])) edges_.push_back(topology.edges()[e]);
   }
   if (edges_.empty()) return;
@@ -62,15 +62,15 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v) {
     const auto at = stars.at(v);
     if (at.size() < 2) continue;
-    const auto other = [&](std::int32_t c) { return x(edges_[z(c / 2)][z(1 - c % 2)]); };
-    corner[z(v)] = at.size() > 2 || angle_between(other(at[0]) - x(v), x(v) - other(at[1])) > angle;
-    if (!corner[z(v)]) groups.join(z(at[0] / 2), z(at[1] / 2));
+    const auto other = [&](std::int32_t c) { return x(edges_[c / 2][1 - c % 2]); };
+    corner[v] = at.size() > 2 || angle_between(other(at[0]) - x(v), x(v) - other(at[1])) > angle;
+    if (!corner[v]) groups.join(at[0] / 2, z(at[1] / 2));
   }
   std::vector<double> length(edges_.size(), 0.0);
   std::vector<int> ends(edges_.size(), 0);
   for (std::size_t e = 0; e < edges_.size(); ++e) {
     length[groups.find(e)] += (x(edges_[e][0]) - x(edges_[e][1])).norm();
-    for (const std::int32_t v : edges_[e]) ends[groups.find(e)] += corner[z(v)];
+    for (const std::int32_t v : edges_[e]) ends[groups.find(e)] += corner[v];
   }
   std::vector<std::int32_t> number(edges_.size(), -1);
   std::vector<mesh::Segment> kept;
@@ -89,12 +89,12 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   // After curves are left out, a vertex may have fewer edges than a corner needs.
   const mesh::VertexStars<2> of_kept(edges_, static_cast<Index>(mesh.vertices.size()));
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v)
-    if (corner[z(v)] && of_kept.at(v).size() > 1) corners_.push_back(x(v));
+    if (corner[v] && of_kept.at(v).size() > 1) corners_.push_back(x(v));
 }
 
 FeaturePoint FeatureEdges::closest(const mesh::Point& p) const {
   const collision::MeshPoint found = collision::closest_point(*tree_, p);
-  return {found.position, std::sqrt(found.squared_distance), curve_[z(found.triangle)]};
+  return {found.position, std::sqrt(found.squared_distance), curve_[found.triangle]};
 }
 
 }  // namespace meniscus::surface

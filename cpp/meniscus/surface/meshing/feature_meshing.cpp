@@ -95,7 +95,7 @@ class FeatureFit {
 
   bool take_back(std::size_t mark) {
     mesh_.undo(mark);
-    touched_.resize(static_cast<std::size_t>(mesh_.vertices()));
+    touched_.resize(mesh_.vertices());
     return false;
   }
 
@@ -121,7 +121,7 @@ class FeatureFit {
   /// Accepts what has been done at x since a mark, or takes it back.
   bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
                       const mesh::Point& x) {
-    touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
+    touched_.resize(mesh_.vertices(), round_);
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.

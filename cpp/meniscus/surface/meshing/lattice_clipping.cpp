@@ -28,7 +28,7 @@ class Crossings {
       for (const auto& e : mesh::tet_edges) {
         const std::int32_t a = t[e[0]];
         const std::int32_t b = t[e[1]];
-        if ((values[z(a)] < 0) != (values[z(b)] < 0)) edges.push_back({std::min(a, b), std::max(a, b)});
+        if ((values[a] < 0) != (values[b] < 0)) edges.push_back({std::min(a, b), std::max(a, b)});
       }
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
@@ -40,7 +40,7 @@ class Crossings {
     at_node.resize(2 * edges.size());
     std::vector<std::size_t> next(start.begin(), start.end() - 1);
     for (std::size_t i = 0; i < edges.size(); ++i)
-      for (const std::int32_t v : edges[i]) at_node[next[z(v)]++] = i;
+      for (const std::int32_t v : edges[i]) at_node[next[v]++] = i;
   }
 
   std::size_t find(std::int32_t a, std::int32_t b) const {
@@ -61,8 +61,8 @@ class Crossings {
     std::vector<std::int8_t> last(n, 0);
     points.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      at_low[i] = values[z(edges[i][0])];
-      at_high[i] = values[z(edges[i][1])];
+      at_low[i] = values[edges[i][0]];
+      at_high[i] = values[edges[i][1]];
     }
     constexpr int steps = 8;
     for (int step = 0; step <= steps; ++step) {
@@ -71,13 +71,13 @@ class Crossings {
         const double change = at_low[i] - at_high[i];
         const double s = change != 0 ? at_low[i] / change : 0.5;
         t[i] = low[i] + std::clamp(s, 0.0, 1.0) * (high[i] - low[i]);
-        points[i] = x[z(edges[i][0])] + t[i] * (x[z(edges[i][1])] - x[z(edges[i][0])]);
+        points[i] = x[edges[i][0]] + t[i] * (x[edges[i][1]] - x[edges[i][0]]);
       }
       if (step == steps) break;
       phi(points, value);
       double worst = 0;
       for (std::size_t i = 0; i < n; ++i) {
-        worst = std::max(worst, std::abs(value[i]) / (x[z(edges[i][0])] - x[z(edges[i][1])]).norm());
+        worst = std::max(worst, std::abs(value[i]) / (x[edges[i][0]] - x[edges[i][1]]).norm());
         if ((value[i] < 0) == (at_low[i] < 0)) {
           low[i] = t[i];
           at_low[i] = value[i];
@@ -111,7 +111,7 @@ class Cutter {
       for (std::size_t k = crossings_.start[v]; k < crossings_.start[v + 1]; ++k) {
         const std::size_t c = crossings_.at_node[k];
         const auto& e = crossings_.edges[c];
-        if (side_[z(e[0])] == Side::on || side_[z(e[1])] == Side::on) continue;
+        if (side_[e[0]] == Side::on || side_[e[1]] == Side::on) continue;
         const double distance = (crossings_.points[c] - lattice_.vertices[v]).norm();
         const double limit = (is_long(e[0], e[1]) ? near_on_long_edge : near_on_short_edge) * length(e[0], e[1]);
         if (distance < best * limit) {
@@ -129,9 +129,9 @@ class Cutter {
     std::array<std::int32_t, 4> in{}, out{}, on{};
     std::size_t ins = 0, outs = 0, ons = 0;
     for (const std::int32_t v : t) {
-      if (side_[z(v)] == Side::inside)
+      if (side_[v] == Side::inside)
         in[ins++] = v;
-      else if (side_[z(v)] == Side::outside)
+      else if (side_[v] == Side::outside)
         out[outs++] = v;
       else
         on[ons++] = v;
@@ -152,12 +152,12 @@ class Cutter {
   mesh::TetMeshData result;
 
  private:
-  double length(std::int32_t a, std::int32_t b) const { return (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).norm(); }
+  double length(std::int32_t a, std::int32_t b) const { return (lattice_.vertices[a] - lattice_.vertices[b]).norm(); }
 
   /// Whether an edge is one of the two long ones of its BCC tetrahedron. Its squared length is 4/3 of that of the others.
   bool is_long(std::int32_t a, std::int32_t b) const {
     // Edges of the lattice along an axis are long ones, diagonals short ones.
-    const mesh::Point d = (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).cwiseAbs();
+    const mesh::Point d = (lattice_.vertices[a] - lattice_.vertices[b]).cwiseAbs();
     return d.maxCoeff() > 0.9 * d.norm();
   }
 
@@ -172,7 +172,7 @@ class Cutter {
 
   void emit(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d) {
     const auto& x = result.vertices;
-    if (mesh::signed_volume(x[z(a)], x[z(b)], x[z(c)], x[z(d)]) < 0) std::swap(c, d);
+    if (mesh::signed_volume(x[a], x[b], x[c], x[d]) < 0) std::swap(c, d);
     result.tets.push_back({a, b, c, d});
   }
 
@@ -183,14 +183,14 @@ class Cutter {
   bool from_first(std::int32_t p, std::int32_t q, std::int32_t a) const {
     if (is_long(p, a)) return false;
     if (is_long(q, a)) return true;
-    const mesh::Point d = lattice_.vertices[z(a)] - lattice_.vertices[z(p)];
+    const mesh::Point d = lattice_.vertices[a] - lattice_.vertices[p];
     return ((d[0] > 0) + (d[1] > 0) + (d[2] > 0)) % 2 == 0;
   }
 
   void cut_corner(const mesh::Tet& t, std::int32_t p) {
     mesh::Tet made = t;
     for (std::int32_t& v : made)
-      if (v != p && side_[z(v)] == Side::outside) v = crossing(p, v);
+      if (v != p && side_[v] == Side::outside) v = crossing(p, v);
     result.tets.push_back(made);
   }
 

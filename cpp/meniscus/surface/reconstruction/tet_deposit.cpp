@@ -67,7 +67,7 @@ Extent extent_of(const Corners& x, const Coord<3>& low, const Coord<3>& shape) {
   for (double edge = std::sqrt(longest); edge > longest_part && extent.divisions < most_divisions; edge *= 0.5)
     ++extent.divisions;
   for (int d = 0; d < 3; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     double least = x[0][d], most = x[0][d];
     for (const Point& p : x) {
       least = std::min(least, p[d]);
@@ -132,7 +132,7 @@ void deposit_tets(const mesh::TetMeshView& mesh, std::span<const double> amounts
         Index cell = 0;
         bool inside = true;
         for (int d = 0; d < 3; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
+          const Index axis = d;
           const double at = w[0] * x[0][d] + w[1] * x[1][d] + w[2] * x[2][d] + w[3] * x[3][d];
           const double i = std::floor(at) - static_cast<double>(low[axis]);
           inside = inside && i >= static_cast<double>(d == 0 ? begin : 0) && i < static_cast<double>(d == 0 ? end : shape[axis]);

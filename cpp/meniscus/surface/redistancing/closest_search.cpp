@@ -25,7 +25,7 @@ template <int D>
 Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l) {
   Coord<D> c;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     c[axis] = grid.nearest_cell(d, sample[axis], static_cast<Index>(std::floor(x[d][l])));
   }
   return c;
@@ -46,7 +46,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
   enum State : int { searching, found, failed, blocked };
   std::array<int, n> state;
   for (int l = 0; l < n; ++l) {
-    const auto i = static_cast<std::size_t>(l);
+    const Index i = l;
     state[i] = l < batch.count && batch.slope[i] > 0.0 ? searching : failed;
     if (state[i] == failed) continue;
     for (std::size_t d = 0; d < D; ++d) {
@@ -64,7 +64,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
   }
   largest_second_difference<D>(stencils, bend);
   for (int l = 0; l < n; ++l) {
-    const auto i = static_cast<std::size_t>(l);
+    const Index i = l;
     if (state[i] == searching && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
   }
   for (int step = 0; step < max_closest_steps; ++step) {
@@ -72,8 +72,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     for (const int s : state) any |= s == searching;
     if (!any) break;
     for (int d = 0; d < D; ++d)
-      for (int l = 0; l < n; ++l)
-        t[d][l] = x[d][l] - static_cast<double>(cell[l][d]);
+      for (int l = 0; l < n; ++l) t[d][l] = x[d][l] - static_cast<double>(cell[l][d]);
     evaluate_cubics<D>(stencils, t, p, g);
     // Step onto the surface, and along it towards the sample, which is at 0.
     alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
@@ -90,7 +89,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       }
     std::array<bool, n> entered{};  // another cell
     for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
+      const Index i = l;
       if (state[i] != searching) continue;
       for (int d = 0; d < D; ++d) x[d][l] = to[d][l];
       // Also false where there is no slope.
@@ -113,12 +112,12 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     if (!check) continue;
     largest_second_difference<D>(stencils, bend);
     for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
+      const Index i = l;
       if (entered[i] && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
     }
   }
   for (int l = 0; l < batch.count; ++l) {
-    const auto i = static_cast<std::size_t>(l);
+    const Index i = l;
     double d = 0.0;
     for (int e = 0; e < D; ++e) d += x[e][l] * x[e][l];
     d = std::sqrt(d);

@@ -89,7 +89,7 @@ class InflowSearch {
   bool beyond_side(const Coord<D>& c, const std::array<double, D>& to) const {
     bool beyond = false;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       beyond |= grid_.below(d, c[axis] + static_cast<Index>(std::floor(to[axis] + side_slack)));
       beyond |= grid_.above(d, c[axis] + static_cast<Index>(std::ceil(to[axis] - side_slack)));
     }
@@ -100,7 +100,7 @@ class InflowSearch {
     if constexpr (Visibility::all_visible) return false;
     Coord<D> q;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       if (!(std::abs(to[axis]) < farthest_wall)) return false;
       q[axis] = grid_.nearest(d, c[axis] + static_cast<Index>(std::lround(to[axis])));
     }
@@ -112,7 +112,7 @@ class InflowSearch {
     double square = 0.0;
     for (int d = 0; d < D; ++d) {
       if (d == along) continue;
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       double change = 0.0;
       int found = 0;
       for (const int step : {-1, 1}) {

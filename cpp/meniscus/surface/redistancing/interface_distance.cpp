@@ -171,9 +171,8 @@ class InterfaceFinder {
         for (Index s = first; s < end; ++s) {
           const Index at = grid_.strip_start(s);
           const int lanes = grid_.lanes(s);
-          candidate[s - first] = lanes == strip_lanes
-                                                               ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
-                                                               : changes_sign<T, D>(own, beside, at, lanes, finite);
+          candidate[s - first] = lanes == strip_lanes ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
+                                                      : changes_sign<T, D>(own, beside, at, lanes, finite);
         }
       });
       for (Index s = first; s < end; ++s) {
@@ -313,7 +312,7 @@ class InterfaceFinder {
     }
     if (nearest >= infinite_distance) return;
     const auto axes = search_.crossings(from, visible_);
-    const auto i = static_cast<std::size_t>(batch.count++);
+    const Index i = batch.count++;
     batch.sample[i] = c;
     batch.start[i] = search_.first_step(from, axes);
     for (std::size_t d = 0; d < D; ++d) batch.start[i][d] += static_cast<double>(offset[d]);

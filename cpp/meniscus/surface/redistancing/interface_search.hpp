@@ -55,7 +55,7 @@ class InterfaceSearch {
     const bool outside = own > 0.0, own_continued = visible.continued(c);
     std::array<double, D> along, beyond;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
+      const Index axis = d;
       along[axis] = infinite_distance;
       std::array<double, 2> slope{};
       std::array<bool, 2> has{}, wall{true, true};
@@ -126,7 +126,7 @@ class InterfaceSearch {
 
   /// The search for a sample beside a change of sign.
   void add(Batch& batch, const Coord<D>& c, const Crossings& r, T* target) const {
-    const auto i = static_cast<std::size_t>(batch.count++);
+    const Index i = batch.count++;
     batch.sample[i] = c;
     batch.start[i] = first_step(c, r);
     batch.slope[i] = r.all_beside ? norm(r.gradient) : 0.0;
@@ -154,7 +154,7 @@ class InterfaceSearch {
         },
         &source, distance);
     for (int l = 0; l < batch.count; ++l) {
-      const auto i = static_cast<std::size_t>(l);
+      const Index i = l;
       if (distance[i] >= 0.0) *batch.target[i] = -static_cast<T>(distance[i]);
     }
     batch.count = 0;

@@ -16,7 +16,7 @@ class StaggeredLevel {
       : view_(phi.view()) {
     const grid::StripGrid<D> own(phi.layout());
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       const int mine = phi.stagger().on_side[a], theirs = at.on_side[a];
       low_[a] = mine < theirs ? -1 : 0;
       high_[a] = mine > theirs ? 1 : 0;

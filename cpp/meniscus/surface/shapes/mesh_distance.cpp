@@ -19,15 +19,14 @@ struct Components {
   std::vector<double> volumes;
 
   Components(const mesh::TriangleMeshView& mesh, const mesh::WatertightReport& report)
-      : boxes(static_cast<std::size_t>(report.components)), volumes(boxes.size(), 0.0) {
+      : boxes(report.components), volumes(boxes.size(), 0.0) {
     // Volumes from a point of the mesh, so that a mesh far from the origin loses no digits.
     const mesh::Point origin = mesh.corner(0, 0);
     for (Index t = 0; t < mesh.size(); ++t) {
       const std::int32_t component = report.component[t];
       if (component < 0) continue;
       for (int k = 0; k < 3; ++k) boxes[component].add(mesh.corner(t, k));
-      volumes[component] +=
-          (mesh.corner(t, 0) - origin).dot((mesh.corner(t, 1) - origin).cross(mesh.corner(t, 2) - origin)) / 6;
+      volumes[component] += (mesh.corner(t, 0) - origin).dot((mesh.corner(t, 1) - origin).cross(mesh.corner(t, 2) - origin)) / 6;
     }
   }
 
@@ -142,14 +141,14 @@ double MeshDistance::signed_distance(const mesh::Point& p) const { return signed
 
 void MeshDistance::contains(std::span<const mesh::Point> points, std::span<bool> out) const {
   parallel_for(0, static_cast<Index>(points.size()), batch, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = contains(points[i]);
+    for (Index i = b; i < e; ++i) out[i] = contains(points[i]);
   });
 }
 
 void MeshDistance::signed_distance(std::span<const mesh::Point> points, std::span<double> out) const {
   parallel_for(0, static_cast<Index>(points.size()), batch, [&](Index b, Index e) {
     std::int32_t hint = 0;
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+    for (Index i = b; i < e; ++i) {
       const collision::MeshPoint m = closest(points[i], hint);
       hint = m.slot;
       out[i] = signed_distance(points[i], m);

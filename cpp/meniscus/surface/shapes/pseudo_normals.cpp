@@ -47,7 +47,7 @@ PseudoNormals::PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::Tri
   std::vector<char> unknown(vertex_.size(), 0);
   for (Index t = 0; t < mesh.size(); ++t)
     for (int k = 0; k < 3; ++k) {
-      const auto v = static_cast<std::size_t>(mesh.triangle(t)[k]);
+      const Index v = mesh.triangle(t)[k];
       if (!known(static_cast<std::int32_t>(t))) unknown[v] = 1;
       const mesh::Point to_next = mesh.corner(t, (k + 1) % 3) - mesh.corner(t, k);
       const mesh::Point to_last = mesh.corner(t, (k + 2) % 3) - mesh.corner(t, k);

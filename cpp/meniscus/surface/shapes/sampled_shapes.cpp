@@ -44,8 +44,7 @@ class LevelSetShape final : public ImplicitShape<D> {
       gather(phi);
     else
       std::copy_n(phi.storage().data(), phi.layout().storage_size(), phi_.storage().data());
-    for (int d = 0; d < D; ++d)
-      upper_[d] += phi.grid().spacing() * static_cast<double>(phi.grid().shape()[d]);
+    for (int d = 0; d < D; ++d) upper_[d] += phi.grid().spacing() * static_cast<double>(phi.grid().shape()[d]);
   }
   void evaluate(const double* points, int n, double* out) const override {
     const grid::FieldProbe<T, D> probe(phi_);
@@ -83,7 +82,7 @@ class LevelSetShape final : public ImplicitShape<D> {
     parallel::IndexBox<D> own, all;
     Coord<D> period{}, first;
     for (int d = 0; d < D; ++d) {
-      const auto a = static_cast<std::size_t>(d);
+      const Index a = d;
       first[a] = phi.layout().halo.first_owned(d);
       own.begin[a] = phi.grid().first_cell()[a] + first[a];
       own.end[a] = phi.grid().first_cell()[a] + phi.extents()[a];

@@ -37,7 +37,7 @@ void closest_points(const MeshDistance& distance, std::span<const Point> points,
                     std::span<Point> normals, std::span<std::int32_t> triangles, std::span<Point> barycentric) {
   parallel_for(0, static_cast<Index>(points.size()), 128, [&](Index begin, Index end) {
     std::int32_t hint = 0;
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const collision::MeshPoint m = distance.closest(points[i], hint);
       hint = m.slot;
       closest[i] = m.position;
@@ -60,7 +60,7 @@ void closest_points(const SignedDistance& distance, std::span<const Point> point
       for (std::size_t k = 0; k < 4; ++k) around[4 * i + k] = points[first + i] + step * star[k];
     distance(around, values);
     parallel_for(0, static_cast<Index>(count), chunk, [&](Index begin, Index end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      for (Index i = begin; i < end; ++i) {
         Point gradient = Point::Zero();
         double phi = 0;
         for (std::size_t k = 0; k < 4; ++k) {

@@ -35,8 +35,6 @@ struct Mean {
   }
 };
 
-std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 /// Calls node(v, has) for nodes of known tetrahedra and tet(t, has, last) for tetrahedra at these, at most so many layers; has(i)
 /// tells which tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With
 /// `twice`, a layer is visited again when all of it has values; `last` is the visit that counts.
@@ -47,7 +45,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   constexpr std::int8_t of_this_layer = 3;
   const auto tets = stars.elements();
   std::vector<std::int8_t> state(known.begin(), known.end());
-  std::vector<std::int8_t> reached(static_cast<std::size_t>(stars.vertices()), 0);
+  std::vector<std::int8_t> reached(stars.vertices(), 0);
   std::vector<std::int32_t> new_tets, new_nodes;
   JoinedLists<std::int32_t> lists;
   const auto is_first = [](std::int8_t& value, std::int8_t from, std::int8_t to) {
@@ -64,28 +62,26 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
     if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
   for (Index layer = 0; layer < layers && !new_tets.empty(); ++layer) {
     advance(new_tets, new_nodes, [&](std::int32_t t, std::vector<std::int32_t>& found) {
-      for (const std::int32_t v : tets[z(t)])
-        if (is_first(reached[z(v)], 0, 1)) found.push_back(v);
+      for (const std::int32_t v : tets[t])
+        if (is_first(reached[v], 0, 1)) found.push_back(v);
     });
     const auto visit_nodes = [&] {
       parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          node(new_nodes[i], [&](std::int32_t t) { return state[z(t)] == yes; });
+        for (Index i = begin; i < end; ++i) node(new_nodes[i], [&](std::int32_t t) { return state[t] == yes; });
       });
     };
     visit_nodes();
     advance(new_nodes, new_tets, [&](std::int32_t v, std::vector<std::int32_t>& found) {
       for (const std::int32_t corner : stars.at(v))
-        if (is_first(state[z(corner / 4)], no, of_this_layer)) found.push_back(corner / 4);
+        if (is_first(state[corner / 4], no, of_this_layer)) found.push_back(corner / 4);
     });
     const auto visit_tets = [&](bool last) {
       parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          tet(new_tets[i], [&](std::int32_t v) { return reached[z(v)] != 0; }, last);
+        for (Index i = begin; i < end; ++i) tet(new_tets[i], [&](std::int32_t v) { return reached[v] != 0; }, last);
       });
     };
     visit_tets(!twice);
-    for (const std::int32_t t : new_tets) state[z(t)] = yes;
+    for (const std::int32_t t : new_tets) state[t] = yes;
     if (twice) {
       visit_nodes();
       visit_tets(true);
@@ -98,7 +94,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
 void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, double band, std::span<const bool> cut,
                 std::span<const bool> inside, bool closest, std::span<std::int8_t> known) {
   parallel_for(0, static_cast<Index>(tets.size()), 4096, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       bool near = cut[t];
       if (closest && !near)
         for (const std::int32_t v : tets[t]) near = near || std::abs(phi[v]) < band;
@@ -109,21 +105,21 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
 
 void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, Index layers,
                        std::span<Point> normal, std::span<Point> velocity) {
-  const auto vertices = static_cast<std::size_t>(stars.vertices());
+  const Index vertices = stars.vertices();
   std::vector<Point> node_normal(vertices), node_velocity(vertices);
   visit_layers(
       stars, known, false, layers,
       [&](std::int32_t v, auto&& has) {
         Mean mean;
         for (const std::int32_t corner : stars.at(v))
-          if (has(corner / 4)) mean.add(normal[z(corner / 4)], velocity[z(corner / 4)]);
-        mean.store(node_normal[z(v)], node_velocity[z(v)]);
+          if (has(corner / 4)) mean.add(normal[corner / 4], velocity[corner / 4]);
+        mean.store(node_normal[v], node_velocity[v]);
       },
       [&](std::int32_t t, auto&& has, bool) {
         Mean mean;
-        for (const std::int32_t v : stars.elements()[z(t)])
-          if (has(v)) mean.add(node_normal[z(v)], node_velocity[z(v)]);
-        mean.store(normal[z(t)], velocity[z(t)]);
+        for (const std::int32_t v : stars.elements()[t])
+          if (has(v)) mean.add(node_normal[v], node_velocity[v]);
+        mean.store(normal[t], velocity[t]);
       });
 }
 
@@ -131,7 +127,7 @@ void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> 
                       std::span<const std::int64_t> near, std::span<const Point> closest, Index layers, std::span<Point> normal,
                       std::span<Point> velocity) {
   // Of tetrahedra and nodes, the position in `near` of the one whose point they chose.
-  std::vector<std::int32_t> of_tet(known.size(), -1), of_node(static_cast<std::size_t>(stars.vertices()), -1);
+  std::vector<std::int32_t> of_tet(known.size(), -1), of_node(stars.vertices(), -1);
   for (std::size_t i = 0; i < near.size(); ++i) of_tet[near[i]] = static_cast<std::int32_t>(i);
   struct Choice {
     Point place;
@@ -147,26 +143,25 @@ void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> 
   };
   // Those that have values are those that have chosen.
   const auto node = [&](std::int32_t v, auto&&) {
-    Choice choice{positions[z(v)]};
+    Choice choice{positions[v]};
     for (const std::int32_t corner : stars.at(v))
-      if (const std::int32_t s = of_tet[z(corner / 4)]; s >= 0) choice.offer(s, closest[z(s)]);
-    of_node[z(v)] = choice.source;
+      if (const std::int32_t s = of_tet[corner / 4]; s >= 0) choice.offer(s, closest[s]);
+    of_node[v] = choice.source;
   };
   const auto tet = [&](std::int32_t t, auto&&, bool last) {
-    const mesh::Tet& corners = stars.elements()[z(t)];
-    Choice choice{
-        0.25 * ((positions[z(corners[0])] + positions[z(corners[1])]) + (positions[z(corners[2])] + positions[z(corners[3])]))};
+    const mesh::Tet& corners = stars.elements()[t];
+    Choice choice{0.25 * ((positions[corners[0]] + positions[corners[1]]) + (positions[corners[2]] + positions[corners[3]]))};
     Mean mean;
     for (const std::int32_t v : corners) {
-      const std::int32_t s = of_node[z(v)];
+      const std::int32_t s = of_node[v];
       if (s < 0) continue;
-      choice.offer(s, closest[z(s)]);
+      choice.offer(s, closest[s]);
       if (!last) continue;
-      const auto source = static_cast<std::size_t>(near[z(s)]);
+      const Index source = near[s];
       mean.add(normal[source], velocity[source]);
     }
-    of_tet[z(t)] = choice.source;
-    if (last) mean.store(normal[z(t)], velocity[z(t)]);
+    of_tet[t] = choice.source;
+    if (last) mean.store(normal[t], velocity[t]);
   };
   // Where layers advance fast, the closest point reaches them from the side.
   visit_layers(stars, known, true, layers, node, tet);

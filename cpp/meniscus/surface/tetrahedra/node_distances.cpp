@@ -34,8 +34,7 @@ NodeDistances::NodeDistances(std::span<const Point> positions) {
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << mesh::morton_bits_per_axis) / extent : 0.0;
   std::vector<std::uint64_t> codes(positions.size());
   parallel_for(0, n, chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      codes[i] = mesh::morton_code(positions[i], box.low, cells_per_metre);
+    for (Index i = begin; i < end; ++i) codes[i] = mesh::morton_code(positions[i], box.low, cells_per_metre);
   });
   std::vector<Index> order(positions.size());
   Workspace workspace;
@@ -57,7 +56,7 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
           " rows");
   const Index n = size();
   const auto node = [&](Index i) { return static_cast<std::size_t>(order_[i]); };
-  groups_.resize(static_cast<std::size_t>((n + group_sizes[0] - 1) / group_sizes[0]));
+  groups_.resize((n + group_sizes[0] - 1) / group_sizes[0]);
   std::iota(groups_.begin(), groups_.end(), Index{0});
   for (std::size_t level = 0;; ++level) {
     const Index members = group_sizes[level];
@@ -65,7 +64,7 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
     const auto last = [&](Index group) { return std::min((group + 1) * members, n); };
     points_.resize(groups_.size());
     parallel_for(0, count, std::max(chunk / members, Index{1}), [&](Index begin, Index end) {
-      for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g) {
+      for (Index g = begin; g < end; ++g) {
         const Index first = groups_[g] * members;
         Box box;
         for (Index i = first; i < last(groups_[g]); ++i) box.add(positions[node(i)]);

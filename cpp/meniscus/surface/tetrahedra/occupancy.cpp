@@ -36,7 +36,7 @@ double longest_edge(const mesh::TetMeshView& mesh) {
 
 std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::span<const double> phi, double reach) {
   const auto count = static_cast<Index>(tets.size());
-  std::vector<std::vector<std::int32_t>> pieces(static_cast<std::size_t>((count + chunk - 1) / chunk));
+  std::vector<std::vector<std::int32_t>> pieces((count + chunk - 1) / chunk);
   parallel_for(0, count, chunk, [&](Index begin, Index end) {
     auto& found = pieces[begin / chunk];
     for (Index t = begin; t < end; ++t) {
@@ -53,11 +53,10 @@ std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::s
 void join_member(std::span<const mesh::Tet> tets, std::span<const double> member_phi, std::span<const bool> member_touched,
                  std::span<double> phi, std::span<bool> touched, std::span<bool> inside) {
   parallel_for(0, static_cast<Index>(phi.size()), chunk, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      phi[i] = std::min(phi[i], member_phi[i]);
+    for (Index i = begin; i < end; ++i) phi[i] = std::min(phi[i], member_phi[i]);
   });
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       const auto value = at_corners(tets[t], member_phi);
       touched[t] = touched[t] || member_touched[t];
       inside[t] = inside[t] || (!member_touched[t] && std::max({value[0], value[1], value[2], value[3]}) <= 0);
@@ -68,7 +67,7 @@ void join_member(std::span<const mesh::Tet> tets, std::span<const double> member
 void set_occupancy(std::span<const mesh::Tet> tets, std::span<const double> phi, std::span<const bool> touched,
                    std::span<double> fraction, std::span<bool> cut, std::span<bool> inside) {
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+    for (Index t = begin; t < end; ++t) {
       fraction[t] = inside[t] ? 1.0 : mesh::fraction_below(at_corners(tets[t], phi));
       cut[t] = !inside[t] && (touched[t] || (fraction[t] > 0 && fraction[t] < 1));
       inside[t] = inside[t] || (fraction[t] == 1 && !cut[t]);
@@ -86,7 +85,7 @@ void count_samples(const mesh::TetMeshView& mesh, std::span<const bool> cut, con
     points.resize(now.size() * samples.size());
     values.resize(points.size());
     parallel_for(0, static_cast<Index>(now.size()), 256, [&](Index begin, Index end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      for (Index i = begin; i < end; ++i)
         for (std::size_t s = 0; s < samples.size(); ++s) {
           mesh::Point p = mesh::Point::Zero();
           for (std::size_t k = 0; k < 4; ++k) p += samples[s][k] * mesh.corner(static_cast<Index>(now[i]), static_cast<int>(k));

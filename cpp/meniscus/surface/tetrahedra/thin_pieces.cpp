@@ -93,8 +93,7 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
   Index next = 0;
   for (;;) {
     for (; open.size() < batch && next < mesh.size(); ++next)
-      if (answers[next] == ByNodes::undecided)
-        open.push_back({corners_of(mesh, next), static_cast<std::int32_t>(next), 0});
+      if (answers[next] == ByNodes::undecided) open.push_back({corners_of(mesh, next), static_cast<std::int32_t>(next), 0});
     if (open.empty()) return;
     now.clear();
     points.clear();
@@ -109,7 +108,7 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
     values.resize(points.size());
     if (!points.empty()) distance(points, values);
     for (std::size_t i = 0; i < now.size(); ++i) {
-      const auto tet = static_cast<std::size_t>(now[i].tet);
+      const Index tet = now[i].tet;
       const bool inside = phi[mesh.tets[tet][0]] <= 0;
       const double size = std::abs(values[i]);
       if ((values[i] <= 0) != inside || size <= round_off * (points[i].cwiseAbs().maxCoeff() + radii[i]))

@@ -71,7 +71,7 @@ class SheetSolid:
         """
         x = np.array(points, dtype=np.float64).reshape(-1, 3)
         dt = _checks.positive("dt", dt)
-        if not body._dynamic:
+        if not body.is_dynamic:
             return cls.kinematic(body.velocities(x))
         arms = np.ascontiguousarray(x - body.center)
         inertia = body.rotation @ body.properties.inertia @ body.rotation.T

@@ -15,7 +15,7 @@ from meniscus.grid.face_arrays import domain_images
 def audit_water(solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> list[ClosedWaterAudit]:
     """Return the water inside of and around every closed shell; cells in a solid are not counted."""
     grid, wet = solver.grid, solver.levelset.array <= 0
-    solid = solver._solid.at(solver.time)
+    solid = solver.sampled_solid.at(solver.time)
     open_cells = np.ones(grid.shape, bool) if solid is None else solid.outside_cells
     markers = drops = np.zeros((0, grid.dimension))
     if isinstance(solver, ParticleLiquidSolver):
@@ -27,7 +27,7 @@ def audit_water(solver: LiquidSolver | ParticleLiquidSolver, shells: Shells) -> 
     x = x + shells.shifts(x)
     images = domain_images(grid)
     found = []
-    for body, part in enumerate(shells._parts):
+    for body, part in enumerate(shells.parts):
         if not is_closed(part.elements):
             continue
         vertices = x[shells.rows(body)][:, : grid.dimension]

@@ -30,7 +30,7 @@ def fill_side(solver: LiquidSolver, walls: ShellWalls, region: Shape | LevelSet,
         nearest = max(0.0, (steps - 1) * h / np.sqrt(solver.grid.dimension))
         around = around | (with_cells_beside(around, walls) & (wanted > nearest))
     # Along a wall of a solid ways are longer, too.
-    solid = solver._solid.at(solver.time)
+    solid = solver.sampled_solid.at(solver.time)
     faces = None if solid is None else solid.open_faces
     side = connected_cells(wanted <= layers * h, walls, tuple(int(i[0]) for i in np.nonzero(here)), faces)
     around = around | (side & (wanted > 0) & (solver.levelset.array > solver.options.band * h))
@@ -54,7 +54,7 @@ def cells_of_side(
     wanted.unite(region)
     if wanted.array[start] > 0:
         raise ValueError(f"side_of must be a point of the region, not {tuple(map(float, x))}")
-    solid = solver._solid.at(solver.time)
+    solid = solver.sampled_solid.at(solver.time)
     if solid is not None and not solid.outside_cells[start]:
         raise ValueError(f"side_of must be a point outside of the solid, not {tuple(map(float, x))}")
     # Cells that are open to each other are connected, wherever their centres are.

@@ -73,7 +73,7 @@ def fill_with_particles(solver: ParticleLiquidSolver, walls: ShellWalls, region:
         found: npt.NDArray[np.bool_] = solver.shells.levels(side, positions) > 0
         return found
 
-    solver._fill(region, None, here)
+    solver.fill_where(region, None, here)
 
 
 def require_one_way(solver: ParticleLiquidSolver, shells: Shells, mode: str) -> None:
@@ -86,5 +86,5 @@ def require_one_way(solver: ParticleLiquidSolver, shells: Shells, mode: str) -> 
     ):
         if there:
             raise ValueError(f"shells do not go with a liquid of particles that has {what}")
-    if mode != "one-way" and any(not isinstance(part, KinematicShell) for part in shells._parts):
+    if mode != "one-way" and any(not isinstance(part, KinematicShell) for part in shells.parts):
         raise ValueError(f'a liquid of particles does not push shells: their mode must be "one-way", not "{mode}"')

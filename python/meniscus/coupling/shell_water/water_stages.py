@@ -123,11 +123,11 @@ class WaterStages:
         x = self.shells.positions
         self._end.place(x + self.shells.shifts(x), self._velocities_now(x, dt))
         self._sight.now(self._end)
-        solver._walls = self._end
+        solver.walls = self._end
         # The water beside a sheet moves with it, as in `add_forces`.
         joined.hold(self._end)
         solver.add_forces(dt)
-        self.impulses[...] = joined.act(self._end, dt, solver._solid.at(solver.time)).impulses
+        self.impulses[...] = joined.act(self._end, dt, solver.sampled_solid.at(solver.time)).impulses
         solver.extend(0.0)
 
     def _velocities_now(self, x: Floats, dt: float) -> Floats:
@@ -137,7 +137,7 @@ class WaterStages:
             rows = self.shells.rows(i)
             if isinstance(body, DeformableBody):
                 velocities[rows] = body.velocities
-            elif isinstance(body, RigidBody) and body._dynamic:
+            elif isinstance(body, RigidBody) and body.is_dynamic:
                 velocities[rows] = body.velocities(x[rows])
         return velocities
 
@@ -149,10 +149,10 @@ class WaterStages:
         self._start.place(x, np.zeros_like(x))
         self._sight.now(self._start)
         self._water.between(self._start, self._start)
-        self.solver._walls, self.solver.surface.shells = self._start, self._water
+        self.solver.walls, self.solver.surface.shells = self._start, self._water
         self._placed = None
         try:
             change()
         finally:
-            self.solver._walls = None
+            self.solver.walls = None
             self._water.leave()

@@ -232,7 +232,7 @@ class _Rigid:
     def advance_with(self, dt: float, impulses: Floats) -> None:
         """Take one step with impulses (n, 3), N s, on the vertices, at the velocity that it ends with."""
         body = self._body
-        if not body._dynamic:
+        if not body.is_dynamic:
             return body.step(dt)
         body.apply_impulses(body.positions(), np.ascontiguousarray(impulses))
         weight = body.mass * np.asarray(body.gravity)

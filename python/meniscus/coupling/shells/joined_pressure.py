@@ -137,13 +137,13 @@ class JoinedPressure:
             v[:, : x.shape[1]] = (shells.look_ahead(dt) - x) / dt
             return [SheetSolid.kinematic(v)]
         # First, because a body that steps linearises its forces anew.
-        told = any(not (isinstance(b, DeformableBody) or (isinstance(b, RigidBody) and b._dynamic)) for b in shells.bodies)
+        told = any(not (isinstance(b, DeformableBody) or (isinstance(b, RigidBody) and b.is_dynamic)) for b in shells.bodies)
         ahead = (shells.look_ahead(dt) - x) / dt if told else None
         solids = []
         for i, body in enumerate(shells.bodies):
             rows = shells.rows(i)
-            if isinstance(body, RigidBody) and body._dynamic:
-                share = _corner_areas(x[rows], shells._parts[i].elements)
+            if isinstance(body, RigidBody) and body.is_dynamic:
+                share = _corner_areas(x[rows], shells.parts[i].elements)
                 solids.append(SheetSolid.rigid(body, x[rows], dt, masses=body.mass * share / share.sum()))
             elif isinstance(body, DeformableBody):
                 solids.append(SheetSolid.deformable(body, dt))
@@ -189,7 +189,7 @@ def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: s
     """Raise ValueError for what a joined pressure does not go with; bodies are whatever they are where nothing pushes them."""
     if shells._world is not None and not one_way:
         require_loadable(shells._world, mode)
-    for i, (body, part) in enumerate(zip(() if one_way else shells.bodies, () if one_way else shells._parts, strict=True)):
+    for i, (body, part) in enumerate(zip(() if one_way else shells.bodies, () if one_way else shells.parts, strict=True)):
         if isinstance(body, (RigidBody, DeformableBody)) or isinstance(part, KinematicShell):
             continue
         if not isinstance(body, PushedShellBody):
@@ -206,5 +206,5 @@ def require_two_ways(solver: SmokeSolver | LiquidSolver, shells: Shells, mode: s
             raise ValueError(f"{what} needs air_pressure=0")
         if solver.options.expansion and any(isinstance(body, (RigidBody, DeformableBody)) for body in shells.bodies):
             raise ValueError(f'mode "{mode}" does not go with expansion=True beside bodies that water moves')
-    elif solver._divergence is not None:
+    elif solver.source_divergence is not None:
         raise ValueError(f"{what} does not go with emitters that have a divergence")

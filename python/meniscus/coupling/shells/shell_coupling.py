@@ -166,7 +166,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         if isinstance(solver, ParticleLiquidSolver):
             self._start.slides = self._end.slides = True
             self._particles = solver.shells = ParticlesPastShells(solver.velocity, self._walls_now)
-            solver._stale = True
+            solver.particles_changed()
 
     def copy(self) -> ShellCoupling:
         """Return an independent copy, with copies of the solver and of the bodies."""
@@ -271,7 +271,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
             self._speed = None
             return
         assert not isinstance(self.solver, ParticleLiquidSolver)
-        self.solver._walls = self._start
+        self.solver.walls = self._start
         if isinstance(self.solver, LiquidSolver) and self._water is not None:
             self._water.between(self._start, self._end, self._way)
             self.solver.surface.shells = self._water
@@ -302,7 +302,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
             for name, stand_in in stand_ins.items():
                 counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
                 told.swept[name], told.stood_in[name] = counts[:2]
-            told.revalidated = solver._smoke() - before
+            told.revalidated = solver.smoke() - before
         elif self._water is not None:
             told.swept["levelset"], told.stood_in["levelset"] = self._water.swept, self._water.stood_in
             told.deleted_markers = self._water.deleted
@@ -315,7 +315,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
                 settle_covered_faces(solver.velocity, d, self._end)
             told.swept["velocity"] += counts[0]
             told.stood_in["velocity"] += counts[1]
-        solver._walls = self._end
+        solver.walls = self._end
 
     @stage()
     def add_forces(self, dt: float) -> None:
@@ -329,11 +329,11 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         # The fluid beside a sheet moves with it, and forces act on it as well.
         assert self._joined is not None
         self._joined.hold(self._end)
-        solver._walls = None
+        solver.walls = None
         try:
             solver.add_forces(dt)
         finally:
-            solver._walls = self._end
+            solver.walls = self._end
 
     @stage()
     def diffuse(self, dt: float) -> None:
@@ -360,7 +360,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
             return
         told = self.running_report
         following = told.next_dt or dt
-        result = self._joined.act(self._end, following, self.solver._solid.at(self.solver.time + dt, dt))
+        result = self._joined.act(self._end, following, self.solver.sampled_solid.at(self.solver.time + dt, dt))
         self.solver.pressure.array[...] = result.pressure / dt
         self.solver.running_report.projection = ProjectionInfo(**vars(result.info))
         if self._pushes:
@@ -428,7 +428,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
             assert self._particles is not None
             self._particles.leave()
             return
-        self.solver._walls = None
+        self.solver.walls = None
         if self._water is not None:
             self._water.leave()
 

@@ -51,6 +51,7 @@ class Shells:
     Attributes:
         grid: of the fluid.
         bodies: as given.
+        parts: what moves each of them: the body itself, or what takes its steps.
         thickness: m.
 
     Raises:
@@ -74,7 +75,7 @@ class Shells:
         for i, body in enumerate(self.bodies):
             if any(body is other for other in self.bodies[:i]):
                 raise ValueError(f"each body must be there once, but body {i} is one of those before it")
-        self._parts: list[ShellBody] = [shell_body(b) for b in bodies]
+        self.parts: list[ShellBody] = [shell_body(b) for b in bodies]
         for name in ("advance", "snapshot", "restore") if world is not None else ():
             if not callable(getattr(world, name, None)):
                 raise TypeError(f"world must have {name}(), which {type(world).__name__} has not")
@@ -82,7 +83,7 @@ class Shells:
         first, elements = 0, []
         self._rows: list[slice] = []
         self._meshes: list[CollisionMesh | None] = []
-        for i, part in enumerate(self._parts):
+        for i, part in enumerate(self.parts):
             x = _positions(part, grid.dimension, i)
             _require_elements(x, part.elements, i)
             self._rows.append(slice(first, first + len(x)))
@@ -96,7 +97,7 @@ class Shells:
     @property
     def positions(self) -> Floats:
         """Of all nodes now, (n, dim), m, body after body."""
-        return np.ascontiguousarray(np.concatenate([_positions(p, self.grid.dimension, i) for i, p in enumerate(self._parts)]))
+        return np.ascontiguousarray(np.concatenate([_positions(p, self.grid.dimension, i) for i, p in enumerate(self.parts)]))
 
     def rows(self, body: int) -> slice:
         """Return the rows of the nodes of a body, by its place in `bodies`."""
@@ -113,7 +114,7 @@ class Shells:
 
     def require_apart(self) -> None:
         """Raise ValueError for a `KinematicShell` whose motion has changed its shape so that it intersects itself."""
-        for i, (part, mesh) in enumerate(zip(self._parts, self._meshes, strict=True)):
+        for i, (part, mesh) in enumerate(zip(self.parts, self._meshes, strict=True)):
             if isinstance(part, KinematicShell) and part.changes_shape:
                 _require_apart(mesh, part.positions, part.elements, i)
 
@@ -125,7 +126,7 @@ class Shells:
         """
         dt = _checks.positive("dt", dt)
         moving, of_world = {id(part) for part in self._moving()}, []
-        for body, part, rows in zip(self.bodies, self._parts, self._rows, strict=True):
+        for body, part, rows in zip(self.bodies, self.parts, self._rows, strict=True):
             if id(part) not in moving:
                 of_world.append((body, rows))
             elif impulses is not None and isinstance(part, _Loaded):
@@ -181,11 +182,11 @@ class Shells:
     def _moving(self) -> list[ShellBody]:
         """Return the bodies that advance by themselves."""
         if self._world is None:
-            return self._parts
+            return self.parts
         held = {id(b) for b in getattr(self._world, "bodies", ())} | {
             id(b) for b in getattr(getattr(self._world, "rigid", None), "bodies", ())
         }
-        return [part for body, part in zip(self.bodies, self._parts, strict=True) if id(body) not in held]
+        return [part for body, part in zip(self.bodies, self.parts, strict=True) if id(body) not in held]
 
     def __repr__(self) -> str:
         """One line: bodies, nodes, elements."""

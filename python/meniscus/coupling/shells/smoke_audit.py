@@ -20,7 +20,7 @@ def audit_smoke(solver: SmokeSolver, shells: Shells, counted: npt.NDArray[np.boo
     x = shells.positions
     x = x + shells.shifts(x)
     found = []
-    for i, part in enumerate(shells._parts):
+    for i, part in enumerate(shells.parts):
         if not is_closed(part.elements):
             continue
         inside = np.zeros(grid.shape, bool)

@@ -32,12 +32,12 @@ class SolidSight:
         if isinstance(solver, ParticleLiquidSolver):
             return
         through = isinstance(solver, LiquidSolver)
-        solid = solver._solid.at(solver.time)
+        solid = solver.sampled_solid.at(solver.time)
         start.see_solid(solid, through=through)
         if solid is not None:
             # What no shell comes near is continued into the solid as without shells.
             self._held = ~solid.outside_cells & (start.clearance() <= EXTENDED)
-        after = solver._solid.at(solver.time + dt, dt)
+        after = solver.sampled_solid.at(solver.time + dt, dt)
         if self._held is not None and after is not None:
             outside = after.outside_cells
             # Forces read one layer of the others.
@@ -47,7 +47,7 @@ class SolidSight:
     def now(self, walls: ShellWalls) -> None:
         """Set what walls see between steps."""
         if not isinstance(self._solver, ParticleLiquidSolver):
-            walls.see_solid(self._solver._solid.at(self._solver.time), through=isinstance(self._solver, LiquidSolver))
+            walls.see_solid(self._solver.sampled_solid.at(self._solver.time), through=isinstance(self._solver, LiquidSolver))
 
     def held(self) -> Bools:
         """Return the cells near shells that the solid held at the start of the step, and that are free since or beside free ones."""
@@ -55,5 +55,5 @@ class SolidSight:
 
     def outside(self) -> Bools:
         """Return the cells whose centre is not in the solid now."""
-        solid = self._solver._solid.at(self._solver.time)
+        solid = self._solver.sampled_solid.at(self._solver.time)
         return np.ones(self._solver.grid.shape, bool) if solid is None else solid.outside_cells.copy()

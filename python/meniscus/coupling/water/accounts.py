@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.core.state import State
+from meniscus.core.stateful import Stateful
 from meniscus.coupling.water.ledger import WAYS, Transfers, WaterLedger
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -20,37 +19,39 @@ _FLOWS = ("injected", "inflow", "copied", "drained", "left")
 _SIGNS = np.array((1.0, 1.0, 1.0, -1.0, -1.0))
 
 
-class SharedAccounts(State):
+class SharedAccounts(Stateful):
     """What has come and gone in steps, and what was put in or taken by hand between them.
 
     The parts may count anew, as a liquid does that is filled; so their totals are read at the begin and at the end of each step.
     """
 
     def __init__(self) -> None:
-        self._initial, self._there, self._error = 0.0, 0.0, 0.0
-        self._flows = np.zeros(len(_FLOWS))
+        self.initial = self.declare("initial", 0.0)
+        self.there = self.declare("there", 0.0)
+        self.error = self.declare("error", 0.0)
+        self.flows: Floats = self.declare("flows", np.zeros(len(_FLOWS)))
         self._marks: Floats | None = None
 
     def begin(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> None:
         """Begin a step: what has changed since the last one was done by hand."""
         there, own, volume = present_water(vof, liquid, transfers)
-        self._initial += there - self._there
-        self._there = there
+        self.initial += there - self.there
+        self.there = there
         self._marks = _totals(own, volume, transfers)
 
     def end(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> None:
         """End the step."""
         there, own, volume = present_water(vof, liquid, transfers)
-        self._flows = self._now(own, volume, transfers)
-        self._error, self._there, self._marks = there - self._initial - float(_SIGNS @ self._flows), there, None
+        self.flows[...] = self._now(own, volume, transfers)
+        self.error, self.there, self._marks = there - self.initial - float(_SIGNS @ self.flows), there, None
 
     def ledger(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> WaterLedger:
         """Return where the water is and where it has come from."""
         there, own, volume = present_water(vof, liquid, transfers)
         flows, expected = self._now(own, volume, transfers), expected_volume(liquid)
-        initial, error = self._initial, self._error
+        initial, error = self.initial, self.error
         if self._marks is None:
-            initial += there - self._there
+            initial += there - self.there
         else:
             error = there - initial - float(_SIGNS @ flows)
         return WaterLedger(
@@ -71,42 +72,17 @@ class SharedAccounts(State):
     def _now(self, own: TetLedger, volume: VolumeReport, transfers: Transfers) -> Floats:
         """Return the flows up to now."""
         if self._marks is None:
-            return self._flows
-        result: Floats = self._flows + (_totals(own, volume, transfers) - self._marks)
+            return self.flows
+        result: Floats = self.flows + (_totals(own, volume, transfers) - self._marks)
         return result
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of the sums."""
-        return {"sums": np.array((self._initial, self._there, self._error)), "flows": self._flows.copy()}
-
-    def restore(self, snapshot: Any) -> None:
-        """Restore the sums of a snapshot. Raises TypeError or ValueError for another one; then nothing is changed."""
-        if not isinstance(snapshot, dict) or set(snapshot) != {"sums", "flows"}:
-            raise ValueError("a snapshot of shared accounts must hold sums and flows")
-        sums, flows = (np.asarray(snapshot[name], np.float64) for name in ("sums", "flows"))
-        if sums.shape != (3,) or flows.shape != self._flows.shape:
-            raise ValueError("a snapshot of shared accounts must have three sums and one number per flow")
-        self._initial, self._there, self._error = sums.tolist()
-        self._flows, self._marks = flows.copy(), None
-
-    def assign(self, other: SharedAccounts) -> None:
-        """Copy other accounts."""
-        if type(other) is not type(self):
-            raise TypeError(f"only accounts can be assigned, not {other!r}")
-        self.restore(other.snapshot())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._flows.nbytes + 24
-
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {}
 
     def __repr__(self) -> str:
         """One line."""
-        flows = ", ".join(f"{n} {v:.4g}" for n, v in zip(_FLOWS, self._flows, strict=True))
-        return f"<SharedAccounts initial {self._initial:.4g}, {flows} m^3>"
+        flows = ", ".join(f"{n} {v:.4g}" for n, v in zip(_FLOWS, self.flows, strict=True))
+        return f"<SharedAccounts initial {self.initial:.4g}, {flows} m^3>"
+
+    def _state_replaced(self) -> None:
+        self._marks = None
 
 
 def present_water(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> tuple[float, TetLedger, VolumeReport]:

@@ -20,7 +20,7 @@ def force_of_pressure(liquid: LiquidSolver) -> Floats:
     The pressure at each triangle of the surface, its skin or else that of its level set, is that a cell outward, continued by its gradient;
     up to a cell below the surface of the liquid it is the gradient times the depth, so that it is zero at the surface wherever that lies.
     """
-    solid = liquid._solid.at(liquid.time)
+    solid = liquid.sampled_solid.at(liquid.time)
     if solid is None:
         return np.zeros(liquid.grid.dimension)
     body = liquid.solid

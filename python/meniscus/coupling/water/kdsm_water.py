@@ -103,7 +103,7 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
         self.liquid = self.declare("liquid", _checks.one_of_type("liquid", liquid, LiquidSolver))
         if liquid.grid.dimension != 3:
             raise ValueError("liquid must be 3-D, as tetrahedra are")
-        liquid._spray()
+        liquid.require_spray()
         if liquid.grid.comm.size > 1:
             raise ValueError(f"water on tetrahedra is for one rank: the grid of liquid is cut among {liquid.grid.comm.size}")
         mesh = kdsm.moving() if isinstance(kdsm, KDSM) else _checks.one_of_type("kdsm", kdsm, MovingTetMesh)

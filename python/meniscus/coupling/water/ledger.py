@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.core.state import State
+from meniscus.core.stateful import Stateful
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,89 +25,60 @@ WAYS = (
 """Ways that water and momentum go between the three."""
 
 
-class Transfers(State):
+class Transfers(Stateful):
     """What has passed along each of the `WAYS` since the solver was made: volumes, and momenta at both ends."""
 
     def __init__(self) -> None:
-        self._volumes = np.zeros(len(WAYS))
-        self._momenta = np.zeros((2, len(WAYS), 3))
-        self._rounding = np.zeros(4)
+        self.volumes = self.declare("volumes", np.zeros(len(WAYS)))
+        self.momenta = self.declare("momenta", np.zeros((2, len(WAYS), 3)))
+        self.rounded = self.declare("rounded", np.zeros(4))
 
     def book(self, way: str, volume: float, taken: npt.ArrayLike, given: npt.ArrayLike) -> None:
         """Add a volume, m^3, and momenta per density, m^4/s: what one side has lost and the other has gained."""
         k = WAYS.index(way)
-        self._volumes[k] += volume
-        self._momenta[0, k] += taken
-        self._momenta[1, k] += given
+        self.volumes[k] += volume
+        self.momenta[0, k] += taken
+        self.momenta[1, k] += given
 
     def keep(self, volume: float, momentum: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Keep what is left of a transfer by rounding, m^3, may be negative; and momentum, m^4/s, that so little volume cannot carry."""
-        self._rounding[0] += volume
-        self._rounding[1:] += np.asarray(momentum)
+        self.rounded[0] += volume
+        self.rounded[1:] += np.asarray(momentum)
 
     def take_volume(self) -> float:
         """Return the volume that was kept, m^3, which is another's from now on."""
-        kept, self._rounding[0] = float(self._rounding[0]), 0.0
+        kept, self.rounded[0] = float(self.rounded[0]), 0.0
         return kept
 
     def take_momentum(self) -> Floats:
         """Return the momentum that was kept, m^4/s, which is another's from now on."""
-        kept: Floats = self._rounding[1:].copy()
-        self._rounding[1:] = 0
+        kept: Floats = self.rounded[1:].copy()
+        self.rounded[1:] = 0
         return kept
 
     def volume(self, way: str) -> float:
         """Return what has passed, m^3."""
-        return float(self._volumes[WAYS.index(way)])
+        return float(self.volumes[WAYS.index(way)])
 
     def momentum(self, way: str) -> tuple[Floats, Floats]:
         """Return what one side has lost and the other has gained, m^4/s."""
         k = WAYS.index(way)
-        return self._momenta[0, k].copy(), self._momenta[1, k].copy()
+        return self.momenta[0, k].copy(), self.momenta[1, k].copy()
 
     @property
     def rounding(self) -> float:
         """What rounding has left of all transfers, m^3."""
-        return float(self._rounding[0])
+        return float(self.rounded[0])
 
     @property
     def kept_momentum(self) -> Floats:
         """Momentum that waits for the next transfer, m^4/s (3,)."""
-        kept: Floats = self._rounding[1:].copy()
+        kept: Floats = self.rounded[1:].copy()
         return kept
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of the sums."""
-        return {"volumes": self._volumes.copy(), "momenta": self._momenta.copy(), "rounding": self._rounding.copy()}
-
-    def restore(self, snapshot: Any) -> None:
-        """Restore the sums of a snapshot. Raises TypeError or ValueError for another one; then nothing is changed."""
-        own = {"volumes": self._volumes, "momenta": self._momenta, "rounding": self._rounding}
-        if not isinstance(snapshot, dict) or set(snapshot) != set(own):
-            raise ValueError("a snapshot of transfers must hold volumes, momenta and rounding")
-        given = {name: np.asarray(snapshot[name], np.float64) for name in own}
-        if any(given[name].shape != own[name].shape for name in own):
-            raise ValueError("a snapshot of transfers must have one row per way")
-        for name in own:
-            own[name][...] = given[name]
-
-    def assign(self, other: Transfers) -> None:
-        """Copy other transfers."""
-        if type(other) is not type(self):
-            raise TypeError(f"only transfers can be assigned, not {other!r}")
-        self.restore(other.snapshot())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._volumes.nbytes + self._momenta.nbytes + self._rounding.nbytes
-
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {}
 
     def __repr__(self) -> str:
         """One line."""
-        return "<Transfers " + ", ".join(f"{n} {v:.4g}" for n, v in zip(WAYS, self._volumes, strict=True)) + " m^3>"
+        return "<Transfers " + ", ".join(f"{n} {v:.4g}" for n, v in zip(WAYS, self.volumes, strict=True)) + " m^3>"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ class Passing:
         block = GridBlock(self.liquid.grid, *box_around(self.vof.positions), pad)
         if block.empty or not (self._reaches_out() or (self.liquid.levelset.array[block.cells] <= 0).any()):
             return None
-        solid = self.liquid._solid_after(dt)
+        solid = self.liquid.solid_after(dt)
         return Kept(block, self.liquid.levelset, None if solid is None else solid.outside_cells, radius)
 
     def _reaches_out(self) -> bool:
@@ -208,7 +208,7 @@ class Passing:
             self._add_drops("tetrahedra to drops", x, v, volumes)
 
     def _absorb(self, dt: float) -> None:
-        spray = self.liquid._spray()
+        spray = self.liquid.require_spray()
         if not len(spray):
             return
         v = self.vof

@@ -62,7 +62,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
 
         A face represents the liquid in half of each cell next to it; cells with their centre in the solid hold none.
         """
-        return self._momentum(self._solid.at(self.time))
+        return self._momentum(self.sampled_solid.at(self.time))
 
     @exclusively
     def add_drops(self, positions: npt.ArrayLike, velocities: npt.ArrayLike, volumes: npt.ArrayLike) -> Exchange:
@@ -79,7 +79,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, shapes or values, or a surface without drops; nothing is added.
         """
-        spray, dim = self._spray(), self.grid.dimension
+        spray, dim = self.require_spray(), self.grid.dimension
         x, v, volume = (_checks.numbers(n, a) for n, a in (("positions", positions), ("velocities", velocities), ("volumes", volumes)))
         if volume.ndim != 1:
             raise ValueError(f"volumes must have shape (n,), not {volume.shape}")
@@ -118,7 +118,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Raises:
             TypeError, ValueError: neither, or a surface without drops; nothing is taken.
         """
-        spray = self._spray()
+        spray = self.require_spray()
         if isinstance(which, (np.ndarray, list)) and np.asarray(which).dtype == np.bool_:
             mask = _checks.mask("which", which, (len(spray),))
         else:
@@ -137,7 +137,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Raises TypeError or ValueError for a dt that is not positive.
         """
         dt = _checks.positive("dt", dt)
-        return self.surface.fly(dt, self.gravity, self._solid.at(self.time + dt, dt), self.time, self.volume)
+        return self.surface.fly(dt, self.gravity, self.sampled_solid.at(self.time + dt, dt), self.time, self.volume)
 
     @exclusively
     def rejoin(self, dt: float, *, expand: bool | None = None) -> Exchange:
@@ -157,7 +157,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         """
         dt = _checks.positive("dt", dt)
         expanding = self.options.expansion if expand is None else _checks.flag("expand", expand)
-        solid = self._solid.at(self.time + dt, dt)
+        solid = self.sampled_solid.at(self.time + dt, dt)
         if not self.surface.drops:
             return self._nothing()
         if expanding:
@@ -178,7 +178,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             TypeError, ValueError: dt is not positive; nothing becomes liquid.
         """
         dt = _checks.positive("dt", dt)
-        solid = self._solid.at(self.time + dt, dt)
+        solid = self.sampled_solid.at(self.time + dt, dt)
         if not self.surface.drops:
             return self._nothing()
         return self.surface.gather(self.velocity, solid, self.volume)
@@ -197,7 +197,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Raises:
             TypeError, ValueError: no such region, or one of another dimension; nothing is changed.
         """
-        phi, solid = self._sampled(region), self._solid_after(dt)
+        phi, solid = self._sampled(region), self.solid_after(dt)
         volume, momentum = self.expansion.take_in(phi, self.velocity)
         self.volume.totals["given"] += volume
         if self.surface.would_change(phi, filled=False):
@@ -231,7 +231,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             TypeError, ValueError: no such region, numbers of the wrong size or sign, or nothing in the region that could take the
                 volume; nothing is changed.
         """
-        phi, solid = self._sampled(region), self._solid.at(self.time)
+        phi, solid = self._sampled(region), self.sampled_solid.at(self.time)
         given = None if velocity is None else np.array(_checks.vector("velocity", velocity, self.grid.dimension))
         if volume is not None and _checks.number("volume", volume) < 0:
             raise ValueError(f"volume must not be negative, not {volume:g}")
@@ -281,7 +281,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             raise ValueError(f"positions must have shape (n, {self.grid.dimension}) for n volumes, not {x.shape} for {v.shape}")
         _checks.require_finite("positions", x)
         _checks.require_finite("volumes", v)
-        nodes = self._outside(self._solid_after(dt))
+        nodes = self._outside(self.solid_after(dt))
         core: Any = _grid  # overloaded over dimension and scalar
         own = core.points_in_block(self.grid._core, np.ascontiguousarray(x, np.float64))
         self.expansion.add(np.ascontiguousarray(x[own], np.float64), np.ascontiguousarray(v[own], np.float64), self.levelset, nodes)
@@ -311,7 +311,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         """
         v, w = self._face_arrays("values", values), self._face_arrays("weights", weights)
         core: Any = _fluids  # overloaded over dimension and scalar
-        cells = _cells_outside(self._solid_after(dt))
+        cells = _cells_outside(self.solid_after(dt))
         gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
         return Exchange(0, 0.0, gained, gained)
 
@@ -336,7 +336,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         if x.ndim != 2 or x.shape[1] != self.grid.dimension:
             raise ValueError(f"points must have shape (n, {self.grid.dimension}), not {x.shape}")
         _checks.require_finite("points", x)
-        solid = self._solid.at(self.time)
+        solid = self.sampled_solid.at(self.time)
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
             self._curvature.array *= dtype.type(o.surface_tension)
@@ -357,7 +357,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
     def face_volumes(self, dt: float = 0.0) -> list[Floats]:
         """Return the liquid that each face stands for, m^3 (in 2-D m^2), one array per axis; `dt` as for `expand`."""
         core: Any = _fluids  # overloaded over dimension and scalar
-        cells = _cells_outside(self._solid_after(dt))
+        cells = _cells_outside(self.solid_after(dt))
         volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
         for d, v in enumerate(volumes):
             core.face_volumes(self.levelset.field._core, cells, d, v)
@@ -373,17 +373,18 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return None if solid is None else solid.levelset
 
     def _outside_cells(self) -> npt.NDArray[np.bool_] | None:
-        return _cells_outside(self._solid.at(self.time))
+        return _cells_outside(self.sampled_solid.at(self.time))
 
-    def _solid_after(self, dt: float) -> SolidBoundary | None:
+    def solid_after(self, dt: float) -> SolidBoundary | None:
         """Return the solid dt seconds from now."""
-        return self._solid.at(self.time + _checks.number("dt", dt), dt or None)
+        return self.sampled_solid.at(self.time + _checks.number("dt", dt), dt or None)
 
     def _momentum(self, solid: SolidBoundary | None) -> tuple[float, ...]:
         core: Any = _fluids  # overloaded over dimension and scalar
         return tuple(core.liquid_momentum(self.velocity._core, self.levelset.field._core, _cells_outside(solid)))
 
-    def _spray(self) -> Particles:
+    def require_spray(self) -> Particles:
+        """Return the drops. Raises ValueError for a surface without drops."""
         if self.particles is None or self.options.air == "fluid":
             raise ValueError("drops need tracking='particle-level-set', and air that is no fluid of its own")
         return self.particles.spray

@@ -99,6 +99,5 @@ def advance(
         samples.combine(work._core, 2.0, work._core, -1.0, carried._core)
         carry(work, end, dt / 2, middle)
         projections = (first, make_incompressible(work, dt / 2, time + dt))
-    for d in range(velocity.grid.dimension):
-        samples.assign_component(velocity._core, d, work._core, None, True)
+    samples.assign_faces(velocity._core, work._core, None, True)
     return StepInfo(projections)

@@ -53,6 +53,8 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         temperature: in the unit of `ambient`.
         pressure: of the last projection, Pa, float64.
         time: seconds.
+        walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
+        source_divergence: of the emitters of the step that goes on, 1/s; None: no emitter has one.
 
     Raises:
         TypeError, ValueError: wrong types or values.
@@ -85,10 +87,10 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         hand_out(self.vortices, self.grid, self._workspace)
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
-        self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
+        self.source_divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
         self._projection = ProjectionStage(grid, o.air_density, o.tolerance)
-        self._walls: ThinWalls | None = None
+        self.walls: ThinWalls | None = None
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
@@ -104,29 +106,29 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         for emitter in (e.emitter for e in self._emitters):
             if emitter.velocity is not None and emitter.is_on(self.time):
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
-        speed = max(speed, self._solid.max_speed(self.time))
+        speed = max(speed, self.sampled_solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     @stage(reads=("density", "temperature", "velocity", "time"), writes=("density", "temperature", "velocity"), positive=True)
     def emit(self, dt: float) -> None:
         """Apply the emitters that are on for dt."""
-        solid = self._solid.at(self.time)
-        before = self._smoke(solid)
-        if self._divergence is not None:
+        solid = self.sampled_solid.at(self.time)
+        before = self.smoke(solid)
+        if self.source_divergence is not None:
             samples: Any = _grid  # overloaded over dimension and scalar
-            samples.assign(self._divergence._core, 0.0, None)
+            samples.assign(self.source_divergence._core, 0.0, None)
         for cells in self._emitters:
             cells.emit(
                 dt,
                 self.time,
                 density=self.density,
                 temperature=self.temperature,
-                divergence=self._divergence,
+                divergence=self.source_divergence,
                 velocity=self.velocity,
                 workspace=self._workspace,
-                walls=self._walls,
+                walls=self.walls,
             )
-        self.running_report.emitted = self._smoke(solid) - before
+        self.running_report.emitted = self.smoke(solid) - before
 
     @stage(
         reads=("density", "temperature", "velocity", "vortices", "time"),
@@ -136,22 +138,22 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
         o = self.options
-        solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
+        solid = self.sampled_solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
             for carried in (self.velocity, self.density, self.temperature):
                 solid.extend(carried, self._workspace)
-            if self._walls is not None:
-                self._walls.extend_cells_into(solid.outside_cells, self.density, 0.0)
-                self._walls.extend_cells_into(solid.outside_cells, self.temperature, o.ambient)
+            if self.walls is not None:
+                self.walls.extend_cells_into(solid.outside_cells, self.density, 0.0)
+                self.walls.extend_cells_into(solid.outside_cells, self.temperature, o.ambient)
                 if o.slip == "free":
-                    self._walls.extend_faces_into(solid.open_faces, self.velocity)
+                    self.walls.extend_faces_into(solid.open_faces, self.velocity)
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
-        before = self._smoke(solid)
-        schemes["walls"] = self._walls
-        stand_ins = {} if self._walls is None else self._walls.stand_ins
+        before = self.smoke(solid)
+        schemes["walls"] = self.walls
+        stand_ins = {} if self.walls is None else self.walls.stand_ins
         for name in ("density", "temperature"):
             advect(getattr(self, name), self.velocity, dt, stand_in=stand_ins.get(name), **schemes)
-        self.running_report.smoke = self._smoke(solid)
+        self.running_report.smoke = self.smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
             # They may have been seeded since the last step.
@@ -160,7 +162,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self._walls)
+        carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self.walls)
 
     @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
@@ -180,36 +182,36 @@ class SmokeSolver(FluidSolver[SmokeReport]):
             )
         if o.acceleration is not None:
             add_acceleration(self.velocity, o.acceleration, dt)
-        solid = self._solid.at(self.time)
-        if self._walls is not None:
-            self._walls.hold_faces(self.velocity)
+        solid = self.sampled_solid.at(self.time)
+        if self.walls is not None:
+            self.walls.hold_faces(self.velocity)
         if o.confinement:
             add_vorticity_confinement(
-                self.velocity, dt, o.confinement, solid=solid, walls=self._walls, time=self.time, workspace=self._workspace
+                self.velocity, dt, o.confinement, solid=solid, walls=self.walls, time=self.time, workspace=self._workspace
             )
-        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
+        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
     @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
+        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self.sampled_solid, self.time + dt)
 
     @stage(reads=("velocity", "pressure", "time"), writes=("velocity", "pressure"), positive=True)
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
         self.running_report.projection = self._projection.act(
-            self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence, walls=self._walls
+            self.velocity, dt, self.sampled_solid, self.time + dt, self.pressure, target_divergence=self.source_divergence, walls=self.walls
         )
 
-    def _smoke(self, solid: SolidBoundary | None = None) -> float:
+    def smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
         where = None if solid is None else solid.outside_cells
         samples: Any = _grid  # overloaded over dimension and scalar
         return float(samples.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
 
     def _complete(self, report: SmokeReport) -> None:
-        smoke = self._smoke(self._solid.at(self.time + report.dt))
+        smoke = self.smoke(self.sampled_solid.at(self.time + report.dt))
         report.uncovered = 0.0 if math.isnan(report.smoke) else smoke - report.smoke
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
         samples: Any = _grid  # overloaded over dimension and scalar

@@ -51,8 +51,7 @@ class LiquidFaces(Stateful):
     def liquid(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces next to liquid; overwritten by the next call."""
         core: Any = _fluids  # overloaded over dimension and scalar
-        for d, mask in enumerate(self._liquid):
-            core.liquid_faces(levelset.field._core, d, mask)
+        core.liquid_faces(levelset.field._core, self._liquid)
         return self._liquid
 
     def extend(
@@ -69,12 +68,10 @@ class LiquidFaces(Stateful):
 
         Without free slip, faces in the solid get its velocity.
         """
-        core: Any = _grid  # overloaded over dimension and scalar
         if self._two_fluids:
             self._slow_light_faces(velocity, levelset, solid)
-        for d, liquid in enumerate(self.liquid(levelset)):
-            # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-            core.select_mask(liquid, None if solid is None else solid.inside_faces[d], False, self.known[d])
+        # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
+        _grid.select_masks(self.liquid(levelset), None if solid is None else solid.inside_faces, False, self.known)
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
         if walls is not None:
             walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
@@ -99,12 +96,11 @@ class LiquidFaces(Stateful):
         assert self._bounds is not None
         core: Any = _fluids
         samples: Any = _grid  # both overloaded over dimension and scalar
-        for d, heavy in enumerate(self._liquid):
-            core.mostly_liquid_faces(levelset.field._core, d, heavy)
-            if solid is not None:
-                # Closed, and whatever has been there says nothing: the extension replaces it.
-                samples.assign_component(velocity._core, d, 0.0, solid.inside_faces[d], True)
-                _grid.unite_masks(heavy, solid.inside_faces[d], heavy)
+        core.mostly_liquid_faces(levelset.field._core, self._liquid)
+        if solid is not None:
+            # Closed, and whatever has been there says nothing: the extension replaces it.
+            samples.assign_faces(velocity._core, 0.0, solid.inside_faces, True)
+            _grid.unite_masks(self._liquid, solid.inside_faces, self._liquid)
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         core.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
 
@@ -120,11 +116,9 @@ class LiquidFaces(Stateful):
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         given = self.liquid(levelset)
         if solid is not None:
-            for mask, inside in zip(given, solid.inside_faces, strict=True):
-                _grid.unite_masks(mask, inside, mask)
+            _grid.unite_masks(given, solid.inside_faces, given)
         if walls is not None:
-            for mask, blocked in zip(given, walls.blocked_faces, strict=True):
-                _grid.unite_masks(mask, blocked, mask)
+            _grid.unite_masks(given, walls.blocked_faces, given)
         project(
             velocity,
             _NO_PRESSURE_TIME,
@@ -143,8 +137,7 @@ class LiquidFaces(Stateful):
         if not self._near:
             self._near = [np.zeros(m.shape, bool) for m in self.known]
         core: Any = _fluids
-        for d, mask in enumerate(self._near):
-            core.near_surface_faces(levelset.field._core, d, distance, mask)
+        core.near_surface_faces(levelset.field._core, distance, self._near)
         return self._near
 
     def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:

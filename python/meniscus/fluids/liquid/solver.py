@@ -69,6 +69,7 @@ class LiquidSolver(OpenLiquid):
         expansion: volumes that wait for the liquid to make room for them.
         vortices: vortex particles, or None.
         time: seconds.
+        walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
         report: of the last step.
 
     Raises:
@@ -116,7 +117,7 @@ class LiquidSolver(OpenLiquid):
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
-        self._walls: ThinWalls | None = None
+        self.walls: ThinWalls | None = None
 
     @exclusively
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
@@ -146,7 +147,7 @@ class LiquidSolver(OpenLiquid):
         """
         with self.grid.agreement():
             _checks.require_finite("levelset", self.levelset.array)
-        solid = self._solid.at(self.time)
+        solid = self.sampled_solid.at(self.time)
         self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)
         self.expansion.clear()
@@ -168,7 +169,7 @@ class LiquidSolver(OpenLiquid):
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
-        speed = max(speed, self._solid.max_speed(self.time))
+        speed = max(speed, self.sampled_solid.max_speed(self.time))
         dt = o.cfl * h / speed if speed > 0 else math.inf
         if o.surface_tension:
             density = o.density + (0.0 if self.air is None else o.air_density)
@@ -179,12 +180,12 @@ class LiquidSolver(OpenLiquid):
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
-            active = [(r.owner, r.at(self.time, self._workspace, self._walls)) for r in group if r.owner.is_on(self.time)]
+            active = [(r.owner, r.at(self.time, self._workspace, self.walls)) for r in group if r.owner.is_on(self.time)]
             # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
             fills = total == "emitted"
             changing = [phi for _, phi in active if self.surface.would_change(phi, filled=fills)]
             if changing:
-                solid = self._solid.at(self.time)
+                solid = self.sampled_solid.at(self.time)
                 outside = self._outside(solid)
                 self.volume.measure(self.levelset, outside)
                 for phi in changing:
@@ -206,13 +207,13 @@ class LiquidSolver(OpenLiquid):
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
-        solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
+        solid = self.sampled_solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(solid))
         self.expansion.make_room(dt, self.volume, self._outside(solid))
         self._extend_into_solid(solid)
-        self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
-        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self._solid.at(self.time + dt, dt)))
+        self.surface.advance(self.velocity, dt, self.time, self.sampled_solid.at(self.time + dt, dt))
+        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self.sampled_solid.at(self.time + dt, dt)))
         if self.vortices is not None:
             # They may have been seeded since the last step.
             hand_out(self.vortices, self.grid, self._workspace)
@@ -222,7 +223,7 @@ class LiquidSolver(OpenLiquid):
             hand_out(self.vortices, self.grid, self._workspace)
             self.surface.remove_outside(self.vortices)
         near = self.faces.max_speed(self.velocity, self.levelset) * dt if o.surface_order == "first" else None
-        end = self._solid.at(self.time + dt, dt)
+        end = self.sampled_solid.at(self.time + dt, dt)
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
         self.surface.account_new_drops(end, self.volume)
         carry = partial(
@@ -238,7 +239,7 @@ class LiquidSolver(OpenLiquid):
         if self.surface.shells is None:
             carry()
         elif o.velocity_samples == "nodes":
-            carry(walls=self._walls, hidden_nodes="mean")
+            carry(walls=self.walls, hidden_nodes="mean")
         else:
             self.surface.shells.carry_velocity(self.velocity, carry, self.faces.known, dt, self.time)
         if self.air is not None:
@@ -249,7 +250,7 @@ class LiquidSolver(OpenLiquid):
         """Move the surface so that every component has its expected volume, if the options ask for it."""
         self.volume.distribute_unassigned()
         if self.options.drift_correction:
-            outside = self._outside(self._solid.at(self.time + dt, dt))
+            outside = self._outside(self.sampled_solid.at(self.time + dt, dt))
             self.running_report.correction = self.volume.correct(self.levelset, outside)
             self.surface.surface_moved(self.running_report.correction)
 
@@ -271,7 +272,7 @@ class LiquidSolver(OpenLiquid):
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
             add_acceleration(self.air.velocity, self.gravity.tolist(), dt)
-        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self._walls
+        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
     @stage(
@@ -283,7 +284,7 @@ class LiquidSolver(OpenLiquid):
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
-        parts = self.velocity, dt, self._solid, self.time + dt, self.levelset
+        parts = self.velocity, dt, self.sampled_solid, self.time + dt, self.levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
 
     @stage(
@@ -303,7 +304,7 @@ class LiquidSolver(OpenLiquid):
 
     def _project(self, dt: float, *, with_tension: bool) -> None:
         o = self.options
-        solid = self._solid.at(self.time + dt, dt)
+        solid = self.sampled_solid.at(self.time + dt, dt)
         self._extend_into_solid(solid)
         fall = math.sqrt(self.grid.spacing / float(np.linalg.norm(self.gravity))) if self.gravity.any() else 0.0
         room = self.expansion.divergence(dt, self.levelset, self._outside(solid), fall) if with_tension else None
@@ -315,7 +316,7 @@ class LiquidSolver(OpenLiquid):
         self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
-            self._solid,
+            self.sampled_solid,
             self.time + dt,
             self.pressure,
             target_divergence=room,
@@ -324,7 +325,7 @@ class LiquidSolver(OpenLiquid):
             solved_air=self._solved_air(solid),
             air_density=o.air_density,
             surface_pressure=tension,
-            walls=self._walls,
+            walls=self.walls,
         )
 
     @stage(reads=("velocity", "surface", "faces", "air", "time"), writes=("velocity", "faces", "air"))
@@ -332,15 +333,15 @@ class LiquidSolver(OpenLiquid):
         """Extend the velocity of the liquid into the air around it, and into solids; beyond, it becomes zero."""
         o = self.options
         time = self.time + dt
-        solid = self._solid.at(time, dt or None, needs_velocity=True)
+        solid = self.sampled_solid.at(time, dt or None, needs_velocity=True)
         if self.air is not None:
             self.air.separate_from(self.velocity, solid, self._workspace)
-        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time, self._walls)
+        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time, self.walls)
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
         return self.volume.report(
-            self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume, self.expansion.waiting
+            self.levelset, self._outside(self.sampled_solid.at(self.time)), self.surface.spray_volume, self.expansion.waiting
         )
 
     def _extend_into_solid(self, solid: SolidBoundary | None) -> None:
@@ -358,7 +359,7 @@ class LiquidSolver(OpenLiquid):
         return super()._air_with_pressure() if self.air is None else self.air.cells
 
     def _complete(self, report: LiquidReport) -> None:
-        energy = self.faces.energy(self.velocity, self.levelset, self._solid.at(self.time + report.dt, report.dt))
+        energy = self.faces.energy(self.velocity, self.levelset, self.sampled_solid.at(self.time + report.dt, report.dt))
         if not math.isfinite(energy):
             raise ValueError("the velocity must be finite after a step")
         report.kinetic_energy, report.max_speed = self.options.density * energy, self.faces.max_speed(self.velocity, self.levelset)

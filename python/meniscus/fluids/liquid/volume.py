@@ -82,13 +82,8 @@ class LiquidVolume(Stateful):
         Raises:
             ValueError: volumes that are not finite, vectors of unequal lengths, labels without a volume, or families that are not there.
         """
-        return {
-            "volumes": np.array(self.volumes),
-            "expected": np.array(self.expected),
-            "families": np.array(self._budget.families(), np.int32),
-            "unassigned": np.array(self._budget.unassigned()),
-            "sprayed": np.array(self._budget.sprayed()),
-        }
+        state: dict[str, Any] = self._budget.state()
+        return state
 
     @budget.setter
     def budget(self, value: Mapping[str, Any]) -> None:

@@ -131,7 +131,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     def levelset(self) -> LevelSet:
         """The surface of the particles, m, on cells: liquid where <= 0; close to a distance near the surface. Do not write to it."""
         if self._stale:
-            self._find_surface(self._solid.at(self.time))
+            self._find_surface(self.sampled_solid.at(self.time))
         return self._levelset
 
     @property
@@ -153,14 +153,14 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
-        return self._fill(region, velocity)
+        return self.fill_where(region, velocity)
 
-    def _fill(
+    def fill_where(
         self, region: Shape | LevelSet, velocity: Sequence[float] | None, here: Callable[[npt.NDArray[Any]], Bools] | None = None
     ) -> int:
         """Fill a region. Beside thin shells, `here` tells which of some positions (n, dim), m, are to be filled; other particles stay as
         they are."""
-        solid = self._outside(self._solid.at(self.time))
+        solid = self._outside(self.sampled_solid.at(self.time))
         before = self.levelset if self._count() else None
         old = np.array(self.particles["distance"])
         added, phi = self._supply.fill(self.particles, region, velocity, solid)
@@ -184,6 +184,10 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
         return added
 
+    def particles_changed(self) -> None:
+        """Let the surface be found anew when it is asked for."""
+        self._stale = True
+
     def set_particles(self) -> None:
         """Restart from the present particles: recompute the surface, and count volumes from now on.
 
@@ -196,7 +200,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self.particles.migrate(self.grid, workspace=self._workspace)
         self._stale = True
         self.particles["distance"] = 0.0
-        self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace, self.shells)
+        self._distance.update(self.particles, self._outside(self.sampled_solid.at(self.time)), 0.0, self.time, self._workspace, self.shells)
         self.volume.reset(self._count())
 
     def max_dt(self) -> float:
@@ -207,18 +211,18 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         h, o = self.grid.spacing, self.options
         speed = self._speed() + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         speed = max(speed, self._supply.speed(self.time))
-        speed = max(speed, self._solid.max_speed(self.time))
+        speed = max(speed, self.sampled_solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     @stage(reads=("particles", "volume", "time"), writes=("particles", "volume"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)), self.shells)
+        added = self._supply.emit(self.particles, self.time, self._outside(self.sampled_solid.at(self.time)), self.shells)
         removed = self._supply.drain(self.particles, self.time, self.shells)
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
         if added:
-            solid = self._outside(self._solid.at(self.time))
+            solid = self._outside(self.sampled_solid.at(self.time))
             self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = self._stale or added + removed > 0
 
@@ -226,7 +230,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     def transfer_to_grid(self, dt: float) -> None:
         """Transfer the velocities of the particles to the faces around them, and compute the surface."""
         if self._stale:
-            self._find_surface(self._solid.at(self.time))
+            self._find_surface(self.sampled_solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace, self._levelset, self.shells)
         self._before.assign(self.velocity)
 
@@ -238,7 +242,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        parts = self.velocity, dt, self._solid, self.time + dt, self._levelset
+        parts = self.velocity, dt, self.sampled_solid, self.time + dt, self._levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
     @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
@@ -248,18 +252,18 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
 
     def _project(self, dt: float) -> None:
         o = self.options
-        solid = self._solid.at(self.time + dt, dt)
-        if self._solid.moves:
+        solid = self.sampled_solid.at(self.time + dt, dt)
+        if self.sampled_solid.moves:
             self._extend_into_solid(solid)
         self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
-            self._solid,
+            self.sampled_solid,
             self.time + dt,
             self.pressure,
             liquid=self._levelset,
             air_pressure=o.air_pressure,
-            walls=self._walls,
+            walls=self.walls,
         )
 
     @stage(reads=("velocity", "particles", "time"), writes=("velocity",))
@@ -269,7 +273,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         Both are extended from the same faces, so that particles beyond these get the change of the liquid next to them.
         """
         o, time = self.options, self.time + dt
-        solid = self._solid.at(time, dt or None, needs_velocity=True)
+        solid = self.sampled_solid.at(time, dt or None, needs_velocity=True)
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
         speed = self._speed() + dt * float(np.abs(self.gravity).max())
@@ -309,7 +313,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
         it, and sort them."""
         if self._count():
-            solid = self._outside(self._solid.at(self.time + dt, dt))
+            solid = self._outside(self.sampled_solid.at(self.time + dt, dt))
             self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace, self.shells)
             self._stale = True
         if self._spacing is not None and self._count():
@@ -318,11 +322,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
 
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, and of each connected component of it, with that of the particles there."""
-        levelset, solid = self.levelset, self._solid.at(self.time)
+        levelset, solid = self.levelset, self.sampled_solid.at(self.time)
         return self.volume.report(levelset, self._outside(solid), self.particles, self.shells)
 
     @property
-    def _walls(self) -> ThinWalls | None:
+    def walls(self) -> ThinWalls | None:
+        """Thin walls that the stages see, of the `shells`; None: there are none."""
         walls: ThinWalls | None = None if self.shells is None else self.shells.walls
         return walls
 
@@ -339,7 +344,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         return None if solid is None else solid.levelset
 
     def _find_surface(self, solid: SolidBoundary | None) -> None:
-        self._distance.fit(self.particles, self._levelset, self._workspace, self._walls)
+        self._distance.fit(self.particles, self._levelset, self._workspace, self.walls)
         self._stale = False
         self._extend_into_solid(solid)
 
@@ -350,7 +355,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
 
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
         o = self.options
-        solid = self._solid.at(self.time + dt, dt)
+        solid = self.sampled_solid.at(self.time + dt, dt)
         self._find_surface(solid)
         self._distance.shift(self.particles, self._levelset, -1.0, self.shells)
         self.running_report.correction = spacing.correct(
@@ -367,7 +372,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self._distance.shift(self.particles, self._levelset, 1.0, self.shells)
 
     def _apply_boundary(self, dt: float) -> None:
-        solid = self._solid.at(self.time + dt, dt)
+        solid = self.sampled_solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
         core: Any = _fluids  # overloaded over dimension and scalar
         gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)

@@ -64,8 +64,7 @@ class ParticleSpacing(MemoryOwner):
         samples: Any = _grid
         outside = None if solid is None else solid.levelset._core
         core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
-        for d in range(grid.dimension):
-            samples.assign_component(self._shift._core, d, 0.0, None, True)
+        samples.assign_faces(self._shift._core, 0.0, None, True)
         info = project(
             self._shift,
             1.0,

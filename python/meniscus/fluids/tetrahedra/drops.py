@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.core import uniform
-from meniscus.core.state import State
+from meniscus.core.stateful import Stateful
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -19,7 +18,7 @@ _MOST_OF_ONE = 1 << 20  # drops that a tetrahedron becomes at most; the keys of 
 _MOST_AT_ONCE = 10_000_000  # about 1 GB
 
 
-class WaitingWater(State):
+class WaitingWater(Stateful):
     """Water that has left tetrahedra in amounts too small for a drop, by tetrahedron; it waits until there is more of it.
 
     Attributes:
@@ -30,9 +29,13 @@ class WaitingWater(State):
     """
 
     def __init__(self) -> None:
-        self._set(np.empty(0, np.int32), np.empty(0), np.empty((0, 3)), np.empty((0, 3)))
+        self.tets: Ints = self.declare("tets", np.empty(0, np.int32), resizable=True)
+        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True)
+        self.momentum: Floats = self.declare("momentum", np.empty((0, 3)), resizable=True)
+        self.position: Floats = self.declare("position", np.empty((0, 3)), resizable=True)
 
-    def _set(self, tets: Ints, volume: Floats, momentum: Floats, position: Floats) -> None:
+    def set(self, tets: Ints, volume: Floats, momentum: Floats, position: Floats) -> None:
+        """Replace everything that waits."""
         self.tets, self.volume, self.momentum, self.position = tets, volume, momentum, position
 
     def __len__(self) -> int:
@@ -49,41 +52,16 @@ class WaitingWater(State):
         position, volume = self.position[gone], self.volume[gone]
         velocity = self.momentum[gone] / volume[:, None]
         stay = ~gone
-        self._set(self.tets[stay], self.volume[stay], self.momentum[stay], self.position[stay])
+        self.set(self.tets[stay], self.volume[stay], self.momentum[stay], self.position[stay])
         return position, velocity, volume
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies."""
-        return {name: getattr(self, name).copy() for name in ("tets", "volume", "momentum", "position")}
-
-    def restore(self, snapshot: Any) -> None:
-        """Restore a snapshot. Raises ValueError for another one; then nothing is changed."""
-        if not isinstance(snapshot, dict) or set(snapshot) != {"tets", "volume", "momentum", "position"}:
-            raise ValueError("a snapshot of waiting water must hold tets, volume, momentum and position")
-        tets, volume = np.array(snapshot["tets"], np.int32), np.array(snapshot["volume"], np.float64)
-        momentum, position = np.array(snapshot["momentum"], np.float64), np.array(snapshot["position"], np.float64)
-        k = len(tets) if tets.ndim == 1 else -1
-        if volume.shape != (k,) or momentum.shape != (k, 3) or position.shape != (k, 3):
-            raise ValueError("a snapshot of waiting water must have one row per tetrahedron in each array")
-        self._set(tets, volume, momentum, position)
-
-    def assign(self, other: WaitingWater) -> None:
-        """Copy other waiting water."""
-        if type(other) is not type(self):
-            raise TypeError(f"only waiting water can be assigned, not {other!r}")
-        self._set(other.tets.copy(), other.volume.copy(), other.momentum.copy(), other.position.copy())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self.tets.nbytes + self.volume.nbytes + self.momentum.nbytes + self.position.nbytes
-
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {}
 
     def __repr__(self) -> str:
         """One line."""
         return f"<WaitingWater at {len(self)} tetrahedra, {math.fsum(self.volume):.4g} m^3>"
+
+    def _state_replaced(self) -> None:
+        if {len(self.volume), len(self.momentum), len(self.position)} != {len(self.tets)}:
+            raise ValueError("waiting water must have one row per tetrahedron in each array")
 
 
 def drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:
@@ -141,7 +119,7 @@ def make_drops(
         mean = moments / sums[:, None]
         ready = sums >= smallest
         keep = ~ready
-        waiting._set(owner[keep].astype(np.int32), sums[keep], momenta[keep], mean[keep])
+        waiting.set(owner[keep].astype(np.int32), sums[keep], momenta[keep], mean[keep])
         position = np.concatenate([position[~few], mean[ready]])
         velocity = np.concatenate([velocity[~few], momenta[ready] / sums[ready, None]])
         volume = np.concatenate([volume[~few], sums[ready]])

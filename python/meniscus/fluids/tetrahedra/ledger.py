@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.core.state import State
+from meniscus.core.stateful import Stateful
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,75 +20,48 @@ MOMENTA = (*_IMPULSES, "emitted", "drained", "given")
 _ADD_MOMENTUM = len(_IMPULSES)
 
 
-class Accounts(State):
+class Accounts(Stateful):
     """Sums of everything that came into the mesh and left it since it was made; state of a `TetVOF`."""
 
     def __init__(self) -> None:
-        self._volumes = np.zeros(len(VOLUMES))
-        self._momenta = np.zeros((len(MOMENTA), 3))
+        self.volumes = self.declare("volumes", np.zeros(len(VOLUMES)))
+        self.momenta = self.declare("momenta", np.zeros((len(MOMENTA), 3)))
 
     def book(self, name: str, volume: float = 0.0, momentum: npt.ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Add a volume, m^3, and a momentum, kg m/s, to an account."""
         if name in VOLUMES:
-            self._volumes[VOLUMES.index(name)] += volume
-        self._momenta[MOMENTA.index(name)] += momentum
+            self.volumes[VOLUMES.index(name)] += volume
+        self.momenta[MOMENTA.index(name)] += momentum
 
     def volume(self, name: str) -> float:
         """Return what an account of volume holds, m^3."""
-        return float(self._volumes[VOLUMES.index(name)])
+        return float(self.volumes[VOLUMES.index(name)])
 
     def momentum(self, name: str) -> Floats:
         """Return what an account of momentum holds, kg m/s."""
-        result: Floats = self._momenta[MOMENTA.index(name)].copy()
+        result: Floats = self.momenta[MOMENTA.index(name)].copy()
         return result
 
     def expected_volume(self) -> float:
         """Return what the mesh should hold, m^3."""
-        return float(self._volumes[:_ADD].sum() - self._volumes[_ADD:].sum())
+        return float(self.volumes[:_ADD].sum() - self.volumes[_ADD:].sum())
 
     def expected_momentum(self) -> Floats:
         """Return the momentum that the water should have, kg m/s."""
-        total: Floats = self._momenta[:_ADD_MOMENTUM].sum(axis=0) - self._momenta[_ADD_MOMENTUM:].sum(axis=0)
+        total: Floats = self.momenta[:_ADD_MOMENTUM].sum(axis=0) - self.momenta[_ADD_MOMENTUM:].sum(axis=0)
         return total
 
     def exchanged(self) -> float:
         """Return the sum of all volumes booked, m^3: what the rounding of the accounts is relative to."""
-        return float(np.abs(self._volumes).sum())
+        return float(np.abs(self.volumes).sum())
 
     def turnover(self) -> float:
         """Return the sum of all sizes of momenta booked, kg m/s: what round-off is relative to."""
-        return float(np.abs(self._momenta).sum())
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of the sums."""
-        return {"volumes": self._volumes.copy(), "momenta": self._momenta.copy()}
-
-    def restore(self, snapshot: Any) -> None:
-        """Restore the sums of a snapshot. Raises TypeError or ValueError for another one; then nothing is changed."""
-        if not isinstance(snapshot, dict) or set(snapshot) != {"volumes", "momenta"}:
-            raise ValueError("a snapshot of accounts must hold volumes and momenta")
-        volumes, momenta = np.asarray(snapshot["volumes"], np.float64), np.asarray(snapshot["momenta"], np.float64)
-        if volumes.shape != self._volumes.shape or momenta.shape != self._momenta.shape:
-            raise ValueError("a snapshot of accounts must have one row per account")
-        self._volumes[...], self._momenta[...] = volumes, momenta
-
-    def assign(self, other: Accounts) -> None:
-        """Copy other accounts."""
-        if type(other) is not type(self):
-            raise TypeError(f"only accounts can be assigned, not {other!r}")
-        self._volumes[...], self._momenta[...] = other._volumes, other._momenta
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._volumes.nbytes + self._momenta.nbytes
-
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {}
+        return float(np.abs(self.momenta).sum())
 
     def __repr__(self) -> str:
         """One line."""
-        return "<Accounts " + ", ".join(f"{n} {v:.4g}" for n, v in zip(VOLUMES, self._volumes, strict=True)) + " m^3>"
+        return "<Accounts " + ", ".join(f"{n} {v:.4g}" for n, v in zip(VOLUMES, self.volumes, strict=True)) + " m^3>"
 
 
 @dataclass(frozen=True, kw_only=True)

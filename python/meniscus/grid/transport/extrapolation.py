@@ -70,8 +70,8 @@ def extrapolate(
         if out is not None and len(out) != len(masks):
             raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
         result = [copied_mask(f"out[{d}]", m, None if out is None else out[d]) for d, m in enumerate(masks)]
-        for d, m in enumerate(result):
-            _grid.extrapolate_component(field._core, d, m, count, space)
+        core: Any = _grid  # overloaded over dimension and scalar
+        core.extrapolate_faces(field._core, result, count, space)
         return result
     _checks.one_of_type("field", field, (ScalarField, MacField))
     mask = copied_mask("out", _checks.mask("known", known, field.shape), out)
@@ -89,5 +89,5 @@ def copied_mask(name: str, mask: Bools, out: Any) -> Bools:
         raise ValueError(f"{name} must have shape {mask.shape}, not {out.shape}")
     target: Bools = out
     if target is not mask:
-        _grid.select_mask(mask, None, True, target)
+        np.copyto(target, mask)
     return target

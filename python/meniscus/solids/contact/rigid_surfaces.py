@@ -56,7 +56,7 @@ class RigidSurfaces(SelfStepping):
         self._corners = np.array(corners).reshape(-1, 4, 3)
         self._masses = np.array([b.mass for b in self._bodies])
         self._inverse_inertias = np.array([b._inverse_inertia for b in self._bodies]).reshape(-1, 3, 3)
-        self._dynamic = np.array([b._dynamic for b in self._bodies], np.bool_)
+        self.is_dynamic = np.array([b.is_dynamic for b in self._bodies], np.bool_)
 
     def __len__(self) -> int:
         """Return the number of nodes, four for each body."""
@@ -70,11 +70,11 @@ class RigidSurfaces(SelfStepping):
     @property
     def inverse_masses(self) -> Floats:
         """Inverse masses (n,) of the nodes, 1/kg."""
-        return np.repeat([4.0 / b.mass if b._dynamic else 0.0 for b in self._bodies], 4)
+        return np.repeat([4.0 / b.mass if b.is_dynamic else 0.0 for b in self._bodies], 4)
 
     def rigid_rows(self) -> RigidRows:
         """Return masses, inertia and nodes of the bodies that forces move."""
-        k = np.flatnonzero(self._dynamic)
+        k = np.flatnonzero(self.is_dynamic)
         if not len(k):
             return NO_RIGID
         rotations = self._rotations()[k]
@@ -104,7 +104,7 @@ class RigidSurfaces(SelfStepping):
         now = self._arms() + self._centers()[:, None]
         for i, body in enumerate(self._bodies):
             rows = slice(4 * i, 4 * i + 4)
-            if body._dynamic:
+            if body.is_dynamic:
                 out[rows] += 0.5 * dt * body.gravity
             elif body._path is not None:
                 ahead = body.copy()
@@ -115,7 +115,7 @@ class RigidSurfaces(SelfStepping):
         """Take a step of the system; positions go by `pushed` (n, 3), m/s, more than that."""
         linear, angular = self._twists(pushed)
         self.system.step(dt)
-        for i in np.flatnonzero(self._dynamic & (pushed.reshape(-1, 12) != 0).any(axis=1)):
+        for i in np.flatnonzero(self.is_dynamic & (pushed.reshape(-1, 12) != 0).any(axis=1)):
             self._bodies[i].state_row[:7] = turned(self._bodies[i].state_row[:7], dt * linear[i], dt * angular[i])
 
     def hold(self, velocities: Floats) -> None:
@@ -130,7 +130,7 @@ class RigidSurfaces(SelfStepping):
     def take(self, change: Floats) -> None:
         """Change velocities of bodies by those of the nodes (n, 3), m/s."""
         linear, angular = self._twists(change)
-        for i in np.flatnonzero(self._dynamic & (change.reshape(-1, 12) != 0).any(axis=1)):
+        for i in np.flatnonzero(self.is_dynamic & (change.reshape(-1, 12) != 0).any(axis=1)):
             self._accelerate(self._bodies[i], linear[i], angular[i])
             self.system.wake(self._bodies[i])
 
@@ -149,7 +149,7 @@ class RigidSurfaces(SelfStepping):
         linear_free, angular_free = self._twists(v_free)
         at = ends.reshape(-1, 4, 3)
         rotations = _closest_rotations(np.einsum("kni,knj->kij", at - at.mean(axis=1, keepdims=True), self._corners))
-        for i in np.flatnonzero(self._dynamic & (changed | (part < 1))):
+        for i in np.flatnonzero(self.is_dynamic & (changed | (part < 1))):
             body = self._bodies[i]
             body.state_row[:3] = at[i].mean(axis=0)
             body.set_rotation(rotations[i])

@@ -179,7 +179,7 @@ class Interaction:
 
     def _blow(self, bodies: Sequence[tuple[str, Any, Any]], time: float, dt: float, wake: Callable[[Any], None]) -> None:
         """Let all fields act, one after the other."""
-        rigid = [body for _, body, _ in bodies if isinstance(body, RigidBody) and body._dynamic]
+        rigid = [body for _, body, _ in bodies if isinstance(body, RigidBody) and body.is_dynamic]
         if self._group is None or list(map(id, self._group.bodies)) != list(map(id, rigid)):
             self._group = RigidGroup(rigid)
         others = [(body, surface_of_body(body, given)) for _, body, given in bodies if not isinstance(body, RigidBody)]

@@ -211,7 +211,7 @@ class InteractiveWorld(Solver[Any]):
         _checks.one_of_type("body", body, RigidBody)
         _checks.one_of_type("pose", pose, Pose)
         name = self.interaction.name_of(body)
-        if not body._dynamic and not isinstance(body._path, KinematicPath):
+        if not body.is_dynamic and not isinstance(body._path, KinematicPath):
             raise ValueError("a body that is fixed or follows a path of its own has no target: make it with motion=KinematicPath(pose)")
         mass, moment = body.mass, float(np.linalg.eigvalsh(body.properties.inertia)[-1])
         k = mass / _TIME**2 if stiffness is None else not_negative("stiffness", stiffness)

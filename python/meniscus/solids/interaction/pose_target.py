@@ -124,7 +124,7 @@ class PoseTarget(Pull):
 
     def parts(self, dt: float) -> Sequence[PullPart]:
         """Return the rows of a step of dt seconds: of the centre and of the turn. None for a body that is led."""
-        if not self.body._dynamic:
+        if not self.body.is_dynamic:
             return ()
         body, target = self.body, self._target
         way = target[:3] @ body.properties.center + target[3] - body.state_row[:3]

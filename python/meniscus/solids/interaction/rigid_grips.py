@@ -55,7 +55,7 @@ class RigidGrip(Grip):
         # Entry by entry: the velocity is v - r x w, row d of which multiplies entry d of w.
         directions[:, :3] = np.eye(3)
         directions[:, 3:] = skew
-        if body._dynamic:
+        if body.is_dynamic:
             responses[:, :3] = np.eye(3) / body.mass
             responses[:, 3:] = np.einsum("ij,kjl->kil", inverse_inertia(body), skew)
         return GripRows(np.broadcast_to(_ALL, (k, 6)), directions, responses)
@@ -68,7 +68,7 @@ class RigidGrip(Grip):
             ahead.step(dt)
             return np.concatenate([(ahead.state_row[:3] - body.state_row[:3]) / dt, ahead.angular_velocity])
         u = np.concatenate([body.velocity, body.angular_velocity])
-        if dt > 0 and body._dynamic:
+        if dt > 0 and body.is_dynamic:
             u[:3] += 0.5 * dt * body.gravity
         return u
 
@@ -91,13 +91,13 @@ class TurnGrip(RigidGrip):
         """Return how it depends on the velocity of the centre and the angular velocity."""
         directions, responses = np.zeros((1, 3, 3)), np.zeros((1, 3, 3))
         directions[0] = np.eye(3)
-        if self.body._dynamic:
+        if self.body.is_dynamic:
             responses[0] = inverse_inertia(self.body)
         return GripRows(_ALL[None, 3:], directions, responses)
 
     def apply_impulses(self, impulses: Floats) -> None:
         """Let angular impulses (1, 3), kg m^2/s, act."""
-        if self.body._dynamic:
+        if self.body.is_dynamic:
             self.body.angular_momentum[...] += impulses.sum(axis=0)
 
 

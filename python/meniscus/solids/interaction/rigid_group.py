@@ -28,7 +28,7 @@ class RigidGroup:
     """
 
     def __init__(self, bodies: Sequence[RigidBody]) -> None:
-        self.bodies = [body for body in bodies if body._dynamic]
+        self.bodies = [body for body in bodies if body.is_dynamic]
         self._masses = np.array([body.mass for body in self.bodies])
         self._inverse_inertias = np.array([body._inverse_inertia for body in self.bodies]).reshape(-1, 3, 3)
         self._corners = np.array([_corners_of(body) for body in self.bodies]).reshape(-1, 4, 3)

@@ -88,7 +88,7 @@ def _motion_of(body: Any) -> tuple[Any, Any]:
 
 def _kinetic_energy(body: Any, speeds: Any) -> float:
     if isinstance(body, RigidBody):
-        return body.kinetic_energy if body._dynamic else 0.0
+        return body.kinetic_energy if body.is_dynamic else 0.0
     if isinstance(body, ReducedBody):
         return float(body.energy()["kinetic"])
     m = np.where(np.isfinite(body.masses), body.masses, 0.0)

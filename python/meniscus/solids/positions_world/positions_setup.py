@@ -196,7 +196,7 @@ class PositionsSetup(Stateful):
             elastic.append(own["elastic"])
             gravity.append(own["gravity"])
         for rigid in self.rigid.bodies:
-            if rigid._dynamic:
+            if rigid.is_dynamic:
                 kinetic.append(rigid.kinetic_energy)
                 gravity.append(-rigid.mass * float(rigid.gravity @ rigid.center))
         sums = [math.fsum(a) for a in (kinetic, elastic, gravity)]

@@ -45,10 +45,10 @@ class RigidGuard(MemoryOwner):
     def __init__(self, parts: list[Any], apart: set[Pair], slop: float) -> None:
         self._meshes: dict[int, CollisionMesh] = {}
         self._rest: dict[int, Floats] = {}
-        self._dynamic: list[bool] = []
+        self.is_dynamic: list[bool] = []
         self._exact: list[bool] = []
         for i, part in enumerate(parts):
-            self._dynamic.append(part.body is not None and part.body._dynamic)
+            self.is_dynamic.append(part.body is not None and part.body.is_dynamic)
             self._exact.append(part.form is not None and part.form.kind == "mesh")
             surface = _surface(part)
             if surface is None:
@@ -104,7 +104,7 @@ class RigidGuard(MemoryOwner):
                     met.add((i, j))
             changed = set()
             for pair in met:
-                free = [b for b in pair if self._dynamic[b] and parts[b] > 0]
+                free = [b for b in pair if self.is_dynamic[b] and parts[b] > 0]
                 if not free:
                     unresolved.add(pair)
                 changed.update(free)
@@ -120,7 +120,7 @@ class RigidGuard(MemoryOwner):
         numbers = sorted(self._meshes)
         low = np.array([np.minimum(x0[i].min(axis=0), x1[i].min(axis=0)) for i in numbers])
         high = np.array([np.maximum(x0[i].max(axis=0), x1[i].max(axis=0)) for i in numbers])
-        moving = np.array([self._dynamic[i] for i in numbers])
+        moving = np.array([self.is_dynamic[i] for i in numbers])
         ask = np.array([i in changed for i in numbers])
         pairs: list[Pair] = []
         for a, i in enumerate(numbers[:-1]):

@@ -52,6 +52,9 @@ class RigidBody(Stateful):
         motion: "dynamic", "fixed", or a function of time (s) that returns a `Pose`: then forces have no effect, and in each step the
             velocity is the constant one that leads to the next pose.
 
+    Attributes:
+        is_dynamic: whether forces move it.
+
     Raises:
         TypeError, ValueError: wrong types or values; a surface that is not closed; no mass, or no inertia about some axis.
 
@@ -82,10 +85,10 @@ class RigidBody(Stateful):
         else:
             self.properties = MassProperties.of_mesh(self.mesh, density, shell=_checks.flag("shell", shell))
         self._path = motion if callable(motion) else None
-        self._dynamic = self._path is None and _checks.choice("motion", motion, Motion) == "dynamic"
+        self.is_dynamic = self._path is None and _checks.choice("motion", motion, Motion) == "dynamic"
         self._inverse_inertia = self.properties.inverse_inertia()
         self._row = np.zeros((1, 10))
-        if self._dynamic:
+        if self.is_dynamic:
             self._row[0] = [1 / self.properties.mass, *self._inverse_inertia.ravel()]
         self.gravity = np.zeros(3) if gravity is None else gravity
         self.time = self.declare("time", 0.0)
@@ -214,7 +217,7 @@ class RigidBody(Stateful):
         t = _checks.one_of_type("twist", value, Twist)
         if t.dimension != 3:
             raise ValueError(f"twist must be 3-D, not {t.dimension}-D")
-        if not self._dynamic:
+        if not self.is_dynamic:
             raise ValueError("a body that is fixed or moves along a path has no velocity of its own")
         self._move_with(t)
 
@@ -269,7 +272,7 @@ class RigidBody(Stateful):
         """
         x = _checks.points("points", points, np.dtype(np.float64), 3)
         _checks.require_finite("points", x)
-        if not self._dynamic:
+        if not self.is_dynamic:
             return np.zeros((len(x), 3, 3))
         skew = skew_of(x - self.state_row[:3])
         r = self.rotation
@@ -286,7 +289,7 @@ class RigidBody(Stateful):
             raise ValueError(f"points and impulses must be as many, not {len(x)} and {len(p)}")
         _checks.require_finite("points", x)
         _checks.require_finite("impulses", p)
-        if self._dynamic:
+        if self.is_dynamic:
             self.momentum[...] += p.sum(axis=0)
             self.angular_momentum[...] += np.cross(x - self.state_row[:3], p).sum(axis=0)
 
@@ -324,7 +327,7 @@ class RigidBody(Stateful):
         t = np.zeros(3) if torque is None else np.array(_checks.vector("torque", torque, 3))
         if self._path is not None:
             self._follow(dt, count)
-        elif self._dynamic:
+        elif self.is_dynamic:
             require_turns(self.state_row[None], lambda _: "the body")
             row, matrix = self.state_row[None].copy(), self.matrix.reshape(1, 9).copy()
             forces = (f + self.mass * self.gravity)[None]
@@ -399,7 +402,7 @@ class RigidBody(Stateful):
 
     def __repr__(self) -> str:
         """One line: kind, mass, place, speed."""
-        kind = "dynamic" if self._dynamic else "moving" if self._path is not None else "fixed"
+        kind = "dynamic" if self.is_dynamic else "moving" if self._path is not None else "fixed"
         place = ", ".join(f"{x:.3g}" for x in self.state_row[:3])
         speed = math.hypot(*self.velocity)
         return f"<RigidBody, {kind}, {self.mass:.3g} kg at ({place}) m, {speed:.3g} m/s, t = {self.time:g} s>"

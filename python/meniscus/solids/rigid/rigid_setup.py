@@ -194,7 +194,7 @@ class RigidSetup(Solver[RigidInfo]):
         numbers = [self._number(first), -1 if second is None else self._number(second)]
         if first is second:
             raise ValueError("a body cannot be joined to itself")
-        if not any(b is not None and b._dynamic for b in (first, second)):
+        if not any(b is not None and b.is_dynamic for b in (first, second)):
             raise ValueError("a joint needs at least one body that forces move")
         speed = motor_of(motor, kind)
         if second is None:

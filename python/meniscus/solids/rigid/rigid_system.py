@@ -244,7 +244,7 @@ class RigidSystem(RigidSetup):
 
     def _write(self, states: Floats, dt: float) -> None:
         """Give bodies their states, dt seconds later."""
-        moving = [b for b in self.bodies if b._dynamic or b._path is not None]
+        moving = [b for b in self.bodies if b.is_dynamic or b._path is not None]
         numbers = np.flatnonzero(self._moved).astype(np.int32)
         turns = rotations_of(states[:, 3:7]).reshape(-1, 9)
         _solids.scatter_rows(states, numbers, [b.state_row for b in moving])
@@ -344,9 +344,9 @@ class RigidSystem(RigidSetup):
                 core.add_part(form, surface, part.row, inertia)
             for joint, motor in zip(self.joints, self.motors, strict=True):
                 joint.add_to(core, motor)
-            self._masses = np.array([0.0 if p.body is None or not p.body._dynamic else p.body.mass for p in self.parts])
+            self._masses = np.array([0.0 if p.body is None or not p.body.is_dynamic else p.body.mass for p in self.parts])
             self._numbers = np.array([i for i, p in enumerate(self.parts) if p.body is not None], np.int32)
-            self._moved = np.array([p.body is not None and (p.body._dynamic or p.body._path is not None) for p in self.parts])
+            self._moved = np.array([p.body is not None and (p.body.is_dynamic or p.body._path is not None) for p in self.parts])
             self._thickest = max(p.thickness for p in self.parts)
             own = [_slop_of(p) for p, m in zip(self.parts, self._masses, strict=True) if p.form is not None and m > 0]
             self._own_slop = float(np.mean(own)) if own else 1e-3
@@ -409,12 +409,12 @@ class RigidSystem(RigidSetup):
     @property
     def energy(self) -> float:
         """Kinetic energy and that in gravity, J, of the bodies that forces move."""
-        return math.fsum(b.kinetic_energy - b.mass * float(b.gravity @ b.center) for b in self.bodies if b._dynamic)
+        return math.fsum(b.kinetic_energy - b.mass * float(b.gravity @ b.center) for b in self.bodies if b.is_dynamic)
 
     @property
     def momentum(self) -> Floats:
         """Momentum (3,) of the bodies that forces move, kg m/s."""
-        return np.array([math.fsum(float(b.momentum[k]) for b in self.bodies if b._dynamic) for k in range(3)])
+        return np.array([math.fsum(float(b.momentum[k]) for b in self.bodies if b.is_dynamic) for k in range(3)])
 
     def __len__(self) -> int:
         """Return the number of bodies."""

@@ -27,7 +27,7 @@ def points_in_solid(parts: list[Any], states: Floats, time: float, dt: float, sl
     if not solids:
         return np.zeros((0, 3), np.int32), points[0]
     for i, part in enumerate(parts):
-        if part.body is None or part.form is None or not part.body._dynamic:
+        if part.body is None or part.form is None or not part.body.is_dynamic:
             continue
         s = states[i]
         x = part.form.vertices @ rotation_of(s[3:7]).T + s[:3]

@@ -191,11 +191,8 @@ def extend_velocity(
         raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
     targets = [_mask_into(f"known[{d}]", m, f"out[{d}]", None if out is None else out[d], m.shape) for d, m in enumerate(masks)]
     space = workspace_or_new(workspace)
-    reached = unreached = 0
-    for d, mask in enumerate(targets):
-        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, EXTENSION_SIDE("side", side), space)
-        reached, unreached = reached + a, unreached + b
-    return Extended(targets, reached, unreached)
+    core: Any = _surface  # overloaded over dimension and scalar
+    return Extended(targets, *core.extend_faces(velocity._core, phi._core, targets, reach, EXTENSION_SIDE("side", side), space))
 
 
 def _level_for(field: ScalarField | MacField, levelset: HoldsLevelSet | ScalarField, band: float | None) -> tuple[ScalarField, float]:

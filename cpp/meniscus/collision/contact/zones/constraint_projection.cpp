@@ -82,7 +82,7 @@ class Projection {
 
  private:
   static std::size_t index(std::int32_t node) { return static_cast<std::size_t>(node); }
-  const ContactRow& row(Index i) const { return s_.row(static_cast<std::size_t>(i)); }
+  const ContactRow& row(Index i) const { return s_.row(i); }
 
   Vector remaining() const {
     Vector r(m_);
@@ -177,8 +177,7 @@ class Projection {
   /// e M + C^T D^-1 C.
   Sparse matrix_of_nodes(const Sparse& c, double regularisation) const {
     Vector masses(c.cols());
-    for (Index k = 0; k < masses.size(); ++k)
-      masses[k] = regularisation / s_.nodes.inverse_mass(s_.free[k / 3]);
+    for (Index k = 0; k < masses.size(); ++k) masses[k] = regularisation / s_.nodes.inverse_mass(s_.free[k / 3]);
     const Sparse scaled = diagonal_.cwiseInverse().asDiagonal() * c;
     return Sparse(c.transpose() * scaled) + Sparse(masses.asDiagonal());
   }

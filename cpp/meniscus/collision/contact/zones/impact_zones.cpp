@@ -77,17 +77,16 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
   parallel_for(0, static_cast<Index>(groups_.size()), 1, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     std::vector<std::int32_t> given;
-    for (auto g = static_cast<std::size_t>(b); g < static_cast<std::size_t>(e); ++g) {
+    for (Index g = b; g < e; ++g) {
       const Group& group = groups_[g];
-      const auto r = static_cast<std::size_t>(group.root);
+      const Index r = group.root;
       if (grown_[r] == 0) continue;
       members(nodes, group, moved[g], given);
       const bool small = static_cast<Index>(moved[g].size()) <= options.largest_inelastic;
       if (small && rigid_[r] == 0 && age_[r]++ < options.inelastic_solves) {
         const std::span<mesh::Point> u = paths.displacements();
         for (const std::int32_t n : moved[g]) u[n] = reference_[n];
-        const std::span members =
-            std::span(order_).subspan(static_cast<std::size_t>(group.begin), static_cast<std::size_t>(group.end - group.begin));
+        const std::span members = std::span(order_).subspan(group.begin, static_cast<std::size_t>(group.end - group.begin));
         const ProjectionInfo info = project_onto_constraints({nodes, rows_, members, moved[g]}, change_, u);
         iterations[g] = info.iterations;
         if (given.empty()) keep_momentum(paths, moved[g]);
@@ -98,8 +97,7 @@ bool ImpactZones::add(ContactPaths& paths, std::span<const PathContact> contacts
       if (options.rigid && move_rigidly(paths, moved[g], given)) continue;
       failed[g] |= 2;
       // What a solve without solution has left is of no use.
-      for (const std::int32_t n : moved[g])
-        paths.displacements()[n] = reference_[n];
+      for (const std::int32_t n : moved[g]) paths.displacements()[n] = reference_[n];
     }
   });
   bool resolved = true;
@@ -121,7 +119,7 @@ void ImpactZones::keep_momentum(ContactPaths& paths, std::span<const std::int32_
   mesh::Point lost = mesh::Point::Zero();
   double mass = 0;
   for (const std::int32_t n : free) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     lost += (reference_[i] - u[i]) / nodes.inverse_mass(n);
     mass += 1 / nodes.inverse_mass(n);
   }
@@ -205,7 +203,7 @@ bool ImpactZones::move_rigidly(ContactPaths& paths, std::span<const std::int32_t
     motion = *common;
   }
   for (const std::int32_t n : free) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     const mesh::Point d = motion.displacement(paths.start()[i]);
     // A node that may not leave a plane cannot follow a motion that does.
     if ((paths.nodes().free_part(n, d) - d).cwiseAbs().maxCoeff() > 1e-12 * d.norm()) return false;
@@ -218,7 +216,7 @@ ZoneCounts ImpactZones::counts() {
   ZoneCounts counts = counts_;
   std::vector<Index> sizes(parent_.size(), 0);
   for (const std::int32_t n : used_) {
-    const auto r = static_cast<std::size_t>(root(n));
+    const Index r = root(n);
     ++sizes[r];
     counts.rigid_nodes += rigid_[r];
   }

@@ -23,7 +23,7 @@ RigidMotion rigid_motion(std::span<const std::int32_t> group, const ContactNodes
   const mesh::Point origin = x[group[0]];
   mesh::Point moment = mesh::Point::Zero(), momentum = mesh::Point::Zero();
   for (const std::int32_t n : group) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     const double m = 1 / nodes.inverse_mass(n);
     mass += m;
     moment += m * (x[i] - origin);
@@ -34,7 +34,7 @@ RigidMotion rigid_motion(std::span<const std::int32_t> group, const ContactNodes
   mesh::Point turning = mesh::Point::Zero();
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();
   for (const std::int32_t n : group) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     const double m = 1 / nodes.inverse_mass(n);
     const mesh::Point r = x[i] - motion.centre;
     turning += m * r.cross(mesh::Point(u[i] - motion.translation));
@@ -59,12 +59,12 @@ RigidMotion rigid_motion(std::span<const std::int32_t> group, const ContactNodes
 std::optional<RigidMotion> common_motion(std::span<const std::int32_t> group, std::span<const mesh::Point> x,
                                          std::span<const mesh::Point> u, double tolerance) {
   RigidMotion motion;
-  const auto first = static_cast<std::size_t>(group[0]);
+  const Index first = group[0];
   motion.centre = x[first];
   motion.translation = u[first];
   const auto fits = [&] {
     return std::ranges::all_of(group, [&](std::int32_t n) {
-      const auto i = static_cast<std::size_t>(n);
+      const Index i = n;
       return (motion.displacement(x[i]) - u[i]).cwiseAbs().maxCoeff() <= tolerance;
     });
   };
@@ -72,7 +72,7 @@ std::optional<RigidMotion> common_motion(std::span<const std::int32_t> group, st
   // The best rotation of the differences to the first node (Kabsch).
   Eigen::Matrix3d covariance = Eigen::Matrix3d::Zero();
   for (const std::int32_t n : group) {
-    const auto i = static_cast<std::size_t>(n);
+    const Index i = n;
     const mesh::Point before = x[i] - x[first];
     const mesh::Point after = before + (u[i] - u[first]);
     covariance += before * after.transpose();

@@ -9,13 +9,13 @@ void Offers::begin(std::span<const std::int32_t> sources) {
   // Only those that offer something are written to, and read.
   if (sources_of_.size() < sources.size() + 1) sources_of_.resize(sources.size() + 1);
   offers_.assign(sources.size(), 0);
-  if (targets_.size() < static_cast<std::size_t>(pieces())) targets_.resize(static_cast<std::size_t>(pieces()));
-  for (std::size_t p = 0; p < static_cast<std::size_t>(pieces()); ++p) targets_[p].clear();
+  if (targets_.size() < static_cast<std::size_t>(pieces())) targets_.resize(pieces());
+  for (Index p = 0; p < pieces(); ++p) targets_[p].clear();
 }
 
 void Offers::end() {
   parallel_for(0, static_cast<Index>(sources_.size()), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+    for (Index i = b; i < e; ++i)
       if (offers_[i] != 0) places_[static_cast<std::size_t>(sources_[i]) + 1] = 0;
   });
 }
@@ -27,7 +27,7 @@ bool Offers::choose(std::int32_t t) {
 }
 
 void Offers::set(Index i, const std::array<double, 4>& volumes, const mesh::Point& velocity) {
-  const auto s = static_cast<std::size_t>(i);
+  const Index s = i;
   if (!(volumes[0] > 0 || volumes[1] > 0 || volumes[2] > 0 || volumes[3] > 0)) return;
   offers_[s] = 1;
   sources_of_[s + 1] = {volumes, velocity};
@@ -48,8 +48,7 @@ void Offers::fetch_sources(const std::vector<std::int32_t>& targets, std::size_t
     for (const std::int32_t n : graph_.neighbours(t)) __builtin_prefetch(&places_[n + 1]);
   }
   if (i + near < targets.size())
-    for (const std::int32_t n : graph_.neighbours(targets[i + near]))
-      __builtin_prefetch(&sources_of_[places_[n + 1]], 1);
+    for (const std::int32_t n : graph_.neighbours(targets[i + near])) __builtin_prefetch(&sources_of_[places_[n + 1]], 1);
 }
 
 /// Hands to a target what it has room for. Returns how much. Who offers nothing gives nothing: it is no exception, since which
@@ -72,7 +71,7 @@ double Offers::hand_over(std::int32_t target, const TetWater& water, const Quant
   mesh::Point momentum = mesh::Point::Zero();
   for (std::size_t f = 0; f < 4; ++f) momentum += offered[f] * source[f]->velocity;
   const double volume = ((offered[0] + offered[1]) + offered[2]) + offered[3];
-  water.mix(static_cast<std::size_t>(target), volume, momentum);
+  water.mix(target, volume, momentum);
   return volume;
 }
 

@@ -16,9 +16,7 @@ class Offers {
   static constexpr Index chunk = 512;
 
   explicit Offers(const TetGraph& graph)
-      : graph_(graph),
-        places_(static_cast<std::size_t>(graph.size()) + 1, 0),
-        chosen_(static_cast<std::size_t>(graph.size()), 0) {}
+      : graph_(graph), places_(static_cast<std::size_t>(graph.size()) + 1, 0), chosen_(graph.size(), 0) {}
 
   /// Begins with a list of sources, which has to stay until `end`.
   void begin(std::span<const std::int32_t> sources);

@@ -45,14 +45,14 @@ std::array<double, 4> fill_evenly(double volume, const std::array<double, 4>& ro
 
 /// What a tetrahedron holds above its capacity; nothing where that is within rounding of what it has room for.
 double Overflow::excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
-  const auto i = static_cast<std::size_t>(t);
+  const Index i = t;
   const double over = water.volume[i] - room.capacity[i];
   if (!(over > std::min(crumbs * quantum_.size(), tolerance * room.capacity[i]))) return 0;
   return water.volume[i] - quantum_.floor(room.capacity[i]);
 }
 
 double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
-  const auto i = static_cast<std::size_t>(t);
+  const Index i = t;
   const double v = quantum_.floor(std::max(room.capacity[i] - water.volume[i], 0.0));
   return v >= crumbs * quantum_.size() ? v : 0;
 }
@@ -60,7 +60,7 @@ double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom&
 /// Finds the room of a range of tetrahedra. Without branches, so that several are found at a time.
 void Overflow::measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room) {
   const double least = crumbs * quantum_.size();
-  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+  for (Index i = begin; i < end; ++i) {
     const double v = quantum_.floor_of_small(std::max(room.capacity[i] - water.volume[i], 0.0));
     room_[i] = (v >= least) & (room.ranks[i] >= 0) ? v : 0.0;
   }
@@ -70,10 +70,10 @@ void Overflow::measure_room(Index begin, Index end, const TetWater& water, const
 /// also finds the room of all.
 void Overflow::collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure) {
   static_assert(scan_chunk % row == 0);
-  if (measure) room_.resize(static_cast<std::size_t>(graph_.size()));
+  if (measure) room_.resize(graph_.size());
   lists_.fill(graph_.size(), scan_chunk, sources_, [&](Index i, std::vector<std::int32_t>& found) {
     const auto t = static_cast<std::int32_t>(i);
-    const auto at = static_cast<std::size_t>(i);
+    const Index at = i;
     if (measure && i % row == 0) measure_room(i, std::min(i + row, graph_.size()), water, room);
     // Most of a mesh is dry.
     if (water.volume[at] == 0) return;
@@ -87,8 +87,8 @@ void Overflow::settle(const TetWater& water) {
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       if (!offers_.offers(i)) continue;
-      const auto s = static_cast<std::size_t>(i);
-      const auto t = static_cast<std::size_t>(sources_[s]);
+      const Index s = i;
+      const Index t = sources_[s];
       const double v = offers_.taken(i);
       water.volume[t] -= v;
       excess_[s] -= v;
@@ -129,7 +129,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
     offers_.begin(sources_);
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const auto s = static_cast<std::size_t>(i);
+        const Index s = i;
         fetch_neighbours(i, e);
         std::array<double, 4> free{};
         bool some = false;
@@ -176,7 +176,7 @@ bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     bool some = false;
     for (Index i = b; i < e; ++i) {
-      const auto s = static_cast<std::size_t>(i);
+      const Index s = i;
       const std::int32_t own = order_[sources_[s]];
       int higher = 0;
       const auto for_higher = [&](auto&& f) {
@@ -205,8 +205,7 @@ bool Overflow::offer_outward(const TetWater& water, const WaterRoom& room) {
 void Overflow::measure_excess(const TetWater& water, const WaterRoom& room) {
   excess_.resize(sources_.size());
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
-    for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
-      excess_[s] = excess_of(sources_[s], water, room);
+    for (Index s = b; s < e; ++s) excess_[s] = excess_of(sources_[s], water, room);
   });
 }
 

@@ -43,7 +43,7 @@ void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
 class Overflow {
  public:
   Overflow(const TetGraph& graph, Quantum quantum)
-      : graph_(graph), quantum_(quantum), offers_(graph), waiting_(static_cast<std::size_t>(graph.size()), 0) {}
+      : graph_(graph), quantum_(quantum), offers_(graph), waiting_(graph.size(), 0) {}
 
   /// Volumes below a threshold go to the fullest neighbour across a face, if that holds as much as the threshold.
   void merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace);

@@ -130,24 +130,23 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
   const Index pieces = (count + Offers::chunk - 1) / Offers::chunk;
   parcels_.begin(pieces);
   left_.begin(pieces);
-  if (far_.size() < static_cast<std::size_t>(pieces)) far_.resize(static_cast<std::size_t>(pieces));
+  if (far_.size() < static_cast<std::size_t>(pieces)) far_.resize(pieces);
   parallel_for(0, count, Offers::chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / Offers::chunk);
     auto& [search, goals] = far_[b / Offers::chunk];
     goals.clear();
     for (Index i = b; i < e; ++i) {
       fetch_ways(room, i, e);
-      const auto s = static_cast<std::size_t>(i);
+      const Index s = i;
       const std::int32_t t = sources_[s];
-      const auto at = static_cast<std::size_t>(t);
+      const Index at = t;
       // In closed parts what is left has to wait until there is room.
       if (!room.closed.empty() && room.closed[at] != 0) continue;
       WayOut way = WayOut::boundary;
       if (room.ranks[at] == rank_disabled)
         search.stay(t);
       else
-        way = search.run(graph_, room.ranks, t, room.open_boundary, by_ranks_,
-                         [&](std::int32_t n) { return room_[n] > 0; });
+        way = search.run(graph_, room.ranks, t, room.open_boundary, by_ranks_, [&](std::int32_t n) { return room_[n] > 0; });
       if (way == WayOut::none) continue;
       const std::span<const std::int32_t> found = search.found();
       double rest = excess_[s];
@@ -178,7 +177,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
       if (free.load(std::memory_order_relaxed) > 0) free.store(free_of(goal.tet, water, room), std::memory_order_relaxed);
     }
   });
-  for (std::size_t p = 0; p < static_cast<std::size_t>(pieces); ++p)
+  for (Index p = 0; p < pieces; ++p)
     for (const Goal& goal : far_[p].goals) {
       if (!goal.first) continue;
       // What has room may have a lower rank; then another sweep has to look at it.
@@ -214,9 +213,7 @@ bool Overflow::claim(std::int32_t t) {
   return waits.load(std::memory_order_relaxed) == 0 && waits.exchange(1, std::memory_order_relaxed) == 0;
 }
 
-void Overflow::enqueue(std::int32_t t) {
-  queue_[order_[t] - rank_disabled].push_back(t);
-}
+void Overflow::enqueue(std::int32_t t) { queue_[order_[t] - rank_disabled].push_back(t); }
 
 /// Orders tetrahedra by how near room is, or a boundary across which water leaves, in steps across faces through full ones: the
 /// nearer, the higher. Where ranks say where to go, only those of closed parts. Returns the highest value.
@@ -228,7 +225,7 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
   const auto takes_part = [&](std::size_t t) { return room.nearest_room ? room.ranks[t] >= 0 : is_closed(t); };
   // The first step goes from the full ones, of which there are less than of the others.
   lists_.fill(graph_.size(), scan_chunk, front_, [&](Index i, std::vector<std::int32_t>& full) {
-    const auto at = static_cast<std::size_t>(i);
+    const Index at = i;
     const auto t = static_cast<std::int32_t>(i);
     room_order_[at] = room.ranks[at];
     if (!takes_part(at)) return;
@@ -242,9 +239,7 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
   };
   advance([&](std::int32_t t, std::vector<std::int32_t>& found) {
     bool beside = false;
-    for_open_neighbours(room, t, [&](std::size_t, std::int32_t n) {
-      beside = beside || (takes_part(static_cast<std::size_t>(n)) && room_order_[n] == 0);
-    });
+    for_open_neighbours(room, t, [&](std::size_t, std::int32_t n) { beside = beside || (takes_part(n) && room_order_[n] == 0); });
     if (beside) found.push_back(t);
   });
   for (const std::int32_t t : front_) room_order_[t] = 1;
@@ -260,7 +255,7 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
       });
     });
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+    for (Index i = b; i < e; ++i)
       if (takes_part(i)) room_order_[i] = room_order_[i] == unknown ? 0 : steps - room_order_[i];
   });
   return std::max(highest, steps);

@@ -61,7 +61,7 @@ void free_shut_in_water(const TetWater& water, const WaterRoom& room, const Quan
     auto& list = parcels.piece(b / chunk);
     std::vector<std::int32_t> found;
     for (Index i = b; i < e; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+      const Index at = i;
       const auto t = static_cast<std::int32_t>(i);
       if (!(room.ranks[at] == rank_disabled && water.volume[at] > 0)) continue;
       search_enabled(room, t, false, found);

@@ -8,13 +8,13 @@ namespace meniscus::fluids {
 void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace) {
   const Index pieces = (graph_.size() + scan_chunk - 1) / scan_chunk;
   parcels_.begin(pieces);
-  if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
+  if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(pieces);
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / scan_chunk);
     auto& merged = pieces_[b / scan_chunk];
     merged.clear();
     for (Index i = b; i < e; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+      const Index at = i;
       if (!(water.volume[at] > 0 && water.volume[at] < threshold)) continue;
       double most = 0;
       std::int32_t target = -1;
@@ -62,7 +62,7 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
         [](std::int32_t, Index, double) {});
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const auto t = static_cast<std::size_t>(sources_[i]);
+        const Index t = sources_[i];
         if (water.volume[t] == 0) water.velocity[t].setZero();
       }
     });

@@ -37,7 +37,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
     auto& found = pieces_[b / scan_chunk];
     found.clear();
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+    for (Index i = b; i < e; ++i)
       if (room.ranks[i] == 0 && water.volume[i] > 0) found.push_back(static_cast<std::int32_t>(i));
   });
   if (levels > 0)
@@ -62,13 +62,13 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
       if (pieces_.size() < pieces) pieces_.resize(pieces);
       impulse_.assign(pieces, mesh::Point::Zero());
       parallel_for(0, count, chunk, [&](Index b, Index e) {
-        const auto piece = static_cast<std::size_t>(b / chunk);
+        const Index piece = b / chunk;
         auto& next = pieces_[piece];
         next.clear();
         for (Index i = b; i < e; ++i) {
           if (i + far < e) {
             const std::int32_t t = list[first + static_cast<std::size_t>(i + far)];
-            const auto at = static_cast<std::size_t>(t);
+            const Index at = t;
             __builtin_prefetch(&water.velocity[at], 1);
             __builtin_prefetch(&normals[at]);
             __builtin_prefetch(&solid[at]);
@@ -78,13 +78,13 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           }
           if (i + near < e)
             for (const std::int32_t n : graph_.neighbours(list[first + static_cast<std::size_t>(i + near)])) {
-              const auto at = static_cast<std::size_t>(std::max(n, 0));
+              const Index at = std::max(n, 0);
               __builtin_prefetch(&seen_[at], 1);
               __builtin_prefetch(&room.ranks[at]);
               __builtin_prefetch(&graph_.neighbours(std::max(n, 0)));
             }
           const std::int32_t t = list[first + static_cast<std::size_t>(i)];
-          const auto at = static_cast<std::size_t>(t);
+          const Index at = t;
           const double c = (solid[at] - water.velocity[at]).dot(normals[at]);
           if (!(c > 0)) continue;
           water.velocity[at] += c * normals[at];
@@ -92,16 +92,15 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           // A column of water hands it on only where it is full.
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
-            if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) &&
-                water.volume[n] > 0 && see(n))
+            if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) && water.volume[n] > 0 &&
+                see(n))
               next.push_back(n);
         }
       });
       first = end;
       for (std::size_t p = 0; p < pieces; ++p) {
         impulse += impulse_[p];
-        for (const std::int32_t t : pieces_[p])
-          queue_[room.ranks[t]].push_back(t);
+        for (const std::int32_t t : pieces_[p]) queue_[room.ranks[t]].push_back(t);
       }
     }
   }

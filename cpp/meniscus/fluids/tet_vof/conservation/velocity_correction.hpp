@@ -15,7 +15,7 @@ namespace meniscus::fluids {
 
 class VelocityCorrection {
  public:
-  explicit VelocityCorrection(const TetGraph& graph) : graph_(graph), seen_(static_cast<std::size_t>(graph.size()), 0) {}
+  explicit VelocityCorrection(const TetGraph& graph) : graph_(graph), seen_(graph.size(), 0) {}
 
   /// One sweep from rank 0 outward. `normals` point away from the solid, `solid` holds its velocities, m/s. Returns the change of
   /// the water's momentum over its density, m^4/s.

@@ -25,7 +25,7 @@ mesh::Point hold_at_walls(const TetWater& water, const TetGraph& graph, std::spa
       [&](Index b, Index e) {
         mesh::Point sum = mesh::Point::Zero();
         for (Index i = b; i < e; ++i) {
-          const auto at = static_cast<std::size_t>(i);
+          const Index at = i;
           const auto t = static_cast<std::int32_t>(i);
           if (!(water.volume[at] > 0) || !graph.at_boundary(t)) continue;
           for (std::size_t face = 0; face < 4; ++face) {

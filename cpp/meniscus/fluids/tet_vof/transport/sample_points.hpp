@@ -31,7 +31,7 @@ inline constexpr Index most_samples = 512;
 /// Fills the first `count` of `out` for a tetrahedron. `stream` tells uses within a step apart.
 inline std::span<const mesh::TetWeights> sample_points(const SampleOptions& options, std::int32_t tet, std::uint64_t stream,
                                                        std::array<mesh::TetWeights, most_samples>& out) {
-  const auto n = static_cast<std::size_t>(options.count);
+  const Index n = options.count;
   if (options.kind == WaterSampling::fixed) return mesh::fixed_samples(options.count);
   const auto kind = options.kind == WaterSampling::independent ? mesh::TetSampling::independent : mesh::TetSampling::stratified;
   const std::span<mesh::TetWeights> used(out.data(), n);

@@ -17,9 +17,8 @@ int looks_at(const mesh::Point& path, double step) {
 
 /// Whether two tetrahedra share a vertex outside of the solid, and so are on the same side of it.
 bool have_outside_in_common(const mesh::Tet& a, const mesh::Tet& b, std::span<const double> distance) {
-  return std::any_of(a.begin(), a.end(), [&](std::int32_t v) {
-    return distance[v] > 0 && std::find(b.begin(), b.end(), v) != b.end();
-  });
+  return std::any_of(a.begin(), a.end(),
+                     [&](std::int32_t v) { return distance[v] > 0 && std::find(b.begin(), b.end(), v) != b.end(); });
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ std::array<mesh::Point, 4> carried_by_solid(const mesh::Tet& tet, const PlacedMe
   std::array<mesh::Point, 4> here, there;
   double moved = 0, nearer = 0;
   for (std::size_t k = 0; k < 4; ++k) {
-    const auto v = static_cast<std::size_t>(tet[k]);
+    const Index v = tet[k];
     here[k] = begin.positions[v];
     there[k] = end.positions[v];
     moved = std::max(moved, (there[k] - here[k]).norm());

@@ -34,10 +34,10 @@ void join(std::vector<std::vector<T>>& pieces, std::size_t count, std::vector<T>
 
 TetReach::TetReach(const TetGraph& graph)
     : graph_(graph),
-      slots_(static_cast<std::size_t>(graph.size()), none),
-      round_(static_cast<std::size_t>(graph.vertices()), 0),
-      node_velocity_(static_cast<std::size_t>(graph.vertices())),
-      node_reach_(static_cast<std::size_t>(graph.vertices())) {}
+      slots_(graph.size(), none),
+      round_(graph.vertices(), 0),
+      node_velocity_(graph.vertices()),
+      node_reach_(graph.vertices()) {}
 
 void TetReach::find_wet(const TetWater& water) {
   for (const std::int32_t t : tets_) slots_[t] = none;
@@ -60,7 +60,7 @@ double TetReach::farthest(std::int32_t t, const mesh::Point& path, std::span<con
                           std::span<const mesh::Point> after) const {
   double most = 0;
   for (const std::int32_t v : graph_.tet(t)) {
-    const auto k = static_cast<std::size_t>(v);
+    const Index k = v;
     most = std::max(most, (path - (after[k] - before[k])).squaredNorm());
   }
   return std::sqrt(most);
@@ -73,7 +73,7 @@ void TetReach::average_node(std::int32_t v, const TetWater& water) {
   graph_.for_star(v, [&](std::int32_t t) {
     const std::int32_t s = slot(t);
     if (s < 0) return;
-    const auto i = static_cast<std::size_t>(s);
+    const Index i = s;
     reach = std::max(reach, reach_[i]);
     if (s < wet_) {
       const double w = water.volume[t];
@@ -84,7 +84,7 @@ void TetReach::average_node(std::int32_t v, const TetWater& water) {
       count += 1;
     }
   });
-  const auto i = static_cast<std::size_t>(v);
+  const Index i = v;
   node_velocity_[i] = volume > 0 ? mesh::Point(wet / volume) : count > 0 ? mesh::Point(dry / count) : mesh::Point::Zero();
   node_reach_[i] = reach;
   if (!node_gradient_.empty()) fit_node(v);
@@ -98,7 +98,7 @@ mesh::Point TetReach::centre(std::int32_t t) const {
 
 /// Replaces the mean by the affine function of position that fits best, where there are enough tetrahedra in all directions.
 void TetReach::fit_node(std::int32_t v) {
-  const auto at = static_cast<std::size_t>(v);
+  const Index at = v;
   node_gradient_[at].setZero();
   bool any_wet = false;
   double size = 0;
@@ -142,8 +142,7 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
           if (round.load(std::memory_order_relaxed) == rounds_ || round.exchange(rounds_, std::memory_order_relaxed) == rounds_)
             continue;
           bool open = false;
-          graph_.for_star(v,
-                          [&](std::int32_t t) { open = open || (slot(t) == none && ranks[t] >= 0); });
+          graph_.for_star(v, [&](std::int32_t t) { open = open || (slot(t) == none && ranks[t] >= 0); });
           if (open) found.push_back(v);
         }
       }
@@ -177,13 +176,13 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     for (const std::int32_t v : nodes_) round_[v] = rounds_ + 1;
     parallel_for(end, size(), chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const auto at = static_cast<std::size_t>(i);
+        const Index at = i;
         const std::int32_t t = tets_[at];
         mesh::Point sum = mesh::Point::Zero();
         double known = 0, reach = 0;
         std::array<mesh::Point, 4> x;
         for (std::size_t k = 0; k < 4; ++k) {
-          const auto v = static_cast<std::size_t>(graph_.tet(t)[k]);
+          const Index v = graph_.tet(t)[k];
           x[k] = after[v];
           if (round_[v] != rounds_ + 1) continue;
           sum += node_velocity_[v];
@@ -209,7 +208,7 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
   reach_.resize(tets_.size());
   parallel_for(0, wet_, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+      const Index at = i;
       const std::int32_t t = tets_[at];
       slots_[t] = static_cast<std::int32_t>(i);
       velocities_[at] = water.velocity[t];
@@ -219,7 +218,7 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
   });
   for (std::size_t i = 0; i < boundary.tets.size(); ++i) {
     const std::int32_t t = boundary.tets[i];
-    const auto at = static_cast<std::size_t>(t);
+    const Index at = t;
     if (slots_[at] != none || ranks[at] < 0) continue;
     slots_[at] = static_cast<std::int32_t>(tets_.size());
     tets_.push_back(t);

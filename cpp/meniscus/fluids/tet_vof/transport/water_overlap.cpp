@@ -63,7 +63,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
 void WaterTransport::find_planes(const TetWater& water, const TransportStep& step) {
   planes_.clear();
   if (!step.planes) return;
-  planes_.resize(static_cast<std::size_t>(reach_.wet()));
+  planes_.resize(reach_.wet());
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const std::int32_t t = reach_.tets()[i];
@@ -79,9 +79,7 @@ void WaterTransport::find_planes(const TetWater& water, const TransportStep& ste
         double held = 0, all = 0;
         graph_.for_star(graph_.tet(t)[k], [&](std::int32_t s) {
           const mesh::Tet& c = graph_.tet(s);
-          const auto at = [&](std::size_t j) -> const mesh::Point& {
-            return step.before.positions[c[j]];
-          };
+          const auto at = [&](std::size_t j) -> const mesh::Point& { return step.before.positions[c[j]]; };
           const double v = std::abs(mesh::signed_volume(at(0), at(1), at(2), at(3)));
           all += v;
           held += std::min(water.volume[s], v);

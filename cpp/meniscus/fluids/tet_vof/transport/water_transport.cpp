@@ -137,7 +137,7 @@ void WaterTransport::count_pieces(std::size_t pieces) {
 void WaterTransport::request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside) {
   reach_.gather(water, step.before.positions, step.after.positions, step.ranks, step.dt, step.trace == TetTrace::per_node,
                 boundary);
-  const auto wet = static_cast<std::size_t>(reach_.wet());
+  const Index wet = reach_.wet();
   old_volume_.resize(wet);
   remainder_.resize(wet);
   requested_.assign(wet, 0);
@@ -147,10 +147,10 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
   if (outside_pieces_.size() < pieces) outside_pieces_.resize(pieces);
   counts_.assign(pieces, {});
   count_ = {};
-  request_end_.resize(static_cast<std::size_t>(reach_.size()));
+  request_end_.resize(reach_.size());
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
-      const auto s = static_cast<std::size_t>(i);
+      const Index s = i;
       remainder_[s] = old_volume_[s] = water.volume[reach_.tets()[s]];
     }
   });
@@ -176,7 +176,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
           points += request_by_points(slot, few, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
-        const auto donor = static_cast<std::size_t>(list.donor(j));
+        const Index donor = list.donor(j);
         add_exactly(requested_[donor], list.volume(j));
         keep_last(last_[donor], slot);
       }
@@ -193,8 +193,7 @@ void WaterTransport::deliver(const TetWater& water) {
   std::atomic<bool> same = true;
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
-      if (water.volume[reach_.tets()[s]] != (s < old_volume_.size() ? old_volume_[s] : 0.0))
-        same = false;
+      if (water.volume[reach_.tets()[s]] != (s < old_volume_.size() ? old_volume_[s] : 0.0)) same = false;
   });
   require(same, "the water must not be changed between request and deliver, but its volume was");
   const auto granted = [&](std::size_t d, double v) {
@@ -215,7 +214,7 @@ void WaterTransport::deliver(const TetWater& water) {
         volume += v;
         momentum += v * reach_.velocities()[d];
       });
-      const auto t = static_cast<std::size_t>(reach_.tets()[i]);
+      const Index t = reach_.tets()[i];
       water.volume[t] = volume;
       water.velocity[t] = volume > 0 ? mesh::Point(momentum / volume) : mesh::Point::Zero();
     }
@@ -232,8 +231,8 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
   const SampleOptions few = fewer(step.samples);
   parcels_.begin(pieces, reach_.velocities());
   left_.begin(pieces);
-  impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
-  counts_.assign(static_cast<std::size_t>(pieces), {});
+  impulses_.assign(pieces, mesh::Point::Zero());
+  counts_.assign(pieces, {});
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / chunk);
     auto& gone = left_.piece(b / chunk);
@@ -242,7 +241,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
     std::array<mesh::TetWeights, most_samples> memory;
     Index located = 0;
     for (Index i = b; i < e; ++i) {
-      const auto s = static_cast<std::size_t>(i);
+      const Index s = i;
       if (!(remainder_[s] > 0)) continue;
       const std::int32_t t = reach_.tets()[s];
       const mesh::Point& u = reach_.velocities()[s];
@@ -279,8 +278,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         std::int32_t k =
             traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, step.distance_after, after) : -1;
         if (k < 0) k = after.find(p);
-        if (k >= 0 && step.ranks[k] == rank_inside)
-          k = outside_of_solid(start, step.ranks, after, k, p);
+        if (k >= 0 && step.ranks[k] == rank_inside) k = outside_of_solid(start, step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
           impulses_[b / chunk] += put_at_wall(t, start, p, v, u, step, after, parcels);
           continue;
@@ -303,7 +301,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
     }
     counts_[b / chunk] = {located, search.overlaps()};
   });
-  count_pieces(static_cast<std::size_t>(pieces));
+  count_pieces(pieces);
   parcels_.add_to(water, workspace);
   left_.move_to(left);
   mesh::Point impulse = mesh::Point::Zero();
@@ -320,7 +318,7 @@ mesh::Point WaterTransport::remaining_momentum() const {
 /// Carries what is left of a donor to where its tetrahedron has moved, y, by the volumes in common.
 void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
                                         OverlapSearch& search, ParcelList& parcels, std::vector<LeftWater>& gone) {
-  const auto s = static_cast<std::size_t>(slot);
+  const Index s = slot;
   const std::int32_t t = reach_.tets()[s];
   const mesh::Point& u = reach_.velocities()[s];
   const std::array<mesh::Point, 4>& y = traced.y;

@@ -84,9 +84,7 @@ class WaterTransport {
   template <class F>
   void for_requests(F&& f) const {
     for (Index s = 0; s < reach_.size(); ++s)
-      for_requests_of(s, [&](std::size_t donor, double volume) {
-        f(reach_.tets()[s], reach_.tets()[donor], volume);
-      });
+      for_requests_of(s, [&](std::size_t donor, double volume) { f(reach_.tets()[s], reach_.tets()[donor], volume); });
   }
 
   std::size_t nbytes() const;
@@ -102,7 +100,7 @@ class WaterTransport {
     const RequestList& list = requests_[slot / chunk];
     const auto end = static_cast<std::size_t>(request_end_[s]);
     for (std::size_t i = slot % chunk == 0 ? 0 : static_cast<std::size_t>(request_end_[s - 1]); i < end; ++i)
-      f(static_cast<std::size_t>(list.donor(i)), list.volume(i));
+      f(list.donor(i), list.volume(i));
   }
   /// A tetrahedron where it is and where it is traced to, m; where its way begins in the mesh that it is traced to; whether a
   /// solid may be in the way, and how often to look for it, m.

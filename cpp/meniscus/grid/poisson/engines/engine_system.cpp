@@ -59,7 +59,7 @@ void EngineSystem<D>::check(int error) const {
 template <int D>
 void EngineSystem<D>::set(const FaceMatrix<double, D>& matrix, bool singular) {
   if (known_) return;
-  std::vector<double> values(static_cast<std::size_t>(layout_.count() * (D + 1)));
+  std::vector<double> values(layout_.count() * (D + 1));
   for_each_row<D>(layout_, [&](Index row, Index number) {
     double* to = values.data() + number * (D + 1);
     for (Index i = row; i < row + layout_.cells[D - 1]; ++i, to += D + 1) {
@@ -78,7 +78,7 @@ void EngineSystem<D>::set(const FaceMatrix<double, D>& matrix, bool singular) {
 template <int D>
 int EngineSystem<D>::solve(const FaceMatrix<double, D>& matrix, const Block<double>& b, Block<double>& x, double tolerance,
                            int max_iterations) {
-  from_.resize(static_cast<std::size_t>(layout_.count()));
+  from_.resize(layout_.count());
   to_.resize(from_.size());
   const Index length = layout_.cells[D - 1];
   for_each_row<D>(layout_, [&](Index row, Index number) {

@@ -41,7 +41,7 @@ class CellJoiner : public BlockRows<D> {
   Parts parts_of(const Coord<D>& block) const {
     Parts p;
     for (int c = 0; c < children; ++c) {
-      const auto n = static_cast<std::size_t>(c);
+      const Index n = c;
       p.cell[n] = geometry_.child(block, c);
       p.part[n] = p.cell[n] >= 0 && fine_.active[p.cell[n]] ? c : -1;
     }
@@ -176,13 +176,12 @@ class CellJoiner : public BlockRows<D> {
       if (p.part[c] != part || owner_[i] == Joining::own_block) continue;
       any = true;
       for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
+        const Index axis = d;
         if (!geometry_.halved[axis]) continue;
         const int side = (c >> d) & 1;
         const Index s = fine_.layout.strides[axis];
         const Index other = wrapped(i, d, side);
-        if (other >= 0 && owner_[other] == Joining::own_block)
-          strength[2 * d + side] += coupling(d, side ? i : i - s);
+        if (other >= 0 && owner_[other] == Joining::own_block) strength[2 * d + side] += coupling(d, side ? i : i - s);
       }
     }
     if (!any) return;
@@ -196,13 +195,12 @@ class CellJoiner : public BlockRows<D> {
   /// Index of the cell next to one that lies at the given end of its block, or -1 beyond a side.
   Index wrapped(Index cell, int axis, int side) const {
     const CellLayout<D>& layout = fine_.layout;
-    const auto d = static_cast<std::size_t>(axis);
-    const Index s = layout.strides[d];
+    const Index s = layout.strides[axis];
     Index c = cell - layout.origin;
-    for (std::size_t k = 0; k < d; ++k) c %= layout.strides[k];
+    for (int k = 0; k < axis; ++k) c %= layout.strides[k];
     c /= s;
-    if (side && c + 1 == layout.cells[d]) return layout.periodic[d] ? cell - c * s : -1;
-    if (!side && c == 0) return layout.periodic[d] ? cell + (layout.cells[d] - 1) * s : -1;
+    if (side && c + 1 == layout.cells[axis]) return layout.periodic[axis] ? cell - c * s : -1;
+    if (!side && c == 0) return layout.periodic[axis] ? cell + (layout.cells[axis] - 1) * s : -1;
     return side ? cell + s : cell - s;
   }
 };

@@ -117,7 +117,7 @@ parallel::IndexBox<D> LevelWindow<D>::around(Index margin) const {
 
 template <int D>
 parallel::IndexBox<D> LevelWindow<D>::own_faces(int axis) const {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   parallel::IndexBox<D> faces = own_;
   if (!own_.empty() && !periodic_[d] && own_.end[d] == domain_[d]) ++faces.end[d];
   return faces;

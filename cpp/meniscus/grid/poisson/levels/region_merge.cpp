@@ -15,7 +15,7 @@ void PoissonRegions<D>::list_contacts(const FaceMatrix<double, D>& a, Block<Inde
   contacts_.clear();
   layout.halo.exchange(labels.data());
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
+    const Index axis = d;
     if (!layout.shared(d, 0) || layout.halo.block().own_neighbour(d)) continue;
     Coord<D> n = layout.cells;
     n[axis] = 1;
@@ -68,9 +68,7 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
     whole.closed &= parts[k].closed;
     whole.first_cell = std::min(whole.first_cell, parts[k].first_cell);
   }
-  std::sort(roots.begin(), roots.end(), [&](Index x, Index y) {
-    return joined[x].first_cell < joined[y].first_cell;
-  });
+  std::sort(roots.begin(), roots.end(), [&](Index x, Index y) { return joined[x].first_cell < joined[y].first_cell; });
   std::vector<Index> number(parts.size());
   regions_.clear();
   for (const Index r : roots) {

@@ -90,7 +90,7 @@ void PoissonTransfer<D>::list_interpolation(const FaceMatrix<float, D>& fine, co
       for (int c = 0; c < children; ++c) cells += listed(block, c) >= 0;
     block_begin_[static_cast<std::size_t>(n) + 1] = block_begin_[n] + cells;
   }
-  fine_cells_.resize(static_cast<std::size_t>(block_begin_.back()));
+  fine_cells_.resize(block_begin_.back());
   fine_entries_.resize(fine_cells_.size() * static_cast<std::size_t>(sources));
   const Weights<D> weights(fine, geometry, joining);
   parallel_for(0, blocks, 128, [&](Index b, Index e) {
@@ -127,12 +127,11 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
             add(geometry.child(source, c), 0.25f);
         }
       } else if (block_number_[i] >= 0) {
-        const auto n = static_cast<std::size_t>(block_number_[i]);
+        const Index n = block_number_[i];
         for (Index k = block_begin_[n]; k < block_begin_[n + 1]; ++k)
           for (Index e = 0; e < sources; ++e) {
             const TransferEntry& entry = fine_entries_[k * sources + e];
-            if (static_cast<Index>(entry.cell) == own && entry.weight != 0)
-              add(fine_cells_[k], entry.weight);
+            if (static_cast<Index>(entry.cell) == own && entry.weight != 0) add(fine_cells_[k], entry.weight);
           }
       }
     };
@@ -145,7 +144,7 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
     }
   };
   const Index blocks = gathering_blocks_;
-  coarse_cells_.resize(static_cast<std::size_t>(blocks));
+  coarse_cells_.resize(blocks);
   coarse_begin_.resize(static_cast<std::size_t>(blocks) + 1);
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
@@ -158,7 +157,7 @@ void PoissonTransfer<D>::list_restriction(const BlockGeometry<D>& geometry) {
   });
   coarse_begin_[0] = 0;
   for (std::size_t n = 0; n < coarse_cells_.size(); ++n) coarse_begin_[n + 1] += coarse_begin_[n];
-  coarse_entries_.resize(static_cast<std::size_t>(coarse_begin_.back()));
+  coarse_entries_.resize(coarse_begin_.back());
   parallel_for(0, blocks, 64, [&](Index b, Index e) {
     for (Index n = b; n < e; ++n) {
       auto k = static_cast<std::size_t>(coarse_begin_[n]);

@@ -17,7 +17,7 @@ std::size_t PoissonTransfer<D>::place_on_side(int axis, const Coord<D>& block) c
 
 template <int D>
 float PoissonTransfer<D>::mirror_of(const Coord<D>& block, int axis, int side) const {
-  const auto d = static_cast<std::size_t>(axis);
+  const Index d = axis;
   const std::vector<float>& mirrors = mirrors_[2 * d + static_cast<std::size_t>(side)];
   if (mirrors.empty() || block[d] != (side ? coarse_.cells[d] - 1 : 0)) return 0;
   return mirrors[place_on_side(axis, block)];
@@ -39,7 +39,7 @@ void PoissonTransfer<D>::for_each_side_row(Body&& body) const {
           Index rest = r;
           for (int k = D - 2; k >= 0; --k)
             if (k != d) {
-              const auto other = static_cast<std::size_t>(k);
+              const Index other = k;
               block[other] = rest % coarse_.cells[other];
               rest /= coarse_.cells[other];
             }

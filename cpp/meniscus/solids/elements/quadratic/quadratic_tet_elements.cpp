@@ -40,9 +40,7 @@ QuadraticTetElements::QuadraticTetElements(std::span<const mesh::Point> rest, st
     Rest& to = rest_[slot / pack_size];
     double longest = 0;
     for (std::size_t i = 0; i < 4; ++i)
-      for (std::size_t k = i + 1; k < 4; ++k)
-        longest =
-            std::max(longest, (rest[tets[e][i]] - rest[tets[e][k]]).norm());
+      for (std::size_t k = i + 1; k < 4; ++k) longest = std::max(longest, (rest[tets[e][i]] - rest[tets[e][k]]).norm());
     Matrix3 inverse[points];
     double det[points], least = HUGE_VAL;
     bool skip = false;
@@ -73,8 +71,7 @@ QuadraticTetElements::QuadraticTetElements(std::span<const mesh::Point> rest, st
       unit_energy_ += volume * property_of(properties.youngs_modulus, e);
       if (!properties.density.empty())
         for (int k = 0; k < quadratic_tet::nodes; ++k)
-          mass_[tets[e][k]] +=
-              quadratic_tet::mass_share(k) * volume * property_of(properties.density, e);
+          mass_[tets[e][k]] += quadratic_tet::mass_share(k) * volume * property_of(properties.density, e);
     }
     const Lame lame = lame_constants(property_of(properties.youngs_modulus, e), property_of(properties.poissons_ratio, e));
     to.lambda[l] = acts ? lame.lambda : 0;
@@ -98,7 +95,7 @@ double QuadraticTetElements::energy_of(std::span<const mesh::Point> x) const {
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             const NodeValues at(e, x.data());
             const Pack lambda = load_pack(e.lambda), mu = load_pack(e.mu);
@@ -190,7 +187,7 @@ double QuadraticTetElements::strain_rate(std::span<const mesh::Point> x, std::sp
           const auto line = [&](const PackVec3& dx, const PackVec3& dv, const PackVec3& rest) {
             worst = max(worst, select(acts, detail::length_rate(dx, dv) / sqrt(dot(rest, rest)), splat(0.0)));
           };
-          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          for (Index i = begin; i < end; ++i) {
             const Rest& e = rest_[i];
             const NodeValues positions(e, x.data()), velocities(e, v.data());
             for (int q = 0; q < points; ++q) {

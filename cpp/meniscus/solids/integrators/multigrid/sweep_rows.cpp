@@ -68,7 +68,7 @@ Index SweepRows::aggregate(std::span<std::int32_t> label) const {
   std::int32_t found = 0;
   // Nodes none of whose neighbours has a group gather theirs.
   for (Index i = 0; i < size_; ++i) {
-    const auto at = static_cast<std::size_t>(i);
+    const Index at = i;
     if (first(i) == end(i)) {
       label[at] = -1;
       continue;
@@ -83,7 +83,7 @@ Index SweepRows::aggregate(std::span<std::int32_t> label) const {
   }
   // What is left has neighbours in groups of the first pass, and joins the lowest of these; marked until all have joined.
   for (Index i = 0; i < size_; ++i) {
-    const auto at = static_cast<std::size_t>(i);
+    const Index at = i;
     if (label[at] != open) continue;
     std::int32_t lowest = found;
     for (Index k = first(i); k < end(i); ++k) {

@@ -61,7 +61,7 @@ VelocityMultigrid::VelocityMultigrid(const BodyStep& step) : step_(step) {
   step.each_force([&](const Force& force, const BodyInStep& b) {
     for (const auto& pair : force.coupled())
       for (const std::int32_t own : pair) {
-        const std::size_t at = b.node(static_cast<std::size_t>(own)) + 2;
+        const std::size_t at = b.node(own) + 2;
         if (at < start.size()) ++start[at];
       }
   });
@@ -69,7 +69,7 @@ VelocityMultigrid::VelocityMultigrid(const BodyStep& step) : step_(step) {
   std::int32_t next = 0;
   step.each_force([&](const Force& force, const BodyInStep& b) {
     for (const auto& pair : force.coupled()) {
-      const std::array<std::size_t, 2> node{b.node(static_cast<std::size_t>(pair[0])), b.node(static_cast<std::size_t>(pair[1]))};
+      const std::array<std::size_t, 2> node{b.node(pair[0]), b.node(pair[1])};
       for (std::size_t k = 0; k < 2; ++k) {
         const Index at = start[node[k] + 1]++;
         finest.rows.columns()[at] = static_cast<std::int32_t>(node[1 - k]);
@@ -281,8 +281,7 @@ void VelocityMultigrid::prepare_finest(double damping, double stiffness) {
     if (at == immovable)
       finest.inverse.data()[i] = Block{};
     else
-      finest.inverse.data()[i] = rounded(
-          inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[at]));
+      finest.inverse.data()[i] = rounded(inverse_within(sum, at == unheld ? Block3(Block3::Identity()) : held.projections()[at]));
   });
 }
 

@@ -16,8 +16,8 @@ class PairColours {
   /// `bodies(i)` returns the two bodies of a pair, `moves(b)` whether a body must not be shared.
   template <class Bodies, class Moves>
   void build(Index pairs, Index number_of_bodies, Bodies&& bodies, Moves&& moves) {
-    used_.assign(static_cast<std::size_t>(number_of_bodies), 0);
-    colour_.resize(static_cast<std::size_t>(pairs));
+    used_.assign(number_of_bodies, 0);
+    colour_.resize(pairs);
     first_.assign(most + 1, 0);
     for (Index i = 0; i < pairs; ++i) {
       std::uint64_t taken = 0;
@@ -36,17 +36,16 @@ class PairColours {
     for (int c = 0; c < most; ++c)
       if (first_[static_cast<std::size_t>(c) + 1] > 0) colours_ = c + 1;
     for (std::size_t c = 0; c < most; ++c) first_[c + 1] += first_[c];
-    order_.resize(static_cast<std::size_t>(pairs));
+    order_.resize(pairs);
     place_ = first_;
-    for (Index i = 0; i < pairs; ++i)
-      order_[place_[colour_[i]]++] = i;
+    for (Index i = 0; i < pairs; ++i) order_[place_[colour_[i]]++] = i;
   }
 
   /// Colours that have pairs: the first ones.
   int colours() const { return colours_; }
   /// Places of a colour in the order of all pairs, for `core::parallel_phases`: of the last, whose pairs may share bodies, one.
   std::pair<Index, Index> extent(Index colour) const {
-    const auto c = static_cast<std::size_t>(colour);
+    const Index c = colour;
     return c + 1 == most ? std::pair(first_[c], std::min(first_[c] + 1, first_[c + 1])) : std::pair(first_[c], first_[c + 1]);
   }
   /// Calls f(pair) for the pairs at such places.

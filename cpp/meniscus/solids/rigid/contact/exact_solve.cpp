@@ -18,8 +18,8 @@ void RigidSystem::solve_exactly() {
         for (std::size_t t = 0; t < 2; ++t) {
           if (g.bodies[s] != other.bodies[t] || !moves(g.bodies[s])) continue;
           const double sign = s == t ? 1 : -1;
-          for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i)
-            for (auto j = static_cast<std::size_t>(other.first); j < static_cast<std::size_t>(other.first + other.count); ++j) {
+          for (Index i = g.first; i < g.first + g.count; ++i)
+            for (Index j = other.first; j < other.first + other.count; ++j) {
               const ImpulseRow &row = points_[i].normal, &push = points_[j].normal;
               matrix_[i * n + j] +=
                   sign * (push.inverse_mass[t] * row.direction.dot(push.direction) + row.arm[s].dot(push.turned[t]));
@@ -28,8 +28,7 @@ void RigidSystem::solve_exactly() {
   // Relative velocities without the present impulses, against what is allowed.
   for (const SolverGroup& g : groups_)
     with_bodies(g.bodies, velocities_, [&](const RigidVelocity& first, const RigidVelocity& second) {
-      for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i)
-        u_[i] = points_[i].normal.velocity(first, second) - points_[i].target;
+      for (Index i = g.first; i < g.first + g.count; ++i) u_[i] = points_[i].normal.velocity(first, second) - points_[i].target;
     });
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) u_[i] -= matrix_[i * n + j] * points_[j].impulse;
@@ -42,7 +41,7 @@ void RigidSystem::solve_exactly() {
   }
   for (const SolverGroup& g : groups_)
     with_bodies(g.bodies, velocities_, [&](RigidVelocity& first, RigidVelocity& second) {
-      for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i) {
+      for (Index i = g.first; i < g.first + g.count; ++i) {
         SolverPoint& c = points_[i];
         c.normal.apply(p_[i] - c.impulse, first, second);
         c.change = std::abs(p_[i] - c.impulse) * c.normal.response;

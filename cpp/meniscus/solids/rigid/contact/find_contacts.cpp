@@ -13,9 +13,7 @@ constexpr Index pairs_of_piece = 8;
 
 }  // namespace
 
-double RigidSystem::margin_of(std::int32_t a, std::int32_t b) const {
-  return way_[a] + way_[b] + options.slop;
-}
+double RigidSystem::margin_of(std::int32_t a, std::int32_t b) const { return way_[a] + way_[b] + options.slop; }
 
 void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
   const std::size_t n = parts.size();
@@ -30,7 +28,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
       bounded_.push_back(static_cast<std::int32_t>(i));
   }
   parallel_for(0, static_cast<Index>(n), 16, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (Index i = begin; i < end; ++i) {
       const RigidForm& f = *parts[i].form;
       mesh::Box& box = boxes_[i];
       box = {};
@@ -63,7 +61,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
     }
     tree_.build({near.data(), static_cast<std::size_t>(count)}, workspace_);
     const collision::PairList list({.first = &tree_, .second = &tree_}, pair_scratch_);
-    pairs_.resize(static_cast<std::size_t>(list.size()));
+    pairs_.resize(list.size());
     list.write(pairs_);
     for (auto& p : pairs_) p = {bounded_[p[0]], bounded_[p[1]]};
   }
@@ -137,7 +135,7 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   parallel_for(0, static_cast<Index>(pairs_.size()), pairs_of_piece, [&](Index begin, Index end) {
     Narrow& own = *narrow_[begin / pairs_of_piece];
     for (Index k = begin; k < end; ++k) {
-      const auto i = static_cast<std::size_t>(k);
+      const Index i = k;
       // Between bodies at rest nothing has changed.
       const bool rest = still_[pairs_[i][0]] && still_[pairs_[i][1]];
       if (rest && contacts.find(pairs_[i]))

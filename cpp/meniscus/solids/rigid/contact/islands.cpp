@@ -6,7 +6,7 @@
 namespace meniscus::solids {
 
 void Islands::begin(Index bodies) {
-  parent_.resize(static_cast<std::size_t>(bodies));
+  parent_.resize(bodies);
   std::iota(parent_.begin(), parent_.end(), 0);
   held_.assign(parent_.size(), 0);
 }

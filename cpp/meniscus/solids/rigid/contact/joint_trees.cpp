@@ -44,7 +44,7 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
       if (body != bodies) ++first_of_[static_cast<std::size_t>(body) + 1];
   }
   for (std::size_t b = 0; b < moves.size(); ++b) first_of_[b + 1] += first_of_[b];
-  joints_of_.resize(static_cast<std::size_t>(first_of_.back()));
+  joints_of_.resize(first_of_.back());
   place_.assign(first_of_.begin(), first_of_.end() - 1);
   for (std::size_t j = 0; j < joints.size(); ++j)
     if (in_tree_[j])
@@ -57,7 +57,7 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
     links_.back().joint = joint;
     met_[root] = 1;
     for (std::size_t at = links_.size() - 1; at < links_.size(); ++at) {
-      const auto b = static_cast<std::size_t>(links_[at].body);
+      const Index b = links_[at].body;
       for (std::int32_t k = first_of_[b]; k < first_of_[b + 1]; ++k) {
         const std::int32_t j = joints_of_[k];
         const auto& ends = joints[j].bodies;
@@ -78,8 +78,7 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
     if (in_tree_[j] && moving(b[0]) != moving(b[1])) grow(moving(b[0]) ? b[0] : b[1], static_cast<std::int32_t>(j));
   }
   for (std::size_t j = 0; j < joints.size(); ++j)
-    if (in_tree_[j] && moving(joints[j].bodies[0]) && !met_[joints[j].bodies[0]])
-      grow(joints[j].bodies[0], -1);
+    if (in_tree_[j] && moving(joints[j].bodies[0]) && !met_[joints[j].bodies[0]]) grow(joints[j].bodies[0], -1);
   for (Link& l : links_)
     if (l.joint >= 0) l.side = joints[l.joint].bodies[0] == l.body ? 0 : 1;
 }
@@ -115,12 +114,11 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
   for (std::size_t i = end; i-- > first;) {
     Link& l = links_[i];
     if (l.joint < 0) continue;
-    const auto j = static_cast<std::size_t>(l.joint);
-    const RigidVelocity &a = velocities[joints[j].bodies[0]],
-                        &b = velocities[joints[j].bodies[1]];
+    const Index j = l.joint;
+    const RigidVelocity &a = velocities[joints[j].bodies[0]], &b = velocities[joints[j].bodies[1]];
     l.missing = -(l.own * (l.inverse * l.force));
     for (std::int32_t k = 0; k < rows[j].count; ++k) {
-      const auto n = static_cast<std::size_t>(k);
+      const Index n = k;
       l.missing[k] -= rows[j].rows[n].velocity(a, b) + pull * rows[j].errors[n];
     }
     if (l.parent >= 0) links_[l.parent].force += l.other.transpose() * (l.response * l.missing);
@@ -134,7 +132,7 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
     if (l.parent >= 0) l.missing -= l.other * links_[l.parent].change;
     const Vector6 impulse = l.response * l.missing;
     l.change = l.inverse * (l.force + l.own.transpose() * impulse);
-    const auto j = static_cast<std::size_t>(l.joint);
+    const Index j = l.joint;
     const auto b = joints[j].bodies;
     // What does not move is not written, since others may read it.
     RigidVelocity a = velocities[b[0]], c = velocities[b[1]];
@@ -150,8 +148,7 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
 void JointTrees::solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull,
                        std::span<RigidVelocity> velocities, std::span<JointMemory> memory) {
   parallel_for(0, static_cast<Index>(trees_.size()) - 1, 1, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t)
-      solve_tree(trees_[t], trees_[t + 1], joints, rows, pull, velocities, memory);
+    for (Index t = begin; t < end; ++t) solve_tree(trees_[t], trees_[t + 1], joints, rows, pull, velocities, memory);
   });
 }
 

@@ -17,7 +17,7 @@ constexpr Index pairs_of_sweep_piece = 8;
 template <class F>
 void for_all(std::size_t n, F&& f) {
   parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
-    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) f(i);
+    for (Index i = b; i < e; ++i) f(i);
   });
 }
 
@@ -87,7 +87,7 @@ void RigidSystem::anchor() {
     const ContactGroup& group = contacts.groups[g];
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
     const std::array<double, 2> r = rounding(group.bodies);
-    for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
+    for (Index i = group.first; i < group.first + group.count; ++i) {
       const ContactPoint& c = contacts.points[i];
       anchors_[i] = {rotations_[a].transpose() * (c.point + (0.5 * c.gap + r[0]) * c.normal - centers_[a]),
                      rotations_[b].transpose() * (c.point - (0.5 * c.gap + r[1]) * c.normal - centers_[b])};
@@ -120,7 +120,7 @@ void RigidSystem::prepare(double h) {
     const bool balls = round_a && round_b && parts[a].form->ball() && parts[b].form->ball() &&
                        (moves(group.bodies[0]) || moves(group.bodies[1]));
     const WorldInertia &ma = moves(group.bodies[0]) ? inertias_[a] : still, &mb = moves(group.bodies[1]) ? inertias_[b] : still;
-    for (auto i = static_cast<std::size_t>(group.first); i < static_cast<std::size_t>(group.first + group.count); ++i) {
+    for (Index i = group.first; i < group.first + group.count; ++i) {
       ContactPoint& c = contacts.points[i];
       // What has bounced keeps the normal of its impact.
       if (balls && !(points_[i].impact_impulse > 0)) c.normal = normal_of_balls(a, b, r[0] + r[1], h, c.normal);
@@ -156,7 +156,7 @@ void RigidSystem::bounce(const RigidArrays& a, double h) {
   if (!std::any_of(parts.begin(), parts.end(), restitutes)) return;
   prepare(h);
   const auto acceleration = [&](std::int32_t b) -> Vector3 {
-    const auto i = static_cast<std::size_t>(b);
+    const Index i = b;
     return moves(b) ? Vector3(parts[i].inertia.inverse_mass * a.forces[i]) : Vector3(Vector3::Zero());
   };
   before_ = velocities_;
@@ -221,14 +221,10 @@ void RigidSystem::begin_solve(double h) {
   prepare(h);
   rows_.resize(joints.size());
   static const WorldInertia still;
-  const auto inertia = [&](std::int32_t b) -> const WorldInertia& {
-    return moves(b) ? inertias_[b] : still;
-  };
+  const auto inertia = [&](std::int32_t b) -> const WorldInertia& { return moves(b) ? inertias_[b] : still; };
   for_all(joints.size(), [&](std::size_t j) {
     const auto b = joints[j].bodies;
-    if (moves(b[0]) || moves(b[1]))
-      prepare_joint(joints[j], pose(static_cast<std::size_t>(b[0])), inertia(b[0]), pose(static_cast<std::size_t>(b[1])),
-                    inertia(b[1]), h, rows_[j]);
+    if (moves(b[0]) || moves(b[1])) prepare_joint(joints[j], pose(b[0]), inertia(b[0]), pose(b[1]), inertia(b[1]), h, rows_[j]);
   });
   if (!joints.empty()) {
     moving_.resize(parts.size());
@@ -238,10 +234,8 @@ void RigidSystem::begin_solve(double h) {
   }
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
-  joint_colours_.build(
-      static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[j].bodies; }, moving);
-  contact_colours_.build(
-      static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[g].bodies; }, moving);
+  joint_colours_.build(static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[j].bodies; }, moving);
+  contact_colours_.build(static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[g].bodies; }, moving);
   report_.colours = joint_colours_.colours() + contact_colours_.colours();
   pseudo_.assign(parts.size(), {});
   if (options.warm != 1)
@@ -257,21 +251,20 @@ void RigidSystem::end_solve(const RigidArrays& a) {
   for (const SolverGroup& g : groups_)
     with_bodies(g.bodies, velocities_, [&](const RigidVelocity& first, const RigidVelocity& second) {
       if (!moves(g.bodies[0]) && !moves(g.bodies[1])) return;
-      for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i)
+      for (Index i = g.first; i < g.first + g.count; ++i)
         report_.residual = std::max(report_.residual, points_[i].target - points_[i].normal.velocity(first, second));
     });
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const auto b = joints[j].bodies;
     if (!moves(b[0]) && !moves(b[1])) continue;
-    const RigidVelocity &first = velocities_[b[0]],
-                        &second = velocities_[b[1]];
+    const RigidVelocity &first = velocities_[b[0]], &second = velocities_[b[1]];
     for (std::int32_t k = 0; k < rows_[j].count; ++k) {
       const ImpulseRow& row = rows_[j].rows[k];
       if (!row.direction.isZero(0)) report_.residual = std::max(report_.residual, std::abs(row.velocity(first, second)));
     }
   }
   for (const SolverGroup& g : groups_)
-    for (auto i = static_cast<std::size_t>(g.first); i < static_cast<std::size_t>(g.first + g.count); ++i) {
+    for (Index i = g.first; i < g.first + g.count; ++i) {
       const SolverPoint& p = points_[i];
       ContactPoint& c = contacts.points[i];
       if (!moves(g.bodies[0]) && !moves(g.bodies[1])) continue;
@@ -303,7 +296,7 @@ void RigidSystem::sweep_phases(Index sweeps, std::span<RigidVelocity> of, Joints
     const Index p = phase % all, k = phase / all;
     if (p < before) {
       joint_colours_.visit(p, b, e, [&](Index i) {
-        const auto j = static_cast<std::size_t>(i);
+        const Index j = i;
         if (moves(joints[j].bodies[0]) || moves(joints[j].bodies[1]))
           with_bodies(joints[j].bodies, of, [&](RigidVelocity& first, RigidVelocity& second) { joint(k, j, first, second); });
       });

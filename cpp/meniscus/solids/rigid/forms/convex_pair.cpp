@@ -86,7 +86,7 @@ bool in_cone(const MovedForm& f, const FormEdge& e, const Vector3& n, double tol
     // Into the face, from the edge: on the side of its other corners.
     Vector3 into = m.cross(along);
     double side = 0;
-    for (const std::int32_t v : f.form->faces.of(static_cast<std::size_t>(face))) {
+    for (const std::int32_t v : f.form->faces.of(face)) {
       const double s = into.dot(vertex(f, v) - vertex(f, e.vertices[0]));
       if (std::abs(s) > std::abs(side)) side = s;
     }

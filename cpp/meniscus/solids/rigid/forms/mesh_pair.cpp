@@ -41,8 +41,7 @@ void near_triangles(const RigidForm& a, const Seen& b, double reach, MeshScratch
     if (p.leaf() && q.leaf()) {
       for (std::int32_t k = p.first; k < p.first + p.count; ++k)
         for (std::int32_t l = q.first; l < q.first + q.count; ++l)
-          scratch.triangles.push_back(
-              {a.tree->order()[k], b.form.tree->order()[l]});
+          scratch.triangles.push_back({a.tree->order()[k], b.form.tree->order()[l]});
     } else if (q.leaf() || (!p.leaf() && p.count >= q.count)) {
       scratch.stack.push_back({p.child + 1, j});
       scratch.stack.push_back({p.child, j});
@@ -76,7 +75,7 @@ bool leans_over(const Seen& f, std::int32_t face, TriangleFeature feature, const
   };
   if (feature == TriangleFeature::face) return false;
   if (k < 3) {
-    const auto v = static_cast<std::size_t>(f.form.triangles[t][k]);
+    const Index v = f.form.triangles[t][k];
     const auto begin = f.form.around.begin() + f.form.first_around[v], end = f.form.around.begin() + f.form.first_around[v + 1];
     return std::any_of(begin, end, towards);
   }
@@ -113,9 +112,7 @@ MeshScratch::Near nearest_of_all(std::int32_t vertex, const Vector3& p, const Se
   MeshScratch::Near best{vertex, -1, own, own, std::numeric_limits<double>::infinity(), false};
   double limit = best.gap;
   TriangleFeature feature = TriangleFeature::face;
-  const auto corner = [&](std::int32_t t, std::size_t k) {
-    return f.form.vertices[f.form.triangles[t][k]];
-  };
+  const auto corner = [&](std::int32_t t, std::size_t k) { return f.form.vertices[f.form.triangles[t][k]]; };
   f.form.tree->traverse_nearest(
       limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, own); },
       [&](const auto& leaf) {
@@ -188,8 +185,7 @@ bool leaves(const RigidForm& f, const FormEdge& e, const Vector3& n) {
 void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j, double margin, double reach, Manifold& out) {
   const FormEdge &e = a.edges[i], &g = b.form.edges[j];
   if (!e.convex || !g.convex || e.flat || g.flat) return;
-  const Vector3 &p = a.vertices[e.vertices[0]],
-                &q = a.vertices[e.vertices[1]];
+  const Vector3 &p = a.vertices[e.vertices[0]], &q = a.vertices[e.vertices[1]];
   const Vector3 r = b.at(g.vertices[0]), s = b.at(g.vertices[1]);
   const SegmentPlaces at = closest_on_segments(p, q - p, r, s - r);
   if (!(at.first > 0 && at.first < 1 && at.second > 0 && at.second < 1)) return;
@@ -250,8 +246,7 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
     for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t l = 0; l < 3; ++l)
         if ((a.owned[t] >> (3 + k)) & (b.owned[u] >> (3 + l)) & 1)
-          edge_pair(a, a.triangle_edges[t][k], seen, b.triangle_edges[u][l],
-                    margin, reach, out);
+          edge_pair(a, a.triangle_edges[t][k], seen, b.triangle_edges[u][l], margin, reach, out);
   out.keep_directions();
   for (ContactPoint& c : out.points()) {
     c.point = a_pose(c.point);
@@ -274,31 +269,30 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
   around.high.array() += std::max(reach, 0.0);
   const Seen own{f, Eigen::Matrix3d::Identity(), Vector3::Zero()};
   scratch.vertices.clear();
-  f.tree->traverse(
-      [&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
-      [&](const auto& leaf) {
-        for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
-          const std::int32_t t = f.tree->order()[k];
-          const mesh::Triangle& v = f.triangles[t];
-          std::array<Vector3, 3> corner;
-          for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[v[c]];
-          for (std::size_t i = 0; i < ends; ++i)
-            near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
-          if (ends < 2) continue;
-          // Where the axis of a capsule passes an edge.
-          for (std::size_t c = 0; c < 3; ++c) {
-            if (!((f.owned[t] >> (3 + c)) & 1)) continue;
-            const FormEdge& e = f.edges[f.triangle_edges[t][c]];
-            const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
-            const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
-            if (!(s.first > 0 && s.first < 1) || !e.convex || e.flat) continue;
-            const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
-            const double d = (x - y).norm();
-            if (d <= reach && d > 0 && leaves(f, e, (x - y) / d))
-              scratch.vertices.push_back({2 + f.triangle_edges[t][c], t, y, (x - y) / d, d, false});
-          }
-        }
-      });
+  f.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(around); },
+                   [&](const auto& leaf) {
+                     for (std::int32_t k = leaf.first; k < leaf.first + leaf.count; ++k) {
+                       const std::int32_t t = f.tree->order()[k];
+                       const mesh::Triangle& v = f.triangles[t];
+                       std::array<Vector3, 3> corner;
+                       for (std::size_t c = 0; c < 3; ++c) corner[c] = f.vertices[v[c]];
+                       for (std::size_t i = 0; i < ends; ++i)
+                         near_face(static_cast<std::int32_t>(i), p[i], own, t, reach, deep, scratch.vertices);
+                       if (ends < 2) continue;
+                       // Where the axis of a capsule passes an edge.
+                       for (std::size_t c = 0; c < 3; ++c) {
+                         if (!((f.owned[t] >> (3 + c)) & 1)) continue;
+                         const FormEdge& e = f.edges[f.triangle_edges[t][c]];
+                         const Vector3 &a = corner[c], &b = corner[(c + 1) % 3];
+                         const SegmentPlaces s = closest_on_segments(p[0], p[1] - p[0], a, b - a);
+                         if (!(s.first > 0 && s.first < 1) || !e.convex || e.flat) continue;
+                         const Vector3 x = p[0] + s.first * (p[1] - p[0]), y = a + s.second * (b - a);
+                         const double d = (x - y).norm();
+                         if (d <= reach && d > 0 && leaves(f, e, (x - y) / d))
+                           scratch.vertices.push_back({2 + f.triangle_edges[t][c], t, y, (x - y) / d, d, false});
+                       }
+                     }
+                   });
   const auto verify = [&](std::int32_t v) { return nearest_of_all(v, p[v], own); };
   keep_nearest(scratch.vertices, reach, verify, [&](const MeshScratch::Near& n) {
     const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;

@@ -43,9 +43,8 @@ std::vector<std::int32_t> planes_of(std::span<const Vector3> x, std::span<const 
         const auto at = across.find({t[(k + 1) % 3], t[k]});
         if (at == across.end() || plane[at->second] >= 0) continue;
         const mesh::Triangle& other = triangles[at->second];
-        const bool flat = std::all_of(other.begin(), other.end(), [&](std::int32_t v) {
-          return std::abs(n.dot(x[v]) - offset) <= tolerance;
-        });
+        const bool flat =
+            std::all_of(other.begin(), other.end(), [&](std::int32_t v) { return std::abs(n.dot(x[v]) - offset) <= tolerance; });
         if (!flat) continue;
         plane[at->second] = static_cast<std::int32_t>(seed);
         stack.push_back(at->second);
@@ -177,8 +176,7 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
   f.around.resize(2 * f.edges.size());
   std::vector<std::int32_t> place(f.first_around.begin(), f.first_around.end() - 1);
   for (const FormEdge& e : f.edges)
-    for (std::size_t k = 0; k < 2; ++k)
-      f.around[place[e.vertices[k]]++] = e.vertices[1 - k];
+    for (std::size_t k = 0; k < 2; ++k) f.around[place[e.vertices[k]]++] = e.vertices[1 - k];
   // The first triangle with a vertex or an edge stands for it; nobody for those inside of a flat part, which touch nothing that
   // faces, or corners and edges of the other body, do not.
   f.owned.assign(triangles.size(), 0);
@@ -198,8 +196,7 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
       const std::int32_t a = triangles[t][k], b = triangles[t][(k + 1) % 3];
       const std::int32_t e = number.at({std::min(a, b), std::max(a, b)});
       f.triangle_edges[t][k] = e;
-      if (!met[e] && !f.edges[e].flat)
-        f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (8U << k));
+      if (!met[e] && !f.edges[e].flat) f.owned[t] = static_cast<std::uint8_t>(f.owned[t] | (8U << k));
       met[e] = 1;
     }
   return f;
@@ -221,10 +218,9 @@ void RigidForm::find_edges() {
     if (e.faces[1] >= 0) {
       // Convex where the corners of the one face are not above the plane of the other.
       double above = -std::numeric_limits<double>::infinity();
-      const auto first = static_cast<std::size_t>(e.faces[0]);
-      for (const std::int32_t v : faces.of(static_cast<std::size_t>(e.faces[1])))
-        if (v != pair[0] && v != pair[1])
-          above = std::max(above, faces.normals[first].dot(vertices[v]) - faces.offsets[first]);
+      const Index first = e.faces[0];
+      for (const std::int32_t v : faces.of(e.faces[1]))
+        if (v != pair[0] && v != pair[1]) above = std::max(above, faces.normals[first].dot(vertices[v]) - faces.offsets[first]);
       const Vector3 along = vertices[pair[1]] - vertices[pair[0]];
       e.convex = above <= 1e-9 * along.norm();
       const Vector3 &n = faces.normals[first], &m = faces.normals[e.faces[1]];

@@ -133,7 +133,7 @@ class CoupledWorld(RigidWorld):
         parts = [*(body.energy() for body in self.bodies), *(other.energy() for other in self.others)]
         kinetic, elastic, gravity = (math.fsum(part.get(name, 0.0) for part in parts) for name in ("kinetic", "elastic", "gravity"))
         for body in self.rigid.bodies:
-            if body._dynamic:
+            if body.is_dynamic:
                 kinetic += body.kinetic_energy
                 gravity -= body.mass * float(body.gravity @ body.center)
         return {"kinetic": kinetic, "elastic": elastic, "gravity": gravity, "total": kinetic + elastic + gravity}
