@@ -1,11 +1,14 @@
-"""Names: the distribution has one name everywhere, and every hint to install something names it."""
+"""Names: of the distribution in every hint to install something, and of what is public."""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
+import meniscus
 import meniscus._extras
 
 ROOT = Path(__file__).parents[1]
@@ -49,3 +52,16 @@ def test_missing_packages_are_told_in_one_place() -> None:
             continue
         words = [node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)]
         assert not [w for w in words if isinstance(w, str) and "pip install" in w], path
+
+
+def test_a_public_name_means_one_thing() -> None:
+    """Subpackages may export the same object, for example options that two of them take."""
+    meanings: dict[str, dict[int, list[str]]] = {}
+    for room in pkgutil.iter_modules(meniscus.__path__):
+        if not room.ispkg:
+            continue
+        module = importlib.import_module(f"meniscus.{room.name}")
+        for name in module.__all__:
+            meanings.setdefault(name, {}).setdefault(id(getattr(module, name)), []).append(room.name)
+    assert len(meanings) > 400
+    assert {name: list(rooms.values()) for name, rooms in meanings.items() if len(rooms) > 1} == {}

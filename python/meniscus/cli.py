@@ -238,7 +238,7 @@ def _surface(options: argparse.Namespace) -> int:
     frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
     more = {name: value for name in ("gain", "least_fill") if (value := getattr(options, name)) is not None}
     with ProgressBar("surface") as bar:
-        written = scenes.surface(
+        written = scenes.surface_frames(
             options.folder,
             refine=options.refine,
             method=options.method,

@@ -49,9 +49,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "large cells": (lambda: ms.Grid((4, 4, 4), 1e300), "spacing must be from 1e-100"),
     "scene without cells": (lambda: ms.scenes.run(ms.scenes.Plume(resolution=0)), "resolution must be at least 4, not 0"),
     "scene with too many": (lambda: ms.scenes.run(ms.scenes.Plume(resolution=HUGE)), "resolution must be below .* not a number of more"),
-    "scene of no time": (lambda: ms.scenes.run(ms.scenes.Twist(duration=0)), "duration must be positive"),
-    "scene of all time": (lambda: ms.scenes.Twist(duration=HUGE), "duration must be finite"),
-    "turns": (lambda: ms.scenes.Twist(turns="two"), "turns must be a number"),
+    "scene of no time": (lambda: ms.scenes.run(ms.scenes.TwistedBar(duration=0)), "duration must be positive"),
+    "scene of all time": (lambda: ms.scenes.TwistedBar(duration=HUGE), "duration must be finite"),
+    "turns": (lambda: ms.scenes.TwistedBar(turns="two"), "turns must be a number"),
     # something else
     "dtype": (lambda: ms.CellField(GRID2, {"a": 1}), "dtype must be float32 or float64"),
     "sources": (lambda: ms.fluids.LiquidSolver(GRID2, sources=3), "sources must be a sequence of LiquidSource"),

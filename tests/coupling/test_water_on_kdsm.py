@@ -17,7 +17,7 @@ from support.tet_vof.meshes import centroids, overfull
 
 import meniscus as ms
 from meniscus.coupling import KDSM
-from meniscus.fluids import Adhesion, TetVOF
+from meniscus.fluids import TetVOF, WallAdhesion
 
 DT = 1 / 48
 MIDDLE = BALL.vertices.mean(axis=0)
@@ -157,7 +157,7 @@ def test_water_that_moves_with_the_mesh_of_a_creature_is_not_touched(samples: An
 def test_adhesion_painted_on_the_skin_acts_where_the_skin_has_gone() -> None:
     kdsm = creature()
     side = kdsm.skin.vertices[:, 0] > MIDDLE[0]
-    vof = wetted(kdsm, adhesion=Adhesion(strength=np.where(side, 30.0, 0.0), reach=0.3), gravity=REST)
+    vof = wetted(kdsm, adhesion=WallAdhesion(strength=np.where(side, 30.0, 0.0), reach=0.3), gravity=REST)
     vof.volume[:] = np.where(vof.rank >= 0, 0.5 * vof.capacity, 0.0)
     vof.velocity[:] = 0.0
     audit = Audit()

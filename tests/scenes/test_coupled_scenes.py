@@ -190,7 +190,7 @@ def test_the_surface_can_be_made_again_from_the_files_of_a_run(tmp_path: Path) -
     pytest.importorskip("vtk")
     made = scene("ball-stream", "coupled", frames=2)
     scenes.run(made, tmp_path, pictures=False, checkpoint_every=None)
-    scenes.surface(tmp_path, refine=2, pictures=False)
+    scenes.surface_frames(tmp_path, refine=2, pictures=False)
     again = io.read_frame(io.read_series(tmp_path / "surface" / "frames.pvd")[-1][1], 2).meshes["surface"]
     own = made.water.mesh()
     # Files do not hold dry tetrahedra, whose solid part is then taken for air.

@@ -62,7 +62,7 @@ def test_the_cloth_swings_through_and_loses_energy() -> None:
 
 
 def test_twisted_ends_turn_and_spring_back() -> None:
-    scene = scenes.Twist(resolution=2, end=1.5, duration=0.8, hold=0.1, frames=15)
+    scene = scenes.TwistedBar(resolution=2, end=1.5, duration=0.8, hold=0.1, frames=15)
     top = 0.0
     for frame in scenes.frames(scene):
         top = max(top, frame.diagnostics["elastic"])

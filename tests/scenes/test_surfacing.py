@@ -40,7 +40,7 @@ def test_a_stream_flickers_less_when_it_is_carried_along(stream: Path) -> None:
     worst = {}
     for method in ("advected", "rebuilt", "anisotropic"):
         seen = []
-        written = scenes.surface(
+        written = scenes.surface_frames(
             stream, refine=2, method=method, pictures=False, on_frame=lambda n, last, seen=seen: seen.append((n, last))
         )
         assert seen == [(n, 8) for n in range(9)]
@@ -52,7 +52,7 @@ def test_a_stream_flickers_less_when_it_is_carried_along(stream: Path) -> None:
 
 
 def test_meshes_have_normals_and_velocities_and_tetrahedra_are_inside(stream: Path) -> None:
-    scenes.surface(stream, refine=2, pictures=False)
+    scenes.surface_frames(stream, refine=2, pictures=False)
     made = io.read_series(stream / "surface" / "frames.pvd")
     run = io.read_series(stream / "frames.pvd")
     assert [time for time, _ in made] == [time for time, _ in run]
@@ -74,7 +74,7 @@ def test_meshes_have_normals_and_velocities_and_tetrahedra_are_inside(stream: Pa
 
 
 def test_water_on_a_grid_is_shown_finer(pouring: Path) -> None:
-    scenes.surface(pouring, refine=3, pictures=False)
+    scenes.surface_frames(pouring, refine=3, pictures=False)
     for number, (_, files) in enumerate(io.read_series(pouring / "surface" / "frames.pvd")):
         mesh = io.read_frame(files, number).meshes["surface"]
         frame = io.read_frame(io.read_series(pouring / "frames.pvd")[number][1], number)
@@ -117,4 +117,4 @@ def test_what_cannot_be_made_is_one_sentence(request, which: str, arguments: lis
 def test_a_run_without_water_is_one_sentence(tmp_path: Path) -> None:
     scenes.run("swirl", resolution=16, frames=1, out=tmp_path, pictures=False, checkpoint_every=None)
     with pytest.raises(ValueError, match="holds no water in three dimensions"):
-        scenes.surface(tmp_path, pictures=False)
+        scenes.surface_frames(tmp_path, pictures=False)

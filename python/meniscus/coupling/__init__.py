@@ -3,7 +3,7 @@
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
-from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
+from meniscus.coupling.shell_pictures.water_mesh import ShellWaterMesh, water_surface
 from meniscus.coupling.shell_water.path_audit import PathAudit
 from meniscus.coupling.shells.bodies import KinematicShell, PushedShellBody, ShellBody
 from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
@@ -36,10 +36,10 @@ __all__ = [
     "ShellMode",
     "ShellReport",
     "ShellWalls",
+    "ShellWaterMesh",
     "Shells",
     "Skinning",
     "WaterLedger",
-    "WaterMesh",
     "smooth_shells",
     "water_surface",
 ]

@@ -1,11 +1,11 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
-from meniscus.fluids.exchange.reports import Drops, Exchange
+from meniscus.fluids.exchange.reports import Drops, LiquidExchange
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.flows.given import given_flow
-from meniscus.fluids.flows.inviscid import StepInfo, advance
+from meniscus.fluids.flows.inviscid import InviscidStepInfo, advance
 from meniscus.fluids.flows.procedural import (
     Flow,
     curl_noise,
@@ -29,7 +29,7 @@ from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.tetrahedra.ledger import TetLedger
-from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport, WaterRequests
+from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
@@ -40,13 +40,13 @@ from meniscus.grid.transport.advection import advect
 from meniscus.grid.transport.nodes import advect_at_nodes
 
 __all__ = [
-    "Adhesion",
     "ComponentVolume",
     "Drain",
     "Drops",
     "Emitter",
-    "Exchange",
     "Flow",
+    "InviscidStepInfo",
+    "LiquidExchange",
     "LiquidOptions",
     "LiquidReport",
     "LiquidSolver",
@@ -62,7 +62,6 @@ __all__ = [
     "SmokeOptions",
     "SmokeReport",
     "SmokeSolver",
-    "StepInfo",
     "TetLedger",
     "TetPressureSolver",
     "TetProjectionInfo",
@@ -74,6 +73,7 @@ __all__ = [
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "WallAdhesion",
     "WaterRequests",
     "add_acceleration",
     "add_buoyancy",

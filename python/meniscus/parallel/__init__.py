@@ -2,12 +2,12 @@
 
 from meniscus.parallel.communicator import Communicator, RankError, Seconds, Traffic, one_rank, ranks, seconds, traffic
 from meniscus.parallel.cuts import balanced_blocks
-from meniscus.parallel.exchange import Exchange, exchange, gather, start_exchange
+from meniscus.parallel.exchange import HaloExchange, exchange, gather, start_exchange
 from meniscus.parallel.threads import run_threads
 
 __all__ = [
     "Communicator",
-    "Exchange",
+    "HaloExchange",
     "RankError",
     "Seconds",
     "Traffic",

@@ -25,7 +25,7 @@ class Exchanged(Protocol):
         """Return the samples of the whole domain on one rank."""
 
 
-class Exchange:
+class HaloExchange:
     """An exchange that has begun; the fields must not be changed before `wait` has returned."""
 
     __slots__ = ("_plan",)
@@ -40,7 +40,7 @@ class Exchange:
             plan.wait()
 
 
-def start_exchange(fields: Sequence[Exchanged], width: int | None = None) -> Exchange:
+def start_exchange(fields: Sequence[Exchanged], width: int | None = None) -> HaloExchange:
     """Begin to fill the ghosts of fields of one grid that other ranks own, and return what waits for the end; collective.
 
     Every neighbour gets one message with the layers of all fields, edges and corners included. Ghosts around periodic axes are filled too;
@@ -68,7 +68,7 @@ def start_exchange(fields: Sequence[Exchanged], width: int | None = None) -> Exc
     arrays = [pair for f in listed for pair in f.exchanged_arrays()]
     plan = grid.exchange_plan(tuple((place, int(a.itemsize)) for place, a in arrays), layers)
     plan.start([a for _, a in arrays])
-    return Exchange(plan)
+    return HaloExchange(plan)
 
 
 def exchange(fields: Sequence[Exchanged], width: int | None = None) -> None:

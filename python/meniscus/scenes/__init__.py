@@ -18,7 +18,7 @@ from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, 
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.surfacing import SurfaceMethod, surface
+from meniscus.scenes.surfacing import SurfaceMethod, surface_frames
 from meniscus.scenes.water import Water
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "parameter",
     "render",
     "run",
-    "surface",
+    "surface_frames",
 ]
 
 # All scenes of the library.

@@ -84,7 +84,7 @@ def water_of(frame: FrameData) -> FrameWater:
     return FrameWater(levelset, velocity, tets, drops)
 
 
-def surface(
+def surface_frames(
     folder: str | os.PathLike[str],
     *,
     refine: int = 3,

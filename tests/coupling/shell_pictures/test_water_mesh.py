@@ -11,7 +11,7 @@ from support.shells.water import pool
 import meniscus as ms
 from meniscus.coupling import KinematicShell, Shells, ShellWalls
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
-from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
+from meniscus.coupling.shell_pictures.water_mesh import ShellWaterMesh, water_surface
 from meniscus.coupling.shells.parity import inside_points
 from meniscus.surface import LevelSet, Pose
 
@@ -23,7 +23,7 @@ def blob(n: int, dimension: int = 3, dtype: type = np.float64) -> LevelSet:
     )
 
 
-def measure(mesh: WaterMesh) -> float:
+def measure(mesh: ShellWaterMesh) -> float:
     x = mesh.vertices[mesh.elements]
     return float(np.linalg.det(x).sum() / (2 if x.shape[1] == 2 else 6))
 

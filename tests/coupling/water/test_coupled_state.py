@@ -14,7 +14,7 @@ from support.tet_vof.coupled import air, ball, run
 
 import meniscus as ms
 from meniscus.coupling import KDSM, DropSource, KDSMWater, KDSMWaterOptions
-from meniscus.fluids import Adhesion, LiquidOptions, LiquidSolver, LiquidSource
+from meniscus.fluids import LiquidOptions, LiquidSolver, LiquidSource, WallAdhesion
 from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.surface import Pose, Sphere
 
@@ -168,7 +168,7 @@ def test_parameters_may_change_with_time() -> None:
         return 0.5
 
     sim = simulation(
-        vof_to_grid=half, adhesion=lambda t: Adhesion(strength=3.0 + t), jitter=lambda t: 0.2 + t, drop_radius=lambda t: (0.01, 0.03)
+        vof_to_grid=half, adhesion=lambda t: WallAdhesion(strength=3.0 + t), jitter=lambda t: 0.2 + t, drop_radius=lambda t: (0.01, 0.03)
     )
     run(sim, 0.06)
     assert max(asked) > 0.03

@@ -11,7 +11,7 @@ from support.tet_vof.audit import Audit
 from support.tet_vof.meshes import centroids, lattice, momentum, rounded, still, turned
 
 import meniscus as ms
-from meniscus.fluids import Adhesion, TetVOF
+from meniscus.fluids import TetVOF, WallAdhesion
 
 REST = (0.0, 0.0, 0.0)
 BALL = ms.surface.Sphere((0.0, 0.0, 0.0), 0.3)
@@ -47,7 +47,7 @@ def test_gravity_is_the_same_everywhere_and_booked() -> None:
 @pytest.mark.parametrize("reach", [0.1, 0.25])
 def test_adhesion_falls_off_linearly_and_ends_at_its_reach(direction: Any, reach: float) -> None:
     given: Any = direction if direction != "aside" else lambda x, t: np.cross([0.0, 0.0, 1.0], x)
-    vof = around(Adhesion(strength=6.0, reach=reach, direction=given))
+    vof = around(WallAdhesion(strength=6.0, reach=reach, direction=given))
     vof.accelerate(0.01)
     d, c = distances(vof), centroids(vof)
     n = c / np.linalg.norm(c, axis=1)[:, None]
@@ -83,13 +83,13 @@ def test_painted_adhesion_acts_where_it_is_painted() -> None:
         np.testing.assert_allclose(np.linalg.norm(x, axis=1), 0.3, atol=0.02)  # points of the surface
         return np.where(x[:, 2] > 0, 5.0 + t, 0.0)
 
-    vof = around(Adhesion(strength=paint, reach=0.25))
+    vof = around(WallAdhesion(strength=paint, reach=0.25))
     vof.accelerate(0.01)
     c = centroids(vof)
     near = (vof.volume > 0) & (distances(vof) < 0.2) & (distances(vof) > 0)
     assert not vof.velocity[near & (c[:, 2] < -0.02)].any()
     assert np.linalg.norm(vof.velocity[near & (c[:, 2] > 0.02)], axis=1).min() > 0.2 * 5 * 0.01 * 0.8
-    plain = around(Adhesion(strength=5.01, reach=0.25))
+    plain = around(WallAdhesion(strength=5.01, reach=0.25))
     plain.accelerate(0.01)
     up = near & (c[:, 2] > 0.02)
     np.testing.assert_allclose(vof.velocity[up], plain.velocity[up], rtol=1e-9, atol=1e-15)
@@ -127,7 +127,7 @@ def film(adhesion: Any) -> tuple[float, float]:
 
 
 def test_outward_adhesion_thickens_and_dries() -> None:
-    thin, plain, thick = film(8.0), film(None), film(Adhesion(strength=8.0, reach=0.25, direction="outward"))
+    thin, plain, thick = film(8.0), film(None), film(WallAdhesion(strength=8.0, reach=0.25, direction="outward"))
     assert thin[0] < plain[0] < thick[0]
     assert thick[1] < plain[1] <= thin[1] * 1.02
 
@@ -138,7 +138,7 @@ def test_sideways_adhesion_dries_the_side_that_it_leaves() -> None:
 
     found = []
     for direction in ("toward", aside):
-        vof = TetVOF(still(lattice(0.125, (9, 9, 11))), BALL, adhesion=Adhesion(strength=10.0, direction=direction), samples="exact")
+        vof = TetVOF(still(lattice(0.125, (9, 9, 11))), BALL, adhesion=WallAdhesion(strength=10.0, direction=direction), samples="exact")
         vof.fill(ms.surface.Sphere((0.0, 0.0, 0.35), 0.2))
         for _ in range(18):
             vof.step(1 / 60)
@@ -225,7 +225,7 @@ def test_a_cap_of_water_leaves_a_ball_where_a_sliding_point_does(strength: float
     keep = (r.max(axis=1) > 0.85) & (r.max(axis=1) < 1.42)
     used, tets = np.unique(base.tets[keep], return_inverse=True)
     mesh = ms.mesh.TetMesh(np.ascontiguousarray(base.vertices[used]), tets.reshape(-1, 4).astype(np.int32))
-    vof = TetVOF(still(mesh), ms.surface.Sphere(REST, 1.0), adhesion=Adhesion(strength=strength, reach=0.25) if strength else None)
+    vof = TetVOF(still(mesh), ms.surface.Sphere(REST, 1.0), adhesion=WallAdhesion(strength=strength, reach=0.25) if strength else None)
     cone = math.radians(20)
     vof.fill(lambda p: np.maximum(np.linalg.norm(p, axis=1) - 1.12, np.arctan2(np.hypot(p[:, 0], p[:, 1]), p[:, 2]) - cone))
     total = vof.total_volume()

@@ -11,7 +11,7 @@ import pytest
 from support.tet_vof.meshes import about, centroids, lattice, momentum, rounded, still, turned
 
 import meniscus as ms
-from meniscus.fluids import Adhesion, TetVOF
+from meniscus.fluids import TetVOF, WallAdhesion
 
 REST = (0.0, 0.0, 0.0)
 SKIN = ms.mesh.icosphere(4, radius=0.3)
@@ -49,26 +49,26 @@ def test_what_is_painted_on_vertices_is_what_a_function_says_there(solid: str) -
     def direction(x: np.ndarray, t: float = 0.0) -> np.ndarray:
         return np.cross([0.3, -0.2, 1.0], x) + np.array([0.1, 0.0, 0.2])
 
-    painted = pushed(around(Adhesion(strength=strength(SKIN.vertices), direction=direction(SKIN.vertices)), body))
-    said = pushed(around(Adhesion(strength=strength, direction=direction), body))
+    painted = pushed(around(WallAdhesion(strength=strength(SKIN.vertices), direction=direction(SKIN.vertices)), body))
+    said = pushed(around(WallAdhesion(strength=strength, direction=direction), body))
     assert np.count_nonzero(said.any(axis=1)) > 1000
     # Both are interpolated; the function is asked at points that are the centroids' own distance away, which is not that to the surface.
     np.testing.assert_allclose(painted, said, rtol=0, atol=0.05 * np.abs(said).max())
 
 
 def test_strength_and_direction_may_be_painted_alone() -> None:
-    constant = pushed(around(Adhesion(strength=6.0)))
-    np.testing.assert_allclose(pushed(around(Adhesion(strength=np.full(len(X), 6.0)))), constant, rtol=1e-12, atol=1e-15)
-    up = pushed(around(Adhesion(strength=6.0, direction=(0.0, 0.0, 1.0))))
+    constant = pushed(around(WallAdhesion(strength=6.0)))
+    np.testing.assert_allclose(pushed(around(WallAdhesion(strength=np.full(len(X), 6.0)))), constant, rtol=1e-12, atol=1e-15)
+    up = pushed(around(WallAdhesion(strength=6.0, direction=(0.0, 0.0, 1.0))))
     np.testing.assert_allclose(
-        pushed(around(Adhesion(strength=6.0, direction=np.tile([0.0, 0.0, 1.0], (len(X), 1))))), up, rtol=1e-9, atol=1e-12
+        pushed(around(WallAdhesion(strength=6.0, direction=np.tile([0.0, 0.0, 1.0], (len(X), 1))))), up, rtol=1e-9, atol=1e-12
     )
-    out = pushed(around(Adhesion(strength=np.full(len(X), 6.0), direction="outward")))
+    out = pushed(around(WallAdhesion(strength=np.full(len(X), 6.0), direction="outward")))
     np.testing.assert_allclose(out, -constant, rtol=1e-12, atol=1e-15)
 
 
 def test_the_impulse_is_booked_and_felt() -> None:
-    vof = around(Adhesion(strength=np.where(X[:, 2] > 0, 8.0, 0.0)))
+    vof = around(WallAdhesion(strength=np.where(X[:, 2] > 0, 8.0, 0.0)))
     vof.accelerate(0.01)
     impulse = vof.ledger().impulses["adhesion"]
     assert impulse[2] < -0.1
@@ -91,7 +91,7 @@ def test_paint_turns_with_the_body(kind: str) -> None:
         else ms.surface.DeformingSolid(lambda t: SKIN.vertices @ rotation(t).T, SKIN.triangles)
     )
     mesh = ms.mesh.MovingTetMesh(rest, lambda t: np.ascontiguousarray(rest.vertices @ rotation(t).T))
-    paint = Adhesion(strength=5.0 + 4.0 * X[:, 0], direction=np.cross(X, [0.2, 1.0, 0.1]) - 0.5 * X)
+    paint = WallAdhesion(strength=5.0 + 4.0 * X[:, 0], direction=np.cross(X, [0.2, 1.0, 0.1]) - 0.5 * X)
     found = []
     for dt in (1e-9, 1.0):
         vof = TetVOF(mesh, body, adhesion=paint, gravity=REST, crumb=0.0)
@@ -110,7 +110,7 @@ def test_a_half_that_is_painted_outward_thickens_and_the_other_dries() -> None:
         vof = TetVOF(
             still(lattice(0.125, (9, 9, 11))),
             ms.surface.KinematicSolid(SKIN),
-            adhesion=Adhesion(strength=strength, direction="toward"),
+            adhesion=WallAdhesion(strength=strength, direction="toward"),
             samples="exact",
         )
         vof.fill(ms.surface.Sphere((0.0, 0.0, 0.35), 0.2))
@@ -135,7 +135,7 @@ def test_a_half_that_is_painted_outward_thickens_and_the_other_dries() -> None:
 
 def test_paint_is_copied_and_goes_with_copies_of_the_solver() -> None:
     values = np.where(X[:, 2] > 0, 8.0, 0.0)
-    paint = Adhesion(strength=values)
+    paint = WallAdhesion(strength=values)
     values[:] = -1.0
     assert paint.strength.max() == 8.0
     vof = around(paint)
@@ -150,12 +150,15 @@ def test_paint_is_copied_and_goes_with_copies_of_the_solver() -> None:
 
 N = len(X)
 BAD: dict[str, tuple[Any, str]] = {
-    "too few": (lambda: around(Adhesion(strength=np.ones(5))), rf"the strength .* row for each of the {N} vertices of the skin, not 5"),
-    "too few directions": (lambda: around(Adhesion(direction=np.ones((5, 3)))), rf"the direction .* each of the {N} vertices"),
-    "two columns": (lambda: Adhesion(direction=np.ones((N, 2))), rf"direction must have shape \({N}, 3\)"),
-    "not finite": (lambda: Adhesion(strength=np.full(N, math.nan)), "strength"),
-    "complex": (lambda: Adhesion(strength=np.full(N, 1j)), "strength must be an array of numbers"),
-    "no skin": (lambda: around(Adhesion(strength=np.ones(N)), ms.surface.Sphere(REST, 0.3)), "one mesh of triangles, such as KDSM.solid"),
+    "too few": (lambda: around(WallAdhesion(strength=np.ones(5))), rf"the strength .* row for each of the {N} vertices of the skin, not 5"),
+    "too few directions": (lambda: around(WallAdhesion(direction=np.ones((5, 3)))), rf"the direction .* each of the {N} vertices"),
+    "two columns": (lambda: WallAdhesion(direction=np.ones((N, 2))), rf"direction must have shape \({N}, 3\)"),
+    "not finite": (lambda: WallAdhesion(strength=np.full(N, math.nan)), "strength"),
+    "complex": (lambda: WallAdhesion(strength=np.full(N, 1j)), "strength must be an array of numbers"),
+    "no skin": (
+        lambda: around(WallAdhesion(strength=np.ones(N)), ms.surface.Sphere(REST, 0.3)),
+        "one mesh of triangles, such as KDSM.solid",
+    ),
 }
 
 
@@ -175,7 +178,7 @@ def test_a_hook_may_ask_a_deforming_body_about_another_time() -> None:
     found = []
     for curious in (False, True):
         solid = body()
-        vof = TetVOF(still(lattice(0.125, (9, 9, 10))), solid, adhesion=Adhesion(strength=np.full(N, 5.0)))
+        vof = TetVOF(still(lattice(0.125, (9, 9, 10))), solid, adhesion=WallAdhesion(strength=np.full(N, 5.0)))
         vof.fill(ms.surface.Sphere((0.0, 0.05, 0.4), 0.15))
 
         def ask(name: str, at: TetVOF, solid: Any = solid, curious: bool = curious) -> None:

@@ -13,7 +13,7 @@ from support.same_bits import everywhere
 from support.tet_vof.meshes import about, inner, lattice, still, turned
 
 import meniscus as ms
-from meniscus.fluids import Adhesion, TetVOF
+from meniscus.fluids import TetVOF, WallAdhesion
 
 REST = lattice(0.25, (5, 5, 5), 3, shear=0.1, stir=0.1)
 FREE = inner(REST)
@@ -222,8 +222,8 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "drop radii": (lambda: plain(drop_radius=(0.1, 0.11)), ValueError, "twice"),
     "density": (lambda: plain(density=-1.0), ValueError, "density"),
     "gravity": (lambda: plain(gravity=(0.0, 1.0)), ValueError, "gravity"),
-    "reach": (lambda: Adhesion(reach=0.0), ValueError, "reach"),
-    "direction": (lambda: Adhesion(direction="up"), ValueError, "direction"),
+    "reach": (lambda: WallAdhesion(reach=0.0), ValueError, "reach"),
+    "direction": (lambda: WallAdhesion(direction="up"), ValueError, "direction"),
     "fill beyond capacity": (lambda: plain().fill(BALL, level=1.5), ValueError, "level must be in"),
     "fill below nothing": (lambda: plain().fill(BALL, level=-0.5), ValueError, "level must be in"),
     "fill with nothing": (lambda: plain().fill(None), TypeError, "region"),

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WaterMesh:
+class ShellWaterMesh:
     """The surface of water beside shells.
 
     Attributes:
@@ -38,7 +38,7 @@ class WaterMesh:
     samples: Floats
 
 
-def water_surface(levelset: LevelSet, walls: ShellWalls, refine: int = 1, *, time: float = 0.0) -> WaterMesh:
+def water_surface(levelset: LevelSet, walls: ShellWalls, refine: int = 1, *, time: float = 0.0) -> ShellWaterMesh:
     """Return the surface phi = 0 of water beside shells: no vertex of it lies beyond a shell.
 
     Where no wall is near it is that of `LevelSet.to_mesh`, from samples that are `refine` times as dense. At a wall the mesh follows it, on
@@ -63,4 +63,4 @@ def water_surface(levelset: LevelSet, walls: ShellWalls, refine: int = 1, *, tim
         raise ValueError("levelset must be on the cells of the grid of the walls")
     module: Any = _coupling
     vertices, elements, normals, wetted, way, samples = module.one_sided_surface(levelset.field._core, walls._core, refine, time)
-    return WaterMesh(vertices=vertices, elements=elements, normals=normals, wetted=wetted, way=way, samples=samples)
+    return ShellWaterMesh(vertices=vertices, elements=elements, normals=normals, wetted=wetted, way=way, samples=samples)

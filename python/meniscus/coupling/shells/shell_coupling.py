@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.solver import OnStage, Solver, stage
-from meniscus.coupling.shell_pictures.water_mesh import WaterMesh, water_surface
+from meniscus.coupling.shell_pictures.water_mesh import ShellWaterMesh, water_surface
 from meniscus.coupling.shell_water.audit import audit_water
 from meniscus.coupling.shell_water.covered_faces import settle_covered_faces
 from meniscus.coupling.shell_water.joined_water import JoinedWater
@@ -402,7 +402,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         ahead.step(dt)
         return followed.audit()
 
-    def surface(self, refine: int = 1) -> WaterMesh:
+    def surface(self, refine: int = 1) -> ShellWaterMesh:
         """Return the surface of the water now, on its side of the shells; see `shell_pictures.water_mesh.water_surface`.
 
         Raises TypeError for a solver of smoke, and for a `refine` that is no integer.

@@ -23,7 +23,7 @@ from meniscus.coupling.water.passing import Passing
 from meniscus.coupling.water.setting import check_setting, is_body_of, time_of_edges
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
-from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions
+from meniscus.fluids.tetrahedra.options import TetVOFOptions, WallAdhesion
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.mesh import MovingTetMesh
 from meniscus.surface import WaterInDrops, WaterInTets, WaterSurface
@@ -93,7 +93,7 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
         kdsm: KDSM | MovingTetMesh,
         liquid: LiquidSolver,
         *,
-        adhesion: Adhesion | float | Callable[[float], Adhesion | float] | None = None,
+        adhesion: WallAdhesion | float | Callable[[float], WallAdhesion | float] | None = None,
         sources: Sequence[LiquidSource | DropSource] = (),
         drains: Sequence[Drain] = (),
         options: KDSMWaterOptions | None = None,
@@ -144,12 +144,12 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
             self._own(0.0)
 
     @property
-    def adhesion(self) -> Adhesion | float | Callable[[float], Adhesion | float] | None:
+    def adhesion(self) -> WallAdhesion | float | Callable[[float], WallAdhesion | float] | None:
         """The force that holds water in tetrahedra to the body; may be set, also to a function of the time, s."""
         return self._adhesion
 
     @adhesion.setter
-    def adhesion(self, value: Adhesion | float | Callable[[float], Adhesion | float] | None) -> None:
+    def adhesion(self, value: WallAdhesion | float | Callable[[float], WallAdhesion | float] | None) -> None:
         self.vof.adhesion = value(self.vof.time) if callable(value) else value
         self._adhesion = value
 

@@ -14,7 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core.stateful import exclusively
 from meniscus.fluids.exchange.expansion import Expansion
-from meniscus.fluids.exchange.reports import Drops, Exchange
+from meniscus.fluids.exchange.reports import Drops, LiquidExchange
 from meniscus.fluids.fluid_solver import Acceleration, FluidSolver
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport
 from meniscus.fluids.liquid.pockets import AirPockets
@@ -65,7 +65,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return self._momentum(self.sampled_solid.at(self.time))
 
     @exclusively
-    def add_drops(self, positions: npt.ArrayLike, velocities: npt.ArrayLike, volumes: npt.ArrayLike) -> Exchange:
+    def add_drops(self, positions: npt.ArrayLike, velocities: npt.ArrayLike, volumes: npt.ArrayLike) -> LiquidExchange:
         """Add drops, which fly from now on.
 
         Args:
@@ -140,7 +140,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return self.surface.fly(dt, self.gravity, self.sampled_solid.at(self.time + dt, dt), self.time, self.volume)
 
     @exclusively
-    def rejoin(self, dt: float, *, expand: bool | None = None) -> Exchange:
+    def rejoin(self, dt: float, *, expand: bool | None = None) -> LiquidExchange:
         """Let drops that are in the liquid join it; the second half of the stage `spray`.
 
         Args:
@@ -165,7 +165,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return self.surface.rejoin(self.velocity, self.time + dt, solid, self.volume)
 
     @exclusively
-    def gather(self, dt: float) -> Exchange:
+    def gather(self, dt: float) -> LiquidExchange:
         """Let drops that fill a cell where no liquid is become liquid there, with their volume and the mean of their velocities.
 
         A cell of air is full when the volumes of the drops in it add up to what the solid leaves of it. The stage `spray` ends with this
@@ -184,7 +184,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return self.surface.gather(self.velocity, solid, self.volume)
 
     @exclusively
-    def hand_over(self, region: Any, *, dt: float = 0.0) -> Exchange:
+    def hand_over(self, region: Any, *, dt: float = 0.0) -> LiquidExchange:
         """Empty a region, and return the volume and the momentum of the liquid that was in it, which is another's from now on.
 
         The volume is what the region's absence changes, and what waited in it for room; as much less is expected. With the last of a
@@ -212,10 +212,10 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             momentum += moves * (before - self._momentum(solid))
             self.surface.redistance(solid)
             self.surface.remove_stray_markers()
-        return Exchange(0, volume, tuple(momentum.tolist()))
+        return LiquidExchange(0, volume, tuple(momentum.tolist()))
 
     @exclusively
-    def take_back(self, region: Any, volume: float | None = None, velocity: Sequence[float] | None = None) -> Exchange:
+    def take_back(self, region: Any, volume: float | None = None, velocity: Sequence[float] | None = None) -> LiquidExchange:
         """Fill a region with liquid that was another's.
 
         Args:
@@ -259,7 +259,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             self.volume.totals["received"] += received - change
             self.expansion.wait(holds, np.full(len(holds), (received - change) / count))
         momentum = gained if given is None else received * given
-        return Exchange(0, received, tuple(momentum.tolist()), tuple(gained.tolist()))
+        return LiquidExchange(0, received, tuple(momentum.tolist()), tuple(gained.tolist()))
 
     @exclusively
     def expand(self, positions: npt.ArrayLike, volumes: npt.ArrayLike, *, dt: float = 0.0) -> float:
@@ -292,7 +292,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
     @exclusively
     def blend_velocity(
         self, values: MacField | Sequence[npt.NDArray[Any]], weights: Sequence[npt.NDArray[Any]], *, dt: float = 0.0
-    ) -> Exchange:
+    ) -> LiquidExchange:
         """Draw the velocity of faces towards values: u + w (v - u).
 
         Args:
@@ -313,7 +313,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         core: Any = _fluids  # overloaded over dimension and scalar
         cells = _cells_outside(self.solid_after(dt))
         gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
-        return Exchange(0, 0.0, gained, gained)
+        return LiquidExchange(0, 0.0, gained, gained)
 
     @exclusively
     def pressure_gradient_at(self, points: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -389,19 +389,19 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             raise ValueError("drops need tracking='particle-level-set', and air that is no fluid of its own")
         return self.particles.spray
 
-    def _nothing(self) -> Exchange:
+    def _nothing(self) -> LiquidExchange:
         zero = (0.0,) * self.grid.dimension
-        return Exchange(0, 0.0, zero, zero)
+        return LiquidExchange(0, 0.0, zero, zero)
 
     def _exchanged(
         self, x: npt.NDArray[Any], v: npt.NDArray[Any], radius: npt.NDArray[Any], *, replicated: bool = False
-    ) -> tuple[Drops, Exchange]:
+    ) -> tuple[Drops, LiquidExchange]:
         """Return drops and what they hold together, those of all ranks; `replicated`: they are the same on all."""
         r = radius.astype(np.float64)
         volumes = math.pi * r**2 if self.grid.dimension == 2 else 4.0 / 3.0 * math.pi * r**3
         comm = one_rank() if replicated else self.grid.comm
         momentum = tuple(comm.exact_sum(volumes * v[:, d]) for d in range(self.grid.dimension))
-        return Drops(x, v, volumes), Exchange(comm.total(len(r)), comm.exact_sum(volumes), momentum)
+        return Drops(x, v, volumes), LiquidExchange(comm.total(len(r)), comm.exact_sum(volumes), momentum)
 
     def _cells_of(self, region: CellField) -> npt.NDArray[np.int64]:
         """Return the C-ordered indices in the domain of the cells of the block with their centres in a region."""

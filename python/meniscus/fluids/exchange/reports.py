@@ -11,7 +11,7 @@ Floats = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Exchange:
+class LiquidExchange:
     """Water that has passed from one owner to another.
 
     Attributes:

@@ -18,7 +18,7 @@ Splitting = Literal["projection", "reflection"]
 
 
 @dataclass(frozen=True)
-class StepInfo:
+class InviscidStepInfo:
     """Report of a step: its projections, in order."""
 
     projections: tuple[ProjectionInfo, ...]
@@ -38,7 +38,7 @@ def advance(
     solver: PressureSolver | None = None,
     workspace: Workspace | None = None,
     **options: Any,
-) -> StepInfo:
+) -> InviscidStepInfo:
     """Advance a velocity by dt under u_t + (u . grad) u + grad(p) / rho = 0, div u = 0, in place.
 
     'projection' is Chorin's splitting: advect the velocity by itself, then project. It is first order in time and removes energy from the
@@ -100,4 +100,4 @@ def advance(
         carry(work, end, dt / 2, middle)
         projections = (first, make_incompressible(work, dt / 2, time + dt))
     samples.assign_faces(velocity._core, work._core, None, True)
-    return StepInfo(projections)
+    return InviscidStepInfo(projections)

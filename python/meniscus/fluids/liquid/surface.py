@@ -13,7 +13,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.exchange.expansion import Expansion
-from meniscus.fluids.exchange.reports import Exchange
+from meniscus.fluids.exchange.reports import LiquidExchange
 from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
@@ -222,7 +222,7 @@ class LiquidSurface(Stateful):
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
         return flight
 
-    def rejoin(self, velocity: MacField, time: float, solid: SolidBoundary | None, volume: LiquidVolume) -> Exchange:
+    def rejoin(self, velocity: MacField, time: float, solid: SolidBoundary | None, volume: LiquidVolume) -> LiquidExchange:
         """Turn drops that touch the liquid into markers; `volume` accounts for them."""
         assert self.particles is not None
         nodes = None if solid is None else solid.levelset
@@ -231,18 +231,18 @@ class LiquidSurface(Stateful):
         joined = self.particles.reincorporate(velocity, deposit="liquid", time=time)
         if near is not None:
             self.shells.rejoin(near)
-        return Exchange(joined.spray.count, joined.spray.volume, joined.momentum)
+        return LiquidExchange(joined.spray.count, joined.spray.volume, joined.momentum)
 
-    def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> Exchange:
+    def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> LiquidExchange:
         """Let the liquid take up drops that are in it; their volumes wait in `expansion`."""
         assert self.particles is not None
         core: Any = _fluids  # overloaded over dimension and scalar
         args = velocity._core, self.levelset.field._core, _outside(solid), self.particles.spray._core, time, self._workspace
         count, volume, momentum, impulse, positions, volumes = core.absorb_drops(*args)
         expansion.add(positions, volumes, self.levelset, None if solid is None else solid.levelset)
-        return Exchange(count, volume, momentum, impulse)
+        return LiquidExchange(count, volume, momentum, impulse)
 
-    def gather(self, velocity: MacField, solid: SolidBoundary | None, volume: LiquidVolume) -> Exchange:
+    def gather(self, velocity: MacField, solid: SolidBoundary | None, volume: LiquidVolume) -> LiquidExchange:
         """Fill the cells of air that drops fill; `volume` accounts for them."""
         assert self.particles is not None
         spray, nodes = self.particles.spray, None if solid is None else solid.levelset
@@ -277,7 +277,7 @@ class LiquidSurface(Stateful):
             samples: Any = _grid  # overloaded over dimension and scalar
             samples.number_new_particles(self.particles.particles._core, new.start, self.levelset.grid._core)
             spray.remove(gathered, workspace=self._workspace)
-        return Exchange(count, total, momentum)
+        return LiquidExchange(count, total, momentum)
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""

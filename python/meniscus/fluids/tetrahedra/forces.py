@@ -10,18 +10,18 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.fluids.tetrahedra.geometry import TetGeometry
-from meniscus.fluids.tetrahedra.options import Adhesion
+from meniscus.fluids.tetrahedra.options import WallAdhesion
 from meniscus.fluids.tetrahedra.painting import SkinPaint
 
 Floats = npt.NDArray[np.float64]
 
 
-def force_band(adhesion: Adhesion | None) -> float:
+def force_band(adhesion: WallAdhesion | None) -> float:
     """Return up to which distance from the solid its distances and normals are needed, m; 0: no farther than the mesh needs them."""
     return 0.0 if adhesion is None else adhesion.reach
 
 
-def paint_of(adhesion: Adhesion | None, geometry: TetGeometry) -> SkinPaint | None:
+def paint_of(adhesion: WallAdhesion | None, geometry: TetGeometry) -> SkinPaint | None:
     """Return what an adhesion has painted on the vertices of the skin, directions as at the start of the mesh's motion; None: nothing.
 
     Raises:
@@ -37,7 +37,7 @@ def paint_of(adhesion: Adhesion | None, geometry: TetGeometry) -> SkinPaint | No
 def adhere(
     stages: Any,
     geometry: TetGeometry,
-    adhesion: Adhesion,
+    adhesion: WallAdhesion,
     paint: SkinPaint | None,
     volume: Floats,
     velocity: Floats,

@@ -104,7 +104,7 @@ class TetVOFOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Adhesion:
+class WallAdhesion:
     """A force that holds water to the solid, or leads it along.
 
     Water closer to the solid than `reach` is accelerated by strength (reach - distance) / reach along the direction.

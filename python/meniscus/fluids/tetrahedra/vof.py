@@ -15,7 +15,7 @@ from meniscus.core.solver import stage
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.tetrahedra.drops import cleared, drop_volumes, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band, paint_of
-from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport, WaterRequests
+from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Outside, TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
 from meniscus.fluids.tetrahedra.regions import drained_amounts, source_amounts
 from meniscus.fluids.tetrahedra.water import TetWater
@@ -38,7 +38,7 @@ class TetVOF(TetWater):
         solid: obstacle or body, see `surface.SolidOnTets`; None: the mesh alone.
         outside: what is beyond the mesh: None: air, water that leaves becomes drops. 'wall': nothing, water stays. A function, see
             `Outside`: water that comes in.
-        adhesion: a number, m/s^2, or an `Adhesion`; 0 or None: none.
+        adhesion: a number, m/s^2, or a `WallAdhesion`; 0 or None: none.
         sources: regions that are filled with water.
         drains: regions that are emptied.
         options: see `TetVOFOptions`.
@@ -82,7 +82,7 @@ class TetVOF(TetWater):
         solid: Any = None,
         *,
         outside: Outside | Literal["wall"] | None = None,
-        adhesion: Adhesion | float | None = None,
+        adhesion: WallAdhesion | float | None = None,
         sources: Sequence[LiquidSource] = (),
         drains: Sequence[Drain] = (),
         options: TetVOFOptions | None = None,
@@ -95,19 +95,19 @@ class TetVOF(TetWater):
         self._projection: ProjectionOfWater | None = None
 
     @property
-    def adhesion(self) -> Adhesion | None:
+    def adhesion(self) -> WallAdhesion | None:
         """The force that holds water to the solid; may be set, also to a number. Raises TypeError or ValueError for anything else."""
         return self._adhesion
 
     @adhesion.setter
-    def adhesion(self, value: Adhesion | float | None) -> None:
-        if value is not None and not isinstance(value, Adhesion):
+    def adhesion(self, value: WallAdhesion | float | None) -> None:
+        if value is not None and not isinstance(value, WallAdhesion):
             strength = _checks.number("adhesion", value)
-            value = Adhesion(strength=strength) if strength else None
+            value = WallAdhesion(strength=strength) if strength else None
         if value is not None and self.solid is None:
             raise ValueError("adhesion needs a solid, but there is none")
         self._paint = paint_of(value, self._geometry)
-        self._adhesion: Adhesion | None = value
+        self._adhesion: WallAdhesion | None = value
 
     def force_on_body(self) -> Floats:
         """Return the mean force (3,) of the water on the solid over the last step, N. Zero before the first."""

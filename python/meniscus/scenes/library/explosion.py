@@ -18,7 +18,7 @@ from meniscus.surface import Sphere
 
 
 @dataclass(kw_only=True)
-class Explosion(BoxOfSmoke):
+class SmokeExplosion(BoxOfSmoke):
     """Hot gas that flows from a source for half a second, above the floor of a box that is open elsewhere.
 
     The expansion is driven by a given divergence in a ball. While it lasts, vortex particles are seeded in the ball with vorticities along

@@ -36,7 +36,7 @@ class Turning:
 
 
 @dataclass(kw_only=True)
-class Twist(Deforming):
+class TwistedBar(Deforming):
     """A square beam of jelly whose ends are twisted against each other by two whole turns, before one of them is released.
 
     Source: Müller et al. 2008, chapter 4; Selle 2008, section 5.4.

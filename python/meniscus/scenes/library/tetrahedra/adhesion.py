@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.fluids import Adhesion as AdhesionForce
-from meniscus.fluids import LiquidSource, TetVOF
+from meniscus.fluids import LiquidSource, TetVOF, WallAdhesion
 from meniscus.io.frames import FrameMesh
 from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.scenes.scene import parameter
@@ -69,7 +68,7 @@ class Adhesion(TetWaterScene):
         rest = enclosing_mesh(self._ball, np.empty((0, 3)), cell, offset=d, depth=2.5 * cell)
         still = MovingTetMesh(rest, lambda t: rest.vertices)
         strength, direction = _FORCES[self.setting]
-        force = AdhesionForce(strength=strength, reach=self.reach, direction=direction) if strength else None  # type: ignore[arg-type]
+        force = WallAdhesion(strength=strength, reach=self.reach, direction=direction) if strength else None  # type: ignore[arg-type]
         sources = []
         if self.water == "stream":
             a = _checks.positive("stream", self.stream)
