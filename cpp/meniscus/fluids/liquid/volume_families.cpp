@@ -29,8 +29,7 @@ void VolumeFamilies::reset(std::size_t count) {
 }
 
 void VolumeFamilies::begin_transfer(std::size_t count) {
-  parent_.resize(unassigned_.size());
-  std::iota(parent_.begin(), parent_.end(), 0);
+  sets_.reset(static_cast<Index>(unassigned_.size()));
   next_of_parts_.assign(count, 0);
 }
 
@@ -39,17 +38,10 @@ void VolumeFamilies::begin_transfer() {
   next_of_parts_ = of_parts_;
 }
 
-std::int32_t VolumeFamilies::root(std::int32_t family) const {
-  while (parent_[family] != family) family = parent_[family];
-  return family;
-}
-
 void VolumeFamilies::join(std::size_t next, std::size_t from) {
   std::int32_t& now = next_of_parts_[next];
-  const std::int32_t before = root(of_parts_[from]);
-  const std::int32_t other = now != 0 ? root(now) : before;
-  now = std::min(before, other);
-  parent_[std::max(before, other)] = now;
+  const std::int32_t before = of_parts_[from];
+  now = sets_.join(before, now != 0 ? now : before);
 }
 
 double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
@@ -61,7 +53,7 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
       of_parts_[i] = ++count;
       continue;
     }
-    std::int32_t& n = successors_[root(next_of_parts_[i])];
+    std::int32_t& n = successors_[sets_.root(next_of_parts_[i])];
     if (n == 0) n = ++count;
     of_parts_[i] = n;
   }
@@ -71,7 +63,7 @@ double VolumeFamilies::commit_transfer(std::span<const std::int32_t> heirs) {
   double left = 0.0;
   for (std::size_t f = 1; f < unassigned_.size(); ++f) {
     // A root has the smallest number of its family, so that it has its own successor by now, or none.
-    successors_[f] = successors_[root(static_cast<std::int32_t>(f))];
+    successors_[f] = successors_[sets_.root(static_cast<std::int32_t>(f))];
     const std::int32_t heir = successors_[f] || heirs.empty() ? written_off : heirs[f];
     if (heir == has_left) {
       left += unassigned_[f];

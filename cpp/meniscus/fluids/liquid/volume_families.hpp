@@ -8,6 +8,7 @@
 
 #include "meniscus/core/namespaces.hpp"
 #include "meniscus/core/types.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <cstdint>
 #include <span>
@@ -62,13 +63,11 @@ class VolumeFamilies {
   std::vector<double> sums(const std::vector<double>& values) const;
 
  private:
-  std::int32_t root(std::int32_t family) const;
-
   std::vector<std::int32_t> of_parts_{0};
   std::vector<double> unassigned_{0.0};
   std::vector<double> sprayed_{0.0};
   std::vector<std::int32_t> next_of_parts_;
-  std::vector<std::int32_t> parent_;  ///< of each family; itself unless it has become part of another
+  numerics::DisjointSets<std::int32_t> sets_;  ///< families that have become one
   std::vector<std::int32_t> successors_;
 };
 

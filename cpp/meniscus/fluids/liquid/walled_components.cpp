@@ -7,6 +7,7 @@
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
 #include "meniscus/grid/walls/straight_way.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -15,11 +16,6 @@ namespace meniscus::fluids {
 namespace {
 
 constexpr int pieces_of_rows = 32;  // fixed, so that sums do not depend on the threads
-
-std::int32_t root_of(std::int32_t* parent, std::int32_t i) {
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
 
 /// Labels from 1 in the order of the first cells; returns how many.
 template <class T, int D>
@@ -32,8 +28,7 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
   std::int32_t* const parent = parents.data();
   const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
   const auto unite = [parent](Index i, Index j) {
-    const std::int32_t a = root_of(parent, static_cast<std::int32_t>(i)), b = root_of(parent, static_cast<std::int32_t>(j));
-    parent[std::max(a, b)] = std::min(a, b);
+    numerics::unite(parent, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
   };
   const std::uint8_t* const clearance = walls.clearance();
   // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the
@@ -91,7 +86,7 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     else if (parent[i] == i)
       labels[i] = ++parts;
     else
-      labels[i] = labels[root_of(parent, static_cast<std::int32_t>(i))];
+      labels[i] = labels[numerics::root_of(parent, static_cast<std::int32_t>(i))];
   }
   return parts;
 }

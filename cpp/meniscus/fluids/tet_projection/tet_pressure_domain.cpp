@@ -1,6 +1,7 @@
 #include "meniscus/fluids/tet_projection/tet_pressure_domain.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <cmath>
 
@@ -86,7 +87,7 @@ void TetPressureDomain::find_unknowns(const TetPressureTopology& mesh, const Tet
 void TetPressureDomain::find_regions(const TetPressureTopology& mesh) {
   region_.resize(vertices_.size());
   const auto m = static_cast<Index>(mesh.tets().size());
-  const std::int32_t count = mesh::label_components(std::span(region_), [&](auto&& unite) {
+  const std::int32_t count = numerics::label_components(std::span(region_), [&](auto&& unite) {
     for (Index t = 0; t < m; ++t) {
       if (content(t) != TetContent::water) continue;
       std::int32_t last = -1;

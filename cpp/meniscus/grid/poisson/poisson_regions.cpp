@@ -92,7 +92,7 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   const auto count = static_cast<std::size_t>(row_begin_.back());
   intervals_.resize(count);
   open_.resize(count);
-  parent_.resize(count);
+  sets_.reset(static_cast<Index>(count));
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       auto n = static_cast<std::size_t>(row_begin_[r]);
@@ -101,25 +101,17 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
         for (; n < static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r) + 1]); ++n, ++before) {
           intervals_[n] = intervals_before_[before];
           open_[n] = open_before_[before];
-          parent_[n] = static_cast<Index>(n);
         }
         continue;
       }
       for_each_run_of_row<D>(a, layout.row(r), [&](Index begin, Index cells) {
         intervals_[n] = {begin, cells, 0};
-        parent_[n] = static_cast<Index>(n);
         open_[n] = is_open<D>(a, begin, cells);
         ++n;
       });
     }
   });
 
-  // The lower number always becomes the parent, so a root is the first interval of its region.
-  const auto join = [&](Index x, Index y) {
-    x = root(x);
-    y = root(y);
-    parent_[std::max(x, y)] = std::min(x, y);
-  };
   // Intervals of two rows that lie side by side along `axis`; `face_row` is the upper one, whose lower faces count.
   const auto join_rows = [&](Index lower_row, Index upper_row, int axis) {
     Index i = row_begin_[lower_row], j = row_begin_[upper_row];
@@ -134,7 +126,7 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       const Index end = std::min(u_end, v_end);
       for (Index k = begin; k < end; ++k)
         if (a.face(axis, from_upper + k) > 0) {
-          join(i, j);
+          sets_.join(i, j);
           break;
         }
       (u_end < v_end ? i : j)++;
@@ -156,14 +148,14 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
       const Interval& u = intervals_[begin];
       const Interval& v = intervals_[static_cast<std::size_t>(end) - 1];
       if (u.index == layout.row(r) && v.index + v.count == layout.row(r) + length && a.face(D - 1, u.index) > 0)
-        join(begin, end - 1);
+        sets_.join(begin, end - 1);
     }
   }
 
   regions_.clear();
   for (std::size_t n = 0; n < count; ++n) {
     Interval& u = intervals_[n];
-    const Index first = root(static_cast<Index>(n));
+    const Index first = sets_.root(static_cast<Index>(n));  // interval of the region
     if (first == static_cast<Index>(n)) {
       u.region = static_cast<Index>(regions_.size());
       PoissonRegion<D> region;

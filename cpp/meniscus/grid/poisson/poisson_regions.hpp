@@ -3,6 +3,7 @@
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 #include "meniscus/numerics/sums/binned_sum.hpp"
 
 #include <functional>
@@ -55,8 +56,8 @@ class PoissonRegions {
   /// Bytes of the lists that grow with the rows of the block.
   Index bytes() const {
     return static_cast<Index>((intervals_.capacity() + intervals_before_.capacity()) * sizeof(Interval) +
-                              (row_begin_.capacity() + row_begin_before_.capacity() + parent_.capacity()) * sizeof(Index) +
-                              open_.capacity() + open_before_.capacity());
+                              (row_begin_.capacity() + row_begin_before_.capacity()) * sizeof(Index) + open_.capacity() +
+                              open_before_.capacity());
   }
 
  private:
@@ -64,14 +65,6 @@ class PoissonRegions {
   void accumulate_in_order(Term&& term, std::vector<double>& sums) const;
   template <class Term>
   void accumulate(Term&& term, std::vector<double>& sums) const;
-  Index root(Index i) {
-    while (parent_[i] != i) {
-      Index& p = parent_[i];
-      p = parent_[p];
-      i = p;
-    }
-    return i;
-  }
   void join_blocks(const FaceMatrix<double, D>& matrix);
   /// `labels`: the regions of the blocks by cell, in the order of the blocks.
   void list_contacts(const FaceMatrix<double, D>& matrix, Block<Index>& labels);
@@ -79,7 +72,8 @@ class PoissonRegions {
   std::vector<PoissonRegion<D>> regions_;
   std::vector<Interval> intervals_;
   bool any_closed_ = false;
-  std::vector<Index> row_begin_, parent_;
+  std::vector<Index> row_begin_;
+  numerics::DisjointSets<Index> sets_;  ///< of intervals; in `join_blocks` of regions
   std::vector<std::uint8_t> open_;
   /// Of the matrix before.
   std::vector<Interval> intervals_before_;

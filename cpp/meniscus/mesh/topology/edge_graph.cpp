@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/mesh/tet_mesh.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 
@@ -100,7 +101,7 @@ template void find_element_edges<4>(std::span<const Tet>, const EdgeGraph&, std:
 std::int32_t label_segment_components(std::span<const std::array<std::int32_t, 2>> segments, Index vertices,
                                       std::span<std::int32_t> label) {
   const VertexStars<2> stars(segments, vertices);
-  return label_components(label, [&](auto&& unite) {
+  return numerics::label_components(label, [&](auto&& unite) {
     for (Index v = 0; v < vertices; ++v)
       for (const std::int32_t corner : stars.at(v)) unite(stars.at(v)[0] / 2, corner / 2);
   });

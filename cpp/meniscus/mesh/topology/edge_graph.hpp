@@ -43,34 +43,6 @@ template <std::size_t N>
 void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, const EdgeGraph& graph,
                         std::span<std::int32_t> out);
 
-/// Numbers the connected components of n items, in order of their first members; `join(unite)` calls unite(a, b) for items that
-/// are connected. Returns the number of components.
-template <class Join>
-std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
-  const auto at = [&](std::int32_t i) -> std::int32_t& { return label[i]; };
-  for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int32_t>(i);
-  const auto root = [&](std::int32_t i) {
-    while (at(i) != i) i = at(i) = at(at(i));
-    return i;
-  };
-  join([&](std::int32_t a, std::int32_t b) {
-    const std::int32_t ra = root(a);
-    const std::int32_t rb = root(b);
-    // The lower number is the root, so the first member identifies a component.
-    if (ra < rb)
-      at(rb) = ra;
-    else
-      at(ra) = rb;
-  });
-  std::int32_t count = 0;
-  // Parents come before their children: below i, all labels are final and those from i on are still parents.
-  for (std::size_t i = 0; i < label.size(); ++i) {
-    const auto parent = static_cast<std::size_t>(label[i]);
-    label[i] = parent == i ? count++ : label[parent];
-  }
-  return count;
-}
-
 /// Numbers the components of a mesh of segments, which hang together at vertices; returns their number.
 std::int32_t label_segment_components(std::span<const std::array<std::int32_t, 2>> segments, Index vertices,
                                       std::span<std::int32_t> label);

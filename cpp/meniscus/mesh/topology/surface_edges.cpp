@@ -1,6 +1,7 @@
 #include "meniscus/mesh/topology/surface_edges.hpp"
 
 #include "meniscus/mesh/topology/edge_graph.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 
@@ -72,7 +73,7 @@ std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, 
   const auto corner = [&](std::int32_t t, std::int32_t v) {
     return 3 * t + static_cast<std::int32_t>(corner_at(get(triangles, t), v));
   };
-  label_components(fan, [&](auto&& unite) {
+  numerics::label_components(fan, [&](auto&& unite) {
     for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
       const auto at = topology.triangles_at(e);
       if (at.size() != 2) continue;
@@ -98,7 +99,7 @@ std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, 
 }
 
 std::int32_t triangle_components(const TriangleTopology& topology, std::span<std::int32_t> component) {
-  return label_components(component, [&](auto&& unite) {
+  return numerics::label_components(component, [&](auto&& unite) {
     for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
       const auto at = topology.triangles_at(e);
       for (std::size_t i = 1; i < at.size(); ++i) unite(at[0], at[i]);

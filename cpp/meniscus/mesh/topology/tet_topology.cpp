@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -136,7 +137,7 @@ std::vector<std::int32_t> TetTopology::flipped_faces(std::span<const Tet> tets) 
 }
 
 std::int32_t tet_components(const TetTopology& topology, std::span<std::int32_t> component) {
-  return label_components(component, [&](auto&& unite) {
+  return numerics::label_components(component, [&](auto&& unite) {
     for (const auto& t : topology.face_tets())
       if (t[1] >= 0) unite(t[0], t[1]);
   });

@@ -1,6 +1,7 @@
 #include "meniscus/mesh/topology/triangle_topology.hpp"
 
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -92,31 +93,18 @@ class BoundaryTracer {
 
 /// Numbers the components that are connected over edges.
 void find_components(Index triangles, const TriangleTopology& topology, WatertightReport& report) {
-  std::vector<std::int32_t> parent(triangles);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t t) {
-    while (parent[t] != t) {
-      auto& p = parent[t];
-      p = parent[p];
-      t = p;
-    }
-    return t;
-  };
+  numerics::DisjointSets<std::int32_t> sets(triangles);
   for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
     const auto at = topology.triangles_at(e);
-    for (std::size_t i = 1; i < at.size(); ++i) {
-      const std::int32_t a = root(at[0]);
-      const std::int32_t b = root(at[i]);
-      parent[std::max(a, b)] = std::min(a, b);
-    }
+    for (std::size_t i = 1; i < at.size(); ++i) sets.join(at[0], at[i]);
   }
-  report.component.resize(parent.size());
-  for (std::size_t t = 0; t < parent.size(); ++t) {
-    const auto r = static_cast<std::size_t>(root(static_cast<std::int32_t>(t)));
-    if (topology.edges_of(static_cast<Index>(t))[0] < 0)
+  report.component.resize(triangles);
+  for (Index t = 0; t < triangles; ++t) {
+    const std::int32_t root = sets.root(static_cast<std::int32_t>(t));
+    if (topology.edges_of(t)[0] < 0)
       report.component[t] = -1;
     else
-      report.component[t] = r == t ? report.components++ : report.component[r];
+      report.component[t] = root == t ? report.components++ : report.component[root];
   }
 }
 

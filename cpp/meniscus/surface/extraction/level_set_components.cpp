@@ -3,12 +3,12 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 #include "meniscus/surface/extraction/cell_sums.hpp"
 #include "meniscus/surface/extraction/component_joining.hpp"
 #include "meniscus/surface/extraction/cut_cell.hpp"
 #include "meniscus/surface/extraction/lattice_labels.hpp"
 
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -40,10 +40,16 @@ class Runs {
     parallel_for(0, count, 1 << 16,
                  [&](Index b, Index e) { std::iota(parents() + b, parents() + e, static_cast<std::int32_t>(b)); });
     for_rows([&](Index r, const Coord<D>& at, Index begin, Index end) {
-      join(r, at, [&](Index q) { return q >= begin && q < end; }, [&](Index i, Index j) { unite_in_piece(i, j); });
+      join(
+          r, at, [&](Index q) { return q >= begin && q < end; },
+          [&](Index i, Index j) { numerics::unite(parents(), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)); });
     });
     for_rows([&](Index r, const Coord<D>& at, Index begin, Index end) {
-      join(r, at, [&](Index q) { return q < begin || q >= end; }, [&](Index i, Index j) { unite(i, j); });
+      join(
+          r, at, [&](Index q) { return q < begin || q >= end; },
+          [&](Index i, Index j) {
+            numerics::concurrent_unite(parents(), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
+          });
     });
   }
 
@@ -189,46 +195,6 @@ class Runs {
   }
 
   std::int32_t* parents() const { return parent_.data() + 1; }
-  std::atomic_ref<std::int32_t> parent(std::int32_t i) const { return std::atomic_ref<std::int32_t>(parents()[i]); }
-
-  /// For runs of which no other thread knows.
-  MENISCUS_INLINE void unite_in_piece(Index i, Index j) const {
-    std::int32_t* const p = parents();
-    const auto root_of = [p](Index k) {
-      auto x = static_cast<std::int32_t>(k);
-      while (p[x] != x) x = p[x] = p[p[x]];
-      return x;
-    };
-    const std::int32_t a = root_of(i);
-    const std::int32_t b = root_of(j);
-    // No branch: whether the two have met before is a coin toss.
-    p[std::max(a, b)] = std::min(a, b);
-  }
-
-  std::int32_t root(std::int32_t i) const {
-    for (;;) {
-      const std::int32_t p = parent(i).load(std::memory_order_relaxed);
-      if (p == i) return i;
-      // Whoever writes here writes an ancestor, so a lost write only makes the way longer.
-      const std::int32_t above = parent(p).load(std::memory_order_relaxed);
-      if (above != p) parent(i).store(above, std::memory_order_relaxed);
-      i = p;
-    }
-  }
-
-  void unite(Index i, Index j) const {
-    auto a = static_cast<std::int32_t>(i);
-    auto b = static_cast<std::int32_t>(j);
-    for (;;) {
-      a = root(a);
-      b = root(b);
-      if (a == b) return;
-      if (a < b) std::swap(a, b);
-      std::int32_t expected = a;
-      if (parent(a).compare_exchange_strong(expected, b, std::memory_order_relaxed)) return;
-    }
-  }
-
   const LevelSetLattice<T, D>& lattice_;
   const SignBits<D>& signs_;
   bool inside_;

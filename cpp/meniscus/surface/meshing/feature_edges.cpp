@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/mesh/topology/triangle_topology.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -10,8 +11,6 @@
 
 namespace meniscus::surface {
 namespace {
-
-std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 double angle_between(const mesh::Point& a, const mesh::Point& b) { return std::atan2(a.cross(b).norm(), a.dot(b)); }
 
@@ -26,22 +25,6 @@ std::vector<mesh::Point> normals_of(const mesh::TriangleMeshView& mesh) {
   }
   return n;
 }
-
-class Groups {
- public:
-  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t i, std::size_t k) {
-    const std::size_t a = find(i), b = find(k);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
 
 }  // namespace
 
@@ -58,25 +41,25 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   if (edges_.empty()) return;
   const mesh::VertexStars<2> stars(edges_, static_cast<Index>(mesh.vertices.size()));
   std::vector<bool> corner(mesh.vertices.size(), false);
-  Groups groups(edges_.size());
+  numerics::DisjointSets<std::int32_t> groups(static_cast<Index>(edges_.size()));
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v) {
     const auto at = stars.at(v);
     if (at.size() < 2) continue;
     const auto other = [&](std::int32_t c) { return x(edges_[c / 2][1 - c % 2]); };
     corner[v] = at.size() > 2 || angle_between(other(at[0]) - x(v), x(v) - other(at[1])) > angle;
-    if (!corner[v]) groups.join(at[0] / 2, z(at[1] / 2));
+    if (!corner[v]) groups.join(at[0] / 2, at[1] / 2);
   }
   std::vector<double> length(edges_.size(), 0.0);
   std::vector<int> ends(edges_.size(), 0);
-  for (std::size_t e = 0; e < edges_.size(); ++e) {
-    length[groups.find(e)] += (x(edges_[e][0]) - x(edges_[e][1])).norm();
-    for (const std::int32_t v : edges_[e]) ends[groups.find(e)] += corner[v];
+  for (std::int32_t e = 0; e < groups.size(); ++e) {
+    length[groups.root(e)] += (x(edges_[e][0]) - x(edges_[e][1])).norm();
+    for (const std::int32_t v : edges_[e]) ends[groups.root(e)] += corner[v];
   }
   std::vector<std::int32_t> number(edges_.size(), -1);
   std::vector<mesh::Segment> kept;
   std::vector<mesh::Triangle> segments;
-  for (std::size_t e = 0; e < edges_.size(); ++e) {
-    const std::size_t g = groups.find(e);
+  for (std::int32_t e = 0; e < groups.size(); ++e) {
+    const std::int32_t g = groups.root(e);
     if (length[g] < shortest && ends[g] < 2) continue;
     if (number[g] < 0) number[g] = curves_++;
     kept.push_back(edges_[e]);

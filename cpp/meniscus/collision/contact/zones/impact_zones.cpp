@@ -4,6 +4,7 @@
 #include "meniscus/collision/contact/zones/rigid_motion.hpp"
 #include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <cmath>
 
@@ -24,26 +25,16 @@ void ImpactZones::begin(const ContactPaths& paths) {
   counts_ = {};
 }
 
-std::int32_t ImpactZones::root(std::int32_t node) {
-  auto i = static_cast<std::size_t>(node);
-  while (parent_[i] != static_cast<std::int32_t>(i)) {
-    parent_[i] = parent_[parent_[i]];
-    i = static_cast<std::size_t>(parent_[i]);
-  }
-  return static_cast<std::int32_t>(i);
-}
+std::int32_t ImpactZones::root(std::int32_t node) { return numerics::root_of(parent_.data(), node); }
 
 std::int32_t ImpactZones::join(std::int32_t a, std::int32_t b) {
   a = root(a);
   b = root(b);
   if (a == b) return a;
-  // The lower number leads, so that the order of contacts does not matter.
-  const auto [low, high] = std::minmax(a, b);
-  const auto l = static_cast<std::size_t>(low), h = static_cast<std::size_t>(high);
-  parent_[h] = low;
-  rigid_[l] = rigid_[l] | rigid_[h];
-  grown_[l] = grown_[l] | grown_[h];
-  age_[l] = std::max(age_[l], age_[h]);
+  const std::int32_t low = numerics::unite(parent_.data(), a, b), high = std::max(a, b);
+  rigid_[low] = rigid_[low] | rigid_[high];
+  grown_[low] = grown_[low] | grown_[high];
+  age_[low] = std::max(age_[low], age_[high]);
   return low;
 }
 

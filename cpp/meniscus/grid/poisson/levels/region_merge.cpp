@@ -47,17 +47,13 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
   }
 
   const std::vector<PoissonRegion<D>> parts = parallel::gather_lists(communicator, regions_);
-  parent_.resize(parts.size());
-  std::iota(parent_.begin(), parent_.end(), Index{0});
-  for (const auto& [x, y] : parallel::gather_lists(communicator, contacts_)) {
-    const Index p = root(x), q = root(y);
-    parent_[std::max(p, q)] = std::min(p, q);
-  }
+  sets_.reset(static_cast<Index>(parts.size()));
+  for (const auto& [x, y] : parallel::gather_lists(communicator, contacts_)) sets_.join(x, y);
 
   std::vector<PoissonRegion<D>> joined(parts.size());
   std::vector<Index> roots;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    const Index r = root(static_cast<Index>(k));
+    const Index r = sets_.root(static_cast<Index>(k));
     PoissonRegion<D>& whole = joined[r];
     if (r == static_cast<Index>(k)) {
       roots.push_back(r);
@@ -75,7 +71,7 @@ void PoissonRegions<D>::join_blocks(const FaceMatrix<double, D>& a) {
     number[r] = static_cast<Index>(regions_.size());
     regions_.push_back(joined[r]);
   }
-  for (Interval& u : intervals_) u.region = number[root(before + u.region)];
+  for (Interval& u : intervals_) u.region = number[sets_.root(before + u.region)];
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                \
