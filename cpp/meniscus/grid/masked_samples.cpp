@@ -25,14 +25,6 @@ T reduce_rows(const Coord<D>& extents, T identity, Body&& body, Combine&& combin
       combine);
 }
 
-/// Calls body(row coordinate, index of its first sample) for all rows of `extents`, in parallel.
-template <int D, class Body>
-void for_rows(const Coord<D>& extents, Body&& body) {
-  parallel_rows<D>(extents, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) body(row_start<D>(extents, r), r * extents[D - 1]);
-  });
-}
-
 }  // namespace
 
 template <class T, int D>
@@ -116,7 +108,7 @@ template <class T, int D>
 void assign(Field<T, D>& field, double value, const std::uint8_t* mask, Where where) {
   const FieldView<T, D> view = field.view();
   const bool set = where == Where::mask_set;
-  for_rows<D>(view.extents, [&](const Coord<D>& c, Index first) {
+  for_each_row<D>(view.extents, [&](const Coord<D>& c, Index first) {
     T* row = view.at(c);
     for (Index k = 0; k < view.extents[D - 1]; ++k)
       if (!mask || (mask[first + k] != 0) == set) row[k] = static_cast<T>(value);
@@ -129,7 +121,7 @@ void assign(Field<T, D>& field, const Field<T, D>& source, const std::uint8_t* m
   const FieldView<T, D> view = field.view();
   const FieldView<const T, D> from = source.view();
   const bool set = where == Where::mask_set;
-  for_rows<D>(view.extents, [&](const Coord<D>& c, Index first) {
+  for_each_row<D>(view.extents, [&](const Coord<D>& c, Index first) {
     T* row = view.at(c);
     const T* other = from.at(c);
     for (Index k = 0; k < view.extents[D - 1]; ++k)
@@ -142,7 +134,7 @@ void combine(Field<T, D>& field, double a, const Field<T, D>& x, double b, const
   require(field.layout().same_place(x.layout()) && field.layout().same_place(y.layout()),
           "x and y must have the samples of the field");
   const FieldView<T, D> view = field.view();
-  for_rows<D>(view.extents, [&](const Coord<D>& c, Index) {
+  for_each_row<D>(view.extents, [&](const Coord<D>& c, Index) {
     T* row = view.at(c);
     const T* first = x.view().at(c);
     const T* second = y.view().at(c);
@@ -153,7 +145,7 @@ void combine(Field<T, D>& field, double a, const Field<T, D>& x, double b, const
 template <class T, int D>
 void scale(Field<T, D>& field, double factor) {
   const FieldView<T, D> view = field.view();
-  for_rows<D>(view.extents, [&](const Coord<D>& c, Index) {
+  for_each_row<D>(view.extents, [&](const Coord<D>& c, Index) {
     T* row = view.at(c);
     for (Index k = 0; k < view.extents[D - 1]; ++k) row[k] *= static_cast<T>(factor);
   });

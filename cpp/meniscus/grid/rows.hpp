@@ -26,6 +26,16 @@ Coord<D> row_start(const Coord<D>& extents, Index r) {
   return c;
 }
 
+/// Calls body(coordinate of the first sample, its index in C order) for all rows, in parallel.
+template <int D, class Body>
+void for_each_row(const Coord<D>& extents, Body&& body) {
+  const Index length = extents[D - 1];
+  if (length == 0) return;
+  parallel_rows<D>(extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) body(row_start<D>(extents, r), r * length);
+  });
+}
+
 /// Calls kernel(run) for all owned samples, in runs of at most row_block along rows, in parallel.
 template <int D, class Kernel>
 void for_each_run(const Coord<D>& extents, Kernel&& kernel) {

@@ -12,15 +12,6 @@
 namespace meniscus::grid {
 namespace {
 
-/// Calls body(coordinate, index in C order, length) for every row along the last axis, in parallel.
-template <int D, class Body>
-void for_each_row(const Coord<D>& extents, Body&& body) {
-  const Index length = extents[D - 1];
-  parallel_rows<D>(extents, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) body(row_start<D>(extents, r), r * length, length);
-  });
-}
-
 void fit(Block<std::uint8_t>& block, Index size) {
   if (block.size() != size) block = Block<std::uint8_t>(size);
 }
@@ -44,18 +35,18 @@ void SolidMasks<D>::find(const Field<double, D>& levelset) {
   const FieldView<const double, D> phi = levelset.view();
   const Coord<D> cells = levelset.grid().local_shape();
   fit(outside_cells, product<D>(cells));
-  for_each_row<D>(cells, [&](const Coord<D>& c, Index first, Index count) {
+  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
     const double* p = phi.at(c);
-    for (Index k = 0; k < count; ++k) outside_cells[first + k] = corner_mean<D>(p + k, phi.strides) > 0;
+    for (Index k = 0; k < cells[D - 1]; ++k) outside_cells[first + k] = corner_mean<D>(p + k, phi.strides) > 0;
   });
   for (int d = 0; d < D; ++d) {
     Block<std::uint8_t>&open = open_faces[d], &inside = inside_faces[d];
     const Coord<D> faces = faces_of<D>(cells, d);
     fit(open, product<D>(faces));
     fit(inside, product<D>(faces));
-    for_each_row<D>(faces, [&](const Coord<D>& c, Index first, Index count) {
+    for_each_row<D>(faces, [&](const Coord<D>& c, Index first) {
       const double* p = phi.at(c);
-      for (Index k = 0; k < count; ++k) {
+      for (Index k = 0; k < faces[D - 1]; ++k) {
         open[first + k] = any_corner_positive<D>(p + k, phi.strides, d);
         inside[first + k] = corner_mean<D>(p + k, phi.strides, d) <= 0;
       }
@@ -114,10 +105,10 @@ void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid) {
   for (int d = 0; d < D; ++d) {
     const FieldView<T, D> to = velocity.component(d).view();
     const std::uint8_t* inside = solid.masks().inside_faces[d].data();
-    for_each_row<D>(to.extents, [&](const Coord<D>& c, Index first, Index count) {
+    for_each_row<D>(to.extents, [&](const Coord<D>& c, Index first) {
       T* u = to.at(c);
       const T* given = solid.velocity() ? solid.velocity()->component(d).view().at(c) : nullptr;
-      for (Index k = 0; k < count; ++k)
+      for (Index k = 0; k < to.extents[D - 1]; ++k)
         if (inside[first + k]) u[k] = given ? given[k] : T{0};
     });
   }

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,21 +13,6 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Calls body(c, start) for every row of an array of these extents along the last axis, in parallel: `c` is the coordinate of its
-/// first entry, `start` its place.
-template <int D, class Body>
-void each_row(const Coord<D>& extents, Body&& body) {
-  const Index length = extents[D - 1], rows = product<D>(extents) / std::max<Index>(1, length);
-  parallel_for(0, rows, std::max<Index>(1, 8192 / std::max<Index>(1, length)), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      Coord<D> c{};
-      Index rest = r;
-      for (std::size_t d = D - 1; d-- > 0; rest /= extents[d]) c[d] = rest % extents[d];
-      body(c, r * length);
-    }
-  });
-}
-
 /// Calls body(face, lower, upper) for each face across an axis, with places in arrays of cells; -1 beyond sides of the domain.
 template <int D, class Body>
 void each_face(const grid::Grid<D>& grid, std::size_t axis, Body&& body) {
@@ -34,7 +20,7 @@ void each_face(const grid::Grid<D>& grid, std::size_t axis, Body&& body) {
   const Coord<D> strides = c_strides<D>(cells);
   const Index length = cells[D - 1];
   const auto d = static_cast<int>(axis);
-  each_row<D>(grid::Stagger<D>::face(d).extents(cells), [&](Coord<D> c, Index face) {
+  grid::for_each_row<D>(grid::Stagger<D>::face(d).extents(cells), [&](Coord<D> c, Index face) {
     const auto row_at = [&](Index along) {
       Coord<D> at = c;
       at[axis] = along;
@@ -87,7 +73,7 @@ void find_face_conductances(const grid::Grid<D>& grid, const ConstFaceValues<D>&
                             const FaceValues<D>& out) {
   for (std::size_t d = 0; d < D; ++d) {
     const Coord<D> extents = grid::Stagger<D>::face(static_cast<int>(d)).extents(grid.local_shape());
-    each_row<D>(extents, [&](const Coord<D>&, Index start) {
+    grid::for_each_row<D>(extents, [&](const Coord<D>&, Index start) {
       for (Index k = start; k < start + extents[D - 1]; ++k) {
         const double a = areas[d][k], m = masses[d][k];
         out[d][k] = m > 0 ? a * a / m : 0.0;
@@ -99,7 +85,7 @@ void find_face_conductances(const grid::Grid<D>& grid, const ConstFaceValues<D>&
 template <int D>
 void find_face_divergence(const grid::Grid<D>& grid, const ConstFaceValues<D>& areas, const ConstFaceValues<D>& velocities,
                           const std::uint8_t* active, double* out) {
-  each_row<D>(grid.local_shape(), [&](const Coord<D>& c, Index start) {
+  grid::for_each_row<D>(grid.local_shape(), [&](const Coord<D>& c, Index start) {
     const Index length = grid.local_shape()[D - 1];
     std::fill_n(out + start, length, 0.0);
     for (std::size_t d = 0; d < D; ++d) {

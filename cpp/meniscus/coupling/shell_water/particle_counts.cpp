@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
@@ -136,7 +137,7 @@ void particle_density_past_walls(grid::ParticleSet& particles, grid::Field<T, D>
 
 template <int D>
 void home_cells(const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>> points, std::span<Index> out) {
-  constexpr int around = D == 2 ? 9 : 27;
+  constexpr int around = grid::block_cells<D>;
   const grid::Grid<D>& grid = walls.grid();
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
@@ -145,12 +146,12 @@ void home_cells(const grid::ThinWalls<D>& walls, std::span<const Vec<double, D>>
       std::array<Index, around> numbers;
       Index own = 0;
       for (int k = 0; k < around; ++k) {
+        const Coord<D> offset = grid::block_offset<D>(k);
         Index number = 0;
-        int rest = k;
-        for (int d = 0; d < D; ++d, rest /= 3) {
+        for (int d = 0; d < D; ++d) {
           const Index cells = grid.shape()[d];
           const double at = std::floor((x[d] - grid.origin()[d]) / grid.spacing());
-          const auto cell = static_cast<Index>(std::clamp(at, 0.0, static_cast<double>(cells - 1))) + rest % 3 - 1;
+          const auto cell = static_cast<Index>(std::clamp(at, 0.0, static_cast<double>(cells - 1))) + offset[d];
           centers[k][d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell) + 0.5);
           const Index image = grid::image_of_cell<D>(grid, d, cell);
           number = number < 0 || image < 0 ? -1 : number * cells + image;

@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
@@ -66,14 +67,8 @@ class Surroundings {
 /// Calls visit(offset from the lower face of a cell) for the faces across an axis up to one cell from the cell.
 template <int D, class Visit>
 void for_each_face_near(int axis, Visit&& visit) {
-  for (int k = 0; k < (D == 2 ? 3 * 4 : 3 * 3 * 4); ++k) {
-    Coord<D> offset;
-    int rest = k / 4;
-    for (int e = 0; e < D; ++e) {
-      if (e == axis) continue;
-      offset[e] = rest % 3 - 1;
-      rest /= 3;
-    }
+  for (int k = 0; k < grid::layer_cells<D> * 4; ++k) {
+    Coord<D> offset = grid::layer_offset<D>(axis, k / 4);
     offset[axis] = k % 4 - 1;
     visit(offset);
   }

@@ -7,6 +7,7 @@
 #include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
@@ -16,36 +17,14 @@
 namespace meniscus::fluids {
 namespace {
 
-/// Calls body(coordinate of the first cell, linear index of it) for every row along the last axis, in parallel.
-template <int D, class Body>
-void for_each_row(const Coord<D>& extents, Body&& body) {
-  const Index length = extents[D - 1];
-  parallel_for(0, product<D>(extents) / length, std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      Coord<D> c{};
-      if constexpr (D == 2) {
-        c[0] = r;
-      } else {
-        c[0] = r / extents[1];
-        c[1] = r % extents[1];
-      }
-      body(c, r * length);
-    }
-  });
-}
-
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
 std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const grid::BlockWindow<std::int32_t, D>& labels) {
-  constexpr int neighbours = D == 2 ? 9 : 27;
-  std::array<std::int32_t, neighbours> found;
+  std::array<std::int32_t, grid::block_cells<D>> found;
   int count = 0;
-  for (int q = 0; q < neighbours; ++q) {
-    Coord<D> at = c;
-    for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-      Index& i = at[d];
-      i = grid::nearest_in_domain<D>(grid, d, i + rest % 3 - 1);
-    }
+  for (int q = 0; q < grid::block_cells<D>; ++q) {
+    Coord<D> at = grid::block_offset<D>(q);
+    for (int d = 0; d < D; ++d) at[d] = grid::nearest_in_domain<D>(grid, d, c[d] + at[d]);
     const std::int32_t label = labels.at(at);
     if (label) found[count++] = label;
   }
@@ -85,7 +64,7 @@ void liquid_faces(grid::Field<T, D>& liquid, int axis, std::uint8_t* mask) {
     return (lower && is_liquid_value(*lower, spacing)) || (upper && is_liquid_value(*upper, spacing));
   };
   const bool along = axis == D - 1;
-  for_each_row<D>(faces, [&](Coord<D> c, Index first) {
+  grid::for_each_row<D>(faces, [&](Coord<D> c, Index first) {
     std::uint8_t* const out = mask + first;
     Index begin = 0, end = faces[D - 1];
     if (along) {
@@ -139,7 +118,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
     width = 1 + static_cast<Index>(std::floor(std::min(most, longest) + 0.50001));
   }
   const grid::BlockWindow<std::int32_t, D> labels(grid, before, width);
-  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+  grid::for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
     std::fill_n(origin + first, cells[D - 1], 0);
     trace_row(c, first, [&](Index i, const Coord<D>& from) {
       const std::int32_t label = labels.at(from);
@@ -169,7 +148,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
   std::array<Workspace::Lease<std::int32_t>, 2> layer_labels;
   for (auto& lease : layer_labels) {
     lease = workspace.take<std::int32_t>(product<D>(padded));
-    for_each_row<D>(padded, [&](const Coord<D>& c, Index first) {
+    grid::for_each_row<D>(padded, [&](const Coord<D>& c, Index first) {
       bool inside = true;
       for (std::size_t d = 0; d + 1 < D; ++d) inside &= c[d] > 0 && c[d] < padded[d] - 1;
       std::int32_t* const row = lease.data() + first;
@@ -181,7 +160,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
   }
   std::int32_t *from = layer_labels[0].data(), *to = layer_labels[1].data();
   const auto row_of = [&](std::int32_t* first, const Coord<D>& c) { return first + layout.origin + dot<D>(c, layout.strides); };
-  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+  grid::for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
     std::int32_t* row = row_of(from, c);
     std::copy_n(labels + first, cells[D - 1], row);
     if (!solid) return;
@@ -194,7 +173,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
     check_interrupt();
     halo.exchange(from);
     const bool open_walls = solid && layer == layers - 1;
-    for_each_row<D>(cells, [&](const Coord<D>& c, Index) {
+    grid::for_each_row<D>(cells, [&](const Coord<D>& c, Index) {
       const std::int32_t* row = row_of(from, c);
       std::int32_t* out = row_of(to, c);
       for (Index k = 0; k < cells[D - 1]; ++k) {
@@ -210,7 +189,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
     });
     std::swap(from, to);
   }
-  for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+  grid::for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
     const std::int32_t* row = row_of(from, c);
     std::copy_n(row, cells[D - 1], labels + first);
   });

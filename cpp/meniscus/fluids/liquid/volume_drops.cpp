@@ -3,6 +3,7 @@
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
@@ -65,17 +66,17 @@ std::array<std::int32_t, 2> VolumeBudget<D>::label_and_family(const Coord<D>& ce
 
 template <int D>
 std::int32_t VolumeBudget<D>::label_seen(const Coord<D>& cell, const Vec<double, D>& at, const std::int32_t* around) const {
-  constexpr int block = D == 2 ? 9 : 27;
+  constexpr int block = grid::block_cells<D>;
   const Coord<D> strides = c_strides<D>(grid_.local_shape());
   std::array<Vec<double, D>, block> center;
   std::array<std::int32_t, block> label;
   int count = 0;
   for (int q = 0; q < block; ++q) {
+    const Coord<D> offset = grid::block_offset<D>(q);
     Index number = 0;
-    for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-      const Index a = d;
-      const Index there = cell[a] + rest % 3 - 1, image = grid::image_of_cell<D>(grid_, d, there);
-      number = number < 0 || image < 0 ? -1 : number + image * strides[a];
+    for (int d = 0; d < D; ++d) {
+      const Index there = cell[d] + offset[d], image = grid::image_of_cell<D>(grid_, d, there);
+      number = number < 0 || image < 0 ? -1 : number + image * strides[d];
       center[count][d] = grid_.origin()[d] + (static_cast<double>(there) + 0.5) * grid_.spacing();
     }
     if (number < 0 || around[number] == 0) continue;

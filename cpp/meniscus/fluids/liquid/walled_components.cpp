@@ -3,6 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
@@ -97,10 +98,7 @@ class SeenVolumes {
  public:
   SeenVolumes(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, const std::int32_t* labels)
       : phi_(phi), walls_(walls), labels_(labels), strides_(c_strides<D>(phi.extents)) {
-    for (std::size_t q = 0; q < block; ++q) {
-      auto rest = static_cast<Index>(q);
-      for (std::size_t d = 0; d < D; ++d, rest /= 3) offset_[q][d] = rest % 3 - 1;
-    }
+    for (int q = 0; q < static_cast<int>(block); ++q) offset_[q] = grid::block_offset<D>(q);
   }
 
   /// Calls take(k, label, part) for parts of the cells k of a row, in cells; `all`, `any`: scratch of a value per cell.
@@ -109,12 +107,10 @@ class SeenVolumes {
     const Index length = phi_.extents[D - 1];
     std::fill_n(all, length, std::uint8_t{1});
     std::fill_n(any, length, std::uint8_t{0});
-    for (int q = 0; q < (D == 2 ? 3 : 9); ++q) {
+    for (int q = 0; q < grid::layer_cells<D>; ++q) {
+      const Coord<D> offset = grid::layer_offset<D>(D - 1, q);
       Coord<D> at = c;
-      for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3) {
-        const Index a = d;
-        at[a] = grid::nearest_cell<D>(walls_.grid(), d, c[a] + rest % 3 - 1);
-      }
+      for (int d = 0; d < D - 1; ++d) at[d] = grid::nearest_cell<D>(walls_.grid(), d, c[d] + offset[d]);
       const T* row = phi_.at(at);
       for (Index k = 0; k < length; ++k) {
         const bool wet = row[k] <= 0;

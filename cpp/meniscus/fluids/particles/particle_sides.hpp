@@ -6,6 +6,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 
@@ -44,11 +45,7 @@ class ParticleSides {
   const grid::ThinWalls<D>& walls() const { return walls_; }
   /// The cell around its own to which a particle belongs: a number for `offset_of`, or `none`.
   std::uint8_t home(Index i) const { return homes_.data()[i]; }
-  static Coord<D> offset_of(int home) {
-    Coord<D> o;
-    for (std::size_t d = 0; d < D; ++d, home /= 3) o[d] = home % 3 - 1;
-    return o;
-  }
+  static Coord<D> offset_of(int home) { return grid::block_offset<D>(home); }
   /// Whether particles belong to a cell; by its number in C order.
   bool holds(Index number) const { return held_.data()[number] != 0; }
 

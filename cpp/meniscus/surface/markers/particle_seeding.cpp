@@ -5,6 +5,7 @@
 #include "meniscus/core/random.hpp"
 #include "meniscus/grid/blocks/within_reach.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_numbering.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"
@@ -132,18 +133,16 @@ class Seeder {
   }
 
   void spare_around(const Coord<D>& cell) {
-    int around = 1;
-    for (int d = 0; d < D; ++d) around *= 3;
-    for (int q = 0; q < around; ++q) {
-      Index offset = 0;
+    for (int q = 0; q < grid::block_cells<D>; ++q) {
+      const Coord<D> offset = grid::block_offset<D>(q);
+      Index number = 0;
       bool inside = true;
-      for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
-        const Index axis = d;
-        const Index i = grid_.block().image(d, cell[axis] + rest % 3 - 1).value_or(-1);
-        inside = inside && i >= 0 && i < grid_.local_shape()[axis];
-        offset += i * strides_[axis];
+      for (int d = 0; d < D; ++d) {
+        const Index i = grid_.block().image(d, cell[d] + offset[d]).value_or(-1);
+        inside = inside && i >= 0 && i < grid_.local_shape()[d];
+        number += i * strides_[d];
       }
-      if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[offset]).store(1, std::memory_order::relaxed);
+      if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[number]).store(1, std::memory_order::relaxed);
     }
   }
 

@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
+#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
@@ -96,16 +97,11 @@ template <class T, int D, class Wanted, class Receive>
 void for_each_wet_face(const grid::Grid<D>& grid, const grid::FieldView<const T, D>& phi, const Coord<D>& cell, int d,
                        Wanted&& wanted, Receive&& receive) {
   const auto axis = static_cast<std::size_t>(d);
-  constexpr int block = D == 2 ? 3 * 4 : 3 * 3 * 4;
-  for (int k = 0; k < block; ++k) {
-    Coord<D> below = cell, above;
-    for (int e = 0, rest = k / 4; e < D; ++e) {
-      if (e == d) continue;
-      below[e] += rest % 3 - 1;
-      rest /= 3;
-    }
+  for (int k = 0; k < grid::layer_cells<D> * 4; ++k) {
+    Coord<D> below = grid::layer_offset<D>(d, k / 4);
+    for (int e = 0; e < D; ++e) below[e] += cell[e];
     below[axis] += k % 4 - 2;
-    above = below;
+    Coord<D> above = below;
     ++above[axis];
     bool within = true;
     for (int e = 0; e < D; ++e)
