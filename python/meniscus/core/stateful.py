@@ -114,10 +114,10 @@ class Stateful(MemoryOwner, State):
     @property
     def state(self) -> dict[str, Any]:
         """The parts by name, in the order of their declaration."""
-        for name in self._declared:
-            if not hasattr(self, name):
-                raise TypeError(f"state {name!r} of {type(self).__name__} must be an attribute of that name")
-        return {name: getattr(self, name) for name in self._declared}
+        try:
+            return {name: getattr(self, name) for name in self._declared}
+        except AttributeError as error:
+            raise TypeError(f"state {error.name!r} of {type(self).__name__} must be an attribute of that name") from error
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of all parts by name. Raises BusyError while another thread changes them."""
