@@ -23,6 +23,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect, max_speed
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import SolidBoundary
@@ -142,10 +143,10 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                     self._walls.extend_faces_into(solid.open_faces, self.velocity)
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self._smoke(solid)
-        schemes["walls"] = self._walls
-        stand_ins = {} if self._walls is None else self._walls.stand_ins
+        replacements = {} if self._walls is None else self._walls.replacements
         for name in ("density", "temperature"):
-            advect(getattr(self, name), self.velocity, dt, stand_in=stand_ins.get(name), **schemes)
+            seen = Visibility(walls=self._walls, replacement=replacements.get(name))
+            advect(getattr(self, name), self.velocity, dt, visibility=seen, **schemes)
         self.running_report.smoke = self._smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
@@ -155,7 +156,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self._walls)
+        carry_velocity(self.velocity, dt, o, visibility=Visibility(walls=self._walls), time=self.time, workspace=self._workspace)
 
     def add_forces(self, dt: float) -> None:
         """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
