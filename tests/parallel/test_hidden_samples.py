@@ -17,7 +17,7 @@ def carried(shape: tuple[int, ...], periodic: tuple[bool, ...], stagger: str, cf
     hidden = kind.from_function(grid, lambda *x: 1.0 * (np.sin(4 * x[0] + 2.3 * sum(x[1:]) + 0.5) > 0.9)).array > 0.5
     velocity = ms.MacField.from_function(grid, lambda x, t: np.stack([1 + 0.3 * np.sin(x[:, -1])] * len(shape), axis=1))
     dt = cfl * grid.spacing / ms.grid.max_speed(velocity)
-    ms.grid.advect(field, velocity, dt, method="maccormack", visible=~hidden, first_order_near="objects")
+    ms.grid.advect(field, velocity, dt, method="maccormack", visibility=ms.grid.Visibility(visible=~hidden), first_order_near="objects")
     result: np.ndarray | None = field.gather()
     return result
 

@@ -9,7 +9,7 @@ from support.build import components, random_scalar, share_periodic
 from support.same_bits import MANY_CELLS, everywhere, inflow, problem
 
 import meniscus as ms
-from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
+from meniscus.grid import Visibility, advect, extrapolate, sample, semi_lagrangian, trace, upwind
 
 SCHEMES = [
     {"method": "upwind"},
@@ -54,15 +54,15 @@ def test_velocities(method: str, dimension: int, dtype: type) -> None:
 def test_masks(method: str, interpolation: str, dimension: int, dtype: type) -> None:
     field, velocity = problem(dimension, dtype, True)
     rng = np.random.default_rng(32)
-    masks = {
-        "visible": rng.random(field.shape) < 0.98,
-        "active": rng.random(field.shape) < 0.7,
-        "first_order": rng.random(field.shape) < 0.3,
-    }
+    seen = Visibility(
+        visible=rng.random(field.shape) < 0.98,
+        active=rng.random(field.shape) < 0.7,
+        first_order=rng.random(field.shape) < 0.3,
+    )
 
     def run() -> np.ndarray:
         out = field.copy()
-        advect(out, velocity, 0.12, method=method, interpolation=interpolation, **masks)
+        advect(out, velocity, 0.12, method=method, interpolation=interpolation, visibility=seen)
         return out.array.copy()
 
     everywhere(run)

@@ -110,9 +110,9 @@ def transport(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tup
     velocity = velocity_of(grid, item)
     dt = 0.5 * grid.spacing / ms.grid.max_speed(velocity)
     mask = [(place[0][0], 1)]
-    masks = {"active": field.array > 0, "visible": field.array > -0.5, "first_order": field.array > 0.5}
+    seen = ms.grid.Visibility(active=field.array > 0, visible=field.array > -0.5, first_order=field.array > 0.5)
     expected = cut.reduce(16) + cut.halo(components) + 3 * cut.halo(mask) + 2 * cut.halo(place)
-    yield "masks", lambda: ms.grid.advect(field, velocity, dt, method="maccormack", **masks), expected  # type: ignore[arg-type]
+    yield "masks", lambda: ms.grid.advect(field, velocity, dt, method="maccormack", visibility=seen), expected
     own = cut.reduce(16) + cut.halo(components)
     for component in components:
         own += 2 * cut.halo([component])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, get_args
 
+from meniscus.core import Workspace
 from meniscus.grid.fields import MacField
 from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace, advect
 from meniscus.grid.transport.nodes import HiddenNodes, NodeMethod, advect_at_nodes
+from meniscus.grid.transport.visibility import Visibility
 
 VelocitySamples = Literal["faces", "nodes"]
 """Where a velocity is carried along itself."""
@@ -46,10 +48,18 @@ def require_node_method(options: TransportOptions) -> None:
         raise ValueError(f"velocity_samples='nodes' goes with the methods {', '.join(get_args(NodeMethod))}, not with {options.method!r}")
 
 
-def carry_velocity(velocity: MacField, dt: float, options: TransportOptions, *, hidden_nodes: HiddenNodes = "walls", **where: Any) -> None:
-    """Let a velocity carry itself for dt seconds at the samples that the options name, in place; `where`: masks, walls, time, workspace of
-    `advect`."""
-    schemes = transport_schemes(options) | where
+def carry_velocity(
+    velocity: MacField,
+    dt: float,
+    options: TransportOptions,
+    *,
+    visibility: Visibility | None = None,
+    hidden_nodes: HiddenNodes = "walls",
+    time: float,
+    workspace: Workspace,
+) -> None:
+    """Let a velocity carry itself for dt seconds at the samples that the options name, in place; other arguments as for `advect`."""
+    schemes = {**transport_schemes(options), "visibility": visibility, "time": time, "workspace": workspace}
     if options.velocity_samples == "nodes":
         advect_at_nodes(velocity, dt, hidden_nodes=hidden_nodes, **schemes)
     else:

@@ -9,6 +9,7 @@ from meniscus.grid.transport.advection import advect, max_speed, semi_lagrangian
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.nodes import advect_at_nodes
 from meniscus.grid.transport.points import sample, trace
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.uniform import Grid
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "PoissonSolver",
     "Prescribed",
     "ScalarField",
+    "Visibility",
     "Wall",
     "ZeroGradient",
     "advect",

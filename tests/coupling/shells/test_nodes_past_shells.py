@@ -15,7 +15,7 @@ from support.shells.water import beyond, pool
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, ShellMode, Shells
 from meniscus.coupling.shells.shell_walls import ShellWalls
-from meniscus.grid import advect_at_nodes
+from meniscus.grid import Visibility, advect_at_nodes
 
 
 def random_velocity(grid: ms.Grid, dtype: Any = np.float64) -> ms.MacField:
@@ -33,7 +33,7 @@ def test_far_from_shells_all_bits_are_those_without(method: Any) -> None:
     walls = Shells(grid, [KinematicShell(ball((0.3, 0.5, 0.5), 0.2, 2))]).walls()
     plain, guarded = random_velocity(grid), random_velocity(grid)
     advect_at_nodes(plain, 0.2, method=method)
-    advect_at_nodes(guarded, 0.2, method=method, walls=walls)
+    advect_at_nodes(guarded, 0.2, method=method, visibility=Visibility(walls=walls))
     far = walls.clearance() > 10
     for d in range(3):
         upper = tuple(slice(1, None) if a == d else slice(None) for a in range(3))
@@ -52,7 +52,7 @@ def test_a_face_that_sees_no_node_moves_as_the_shell_and_a_node_that_sees_no_fac
         walls.set_velocities(np.tile(moving, (len(x), 1)))
         velocity = random_velocity(grid)
         without = velocity.copy()
-        advect_at_nodes(velocity, 0.1, walls=walls)
+        advect_at_nodes(velocity, 0.1, visibility=Visibility(walls=walls))
         advect_at_nodes(without, 0.1, method="semi-lagrangian")
         if face is not None:
             assert velocity.u[face] == moving[0]
@@ -98,7 +98,7 @@ def test_fluid_and_shell_that_move_alike_keep_their_velocity(dimension: int) -> 
     velocity = ms.MacField(grid, np.float64, ms.Open())
     for d in range(dimension):
         velocity.component(d)[...] = moving[d]
-    advect_at_nodes(velocity, 0.7, walls=walls)
+    advect_at_nodes(velocity, 0.7, visibility=Visibility(walls=walls))
     for d in range(dimension):
         assert velocity.component(d) == pytest.approx(np.full(velocity.component(d).shape, moving[d]), abs=1e-15)
 
@@ -109,7 +109,7 @@ def test_the_same_bits_on_all_threads_beside_a_shell(default_parallelism: None) 
 
     def run() -> list[np.ndarray]:
         velocity = random_velocity(grid, np.float32)
-        advect_at_nodes(velocity, 0.5, walls=walls)
+        advect_at_nodes(velocity, 0.5, visibility=Visibility(walls=walls))
         return components(velocity)
 
     everywhere(run)

@@ -72,7 +72,7 @@ def test_far_from_shells_all_bits_are_those_of_the_plain_transport(method: Any) 
     plain, guarded = ms.CellField(grid, np.float64), ms.CellField(grid, np.float64)
     plain.array[...] = guarded.array[...] = rng.random((40, 20, 20))
     ms.fluids.advect(plain, velocity, 0.2, method=method)
-    ms.fluids.advect(guarded, velocity, 0.2, method=method, walls=walls)
+    ms.fluids.advect(guarded, velocity, 0.2, method=method, visibility=ms.grid.Visibility(walls=walls))
     differs = plain.array != guarded.array
     # Ways of two cells, twice there and back, and the stencils.
     assert not differs[walls.clearance() > 10].any()

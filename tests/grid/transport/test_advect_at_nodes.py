@@ -11,7 +11,7 @@ from support.same_bits import everywhere, problem
 
 import meniscus as ms
 from meniscus.fluids import SmokeOptions, SmokeSolver, kinetic_energy
-from meniscus.grid import advect_at_nodes
+from meniscus.grid import Visibility, advect_at_nodes
 
 BOUNDARIES: list[Any] = [
     (False, None),
@@ -122,10 +122,10 @@ def test_masks_and_what_does_not_go_with_nodes(dimension: int, rng: np.random.Ge
     plain, corrected, still = velocity.copy(), velocity.copy(), velocity.copy()
     shapes = [velocity.component(d).shape for d in range(dimension)]
     advect_at_nodes(plain, 0.3, method="semi-lagrangian")
-    advect_at_nodes(corrected, 0.3, first_order=[np.ones(s, bool) for s in shapes])
+    advect_at_nodes(corrected, 0.3, visibility=Visibility(first_order=[np.ones(s, bool) for s in shapes]))
     assert same_bits(components(plain), components(corrected))
     active = [rng.random(s) < 0.5 for s in shapes]
-    advect_at_nodes(still, 0.3, method="semi-lagrangian", active=active)
+    advect_at_nodes(still, 0.3, method="semi-lagrangian", visibility=Visibility(active=active))
     for d, mask in enumerate(active):
         assert same_bits(still.component(d)[mask], plain.component(d)[mask])
         assert same_bits(still.component(d)[~mask], velocity.component(d)[~mask])
@@ -145,3 +145,10 @@ def test_the_same_bits_on_all_threads(interpolation: Any, dimension: int, defaul
         return components(v)
 
     everywhere(run)
+
+
+@pytest.mark.parametrize("seen", [Visibility(hidden_value="own"), Visibility(replacement=0.0), Visibility(visible=[np.ones(3, bool)] * 2)])
+def test_nodes_refuse_what_only_samples_have(seen: Visibility) -> None:
+    velocity = ms.MacField(ms.Grid((6, 5), 0.1))
+    with pytest.raises(ValueError, match="transport at nodes goes with active, first_order and walls of a visibility only"):
+        advect_at_nodes(velocity, 0.1, visibility=seen)

@@ -8,7 +8,7 @@ from support.build import components, grid_of, random_scalar, random_velocity, s
 
 import meniscus as ms
 from meniscus._meniscus import grid as _grid
-from meniscus.grid import advect, semi_lagrangian, upwind
+from meniscus.grid import Visibility, advect, semi_lagrangian, upwind
 from meniscus.grid.transport.advection import Method
 
 
@@ -85,8 +85,9 @@ def test_samples_that_are_not_finite(field: Any, velocity: ms.MacField, bad: flo
 @pytest.mark.parametrize("value", ["MacCormack", "", None, 3])
 def test_unknown_options_list_the_choices(field: Any, velocity: ms.MacField, option: str, choices: str, value: Any) -> None:
     words = f"{option} must be one of {choices}, not {value!r}"
-    refused(field, velocity, 0.1, ValueError, words, **{option: value})
-    refused(velocity, velocity, 0.1, ValueError, words, **{option: value})
+    given: dict[str, Any] = {option: value} if option != "hidden_value" else {"visibility": Visibility(hidden_value=value)}
+    refused(field, velocity, 0.1, ValueError, words, **given)
+    refused(velocity, velocity, 0.1, ValueError, words, **given)
     if option in ("trace", "interpolation"):
         with pytest.raises(ValueError, match=words):
             semi_lagrangian(field, velocity, 0.1, out=field.copy(), **{option: value})
@@ -105,20 +106,26 @@ def test_mismatched_arguments(field: Any, velocity: ms.MacField, dimension: int,
     with pytest.raises(TypeError, match="field must be a ScalarField or MacField"):
         advect(field.array, velocity, 0.1)
     refused(field, velocity, 0.1, TypeError, "workspace must be a Workspace", workspace=3)
+    refused(field, velocity, 0.1, TypeError, "visibility must be a Visibility", visibility=np.ones(field.shape, bool))
     refused(field, velocity, 0.1, ValueError, "time must be finite", time=np.nan)
     refused(field, velocity, 0.1, TypeError, "time must be a number", time="now")
 
 
 @pytest.mark.parametrize("name", ["active", "visible", "first_order"])
 def test_bad_masks(field: Any, velocity: ms.MacField, name: str, dimension: int) -> None:
+    def seen(mask: Any) -> Visibility:
+        return Visibility(**{name: mask})
+
     ones = np.ones(field.shape, bool)
-    refused(field, velocity, 0.1, TypeError, f"{name} must be of dtype bool", **{name: ones.astype(np.uint8)})
-    refused(field, velocity, 0.1, ValueError, f"{name} must have shape", **{name: ones[:-1]})
-    refused(velocity, velocity, 0.1, TypeError, f"{name} must be a sequence of {dimension} masks", **{name: ones})
+    refused(field, velocity, 0.1, TypeError, f"{name} must be of dtype bool", visibility=seen(ones.astype(np.uint8)))
+    refused(field, velocity, 0.1, ValueError, f"{name} must have shape", visibility=seen(ones[:-1]))
+    refused(velocity, velocity, 0.1, TypeError, f"{name} must be a sequence of {dimension} masks", visibility=seen(ones))
     masks = [np.ones(c.shape, bool) for c in components(velocity)]
-    refused(velocity, velocity, 0.1, TypeError, f"{name} must be a sequence of {dimension} masks", **{name: masks[:-1]})
+    refused(
+        velocity, velocity, 0.1, TypeError, f"{name} must be a sequence of {dimension} masks", visibility=Visibility(**{name: masks[:-1]})
+    )
     masks[1] = masks[1][:, :-1]
-    refused(velocity, velocity, 0.1, ValueError, rf"{name}\[1\] must have shape", **{name: masks})
+    refused(velocity, velocity, 0.1, ValueError, rf"{name}\[1\] must have shape", visibility=seen(masks))
 
 
 def test_bare_passes_refuse(field: Any, velocity: ms.MacField, dimension: int, dtype: type) -> None:

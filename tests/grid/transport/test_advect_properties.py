@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.build import components, grid_of, random_scalar, random_velocity, same_bits
 
 import meniscus as ms
-from meniscus.grid import advect, semi_lagrangian, upwind
+from meniscus.grid import Visibility, advect, semi_lagrangian, upwind
 
 METHODS = ["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 SCHEMES = [
@@ -192,12 +192,12 @@ def test_ghost_contents_do_not_matter(method: str, dimension: int, dtype: type, 
 def test_a_workspace_is_reused(scheme: dict, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     g, space = grid_of(dimension), ms.Workspace()
     f, v = random_scalar("cell", g, dtype, rng), random_velocity(g, dtype, rng)
-    masks: dict[str, Any] = {n: rng.random(f.shape) < 0.8 for n in ("active", "visible", "first_order")}
+    seen = Visibility(**{n: rng.random(f.shape) < 0.8 for n in ("active", "visible", "first_order")})
     plain = f.copy()
 
     def step(field: Any, workspace: Any) -> None:
         advect(field, v, 1.5 * g.spacing, workspace=workspace, **scheme)
-        advect(field, v, 1.5 * g.spacing, workspace=workspace, **scheme, **masks)
+        advect(field, v, 1.5 * g.spacing, workspace=workspace, **scheme, visibility=seen)
 
     step(f, space)
     step(plain, None)

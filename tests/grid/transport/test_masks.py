@@ -8,7 +8,7 @@ from support.build import components, grid_of, random_scalar, random_velocity, s
 from support.reference import transport_of
 
 import meniscus as ms
-from meniscus.grid import advect
+from meniscus.grid import Visibility, advect
 
 METHODS = ["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 SHAPES = {2: (13, 11), 3: (9, 8, 7)}
@@ -42,10 +42,10 @@ def test_inactive_samples_keep_their_bits(method: str, dimension: int, dtype: ty
         active = rng.random(f.shape) < 0.5
         full, before = f.copy(), f.array.copy()
         advect(full, v, 0.4 * f.grid.spacing, method=method)
-        advect(f, v, 0.4 * f.grid.spacing, method=method, active=active)
+        advect(f, v, 0.4 * f.grid.spacing, method=method, visibility=Visibility(active=active))
         assert same_bits(f.array, np.where(active, full.array, before))
         nothing = f.copy()
-        advect(nothing, v, 0.4 * f.grid.spacing, method=method, active=np.zeros(f.shape, bool))
+        advect(nothing, v, 0.4 * f.grid.spacing, method=method, visibility=Visibility(active=np.zeros(f.shape, bool)))
         assert same_bits(nothing.array, f.array)
 
 
@@ -58,7 +58,7 @@ def test_active_faces_of_velocities(method: str, dimension: int, dtype: type, rn
     for d, m in enumerate(masks):
         np.moveaxis(m, d, 0)[0] = np.moveaxis(m, d, 0)[-1]
     advect(full, v, 0.3 * g.spacing, method=method)
-    advect(v, v, 0.3 * g.spacing, method=method, active=masks)
+    advect(v, v, 0.3 * g.spacing, method=method, visibility=Visibility(active=masks))
     for d in range(dimension):
         assert same_bits(v.component(d), np.where(masks[d], full.component(d), before[d]))
 
@@ -73,7 +73,7 @@ def test_first_order_samples(method: str, block: str, dimension: int, dtype: typ
         dt = 0.4 * f.grid.spacing
         advect(low, v, dt, method=block)
         advect(high, v, dt, method=method, block=block, limiter="none")
-        advect(both, v, dt, method=method, block=block, limiter="none", first_order=mask)
+        advect(both, v, dt, method=method, block=block, limiter="none", visibility=Visibility(first_order=mask))
         assert same_bits(both.array, np.where(mask, low.array, high.array))
         assert not same_bits(low.array, high.array)
 
@@ -86,11 +86,11 @@ def test_hidden_sources_against_reference(domain: str, interpolation: str, hidde
     f, v = problem(domain, dimension, np.float64, 4)
     visible = block_mask(f.shape, 0.1)
     dt = cfl * f.grid.spacing
-    options: dict[str, Any] = {"interpolation": interpolation, "hidden_value": hidden_value}
-    plain = transport_of(f, v, dt, pad=int(2 * cfl) + 6, visible=visible, **options)
+    seen = Visibility(visible=visible, hidden_value=hidden_value)
+    plain = transport_of(f, v, dt, pad=int(2 * cfl) + 6, visible=visible, interpolation=interpolation, hidden_value=hidden_value)
     for method in ("semi-lagrangian", "maccormack", "bfecc"):
         carried = f.copy()
-        advect(carried, v, dt, method=method, visible=visible, first_order_near="nothing", limiter="clamp", **options)
+        advect(carried, v, dt, method=method, visibility=seen, first_order_near="nothing", limiter="clamp", interpolation=interpolation)
         expected = plain.first_order()[0] if method == "semi-lagrangian" else plain.corrected(method, "clamp")
         np.testing.assert_allclose(carried.array, expected, rtol=0, atol=1e-12 * (1 + cfl) ** 2)
 
@@ -102,12 +102,18 @@ def test_hidden_values_never_matter(domain: str, cfl: float, method: str, dimens
     for seed in (5, 6):
         f, v = problem(domain, dimension, dtype, seed)
         visible = block_mask(f.shape, 0.1, seed)
-        for options in ({}, {"hidden_value": "own"}, {"interpolation": "cubic"}, {"first_order_near": "nothing", "limiter": "none"}):
+        mean, own = (Visibility(visible=visible, hidden_value=value) for value in ("mean", "own"))
+        for seen, options in (
+            (mean, {}),
+            (own, {}),
+            (mean, {"interpolation": "cubic"}),
+            (mean, {"first_order_near": "nothing", "limiter": "none"}),
+        ):
             a, b = f.copy(), f.copy()
             b.array[~visible] = 1e3 * np.random.default_rng(seed).random((~visible).sum())
             for _ in range(2):
                 for each in (a, b):
-                    advect(each, v, cfl * f.grid.spacing, method=method, visible=visible, **options)
+                    advect(each, v, cfl * f.grid.spacing, method=method, visibility=seen, **options)
             assert same_bits(a.array[visible], b.array[visible])
 
 
@@ -123,7 +129,7 @@ def test_hidden_values_never_matter_for_velocities(dimension: int, dtype: type, 
         for d, m in enumerate(masks):
             other.component(d)[~m] = 1e3
         for each in (f, other):
-            advect(each, v, 3.3 * g.spacing, visible=masks)
+            advect(each, v, 3.3 * g.spacing, visibility=Visibility(visible=masks))
         for d, m in enumerate(masks):
             assert same_bits(f.component(d)[m], other.component(d)[m])
 
@@ -133,7 +139,7 @@ def test_everything_visible_is_no_mask(dimension: int, dtype: type) -> None:
         f, v = problem(domain, dimension, dtype, 8)
         a, b = f.copy(), f.copy()
         advect(a, v, 2.5 * f.grid.spacing)
-        advect(b, v, 2.5 * f.grid.spacing, visible=np.ones(f.shape, bool))
+        advect(b, v, 2.5 * f.grid.spacing, visibility=Visibility(visible=np.ones(f.shape, bool)))
         assert same_bits(a.array, b.array)
 
 
@@ -142,7 +148,9 @@ def test_where_nothing_is_visible_nothing_changes(dimension: int, dtype: type) -
     before = f.array.copy()
     for method in METHODS:
         for hidden_value in ("mean", "own"):
-            advect(f, v, 0.9 * f.grid.spacing, method=method, visible=np.zeros(f.shape, bool), hidden_value=hidden_value)
+            advect(
+                f, v, 0.9 * f.grid.spacing, method=method, visibility=Visibility(visible=np.zeros(f.shape, bool), hidden_value=hidden_value)
+            )
             np.testing.assert_array_equal(f.array, before)
 
 
@@ -172,9 +180,9 @@ def test_no_correction_within_cfl_of_hidden_samples(domain: str, cfl: float, met
     hidden[(1, -2, 12)[:dimension]] = True
     dt = cfl * f.grid.spacing / ms.grid.max_speed(v)
     first, both, none = f.copy(), f.copy(), f.copy()
-    advect(first, v, dt, method="semi-lagrangian", visible=~hidden)
-    advect(both, v, dt, method=method, visible=~hidden, limiter="none")
-    advect(none, v, dt, method=method, visible=~hidden, limiter="none", first_order_near="nothing")
+    advect(first, v, dt, method="semi-lagrangian", visibility=Visibility(visible=~hidden))
+    advect(both, v, dt, method=method, visibility=Visibility(visible=~hidden), limiter="none")
+    advect(none, v, dt, method=method, visibility=Visibility(visible=~hidden), limiter="none", first_order_near="nothing")
     distance = distance_to(hidden, f.grid.periodic)
     assert same_bits(both.array[distance <= cfl], first.array[distance <= cfl])
     far = distance > np.ceil(cfl) + 1
@@ -216,8 +224,8 @@ def test_masks_need_not_be_contiguous(dimension: int) -> None:
     f, v = problem("walls", dimension, np.float64, 11)
     mask = block_mask(f.shape)
     a, b = f.copy(), f.copy()
-    advect(a, v, 0.3, visible=mask, active=mask, first_order=mask)
+    advect(a, v, 0.3, visibility=Visibility(visible=mask, active=mask, first_order=mask))
     strided = np.zeros((*mask.shape[:-1], 2 * mask.shape[-1]), bool)[..., ::2]
     strided[...] = mask
-    advect(b, v, 0.3, visible=strided, active=np.asfortranarray(mask), first_order=mask.tolist())
+    advect(b, v, 0.3, visibility=Visibility(visible=strided, active=np.asfortranarray(mask), first_order=mask.tolist()))
     assert same_bits(a.array, b.array)

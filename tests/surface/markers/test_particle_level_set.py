@@ -10,7 +10,7 @@ from support.particle_levelset import ball, state, swirl
 
 import meniscus as ms
 from meniscus.fluids import single_vortex
-from meniscus.grid import advect
+from meniscus.grid import Visibility, advect
 from meniscus.surface import ParticleLevelSet, ParticleOptions
 
 
@@ -61,7 +61,15 @@ def test_other_transport(method):
     fields, options = {}, ParticleOptions()
     for name in (method, "semi-lagrangian"):
         fields[name] = p.levelset.field.copy()
-        advect(fields[name], velocity, 0.1, method=name, trace=options.trace, interpolation=options.interpolation, active=active)
+        advect(
+            fields[name],
+            velocity,
+            0.1,
+            method=name,
+            trace=options.trace,
+            interpolation=options.interpolation,
+            visibility=Visibility(active=active),
+        )
     advected, _ = p.advect(velocity, 0.1)
     assert advected == active.sum() < active.size
     assert same_bits(p.levelset.array, fields[method].array)

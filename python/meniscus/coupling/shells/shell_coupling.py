@@ -154,7 +154,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         printed = {"density": 0.0, "temperature": solver.options.ambient} if isinstance(solver, SmokeSolver) else {}
         self.stand_in = stand_ins_of(stand_in, tuple(printed))
         for walls in (self._start, self._end):
-            walls.stand_ins = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
+            walls.replacements = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
         self._speed: float | None = None
         self._way = 0.0
         self._placed: Floats | None = None

@@ -24,6 +24,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect, max_speed
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import SolidBoundary
@@ -149,10 +150,10 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                     self.walls.extend_faces_into(solid.open_faces, self.velocity)
         schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self.smoke(solid)
-        schemes["walls"] = self.walls
-        stand_ins = {} if self.walls is None else self.walls.stand_ins
+        replacements = {} if self.walls is None else self.walls.replacements
         for name in ("density", "temperature"):
-            advect(getattr(self, name), self.velocity, dt, stand_in=stand_ins.get(name), **schemes)
+            seen = Visibility(walls=self.walls, replacement=replacements.get(name))
+            advect(getattr(self, name), self.velocity, dt, visibility=seen, **schemes)
         self.running_report.smoke = self.smoke(solid)
         self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
@@ -162,7 +163,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        carry_velocity(self.velocity, dt, o, time=self.time, workspace=self._workspace, walls=self.walls)
+        carry_velocity(self.velocity, dt, o, visibility=Visibility(walls=self.walls), time=self.time, workspace=self._workspace)
 
     @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:

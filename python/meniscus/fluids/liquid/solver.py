@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_o
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
@@ -226,20 +228,12 @@ class LiquidSolver(OpenLiquid):
         end = self.sampled_solid.at(self.time + dt, dt)
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
         self.surface.account_new_drops(end, self.volume)
-        carry = partial(
-            carry_velocity,
-            self.velocity,
-            dt,
-            o,
-            active=self.faces.known,
-            first_order=None if near is None else self.faces.near_surface(self.levelset, near),
-            time=self.time,
-            workspace=self._workspace,
-        )
+        seen = Visibility(active=self.faces.known, first_order=None if near is None else self.faces.near_surface(self.levelset, near))
+        carry = partial(carry_velocity, self.velocity, dt, o, visibility=seen, time=self.time, workspace=self._workspace)
         if self.surface.shells is None:
             carry()
         elif o.velocity_samples == "nodes":
-            carry(walls=self.walls, hidden_nodes="mean")
+            carry(visibility=replace(seen, walls=self.walls), hidden_nodes="mean")
         else:
             self.surface.shells.carry_velocity(self.velocity, carry, self.faces.known, dt, self.time)
         if self.air is not None:

@@ -20,6 +20,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import Trace, advect
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary, SprayFlight
 
@@ -138,7 +139,7 @@ class LiquidSurface(Stateful):
             dt,
             method="semi-lagrangian",
             trace=self._options.trace,
-            active=self._near,
+            visibility=Visibility(active=self._near),
             time=time,
             workspace=self._workspace,
         )

@@ -15,7 +15,7 @@ from meniscus._options import CoreOption
 from meniscus.fluids.problems import cells_of, core_type, solver_for
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
-from meniscus.grid.transport.advection import component_masks
+from meniscus.grid.transport.visibility import component_masks
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 from meniscus.surface import LevelSet
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core

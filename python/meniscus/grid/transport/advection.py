@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
-
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus.grid import AdvectInfo
 from meniscus._options import CoreOption, require_same_names
 from meniscus.core import Workspace
-from meniscus.grid.fields import MacField, ScalarField, component_shapes
-from meniscus.grid.transport.walls import ThinWalls
+from meniscus.grid.fields import MacField, ScalarField
+from meniscus.grid.transport.visibility import HIDDEN_VALUE, Visibility
 
 TransportBlock = Literal["semi-lagrangian", "upwind"]
 Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
@@ -21,7 +18,6 @@ Trace = Literal["euler", "midpoint", "rk3"]
 Interpolation = Literal["linear", "cubic"]
 Limiter = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
-HiddenValue = Literal["mean", "own"]
 
 require_same_names(Method, _grid.advection_schemes(), "the schemes of advection")
 TRANSPORT_BLOCK = CoreOption(TransportBlock, _grid.TransportBlock)
@@ -29,9 +25,6 @@ TRACE = CoreOption(Trace, _grid.Trace)
 INTERPOLATION = CoreOption(Interpolation, _grid.Interpolation)
 LIMITER = CoreOption(Limiter, _grid.Limiter)
 FIRST_ORDER_NEAR = CoreOption(FirstOrderNear, _grid.FirstOrderNear)
-HIDDEN_VALUE = CoreOption(HiddenValue, _grid.HiddenValue)
-
-Masks = npt.ArrayLike | Sequence[npt.ArrayLike] | None
 
 
 def advect(
@@ -45,12 +38,7 @@ def advect(
     interpolation: Interpolation = "linear",
     limiter: Limiter = "reversion",
     first_order_near: FirstOrderNear = "objects",
-    active: Masks = None,
-    visible: Masks = None,
-    first_order: Masks = None,
-    hidden_value: HiddenValue = "mean",
-    walls: ThinWalls | None = None,
-    stand_in: float | None = None,
+    visibility: Visibility | None = None,
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> AdvectInfo:
@@ -71,14 +59,8 @@ def advect(
             to the first-order value.
         first_order_near: places where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls'
             (also of sides of the domain that are neither periodic nor prescribed).
-        active: bool mask of the samples to advect; the others keep their value. For a velocity, a sequence of one mask per component.
-        visible: bool mask of the samples that may be used as sources; hidden ones are replaced by `hidden_value`.
-        first_order: bool mask of samples where the correction is left out.
-        hidden_value: 'mean' of the visible corners of the interpolation cell, or the sample's 'own' value.
-        walls: thin walls, where they are at the start of the step. Samples whose ways or stencils may meet them are traced and
-            interpolated on their own side, first order; for semi-Lagrangian blocks.
-        stand_in: what a scalar is behind a wall; None: the mean of the corners that are visible, or the sample's own value if none is.
-            For a velocity that is the wall's own.
+        visibility: masks of samples, and thin walls: samples whose ways or stencils may meet them are traced and interpolated on their own
+            side, first order; for semi-Lagrangian blocks. None: all samples see each other.
         time: at the start of the step, s; passed to boundary functions.
         workspace: scratch memory to reuse from call to call.
 
@@ -92,32 +74,25 @@ def advect(
     Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls), 4.4.1 (thin walls).
     """
     _require_pair(field, velocity)
+    seen = Visibility() if visibility is None else _checks.one_of_type("visibility", visibility, Visibility)
     options = _grid.AdvectOptions(
         _checks.choice("method", method, Method),
         _pass_options(block, trace, interpolation),
         LIMITER("limiter", limiter),
         FIRST_ORDER_NEAR("first_order_near", first_order_near),
-        HIDDEN_VALUE("hidden_value", hidden_value),
+        HIDDEN_VALUE("hidden_value", seen.hidden_value),
         _checks.number("time", time),
     )
-    given = {"active": active, "visible": visible, "first_order": first_order}
-    masks: Any
-    if isinstance(field, MacField):
-        per_component = {name: component_masks(name, m, field) for name, m in given.items()}
-        masks = [_grid.ScalarMasks(**{n: m[d] for n, m in per_component.items() if m is not None}) for d in range(field.grid.dimension)]
-    else:
-        masks = _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
-    behind = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
     core: Any = _grid  # overloaded over dimension and scalar
     return core.advect(  # type: ignore[no-any-return]
         field._core,
         velocity._core,
         _checks.positive("dt", dt),
         options,
-        masks,
+        seen.masks_of(field),
         workspace_or_new(workspace),
-        behind,
-        None if stand_in is None else _checks.number("stand_in", stand_in),
+        seen.core_walls(),
+        None if seen.replacement is None else _checks.number("replacement", seen.replacement),
     )
 
 
@@ -179,16 +154,6 @@ def max_speed(velocity: MacField) -> float:
 def workspace_or_new(workspace: Workspace | None) -> Workspace:
     """Return the caller's scratch memory, or some for one call."""
     return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
-
-
-def component_masks(name: str, masks: Masks, field: MacField) -> list[_checks.Bools] | None:
-    """Check one mask per component."""
-    if masks is None:
-        return None
-    shapes = component_shapes(field.grid)
-    if not isinstance(masks, (list, tuple)) or len(masks) != len(shapes):
-        raise TypeError(f"{name} must be a sequence of {len(shapes)} masks, one per velocity component")
-    return [_checks.mask(f"{name}[{d}]", m, s) for d, (m, s) in enumerate(zip(masks, shapes, strict=True))]
 
 
 def _require_pair(field: ScalarField | MacField, velocity: MacField) -> None:

@@ -12,7 +12,8 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField
-from meniscus.grid.transport.advection import component_masks, workspace_or_new
+from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.transport.visibility import component_masks
 
 Bools = npt.NDArray[np.bool_]
 

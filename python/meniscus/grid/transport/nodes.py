@@ -12,7 +12,6 @@ from meniscus.core import Workspace
 from meniscus.grid.fields import MacField
 from meniscus.grid.transport.advection import (
     FIRST_ORDER_NEAR,
-    HIDDEN_VALUE,
     INTERPOLATION,
     LIMITER,
     TRACE,
@@ -20,12 +19,10 @@ from meniscus.grid.transport.advection import (
     FirstOrderNear,
     Interpolation,
     Limiter,
-    Masks,
     Trace,
-    component_masks,
     workspace_or_new,
 )
-from meniscus.grid.transport.walls import ThinWalls
+from meniscus.grid.transport.visibility import HIDDEN_VALUE, Visibility
 
 NodeMethod = Literal["semi-lagrangian", "maccormack"]
 HiddenNodes = Literal["walls", "mean"]
@@ -41,9 +38,7 @@ def advect_at_nodes(
     interpolation: Interpolation = "linear",
     limiter: Limiter = "reversion",
     first_order_near: FirstOrderNear = "objects",
-    active: Masks = None,
-    first_order: Masks = None,
-    walls: ThinWalls | None = None,
+    visibility: Visibility | None = None,
     hidden_nodes: HiddenNodes = "walls",
     time: float = 0.0,
     workspace: Workspace | None = None,
@@ -59,11 +54,10 @@ def advect_at_nodes(
         dt: seconds, positive, of any size.
         method: 'semi-lagrangian', first order, or 'maccormack', second order; the mean over nodes is of second order.
         trace, interpolation, limiter, first_order_near: as in `advect`.
-        active: bool masks of the faces to advect, one per component; the others keep their value.
-        first_order: bool masks of faces; nodes beside them leave out the correction.
-        walls: thin walls, where they are at the start of the step. Nodes near them have the mean of the faces that they see, else of the
-            velocities of the walls between; they come from where two straight ways lead, first order; faces take what nodes gain that they
-            see, and where they see none, the velocity of the walls between replaces theirs.
+        visibility: `active` faces are advected, the others keep their value; nodes beside `first_order` faces leave out the correction.
+            Nodes near `walls` have the mean of the faces that they see, else of the velocities of the walls between; they come from where
+            two straight ways lead, first order; faces take what nodes gain that they see, and where they see none, the velocity of the
+            walls between replaces theirs. Nodes have no other visibility.
         hidden_nodes: what nodes behind a wall count as in the interpolation: 'walls', the velocity of the wall, or the 'mean' of the
             visible ones.
         time: at the start of the step, s; passed to boundary functions.
@@ -73,11 +67,14 @@ def advect_at_nodes(
         AdvectInfo with `cfl` (largest |component| dt / spacing).
 
     Raises:
-        TypeError, ValueError: as `advect`; another method.
+        TypeError, ValueError: as `advect`; another method; `visible`, `hidden_value` or `replacement` of the visibility.
 
     Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 4.2; MacCormack's correction and the limiters are of Selle 2008, chapter 2.
     """
     _checks.one_of_type("velocity", velocity, MacField)
+    seen = Visibility() if visibility is None else _checks.one_of_type("visibility", visibility, Visibility)
+    if seen.visible is not None or seen.hidden_value != "mean" or seen.replacement is not None:
+        raise ValueError("transport at nodes goes with active, first_order and walls of a visibility only")
     options = _grid.AdvectOptions(
         _checks.choice("method", method, NodeMethod),
         _grid.PassOptions(
@@ -88,16 +85,13 @@ def advect_at_nodes(
         HIDDEN_VALUE("hidden_value", "mean"),
         _checks.number("time", time),
     )
-    given = {"active": active, "first_order": first_order}
-    by_name = {name: component_masks(name, m, velocity) for name, m in given.items()}
-    masks = [_grid.ScalarMasks(**{n: m[d] for n, m in by_name.items() if m is not None}) for d in range(velocity.grid.dimension)]
     core: Any = _grid  # overloaded over dimension and scalar
     return core.advect_at_nodes(  # type: ignore[no-any-return]
         velocity._core,
         _checks.positive("dt", dt),
         options,
-        masks,
+        seen.masks_of(velocity),
         workspace_or_new(workspace),
-        None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core,
+        seen.core_walls(),
         HIDDEN_NODES("hidden_nodes", hidden_nodes),
     )

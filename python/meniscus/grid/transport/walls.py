@@ -20,11 +20,11 @@ class ThinWalls(ABC):
 
     Attributes:
         grid: of all fields that see them.
-        stand_ins: by the name of a quantity, what counts in place of samples behind a wall, as in `advect`; None where it is not named.
+        replacements: by the name of a quantity, what samples behind a wall count as, as in `Visibility`; None where it is not named.
     """
 
     grid: Grid
-    stand_ins: Mapping[str, float | None] = {}
+    replacements: Mapping[str, float | None] = {}
     _core: Any
 
     @property

@@ -16,6 +16,7 @@ from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid, MacField, advect, max_speed
 from meniscus.grid.transport.advection import INTERPOLATION, TRACE
+from meniscus.grid.transport.visibility import Visibility
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.markers.options import (
     DEPOSIT,
@@ -231,7 +232,7 @@ class ParticleLevelSet(Stateful):
                 method=o.method,
                 trace=o.trace,
                 interpolation=o.interpolation,
-                active=self._active,
+                visibility=Visibility(active=self._active),
                 time=start,
                 workspace=self._workspace,
             )

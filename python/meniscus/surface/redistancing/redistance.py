@@ -15,7 +15,8 @@ from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
-from meniscus.grid.transport.advection import component_masks, workspace_or_new
+from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.transport.visibility import component_masks
 
 AtSides = Literal["ends", "goes-on"]
 EikonalMethod = Literal["parallel", "fast-marching"]
