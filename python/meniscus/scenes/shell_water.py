@@ -55,7 +55,7 @@ class ShellWater(Water):
     def frame_data(self) -> Mapping[str, FrameItem]:
         """As for all water, and the shells."""
         shells = self.coupling.shells
-        elements = np.concatenate([np.asarray(p.elements) + shells.rows(i).start for i, p in enumerate(shells._parts)])
+        elements = np.concatenate([np.asarray(p.elements) + shells.rows(i).start for i, p in enumerate(shells.parts)])
         return {**super().frame_data(), "shells": FrameMesh(shells.positions, elements.astype(np.int32), {})}
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Breach(CoupledWater):
 
     def _volume_above(self, height: float) -> float:
         """Return the volume of the liquid on the grid above a height outside of the body, m^3."""
-        boundary: Any = self.liquid._solid.at(self.liquid.time)
+        boundary: Any = self.liquid.sampled_solid.at(self.liquid.time)
         # All below the height counts as solid.
         self._high.array[...] = np.minimum(boundary.levelset.array, self._high.coordinates()[1] - height)
         liquid: LevelSet = self.liquid.levelset
