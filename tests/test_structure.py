@@ -1,0 +1,146 @@
+"""Structure of the Python layer: calls of a step into the core, arrays that it allocates, and how much one class is.
+
+Budgets: 40 calls a step, no arrays; five ancestors and sixty methods a class. What is over a budget stands here with its figure, which may
+fall and must not grow.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.tet_vof.coupled import ball
+
+import meniscus as ms
+from meniscus.surface import Box
+
+CALLS = 40
+CALLS_OVER = {"tetrahedra": 76, "KDSM water": 145}
+ANCESTORS, METHODS = 5, 60
+
+
+def classes() -> dict[str, type]:
+    """All classes of the package without its scenes, by module and name."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(ms.__path__, "meniscus."):
+        if "._" in module.name or module.name.endswith("__main__") or module.name.startswith("meniscus.scenes"):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(value) and value.__module__ == module.name:
+                found[f"{value.__module__}.{value.__qualname__}"] = value
+    return found
+
+
+def size_of(kind: type) -> tuple[int, int]:
+    """How many classes of the package one derives from, and how many methods and properties it has with theirs."""
+    own = [base for base in kind.__mro__ if base.__module__.startswith("meniscus")]
+    members = (classmethod, staticmethod, property)
+    methods = {name for base in own for name, value in vars(base).items() if inspect.isfunction(value) or isinstance(value, members)}
+    return len(own) - 1, len(methods)
+
+
+# Worlds and their contact become bodies, rows and stages without these chains; liquids, shells and water on tetrahedra follow the core.
+CLASSES_OVER = {
+    "meniscus.coupling.shells.shell_coupling.ShellCoupling": (6, 72),
+    "meniscus.coupling.water.kdsm_water.KDSMWater": (5, 84),
+    "meniscus.fluids.exchange.open_liquid.OpenLiquid": (5, 71),
+    "meniscus.fluids.liquid.solver.LiquidSolver": (6, 86),
+    "meniscus.fluids.particles.solver.ParticleLiquidSolver": (5, 71),
+    "meniscus.fluids.tetrahedra.vof.TetVOF": (5, 94),
+    "meniscus.fluids.tetrahedra.water.TetWater": (4, 71),
+    "meniscus.solids.advancing.AdvanceInLoops": (10, 112),
+    "meniscus.solids.contact.barrier_stages.BarrierStages": (5, 84),
+    "meniscus.solids.contact.coupled_loop.CoupledLoop": (6, 79),
+    "meniscus.solids.contact.coupling.leaving_bodies.LeavingBodies": (6, 56),
+    "meniscus.solids.contact.loop.ContactLoop": (4, 71),
+    "meniscus.solids.contact.rest.RestingContacts": (5, 83),
+    "meniscus.solids.contact.rewinding.RewindingLoop": (5, 76),
+    "meniscus.solids.contact.soft_ends.SoftLoop": (7, 84),
+    "meniscus.solids.positions_world.positions_world.PositionsWorld": (6, 82),
+    "meniscus.solids.rigid.rigid_system.RigidSystem": (5, 82),
+    "meniscus.solids.world.World": (16, 163),
+}
+
+
+def test_no_class_grows() -> None:
+    sizes = {name: size_of(kind) for name, kind in classes().items()}
+    over = {name: size for name, size in sizes.items() if size[0] > ANCESTORS or size[1] > METHODS}
+    grown = {
+        n: s
+        for n, s in over.items()
+        if n not in CLASSES_OVER or s[0] > max(CLASSES_OVER[n][0], ANCESTORS) or s[1] > max(CLASSES_OVER[n][1], METHODS)
+    }
+    assert grown == {}
+    assert sorted(CLASSES_OVER.keys() - over.keys()) == [], "these are within the budget now: take them off the list"
+
+
+def calls_of(step: Callable[[], Any]) -> dict[str, int]:
+    """How often a call of Python calls functions of the core."""
+    counts: dict[str, int] = {}
+
+    def watch(frame: Any, event: str, function: Any) -> None:
+        if event == "c_call" and (getattr(function, "__module__", None) or "").startswith("meniscus._meniscus"):
+            counts[function.__name__] = counts.get(function.__name__, 0) + 1
+
+    sys.setprofile(watch)
+    try:
+        step()
+    finally:
+        sys.setprofile(None)
+    return counts
+
+
+def smoke() -> Any:
+    solver = ms.fluids.SmokeSolver(ms.Grid((16, 16, 16), 1 / 16), ms.fluids.SmokeOptions(density_weight=-1.0, temperature_weight=0.1))
+    solver.density.array[4:8, 4:8, 2:6] = 1.0
+    return solver
+
+
+def water() -> Any:
+    solver = ms.fluids.LiquidSolver(ms.Grid((16, 16, 16), 1 / 16))
+    solver.fill(Box((0, 0, 0), (0.5, 1, 0.5)))
+    return solver
+
+
+def particles() -> Any:
+    solver = ms.fluids.ParticleLiquidSolver(ms.Grid((16, 16, 16), 1 / 16))
+    solver.fill(Box((0, 0, 0), (0.5, 1, 0.5)))
+    return solver
+
+
+def kdsm_water() -> Any:
+    return ball(16, level=1.05)
+
+
+def tetrahedra() -> Any:
+    return ball(16, level=1.05).vof
+
+
+SOLVERS: dict[str, Callable[[], Any]] = {
+    "smoke": smoke,
+    "water": water,
+    "particles": particles,
+    "tetrahedra": tetrahedra,
+    "KDSM water": kdsm_water,
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_step_makes_few_calls_into_the_core(name: str) -> None:
+    solver = SOLVERS[name]()
+    for _ in range(2):
+        solver.step(0.004)
+    counts = calls_of(lambda: solver.step(0.004))
+    assert sum(counts.values()) > 5, "calls were not seen"
+    assert sum(counts.values()) <= CALLS_OVER.get(name, CALLS), counts
+
+
+def test_calls_are_counted() -> None:
+    field = ms.CellField(ms.Grid((4, 4), 0.25))
+    assert sum(calls_of(field.sum).values()) == 1
+    assert calls_of(lambda: None) == {}
