@@ -87,7 +87,6 @@ ABOVE_THE_LIMIT = {
     "fluids.LiquidOptions": "notebooks and scenes name its fields one by one",
     "fluids.ParticleLiquidOptions": "goes with LiquidOptions",
     "fluids.SmokeOptions": "goes with LiquidOptions",
-    "fluids.TetPressureSolver.project": "goes with fluids.project",
     "fluids.TetVOFOptions": "goes with LiquidOptions",
     "fluids.project": "the solvers that call it become lists of stages of the core",
     "solids.World": "the classes of contact are rebuilt as one",

@@ -58,13 +58,15 @@ void bind_contact_resolver(py::module_& m) {
       .def_property_readonly("nbytes", [](const Resolver& self) { return self.core.nbytes(); })
       .def(
           "resolve",
-          [](Resolver& self, const py::array& start, const py::array& end, const py::array& aside_vertex_face,
-             const py::array& aside_edge_edge, int impulse_passes, int inelastic_solves, bool rigid, Index largest_inelastic,
-             bool cut, const std::optional<py::array>& thickness, double push_part, double inner_steps, py::array& out) {
+          [](Resolver& self, const py::array& start, const py::array& end, const py::array& deactivated_vertex_face,
+             const py::array& deactivated_edge_edge, int impulse_passes, int inelastic_solves, bool rigid,
+             Index largest_inelastic, bool cut, const std::optional<py::array>& thickness, double push_part, double inner_steps,
+             py::array& out) {
             const auto from = positions_of(start, "start");
             const auto to = positions_of(end, "end");
-            collision::PairsAside aside{pairs_in(aside_vertex_face, "vertex_face"), pairs_in(aside_edge_edge, "edge_edge")};
-            aside.sort();
+            collision::DeactivatedPairs deactivated{pairs_in(deactivated_vertex_face, "vertex_face"),
+                                                    pairs_in(deactivated_edge_edge, "edge_edge")};
+            deactivated.sort();
             collision::ResolveOptions options;
             options.impulse_passes = impulse_passes;
             options.zones = {inelastic_solves, rigid, largest_inelastic};
@@ -79,14 +81,14 @@ void bind_contact_resolver(py::module_& m) {
             require(written.size() == from.size(), "out must have the shape of start");
             auto* const x = reinterpret_cast<mesh::Point*>(out.mutable_data());
             return interruptible([&] {
-              collision::ResolveReport report = self.core.resolve(from, to, aside, options);
+              collision::ResolveReport report = self.core.resolve(from, to, deactivated, options);
               std::ranges::copy(self.core.paths().end(), x);
               return report;
             });
           },
-          py::arg("start"), py::arg("end"), py::arg("aside_vertex_face"), py::arg("aside_edge_edge"), py::arg("impulse_passes"),
-          py::arg("inelastic_solves"), py::arg("rigid"), py::arg("largest_inelastic"), py::arg("cut"), py::arg("thickness"),
-          py::arg("push_part"), py::arg("inner_steps"), py::arg("out"));
+          py::arg("start"), py::arg("end"), py::arg("deactivated_vertex_face"), py::arg("deactivated_edge_edge"),
+          py::arg("impulse_passes"), py::arg("inelastic_solves"), py::arg("rigid"), py::arg("largest_inelastic"), py::arg("cut"),
+          py::arg("thickness"), py::arg("push_part"), py::arg("inner_steps"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

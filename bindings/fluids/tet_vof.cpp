@@ -310,12 +310,12 @@ void bind_measures(py::class_<WaterStages>& type) {
 
 void bind_conservation_stages(py::class_<WaterStages>& type) {
   type.def(
-          "merge_crumbs",
+          "merge_debris",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
              const py::array& capacity, const py::array& ranks, double threshold) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             const auto room = w.room(positions, capacity, ranks, true);
-            interruptible([&] { w.overflow.merge_crumbs(water, room, threshold, w.workspace); });
+            interruptible([&] { w.overflow.merge_debris(water, room, threshold, w.workspace); });
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
           py::arg("threshold"))

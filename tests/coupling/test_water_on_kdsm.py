@@ -138,7 +138,7 @@ def test_water_that_moves_with_the_mesh_of_a_creature_is_not_touched(samples: An
         return np.asarray(x[0] + TIMES[k] * u)
 
     kdsm = built(lambda t: BALL.vertices + t * u, layers=2, subdivisions=1, edit=carried)
-    vof = TetVOF(kdsm.moving(), kdsm.solid, samples=samples, gravity=REST, crumb=0.0)
+    vof = TetVOF(kdsm.moving(), kdsm.solid, samples=samples, gravity=REST, debris=0.0)
     rng = np.random.default_rng(1)
     # Not at the boundary, which a change of the last bit may cross; not where the solid's own rounding is felt.
     blob = (np.linalg.norm(centroids(vof) - MIDDLE, axis=1) < 0.75) & (vof.rank > 1)

@@ -39,7 +39,7 @@ def require_sound(frame: scenes.Frame) -> None:
     assert all(math.isfinite(value) for value in d.values())
     assert d["intersections"] == 0, frame.number
     assert d["uncertified"] == 0
-    assert d["set aside"] == 0
+    assert d["deactivated"] == 0
 
 
 def require_free(last: scenes.Frame) -> None:

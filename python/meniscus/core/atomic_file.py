@@ -39,13 +39,13 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes | memoryview) -> None:
-    """Write a file aside and rename it. Raises OSError that names it."""
+    """Write a temporary file and rename it. Raises OSError that names it."""
     with atomic_path(path) as part, part.open("wb") as file:
         file.write(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a text aside and rename it. Raises OSError that names the file."""
+    """Write a text to a temporary file and rename it. Raises OSError that names the file."""
     write_bytes(path, content.encode())
 
 

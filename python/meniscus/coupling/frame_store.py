@@ -67,8 +67,8 @@ class FrameStore:
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         # Two builds of the same file do not take each other's part; the last one to begin has the file.
-        aside = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}")
-        with naming(file), atomic_path(aside) as part:
+        temporary = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}")
+        with naming(file), atomic_path(temporary) as part:
             with h5py.File(part, "w") as h5:
                 h5.attrs["header"] = json.dumps(header)
                 for name, array in constant.items():
@@ -84,7 +84,7 @@ class FrameStore:
             with part.open("r+b") as raw:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(raw.fileno(), 0, max(1, part.stat().st_size))
-        aside.replace(file)
+        temporary.replace(file)
         return cls.open(file)
 
     @classmethod
@@ -181,14 +181,14 @@ class FrameStore:
             larger = FrameStore.create(None, header, fixed, shapes, count)
             self._copy_to(larger, count)
             return larger
-        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.larger")
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.larger")
         try:
-            larger = FrameStore.create(aside, header, fixed, shapes, count)
+            larger = FrameStore.create(temporary, header, fixed, shapes, count)
             self._copy_to(larger, count)
             del larger
-            aside.replace(self.path)
+            temporary.replace(self.path)
         except BaseException:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         return FrameStore.open(self.path)
 

@@ -30,7 +30,7 @@ from meniscus.fluids.particles.transfer import grid_to_particles, particle_densi
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
-from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
+from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion, TetSolid
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
@@ -66,6 +66,7 @@ __all__ = [
     "TetPressureSolver",
     "TetProjectionInfo",
     "TetRegion",
+    "TetSolid",
     "TetVOF",
     "TetVOFOptions",
     "TetVOFReport",

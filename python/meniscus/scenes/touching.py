@@ -37,7 +37,7 @@ class Touching(ManyBodies):
     - `zone vertices`: nodes in impact zones, mean over the loops of this step;
     - `rigid share`: part of the nodes in rigid zones, mean over all loops so far;
     - `loops` and `cuts`: so far; `uncertified`: loops so far on whose path, by the exact test, something may touch;
-    - `set aside`: pairs that may pass through each other;
+    - `deactivated`: pairs that may pass through each other;
     - `intersections`: pairs of an edge and a triangle that intersect now.
     """
 
@@ -152,7 +152,7 @@ class Touching(ManyBodies):
             "loops": float(self.counts[_LOOPS]),
             "cuts": float(self.counts[_CUTS]),
             "uncertified": float(self.counts[_UNCERTIFIED]),
-            "set aside": float(sum(len(pairs) for pairs in self.world.set_aside())),
+            "deactivated": float(sum(len(pairs) for pairs in self.world.deactivated_pairs())),
             "intersections": float(len(self.world.audit())),
         }
 

@@ -61,7 +61,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     begins, `find_pairs` stores which side of each other surfaces are on. `step` calls both.
 
     `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the bodies, the
-    time, and the loop: the number of its steps, its length so far, positions and velocities at its start, pairs set aside. What the world
+    time, and the loop: the number of its steps, its length so far, positions and velocities at its start, deactivated pairs. What the world
     consists of is the set-up, which copies and pickles have too.
 
     Args:
@@ -74,7 +74,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
-            they are set aside, and taken back once they are apart.
+            they are deactivated, and taken back once they are apart.
         rest: "held": what rests stays where it is. Contacts with solids that hold nodes up last from step to step, hold these in
             `predict` too, and their friction is part of the solves (see `SolveFriction`); friction between surfaces acts on the velocities
             that positions go with too. "literal": as printed. Then friction acts on velocities at the end of the step only: what rests
@@ -414,6 +414,6 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""
         return self._intersections()
 
-    def set_aside(self) -> CollisionPairs:
+    def deactivated_pairs(self) -> CollisionPairs:
         """Return the pairs that may pass through each other, by elements of `surface.mesh`."""
-        return self._aside
+        return self._deactivated

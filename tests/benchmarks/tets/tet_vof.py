@@ -41,7 +41,7 @@ BEFORE = ("move", "request", "deliver", "forward", "enter", "accelerate", "smear
 # Bytes per full tetrahedron: volume 8, capacity 8, velocity 24, neighbours 16, rank 4, normal 24, velocity of the solid 24.
 CONSERVATION = Traffic(
     (
-        Pass("crumbs", 8),
+        Pass("debris", 8),
         Pass("smear", 8 + 8 + 24 + 16 + 4, 8 + 24),
         Pass("fill everywhere", 8 + 8 + 24 + 16 + 4, 8 + 24),
         Pass("sweep outward", 8 + 8 + 24 + 16 + 4, 8 + 24),

@@ -50,8 +50,8 @@ def test_pairs_that_touch_at_the_start_are_pinched_at_once(rigid: bool) -> None:
     at_start = mesh.collisions(x, x)
     assert np.array_equal(info.unresolved.vertex_face, at_start.vertex_face)
     assert np.array_equal(info.unresolved.edge_edge, at_start.edge_edge)
-    # Once these are set aside, the rest is resolved.
-    z, info = resolve(mesh, x, y, np.ones(len(x)), rigid_zones=rigid, aside=info.unresolved)
+    # Once these are deactivated, the rest is resolved.
+    z, info = resolve(mesh, x, y, np.ones(len(x)), rigid_zones=rigid, deactivated=info.unresolved)
     assert info.certified
     left = mesh.collisions(x, z)
     assert {tuple(p) for p in left.vertex_face.tolist()} <= {tuple(p) for p in at_start.vertex_face.tolist()}
@@ -80,19 +80,19 @@ def test_more_contacts_than_coordinates_meet_their_constraints() -> None:
         ([], [[3, 3]], r"the edges \(3, 3\) have vertex 3"),
     ],
 )
-def test_pairs_aside_that_do_not_exist_are_refused(vertex_face: list[list[int]], edge_edge: list[list[int]], says: str) -> None:
+def test_deactivated_pairs_that_do_not_exist_are_refused(vertex_face: list[list[int]], edge_edge: list[list[int]], says: str) -> None:
     x = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0.5, 0.5, 0.2], [0.6, 0.5, 1.0], [0.5, 0.6, 1.0]])
     mesh = CollisionMesh(None, np.array([[0, 1, 2], [3, 4, 5]]))
-    aside = CollisionPairs(*(np.array(p, np.int32).reshape(-1, 2) for p in (vertex_face, edge_edge)))
+    pairs = CollisionPairs(*(np.array(p, np.int32).reshape(-1, 2) for p in (vertex_face, edge_edge)))
     with pytest.raises(ValueError, match=says):
-        resolve(mesh, x, x, np.ones(6), aside=aside)
+        resolve(mesh, x, x, np.ones(6), deactivated=pairs)
 
 
-def test_edges_aside_may_be_in_any_order() -> None:
+def test_deactivated_edges_may_be_in_any_order() -> None:
     x = np.array([[-1.0, 0, 0], [1, 0, 0], [0, -1, 1], [0, 1, 1]])
     y = x - np.array([0, 0, 2]) * (np.arange(4) > 1)[:, None]
     mesh = CollisionMesh(np.array([[0, 1], [2, 3]]), np.zeros((0, 3), np.int32))
-    z, info = resolve(mesh, x, y, np.ones(4), aside=CollisionPairs(NO_PAIRS, np.array([[1, 0]], np.int32)))
+    z, info = resolve(mesh, x, y, np.ones(4), deactivated=CollisionPairs(NO_PAIRS, np.array([[1, 0]], np.int32)))
     assert info.end == "free"
     assert np.array_equal(z, y)
 

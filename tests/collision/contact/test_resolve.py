@@ -169,7 +169,7 @@ def test_without_a_cut_the_pairs_are_named() -> None:
     assert touched & set(range(8, 24))
 
 
-def test_contact_at_the_start_is_pinched_and_may_be_set_aside() -> None:
+def test_contact_at_the_start_is_pinched_and_may_be_deactivated() -> None:
     mesh, x, y = falling_vertex()
     x[3, 2] = 0.0
     y[3:5, 2] = (-0.5, 1.0)
@@ -177,7 +177,7 @@ def test_contact_at_the_start_is_pinched_and_may_be_set_aside() -> None:
     assert info.end == "pinched"
     np.testing.assert_array_equal(info.unresolved.vertex_face, [[3, 0]])
     pairs = ms.collision.CollisionPairs(info.unresolved.vertex_face, mesh.collisions(x, y).edge_edge)
-    z, info = resolve(mesh, x, y, [0, 0, 0, 1, 0, 0], aside=pairs)
+    z, info = resolve(mesh, x, y, [0, 0, 0, 1, 0, 0], deactivated=pairs)
     assert info.end == "free"
     assert np.array_equal(z, y)
 

@@ -32,11 +32,11 @@ def test_uniform_smoke_and_heat_beside_a_shell_stay_as_they_are() -> None:
 
 
 def test_printed_stand_ins_thin_smoke_each_on_its_own() -> None:
-    sim = stirred_ring(stand_in={"density": "printed"})
-    assert sim.stand_in == {"density": "printed", "temperature": "mean"}
+    sim = stirred_ring(replacement={"density": "printed"})
+    assert sim.replacement == {"density": "printed", "temperature": "mean"}
     assert sim.solver.density.array.min() < 1.5
     assert sim.solver.temperature.array == pytest.approx(3.0, rel=1e-6)
-    assert stirred_ring(stand_in="printed").solver.temperature.array.min() < 2.5
+    assert stirred_ring(replacement="printed").solver.temperature.array.min() < 2.5
 
 
 def test_walls_are_where_the_shells_are_after_a_restore_and_a_failed_step() -> None:
@@ -113,5 +113,5 @@ def test_bodies_and_elements_that_make_no_shell_are_refused() -> None:
     flat[t[0]] = [[0.5, 0.1, 0.1], [0.5, 0.2, 0.2], [0.5, 0.3, 0.3]]
     with pytest.raises(ValueError, match="triangle 0 of body 0 is degenerate"):
         Shells(grid, [KinematicShell((flat, t[:1]))])
-    with pytest.raises(ValueError, match="stand_in"):
-        ShellCoupling(ms.fluids.SmokeSolver(grid), Shells(grid, [body]), stand_in={"smoke": "mean"})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="replacement"):
+        ShellCoupling(ms.fluids.SmokeSolver(grid), Shells(grid, [body]), replacement={"smoke": "mean"})  # type: ignore[arg-type]

@@ -261,7 +261,7 @@ def test_small_balls_of_water_leave_nothing_behind_as_rounding() -> None:
 
 
 def test_what_is_left_above_a_pool_comes_to_rest_in_it() -> None:
-    # Drops fall on a ball in a pool for a while; crumbs that they leave must not hang over the pool, nor wait for ever.
+    # Drops fall on a ball in a pool for a while; debris that they leave must not hang over the pool, nor wait for ever.
     sources = [DropSource(region=Sphere((1.0, 1.0, 1.7), 0.1), rate=0.02, velocity=(0.0, 0.0, -1.0), radius=0.02, end=0.3)]
     sim = ball(12, level=0.95, sources=sources)
     run(sim, 2.5)

@@ -11,7 +11,7 @@ from support.fluids.tet_flows import block, boundary_vertices, everything, grade
 from support.same_bits import everywhere
 
 import meniscus as ms
-from meniscus.fluids import TetPressureSolver
+from meniscus.fluids import TetPressureSolver, TetSolid
 from meniscus.numerics.solve import ConvergenceError
 
 DT = 0.02
@@ -47,7 +47,7 @@ def scene(mesh: ms.mesh.TetMesh) -> tuple[np.ndarray, dict[str, Any]]:
     m = len(mesh.tets)
     c = np.clip(rng.uniform(-0.1, 3, m), 0, 1)
     height = x[mesh.tets].mean(axis=1)[:, 1]
-    return x, {"wet": height < np.quantile(height, 0.8), "open_fraction": c, "object_velocity": rng.normal(size=(m, 3))}
+    return x, {"wet": height < np.quantile(height, 0.8), "solid": TetSolid(open_fraction=c, object_velocity=rng.normal(size=(m, 3)))}
 
 
 def test_same_bits_on_any_number_of_threads() -> None:
@@ -175,14 +175,14 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"density": -1.0}, ValueError, "density must be positive"),
     ({"wet": [1, 0]}, TypeError, "wet must be of dtype bool"),
     ({"wet": np.ones(3, bool)}, ValueError, "wet must have shape"),
-    ({"enabled": np.ones(3, bool)}, ValueError, "enabled must have shape"),
+    ({"solid": TetSolid(enabled=np.ones(3, bool))}, ValueError, "enabled must have shape"),
     ({"boundary": "closed"}, ValueError, "boundary must be one of 'open', 'wall'"),
     ({"boundary": np.ones(3, bool)}, ValueError, "boundary must have shape"),
-    ({"open_fraction": np.float32(1)}, TypeError, "open_fraction must be a NumPy array"),
+    ({"solid": TetSolid(open_fraction=np.float32(1))}, TypeError, "open_fraction must be a NumPy array"),
     ({"warm_start": True}, ValueError, "warm_start needs pressure"),
     ({"tolerance": 1.0}, ValueError, "tolerance must be below 1"),
-    ({"min_open": 0.0}, ValueError, "min_open must be above 0"),
-    ({"min_aspect": 1.0}, ValueError, "min_aspect must be in"),
+    ({"solid": TetSolid(min_open=0.0)}, ValueError, "min_open must be above 0"),
+    ({"solid": TetSolid(min_aspect=1.0)}, ValueError, "min_aspect must be in"),
     ({"max_iterations": 0}, ValueError, "max_iterations must be at least 1"),
     ({"velocity": np.ones((5, 3))}, ValueError, "velocity must have shape"),
     ({"positions": np.ones((5, 3))}, ValueError, "positions must have shape"),
@@ -208,8 +208,10 @@ def test_values_that_are_not_finite(name: str, bad: float) -> None:
     arrays |= {"open_fraction": np.ones(m), "pressure": np.zeros(n)}
     arrays[name].ravel()[5] = bad
     velocity = arrays["velocity"].copy()
+    given = {k: arrays[k] for k in ("positions", "velocity", "pressure")}
+    solid = TetSolid(open_fraction=arrays["open_fraction"], object_velocity=arrays["object_velocity"])
     with pytest.raises(ValueError, match=name):
-        TetPressureSolver(mesh).project(dt=DT, wet=everything(mesh), warm_start=True, **arrays)
+        TetPressureSolver(mesh).project(dt=DT, wet=everything(mesh), solid=solid, warm_start=True, **given)
     np.testing.assert_array_equal(arrays["velocity"], velocity)
 
 

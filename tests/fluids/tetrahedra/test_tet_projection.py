@@ -9,7 +9,7 @@ import pytest
 from support.fluids.tet_flows import MESHES, block, boundary_vertices, everything, fluxes, gradient, lattice, on, touched, turned, volumes
 
 import meniscus as ms
-from meniscus.fluids import TetPressureSolver
+from meniscus.fluids import TetPressureSolver, TetSolid
 
 DT, TIGHT = 0.02, 1e-12
 
@@ -26,7 +26,7 @@ def test_velocity_is_orthogonal_to_the_hat_functions_of_free_vertices(name: str,
     height = x[mesh.tets].mean(axis=1)[:, 2]
     wet, enabled = height < np.quantile(height, 0.7), rng.random(len(mesh.tets)) < 0.98
     u, p = before.copy(), np.full(len(x), np.nan)
-    settings: Any = {"wet": wet, "open_fraction": c, "object_velocity": v, "enabled": enabled, "boundary": boundary, "pressure": p}
+    settings: Any = {"wet": wet, "solid": TetSolid(c, v, enabled), "boundary": boundary, "pressure": p}
     info = TetPressureSolver(mesh).project(x, u, DT, density=800.0, **settings)
     solid = ~enabled | (c == 0)
     water, air = wet & ~solid, ~wet & ~solid
@@ -84,7 +84,7 @@ def test_water_below_air_is_at_rest() -> None:
     c = np.where(rest[mesh.tets].mean(axis=1)[:, 2] < 0.3, rng.uniform(0, 1, len(mesh.tets)), 1.0)
     x = np.ascontiguousarray(rest @ turn.T)
     p, u = np.zeros(len(x)), on(mesh, -9.81 * DT * turn[:, 2])
-    TetPressureSolver(mesh).project(x, u, DT, wet=wet, open_fraction=c, boundary="wall", pressure=p, tolerance=TIGHT)
+    TetPressureSolver(mesh).project(x, u, DT, wet=wet, solid=TetSolid(open_fraction=c), boundary="wall", pressure=p, tolerance=TIGHT)
     assert np.abs(u[wet]).max() < 1e-8 * 9.81 * DT
     np.testing.assert_allclose(p, np.maximum(0, 9810 * (0.8 - rest[:, 2])), atol=1e-8 * 7848)
 
@@ -153,7 +153,7 @@ def test_flow_past_a_sphere_in_cut_cells() -> None:
         exact = past_sphere(np.maximum(radius / r, 1)[:, None] * centre, radius)
         u = exact + (slope / r)[:, None] * centre
         p = np.zeros(len(x))
-        TetPressureSolver(mesh).project(x, u, 1.0, wet=everything(mesh), open_fraction=c, density=1.0, pressure=p)
+        TetPressureSolver(mesh).project(x, u, 1.0, wet=everything(mesh), solid=TetSolid(open_fraction=c), density=1.0, pressure=p)
         s = np.linalg.norm(x, axis=1)
         true = np.where(s < far, np.cos(0.5 * k * (np.maximum(s, radius) - radius)) ** 2, 0)
         outside = s > radius
@@ -178,7 +178,7 @@ def test_rising_plate_lifts_the_water() -> None:
     u = np.zeros((len(z), 3))
     v = on(mesh, lift)
     v[c == 1] = np.nan_to_num(rng.normal(size=(int((c == 1).sum()), 3)) * 1e3)
-    TetPressureSolver(mesh).project(x, u, DT, wet=wet, open_fraction=c, object_velocity=v, boundary="wall", tolerance=TIGHT)
+    TetPressureSolver(mesh).project(x, u, DT, wet=wet, solid=TetSolid(open_fraction=c, object_velocity=v), boundary="wall", tolerance=TIGHT)
     water = wet & (c > 1e-6)
     np.testing.assert_allclose(u[water], on(mesh, lift)[water], atol=1e-8)
 
@@ -200,7 +200,9 @@ def test_uniform_motion_of_everything_stays(name: str) -> None:
     enabled = rng.random(m) < 0.95
     motion = np.array([0.3, -2.0, 0.7])
     u, v = on(mesh, motion), on(mesh, motion)
-    info = TetPressureSolver(mesh).project(x, u, DT, wet=everything(mesh), enabled=enabled, object_velocity=v, boundary="open")
+    info = TetPressureSolver(mesh).project(
+        x, u, DT, wet=everything(mesh), solid=TetSolid(enabled=enabled, object_velocity=v), boundary="open"
+    )
     assert info.excluded_tets >= 4
     assert np.abs(u - motion).max() < 1e-10
 
@@ -223,7 +225,7 @@ def test_nearly_flat_tetrahedra(height: float, boundary: Any) -> None:
     u0 = rng.normal(size=(len(mesh.tets), 3))
     for limit, flat in ((1e-3, 0), (0.02, len(squeezed))):
         u = u0.copy()
-        info = TetPressureSolver(mesh).project(x, u, DT, wet=everything(mesh), boundary=boundary, min_aspect=limit)
+        info = TetPressureSolver(mesh).project(x, u, DT, wet=everything(mesh), boundary=boundary, solid=TetSolid(min_aspect=limit))
         assert info.excluded_tets >= flat
         assert info.iterations < 45
         energy, before = ((w**2).sum(axis=1) @ volumes(mesh, x) for w in (u, u0))
@@ -248,11 +250,11 @@ def test_closed_pools_are_solved_for_separately() -> None:
     u0 = rng.normal(size=(len(mesh.tets), 3))
     both, p = u0.copy(), np.zeros(len(x))
     c = np.where(left | right, 1.0, 0.0)
-    info = solver.project(x, both, DT, wet=left | right, open_fraction=c, pressure=p, tolerance=TIGHT)
+    info = solver.project(x, both, DT, wet=left | right, solid=TetSolid(open_fraction=c), pressure=p, tolerance=TIGHT)
     assert [(r.closed, abs(r.flux) < 1e-14) for r in info.regions] == [(True, True)] * 2
     for pool in (left, right):
         alone = u0.copy()
-        solver.project(x, alone, DT, wet=pool, open_fraction=c * pool, tolerance=TIGHT)
+        solver.project(x, alone, DT, wet=pool, solid=TetSolid(open_fraction=c * pool), tolerance=TIGHT)
         np.testing.assert_allclose(both[pool], alone[pool], atol=1e-9)
         assert abs(p[np.unique(mesh.tets[pool])].mean()) < 1e-9 * np.abs(p).max()
     assert np.abs(fluxes(mesh, x, np.where((left | right)[:, None], both, 0))).max() < 1e-12
@@ -269,7 +271,7 @@ def test_walls_that_push_into_closed_pools() -> None:
     v[behind & (c[:, 0] > 11 / 6), 0] = 0.3
     u = np.zeros_like(v)
     f = np.where(left | right, 1.0, 0.0)
-    info = TetPressureSolver(mesh).project(x, u, DT, wet=left | right, open_fraction=f, object_velocity=v, tolerance=TIGHT)
+    info = TetPressureSolver(mesh).project(x, u, DT, wet=left | right, solid=TetSolid(open_fraction=f, object_velocity=v), tolerance=TIGHT)
     area = (4 / 6) ** 2
     np.testing.assert_allclose([info.regions[0].flux, info.regions[1].flux], [-0.5 * area, 0.3 * area], rtol=1e-12)
     for pool, flux in zip((left, right), (info.regions[0].flux, info.regions[1].flux), strict=True):
@@ -299,7 +301,9 @@ def test_islands_of_one_tetrahedron() -> None:
     assert info.converged
     np.testing.assert_array_equal(u, u0)
     motion = np.array([1.0, 2.0, 3.0])
-    info = TetPressureSolver(mesh).project(x, u, DT, wet=wet, enabled=wet, object_velocity=on(mesh, motion), tolerance=TIGHT)
+    info = TetPressureSolver(mesh).project(
+        x, u, DT, wet=wet, solid=TetSolid(enabled=wet, object_velocity=on(mesh, motion)), tolerance=TIGHT
+    )
     assert len(info.regions) == wet.sum()
     assert all(r.closed and r.vertices == 4 for r in info.regions)
     assert np.abs(u[wet] - motion).max() < 1e-10
@@ -316,7 +320,9 @@ def test_pool_that_is_nearly_closed(link: float) -> None:
     u = np.random.default_rng(0).normal(size=(len(z), 3))
     p = np.zeros(len(x))
     top = mesh.vertices[:, 2] > 2 - 1e-9
-    info = TetPressureSolver(mesh).project(x, u, DT, wet=everything(mesh), open_fraction=c, boundary=top, pressure=p, tolerance=1e-10)
+    info = TetPressureSolver(mesh).project(
+        x, u, DT, wet=everything(mesh), solid=TetSolid(open_fraction=c), boundary=top, pressure=p, tolerance=1e-10
+    )
     assert [r.closed for r in info.regions] == [False]
     assert info.iterations < 25
     assert np.linalg.norm(fluxes(mesh, x, c[:, None] * u)[~top]) < 1e-9

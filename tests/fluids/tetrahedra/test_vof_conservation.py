@@ -21,7 +21,7 @@ REST = (0.0, 0.0, 0.0)
 
 def overfilled(mesh: ms.mesh.MovingTetMesh, solid: Any = None, seed: int = 0, most: float = 2.5, **options: Any) -> TetVOF:
     """Water of random amounts, up to `most` times the room, with random velocities, after `move`."""
-    vof = TetVOF(mesh, solid, **{"gravity": REST, "crumb": 0.0, "smear": 0, **options})
+    vof = TetVOF(mesh, solid, **{"gravity": REST, "debris": 0.0, "smear": 0, **options})
     rng = np.random.default_rng(seed)
     vof.volume[:] = rounded(vof, vof.capacity * rng.uniform(0, most, len(vof.volume)))
     wet = vof.volume > 0
@@ -42,7 +42,7 @@ def out_of(vof: TetVOF) -> tuple[float, np.ndarray]:
 @pytest.mark.parametrize("seed", range(4))
 def test_one_tetrahedron_smears_equal_parts(seed: int) -> None:
     mesh = lattice(0.25, (4, 4, 4), seed, shear=0.2, stir=0.1)
-    vof = TetVOF(still(mesh), gravity=REST, smear=1, crumb=0.0)
+    vof = TetVOF(still(mesh), gravity=REST, smear=1, debris=0.0)
     neighbours = face_neighbours(mesh.tets)
     t = np.flatnonzero((neighbours >= 0).all(axis=1))[seed * 17 + 3]
     vof.volume[t] = rounded(vof, np.array([3.2 * vof.capacity[t]]))[0]
@@ -73,7 +73,7 @@ def test_smear_conserves_volume_and_momentum_and_leaves_the_boundary(smear: int)
 
 def test_smear_keeps_a_symmetric_blob_symmetric() -> None:
     mesh = lattice(0.25, (6, 6, 6))
-    vof = TetVOF(still(mesh), gravity=REST, smear=3, crumb=0.0)
+    vof = TetVOF(still(mesh), gravity=REST, smear=3, debris=0.0)
     c = centroids(vof)
     vof.volume[:] = rounded(vof, 3.1 * vof.capacity * (np.abs(c).sum(axis=1) < 0.45))
     vof.move(1e-3)
@@ -182,7 +182,7 @@ def test_numbers_of_tetrahedra_and_vertices_do_not_matter(solid: Any, seed: int)
     corners = np.ascontiguousarray(to[mesh.tets[tets]].astype(np.int32))
     other = ms.mesh.TetMesh(np.ascontiguousarray(mesh.vertices[vertices]), corners)
     a = overfilled(still(mesh), solid, seed, smear=1)
-    b = TetVOF(still(other), solid, gravity=REST, crumb=0.0, smear=1)
+    b = TetVOF(still(other), solid, gravity=REST, debris=0.0, smear=1)
     b.volume[:], b.velocity[:] = a.volume[tets], a.velocity[tets]
     b.move(1e-3)
     for stage in ("smear", "push_out", "correct"):
@@ -206,7 +206,7 @@ def column(acceleration: float, seed: int | None = None, gap: bool = False) -> t
     plate = ms.surface.KinematicSolid(
         ms.surface.HalfSpace((0.0, 0.0, 0.0), tuple(up)), lambda t: tuple(0.5 * acceleration * ((t + 0.5) ** 2 - 0.25) * up)
     )
-    vof = TetVOF(still(lattice(0.15, (6, 6, 10), seed)), plate, gravity=REST, crumb=0.0)
+    vof = TetVOF(still(lattice(0.15, (6, 6, 10), seed)), plate, gravity=REST, debris=0.0)
     height = centroids(vof) @ up
     full = (vof.rank >= 0) & (height < 0.5)
     if gap:
@@ -261,7 +261,7 @@ def test_a_gap_in_a_column_stops_the_correction(seed: int | None) -> None:
 def test_what_was_corrected_does_not_approach_the_solid(seed: int) -> None:
     rng = np.random.default_rng(seed)
     solid = ms.surface.KinematicSolid(ms.surface.Sphere((0.0, 0.0, 0.0), 0.3), lambda t: tuple(t * turned(seed)[0]))
-    vof = TetVOF(still(lattice(0.15, (8, 8, 8), seed)), solid, gravity=REST, crumb=0.0)
+    vof = TetVOF(still(lattice(0.15, (8, 8, 8), seed)), solid, gravity=REST, debris=0.0)
     vof.volume[:] = rounded(vof, vof.capacity * rng.uniform(0, 1.0, len(vof.volume)) ** 0.3)
     wet = vof.volume > 0
     vof.velocity[wet] = rng.normal(size=(wet.sum(), 3))
@@ -290,7 +290,7 @@ HEAP = pytest.mark.xfail(strict=True, reason="in a basin ranks lead to its middl
 def test_the_level_of_an_overfull_column_rises_by_what_was_too_much(way_out: str, more: float) -> None:
     """In a tank: walls and a floor of solid, so that all goes up."""
     inside = ms.surface.Box((-0.4, -0.4, -0.5), (0.4, 0.4, 3.0))
-    vof = TetVOF(still(lattice(0.1, (10, 10, 15))), around(inside), crumb=0.0, way_out=way_out)
+    vof = TetVOF(still(lattice(0.1, (10, 10, 15))), around(inside), debris=0.0, way_out=way_out)
     vof.fill(ms.surface.Box((-2.0, -2.0, -2.0), (2.0, 2.0, 0.0)))
     low = centroids(vof)[:, 2] < -0.1
     vof.volume[low] = rounded(vof, more * vof.volume[low])

@@ -19,7 +19,7 @@ BALL = ms.surface.Sphere((0.0, 0.0, 0.0), 0.3)
 
 def around(adhesion: Any, seed: int = 3, edge: float = 0.125) -> TetVOF:
     """Resting water everywhere around a ball."""
-    vof = TetVOF(still(lattice(edge, (12, 12, 12), seed)), BALL, adhesion=adhesion, gravity=REST, crumb=0.0)
+    vof = TetVOF(still(lattice(edge, (12, 12, 12), seed)), BALL, adhesion=adhesion, gravity=REST, debris=0.0)
     vof.volume[:] = rounded(vof, np.where(vof.rank >= 0, 0.5 * vof.capacity, 0))
     vof.move(0.01)
     return vof

@@ -38,7 +38,7 @@ def test_the_mesh_is_graded() -> None:
 def test_water_that_moves_with_a_graded_mesh_is_not_touched(samples: Any, edges: float) -> None:
     rest = graded(5)
     u = turned(3) @ np.array([0.7, -0.3, 0.2])
-    vof = TetVOF(ms.mesh.MovingTetMesh(rest, lambda t: rest.vertices + t * u), samples=samples, gravity=REST, crumb=0.0)
+    vof = TetVOF(ms.mesh.MovingTetMesh(rest, lambda t: rest.vertices + t * u), samples=samples, gravity=REST, debris=0.0)
     blob = np.linalg.norm(centroids(vof), axis=1) < 0.6
     vof.volume[:] = rounded(vof, vof.capacity * np.random.default_rng(2).random(len(blob)) * blob)
     vof.velocity[vof.volume > 0] = u
@@ -88,7 +88,7 @@ def test_a_blob_drifts_across_all_sizes(edges: float, steps: int, direction: tup
     Within 4 %, where lattices of one size are within 0.5 %: water that has come into a tetrahedron is everywhere in it, so that it spreads
     farther where these are larger, and its centre moves there.
     """
-    vof = TetVOF(still(graded(None, (6, 5, 5))), samples="exact", gravity=REST, crumb=0.0)
+    vof = TetVOF(still(graded(None, (6, 5, 5))), samples="exact", gravity=REST, debris=0.0)
     u = np.array(direction) / np.linalg.norm(direction)
     blob = np.linalg.norm(centroids(vof) - [-0.3, 0.0, 0.0], axis=1) < 0.4
     assert sizes(vof.positions, vof.tets)[blob].max() >= 8 * sizes(vof.positions, vof.tets)[blob].min()
@@ -105,7 +105,7 @@ def test_a_blob_drifts_across_all_sizes(edges: float, steps: int, direction: tup
 
 
 def test_full_tetrahedra_of_all_sizes_stay_full_in_uniform_flow() -> None:
-    vof = TetVOF(still(graded(4)), samples="exact", gravity=REST, crumb=0.0)
+    vof = TetVOF(still(graded(4)), samples="exact", gravity=REST, debris=0.0)
     vof.volume[:] = rounded(vof, vof.capacity)
     vof.velocity[:] = turned(1)[0]
     transport(vof, 0.2)
@@ -149,7 +149,7 @@ def test_water_of_a_disabled_element_goes_to_the_nearest_ones() -> None:
     t = int(np.argmin(np.linalg.norm(rest.vertices[rest.tets].mean(axis=1), axis=1)))
     lone = len(rest.tets)
     flags = np.zeros(len(second.tets), bool)
-    vof = TetVOF(still(second, disabled=lambda time: flags & (time > 0)), outside="wall", gravity=REST, crumb=0.0)
+    vof = TetVOF(still(second, disabled=lambda time: flags & (time > 0)), outside="wall", gravity=REST, debris=0.0)
     neighbours = vof._geometry.graph.neighbours[t]
     assert (neighbours >= 0).all()
     flags[[t, lone, neighbours[0]]] = True

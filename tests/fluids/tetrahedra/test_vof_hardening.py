@@ -120,7 +120,7 @@ def test_a_pool_on_a_plate_presses_with_its_weight() -> None:
 def test_doubled_tetrahedra_make_no_water() -> None:
     mesh = lattice(0.25, (3, 3, 3))
     doubled = ms.mesh.TetMesh(mesh.vertices, np.vstack([mesh.tets, mesh.tets]))
-    vof = TetVOF(still(doubled), outside="wall", crumb=0.0)
+    vof = TetVOF(still(doubled), outside="wall", debris=0.0)
     vof.fill(Box((-3.0, -3.0, -3.0), (3.0, 3.0, 0.1)))
     total = vof.total_volume()
     for _ in range(20):
@@ -162,7 +162,7 @@ def test_exact_transport_does_not_depend_on_numbers() -> None:
     order = np.random.default_rng(1).permutation(len(mesh.tets))
     results = []
     for tets in (mesh.tets, np.ascontiguousarray(mesh.tets[order])):
-        vof = TetVOF(still(ms.mesh.TetMesh(mesh.vertices, tets)), ms.surface.Sphere((0.1, 0.0, -0.3), 0.2), samples="exact", crumb=0.0)
+        vof = TetVOF(still(ms.mesh.TetMesh(mesh.vertices, tets)), ms.surface.Sphere((0.1, 0.0, -0.3), 0.2), samples="exact", debris=0.0)
         vof.fill(ms.surface.Sphere((0.0, 0.1, 0.2), 0.25), (0.5, 0.0, -1.0))
         for _ in range(2):
             vof.step(DT)

@@ -69,7 +69,7 @@ def case(seed: int) -> TetVOF:
         trace=("per_tet", "per_node")[rng.integers(2)],
         planes=bool(rng.integers(2)) if samples in ("exact", "adaptive") else False,
         smear=int(rng.integers(3)),
-        crumb=float(rng.choice([0.0, 1e-9, 1e-3])),
+        debris=float(rng.choice([0.0, 1e-9, 1e-3])),
         jitter=float(rng.random()),
         seed=seed,
         density=float(rng.choice([1.0, 1000.0])),
@@ -183,7 +183,7 @@ def test_ledger_of_drained_and_absorbed_water() -> None:
 
 def test_little_water_may_be_left_of_much_that_has_come_and_gone() -> None:
     """The accounts are rounded to what they hold; a step is not refused for that, but still for a change beyond it."""
-    vof = TetVOF(still(lattice(0.25, (3, 3, 3))), outside="wall", gravity=(0.0, 0.0, 0.0), crumb=0.0)
+    vof = TetVOF(still(lattice(0.25, (3, 3, 3))), outside="wall", gravity=(0.0, 0.0, 0.0), debris=0.0)
     vof.volume[7] = 1e-9 * vof.capacity[7]
     rng = np.random.default_rng(3)
 

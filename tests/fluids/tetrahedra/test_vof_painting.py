@@ -25,7 +25,7 @@ def around(adhesion: Any, solid: Any = None, time: float = 0.01) -> TetVOF:
         ms.surface.KinematicSolid(SKIN) if solid is None else solid,
         adhesion=adhesion,
         gravity=REST,
-        crumb=0.0,
+        debris=0.0,
     )
     vof.volume[:] = rounded(vof, np.where(vof.rank >= 0, 0.5 * vof.capacity, 0))
     vof.move(time)
@@ -94,7 +94,7 @@ def test_paint_turns_with_the_body(kind: str) -> None:
     paint = WallAdhesion(strength=5.0 + 4.0 * X[:, 0], direction=np.cross(X, [0.2, 1.0, 0.1]) - 0.5 * X)
     found = []
     for dt in (1e-9, 1.0):
-        vof = TetVOF(mesh, body, adhesion=paint, gravity=REST, crumb=0.0)
+        vof = TetVOF(mesh, body, adhesion=paint, gravity=REST, debris=0.0)
         vof.volume[:] = rounded(vof, np.where(vof.rank >= 0, 0.5 * vof.capacity, 0))
         vof.move(dt)
         found.append(pushed(vof) @ rotation(dt))

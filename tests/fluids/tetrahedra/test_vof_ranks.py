@@ -99,7 +99,7 @@ def slot() -> tuple[TetVOF, np.ndarray]:
     width = 0.3
     blocks = Box((-2.0, -2.0, -2.0), (-width / 2, 2.0, 0.4)) | Box((width / 2, -2.0, -2.0), (2.0, 2.0, 0.4))
     floor = Box((-2.0, -2.0, -2.0), (2.0, 2.0, -0.5))
-    vof = TetVOF(still(lattice(0.2, (6, 6, 8), None)), blocks | floor, gravity=REST, crumb=0.0)
+    vof = TetVOF(still(lattice(0.2, (6, 6, 8), None)), blocks | floor, gravity=REST, debris=0.0)
     c = centroids(vof)
     inside = (np.abs(c[:, 0]) < width / 2) & (c[:, 2] < 0.1) & (c[:, 2] > -0.5) & (vof.rank >= 0)
     return vof, inside
@@ -163,7 +163,7 @@ def test_a_jaw_that_closes_gives_all_back_when_it_opens() -> None:
     ]
     shell = sides[0] | sides[1] | sides[2] | sides[3] | sides[4]
     lid = ms.surface.KinematicSolid(Box((-2.0, -2.0, 0.0), (2.0, 2.0, 2.0)), lambda t: (0.0, 0.0, -wall + 2 * jaw(t)))
-    vof = TetVOF(still(lattice(0.15, (9, 9, 9))), ms.surface.SolidGroup([ms.surface.KinematicSolid(shell), lid]), crumb=0.0)
+    vof = TetVOF(still(lattice(0.15, (9, 9, 9))), ms.surface.SolidGroup([ms.surface.KinematicSolid(shell), lid]), debris=0.0)
     vof.fill(Box((-wall, -wall, -wall), (wall, wall, 0.0)))
     total = vof.total_volume()
     audit = Audit()

@@ -210,7 +210,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "outside": (lambda: plain(outside="water"), ValueError, "outside must be"),
     "outside of another type": (lambda: plain(outside=3.0), TypeError, "outside"),
     "adhesion without a solid": (lambda: plain(adhesion=3.0), ValueError, "adhesion needs a solid"),
-    "crumb": (lambda: plain(crumb=1.0), ValueError, "crumb"),
+    "debris": (lambda: plain(debris=1.0), ValueError, "debris"),
     "jitter": (lambda: plain(jitter=2.0), ValueError, "jitter"),
     "drops beyond number": (lambda: plain(drop_radius=(1e-7, 1e-6)), ValueError, "the largest of drop_radius must be at least 0.000"),
     "drops beyond memory": (
@@ -354,7 +354,7 @@ def test_turned_and_shifted_scenes_agree() -> None:
     ball = np.array([0.05, 0.0, -0.1])
     found = []
     for mesh, centre, down in ((rest, ball, np.array([0, 0, -9.81])), (other, turn @ ball + shift, turn @ [0, 0, -9.81])):
-        vof = TetVOF(still(mesh), ms.surface.Sphere(tuple(centre), 0.25), samples="exact", gravity=tuple(down), crumb=0.0)
+        vof = TetVOF(still(mesh), ms.surface.Sphere(tuple(centre), 0.25), samples="exact", gravity=tuple(down), debris=0.0)
         vof.volume[:] = 0.5 * found[0][0] if found else 0.5 * vof.capacity
         start = vof.volume.copy()
         for _ in range(3):

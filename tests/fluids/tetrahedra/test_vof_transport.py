@@ -24,7 +24,7 @@ def advect(vof: TetVOF, dt: float) -> None:
 
 def alone(mesh: ms.mesh.MovingTetMesh, **options: Any) -> TetVOF:
     """Water without forces."""
-    return TetVOF(mesh, **{"gravity": REST, "crumb": 0.0, **options})
+    return TetVOF(mesh, **{"gravity": REST, "debris": 0.0, **options})
 
 
 def requests(vof: TetVOF, dt: float) -> dict[tuple[int, int], float]:

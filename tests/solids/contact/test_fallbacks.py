@@ -1,4 +1,4 @@
-"""What a world falls back on: impulses, zones, cuts, pairs set aside; and what it refuses."""
+"""What a world falls back on: impulses, zones, cuts, deactivated pairs; and what it refuses."""
 
 from __future__ import annotations
 
@@ -77,20 +77,20 @@ def test_a_pinch_is_the_same_after_a_resume_between_the_cuts() -> None:
 
 def test_released_contacts_go_through_and_nothing_else_does() -> None:
     world = pinched(turn=0.06, on_pinch="release")
-    cuts, aside = 0, []
+    cuts, deactivated = 0, []
     for _ in range(12):
         infos = world.advance(0.01)
         cuts += sum(info.contact.cuts for info in infos)
-        aside.append(infos[-1].contact.set_aside)
+        deactivated.append(infos[-1].contact.deactivated)
         assert infos[-1].contact.certified
-        mesh, pairs = world.surface.mesh, world.set_aside()
+        mesh, pairs = world.surface.mesh, world.deactivated_pairs()
         through = {(int(v), int(t)) for v, t in pairs.vertex_face}
         edges = {tuple(sorted((tuple(mesh.edges[e].tolist()), tuple(mesh.edges[f].tolist())))) for e, f in pairs.edge_edge}
         for e, t in world.surface.movable_pairs(world.audit()).tolist():
             edge, corners = tuple(mesh.edges[e].tolist()), mesh.triangles[t].tolist()
             sides = [tuple(sorted((corners[k], corners[k - 1]))) for k in range(3)]
             assert any((v, t) in through for v in edge) or any(tuple(sorted((edge, s))) in edges for s in sides)
-    assert max(aside) > 0
+    assert max(deactivated) > 0
     # Before contacts count as pinched, two loops are cut; the cloth that goes on between the plates cuts no more.
     assert cuts <= 4
 
@@ -101,17 +101,17 @@ def test_pairs_that_are_apart_are_taken_back() -> None:
     world.add(cloth(3, 0.5, 0.2))
     world.step(1e-4)
     world.finish_loop()
-    world.aside_vertex_face = np.array([[0, 20]], np.int32)
-    world.aside_edge_edge = np.array([[0, 40]], np.int32)
+    world.deactivated_vertex_face = np.array([[0, 20]], np.int32)
+    world.deactivated_edge_edge = np.array([[0, 40]], np.int32)
     world.step(1e-4)
-    assert world.finish_loop().set_aside == 0
+    assert world.finish_loop().deactivated == 0
 
 
 def test_while_pairs_are_aside_other_intersections_are_refused() -> None:
     world = pinched(on_pinch="release")
     far = cloth(4, 5.0, 0.5)
     world.add(far)
-    while not len(world.set_aside().vertex_face):
+    while not len(world.deactivated_pairs().vertex_face):
         world.advance(0.004)
     world.advance(0.02)
     assert len(world.surface.movable_pairs(world.audit())) > 0

@@ -110,7 +110,7 @@ def test_a_collision_keeps_momentum_and_gains_no_energy(density: float) -> None:
             assert not len(world.audit())
             assert kinetic_energy(world) <= energy * (1 + 1e-9)
     assert touched > 0
-    assert contact.held == 0
+    assert contact.blocked == 0
     np.testing.assert_allclose(momentum(world), start, atol=1e-12 * np.abs(start).max())
     assert kinetic_energy(world) < energy * (1 - 1e-4)
 

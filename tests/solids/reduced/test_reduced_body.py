@@ -224,7 +224,7 @@ def test_the_same_bits():
         ends = []
         for threads in (1, 2, 3, 5, 8):
             ms.set_num_threads(threads)
-            body = ReducedBody(model, gravity=(0, 0, -9.81)) if model.held else spinning(model)
+            body = ReducedBody(model, gravity=(0, 0, -9.81)) if model.clamped else spinning(model)
             for _ in range(10):
                 body.step(0.01)
             ends.append(body.positions.copy())

@@ -42,7 +42,7 @@ def test_six_meshes_do_not_intersect():
         if k % 10 == 9:
             assert not len(system.audit())
     assert contacts > 20
-    assert info.held == 0
+    assert info.blocked == 0
 
 
 def test_threads_and_resuming_give_the_same_bits():
@@ -74,14 +74,14 @@ def test_thirty_meshes_do_not_intersect_in_five_seconds():
     counts = []
     for guarantee in (False, True):
         system = heap(30, 0.01)
-        found, cut, held = [], 0, 0
+        found, cut, blocked = [], 0, 0
         for k in range(500):
             info = system.step(0.01, guarantee=guarantee)
             assert info.certified == guarantee
-            cut, held = cut + info.cut, held + info.held
+            cut, blocked = cut + info.cut, blocked + info.blocked
             if k % 10 == 9:
                 found.append(len(system.audit()))
-        counts.append((max(found), cut, held))
+        counts.append((max(found), cut, blocked))
         assert max(float(np.linalg.norm(b.velocity)) for b in system.bodies) < 2.0
     assert counts[0][0] > 0
     assert counts[1][0] == 0

@@ -11,19 +11,19 @@ constexpr Index chunk = 2048;
 
 }  // namespace
 
-void PairsAside::sort() {
+void DeactivatedPairs::sort() {
   for (ElementPair& pair : edge_edge)
     if (pair[0] > pair[1]) std::swap(pair[0], pair[1]);
   std::sort(vertex_face.begin(), vertex_face.end());
   std::sort(edge_edge.begin(), edge_edge.end());
 }
 
-void PairsAside::require_pairs_of(const CollisionMesh& mesh, Index vertices) const {
+void DeactivatedPairs::require_pairs_of(const CollisionMesh& mesh, Index vertices) const {
   const auto edges = static_cast<Index>(mesh.edges().size()), faces = static_cast<Index>(mesh.triangles().size());
   const auto check = [&](PairKind kind, const ElementPair& pair) {
     const bool face = kind == PairKind::vertex_face;
     const auto named = [&](const char* what, std::size_t k, Index count) {
-      require(pair[k] >= 0 && pair[k] < count, "a pair set aside has ", what, " ", pair[k], ", but there are ", count);
+      require(pair[k] >= 0 && pair[k] < count, "a deactivated pair has ", what, " ", pair[k], ", but there are ", count);
     };
     named(face ? "vertex" : "edge", 0, face ? vertices : edges);
     named(face ? "triangle" : "edge", 1, face ? faces : edges);
@@ -31,14 +31,14 @@ void PairsAside::require_pairs_of(const CollisionMesh& mesh, Index vertices) con
     const std::size_t first = face ? 1 : 2;
     for (std::size_t i = 0; i < first; ++i)
       for (std::size_t j = first; j < 4; ++j)
-        require(s[i] != s[j], "elements of a pair set aside must have no vertex in common, but ",
+        require(s[i] != s[j], "elements of a deactivated pair must have no vertex in common, but ",
                 face ? "the vertex and the triangle (" : "the edges (", pair[0], ", ", pair[1], ") have vertex ", s[i]);
   };
   for (const ElementPair& pair : vertex_face) check(PairKind::vertex_face, pair);
   for (const ElementPair& pair : edge_edge) check(PairKind::edge_edge, pair);
 }
 
-bool PairsAside::contains(PairKind kind, const ElementPair& pair) const {
+bool DeactivatedPairs::contains(PairKind kind, const ElementPair& pair) const {
   const auto& pairs = kind == PairKind::vertex_face ? vertex_face : edge_edge;
   return std::ranges::binary_search(pairs, pair);
 }
@@ -113,30 +113,31 @@ void ContactPaths::cut(double fraction) {
   all_ = true;
 }
 
-bool ContactPaths::counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const {
+bool ContactPaths::counts(PairKind kind, const ElementPair& pair, const Stencil& vertices,
+                          const DeactivatedPairs& deactivated) const {
   const auto any = [&](auto&& of) { return std::ranges::any_of(vertices, of); };
   return any([&](std::int32_t v) { return nodes_->counts(v); }) && any([&](std::int32_t v) { return nodes_->yields(v); }) &&
-         (aside.empty() || !aside.contains(kind, pair));
+         (deactivated.empty() || !deactivated.contains(kind, pair));
 }
 
-std::array<std::vector<ElementPair>, 2> ContactPaths::touching(const PairsAside& aside) {
+std::array<std::vector<ElementPair>, 2> ContactPaths::touching(const DeactivatedPairs& deactivated) {
   std::array<std::vector<ElementPair>, 2> result;
   const CollisionPairs pairs = mesh_->collisions({vertex_start_, vertex_start_}, ContactMode::any, {});
   for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge}) {
     const bool face = kind == PairKind::vertex_face;
     const Block<ElementPair>& found = face ? pairs.vertex_face : pairs.edge_edge;
     for (Index i = 0; i < found.size(); ++i)
-      if (counts(kind, found[i], stencil_of(*mesh_, kind, found[i]), aside)) result[face ? 0 : 1].push_back(found[i]);
+      if (counts(kind, found[i], stencil_of(*mesh_, kind, found[i]), deactivated)) result[face ? 0 : 1].push_back(found[i]);
   }
   return result;
 }
 
-void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const PairsAside& aside) {
+void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const DeactivatedPairs& deactivated) {
   const std::size_t before = found_.size();
   for (Index i = 0; i < pairs.size(); ++i) {
     const ElementPair& pair = pairs[i];
     const Stencil vertices = stencil_of(*mesh_, kind, pair);
-    if (!counts(kind, pair, vertices, aside)) continue;
+    if (!counts(kind, pair, vertices, deactivated)) continue;
     PathContact contact{};
     contact.kind = kind;
     contact.pair = pair;
@@ -152,13 +153,13 @@ void ContactPaths::append(PairKind kind, const Block<ElementPair>& pairs, const 
   });
 }
 
-std::span<const PathContact> ContactPaths::detect(const PairsAside& aside) {
+std::span<const PathContact> ContactPaths::detect(const DeactivatedPairs& deactivated) {
   found_.clear();
   DetectionOptions options;
   if (!all_) options.changed = marks_;
   const CollisionPairs pairs = mesh_->collisions({vertex_start_, vertex_end_}, ContactMode::any, options);
-  append(PairKind::vertex_face, pairs.vertex_face, aside);
-  append(PairKind::edge_edge, pairs.edge_edge, aside);
+  append(PairKind::vertex_face, pairs.vertex_face, deactivated);
+  append(PairKind::edge_edge, pairs.edge_edge, deactivated);
   std::ranges::fill(marks_, std::uint8_t{0});
   all_ = false;
   return found_;

@@ -8,7 +8,7 @@
 namespace meniscus::collision {
 
 /// Pairs that are not tested, of both kinds ascending, the lower edge first: see `sort`.
-struct PairsAside {
+struct DeactivatedPairs {
   std::vector<ElementPair> vertex_face, edge_edge;
 
   void sort();
@@ -52,11 +52,11 @@ class ContactPaths {
   void cut(double fraction);
 
   /// All pairs that collide in mode `any`, of which a vertex was marked since the last call (the first call: all pairs), without
-  /// pairs that cannot yield and those aside: vertex-face pairs first, both kinds ascending. Clears the marks.
-  std::span<const PathContact> detect(const PairsAside& aside);
+  /// pairs that cannot yield and deactivated ones: vertex-face pairs first, both kinds ascending. Clears the marks.
+  std::span<const PathContact> detect(const DeactivatedPairs& deactivated);
 
   /// Pairs that touch at the start already, as `detect` lists them: no other end helps these.
-  std::array<std::vector<ElementPair>, 2> touching(const PairsAside& aside);
+  std::array<std::vector<ElementPair>, 2> touching(const DeactivatedPairs& deactivated);
 
   /// Has the next detection test all pairs.
   void mark_all() { all_ = true; }
@@ -65,9 +65,9 @@ class ContactPaths {
   Index nbytes() const;
 
  private:
-  /// Whether a pair counts: it can yield, and is not aside.
-  bool counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const PairsAside& aside) const;
-  void append(PairKind kind, const Block<ElementPair>& pairs, const PairsAside& aside);
+  /// Whether a pair counts: it can yield, and is not deactivated.
+  bool counts(PairKind kind, const ElementPair& pair, const Stencil& vertices, const DeactivatedPairs& deactivated) const;
+  void append(PairKind kind, const Block<ElementPair>& pairs, const DeactivatedPairs& deactivated);
 
   CollisionMesh* mesh_;
   const ContactNodes* nodes_;

@@ -45,22 +45,22 @@ void list_pairs(std::span<const PathContact> contacts, ResolveReport& report) {
 }  // namespace
 
 ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end,
-                                       const PairsAside& aside, const ResolveOptions& options) {
-  aside.require_pairs_of(paths_.mesh(), paths_.nodes().vertices());
+                                       const DeactivatedPairs& deactivated, const ResolveOptions& options) {
+  deactivated.require_pairs_of(paths_.mesh(), paths_.nodes().vertices());
   paths_.set(start, end);
   ResolveReport report;
-  std::span<const PathContact> contacts = paths_.detect(aside);
+  std::span<const PathContact> contacts = paths_.detect(deactivated);
   report.contacts = static_cast<Index>(contacts.size());
   const double first_contact = earliest_of(contacts);
   report.passes = 1;
   const auto detect = [&] {
     check_interrupt();
-    contacts = paths_.detect(aside);
+    contacts = paths_.detect(deactivated);
     ++report.passes;
   };
   if (contacts.empty()) return report;
   if (first_contact <= soon) {
-    auto touching = paths_.touching(aside);
+    auto touching = paths_.touching(deactivated);
     if (!touching[0].empty() || !touching[1].empty()) {
       report.end = ResolveEnd::pinched;
       for (auto& pairs : touching) pairs.resize(std::min(pairs.size(), most_listed));
@@ -109,7 +109,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
           paths_.set(start, end);
           detect();
         }
-        cut(contacts, aside, report);
+        cut(contacts, deactivated, report);
       } else {
         report.end = ResolveEnd::pinched;
         list_pairs(contacts, report);
@@ -119,7 +119,7 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   return report;
 }
 
-void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report) {
+void ContactResolver::cut(std::span<const PathContact> contacts, const DeactivatedPairs& deactivated, ResolveReport& report) {
   const std::vector<PathContact> last(contacts.begin(), contacts.end());
   list_pairs(last, report);
   double fraction = part_of_free_time * earliest_of(last);
@@ -129,7 +129,7 @@ void ContactResolver::cut(std::span<const PathContact> contacts, const PairsAsid
     check_interrupt();
     ++report.passes;
     // Rounded ends make other paths than those that were tested.
-    if (paths_.detect(aside).empty()) {
+    if (paths_.detect(deactivated).empty()) {
       report.end = ResolveEnd::cut;
       return;
     }

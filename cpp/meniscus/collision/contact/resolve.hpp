@@ -56,8 +56,8 @@ class ContactResolver {
   ContactResolver(CollisionMesh& mesh, const ContactNodes& nodes) : paths_(mesh, nodes) {}
 
   /// Positions of nodes at the start, and at the end of the step. Afterwards `paths().end()` holds the ends without contact.
-  /// Throws InvalidArgument for positions that are not finite and for pairs aside that do not exist; Interrupted.
-  ResolveReport resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end, const PairsAside& aside,
+  /// Throws InvalidArgument for positions that are not finite and for deactivated pairs that do not exist; Interrupted.
+  ResolveReport resolve(std::span<const mesh::Point> start, std::span<const mesh::Point> end, const DeactivatedPairs& deactivated,
                         const ResolveOptions& options);
 
   const ContactPaths& paths() const { return paths_; }
@@ -65,7 +65,7 @@ class ContactResolver {
   Index nbytes() const { return paths_.nbytes() + impulses_.nbytes() + zones_.nbytes(); }
 
  private:
-  void cut(std::span<const PathContact> contacts, const PairsAside& aside, ResolveReport& report);
+  void cut(std::span<const PathContact> contacts, const DeactivatedPairs& deactivated, ResolveReport& report);
 
   ContactPaths paths_;
   ContactImpulses impulses_;

@@ -60,7 +60,7 @@ class ResolveInfo:
 
     @property
     def certified(self) -> bool:
-        """Whether by the exact test no pair touches anywhere on the path to the positions at the end, those set aside excepted."""
+        """Whether by the exact test no pair touches anywhere on the path to the positions at the end, deactivated ones excepted."""
         return self.end != "pinched"
 
 
@@ -97,7 +97,7 @@ class ContactResolver:
         thickness: npt.ArrayLike | None = None,
         push: float = 0.1,
         inner_steps: float = 1.0,
-        aside: CollisionPairs | None = None,
+        deactivated: CollisionPairs | None = None,
     ) -> tuple[Floats, ResolveInfo]:
         """Return positions (n, 3) of the nodes at the end of the step, on whose straight paths nothing touches, and a report.
 
@@ -115,11 +115,11 @@ class ContactResolver:
                 towards the mean of its elements, and keep a fiftieth of it at least. None: no push.
             push: the part of the missing distance that one inner time step may add.
             inner_steps: number of inner time steps in the step.
-            aside: pairs that may pass through each other.
+            deactivated: pairs that may pass through each other.
 
         Raises:
             TypeError, ValueError: wrong shapes, positions that are not finite, thickness or push that is negative or not finite, pairs
-                aside that do not exist or have a vertex in common (the first is named).
+                deactivated that do not exist or have a vertex in common (the first is named).
 
         Source: Selle 2008, section 6.3 and eq. 6.1; Bridson et al. 2002, section 7; Brochu 2012, section 3.2.7.
         """
@@ -131,7 +131,7 @@ class ContactResolver:
         part = _checks.number("push", push)
         if part < 0:
             raise ValueError(f"push must not be negative, but is {part:g}")
-        kept = (_NO_PAIRS, _NO_PAIRS) if aside is None else tuple(index_rows("aside", pairs, 2) for pairs in aside)
+        kept = (_NO_PAIRS, _NO_PAIRS) if deactivated is None else tuple(index_rows("deactivated", pairs, 2) for pairs in deactivated)
         report = self._core.resolve(
             x,
             y,

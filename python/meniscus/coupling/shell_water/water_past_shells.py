@@ -46,7 +46,7 @@ class WaterPastShells:
     Attributes:
         walls: as they are now, within a step: those at its start, or at its end.
         swept: samples of the level set that shells have passed or cover in the last step.
-        stood_in: of which no visible neighbour knew a value.
+        replaced: of which no visible neighbour knew a value.
         deleted: markers of the last step that found no way past the shells.
         deleted_drops: drops likewise.
         pushed: markers of the last step that were pushed to their distance.
@@ -65,7 +65,7 @@ class WaterPastShells:
         self._way = 0.0
         self._older_drops = 0
         self._resting: Bools = np.zeros(0, bool)
-        self.swept = self.stood_in = self.deleted = self.deleted_drops = self.pushed = self.blocked = 0
+        self.swept = self.replaced = self.deleted = self.deleted_drops = self.pushed = self.blocked = 0
 
     def between(self, start: ShellWalls, end: ShellWalls, way: float = 0.0) -> None:
         """Set the walls at the start and at the end of a step, and how far they go at most, m; the transport begins with the first."""
@@ -126,7 +126,7 @@ class WaterPastShells:
             far = cells & ~near
             if far.any():
                 self._end.continue_level(levelset.field, ~far, None)
-        self.swept, self.stood_in = int(cells.sum()), int((levels[passed] == levels.dtype.type(h)).sum())
+        self.swept, self.replaced = int(cells.sum()), int((levels[passed] == levels.dtype.type(h)).sum())
 
     def continue_into(self, solid: SolidBoundary) -> None:
         """Find the level set in a solid anew where what continued it may have looked through a wall."""

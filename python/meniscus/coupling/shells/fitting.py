@@ -13,20 +13,20 @@ from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
 
-StandIn = Literal["mean", "printed"]
+Replacement = Literal["mean", "printed"]
 """What counts in place of smoke and heat behind a shell."""
 
 
-def stand_ins_of(given: StandIn | Mapping[str, StandIn], names: tuple[str, ...]) -> dict[str, str]:
-    """Return stand-ins by the names of what smoke carries; as `stand_in` of `ShellCoupling`."""
+def replacements_of(given: Replacement | Mapping[str, Replacement], names: tuple[str, ...]) -> dict[str, str]:
+    """Return replacements by the names of what smoke carries; as `replacement` of `ShellCoupling`."""
     if isinstance(given, Mapping):
         for name in given:
             if not names:
-                raise ValueError(f"stand_in names what smoke carries, but the solver is one of water: there is no {name!r}")
+                raise ValueError(f"replacement names what smoke carries, but the solver is one of water: there is no {name!r}")
             if name not in names:
-                raise ValueError(f"stand_in must be by the names {', '.join(names)}, not {name!r}")
-        return {name: _checks.choice(f"stand_in of {name}", given.get(name, "mean"), StandIn) for name in names}
-    return dict.fromkeys(names, _checks.choice("stand_in", given, StandIn))
+                raise ValueError(f"replacement must be by the names {', '.join(names)}, not {name!r}")
+        return {name: _checks.choice(f"replacement of {name}", given.get(name, "mean"), Replacement) for name in names}
+    return dict.fromkeys(names, _checks.choice("replacement", given, Replacement))
 
 
 def require_fitting(solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver, shells: Shells, mode: str) -> None:

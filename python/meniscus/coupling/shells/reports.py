@@ -20,7 +20,7 @@ class ShellReport:
         marked_cells: that the shells come near, at the end.
         blocked_faces: between cells that the shells keep apart, at the end.
         swept: samples of each quantity that shells have passed or cover, by name.
-        stood_in: of which no visible neighbour knew a value, by name.
+        replaced: of which no visible neighbour knew a value, by name.
         deleted_markers, deleted_drops: of water, that found no way past the shells; the particles of a `ParticleLiquidSolver` count as
             markers, and what they carried is lost.
         pushed_markers: of water, that were nearer to a shell than their distance, and were pushed away from it; see `marker_distances`.
@@ -40,7 +40,7 @@ class ShellReport:
     marked_cells: int = 0
     blocked_faces: int = 0
     swept: dict[str, int] = field(default_factory=dict)
-    stood_in: dict[str, int] = field(default_factory=dict)
+    replaced: dict[str, int] = field(default_factory=dict)
     deleted_markers: int = 0
     deleted_drops: int = 0
     pushed_markers: int = 0

@@ -22,7 +22,7 @@ from meniscus.coupling.shell_water.path_audit import FollowedWater, PathAudit
 from meniscus.coupling.shell_water.water_past_shells import WaterPastShells
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES, WaterStages
 from meniscus.coupling.shells.bodies import PushedShellBody
-from meniscus.coupling.shells.fitting import StandIn, require_fitting, stand_ins_of
+from meniscus.coupling.shells.fitting import Replacement, replacements_of, require_fitting
 from meniscus.coupling.shells.joined_pressure import JoinedPressure, require_two_ways
 from meniscus.coupling.shells.reports import ClosedShellAudit, ClosedWaterAudit, ShellReport
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -80,15 +80,15 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
             of implicit Euler, they get it. Their bodies are `RigidBody`, `DeformableBody`, `KinematicShell`, and in "lumped" and
             "printed" a `PushedShellBody`; with `KinematicShell` alone all modes are the same. A liquid of particles pushes no shells:
             other bodies than `KinematicShell` then need "one-way".
-        stand_in: what counts in place of samples that a shell hides, of all or by the name of each of "density", "temperature": "mean": of
-            the corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
+        replacement: what samples that a shell hides count as, for all or by the name of each of "density", "temperature": "mean": of the
+            corners that are visible, which keeps what is uniform uniform; "printed": no smoke, the ambient temperature.
         marker_distances: bounds, cells, of the random distance that each marker of the water of a `LiquidSolver` keeps from shells for
             life, at most 1; (0.1, 1.0) in the document. None: none.
         open_rims: whether the last faces beside free rims are open in part for the pressure, so that fluid flows around a rim where it is:
             see `coupling.shell_pressure.open_free_rims`. Transport sees walls as without. Not for a liquid of particles.
 
     Attributes:
-        solver, shells, stand_in: as given; the last one by name.
+        solver, shells, replacement: as given; the last one by name.
         impulses: (nodes, 3) from the fluid on the nodes in the next step of the shells, N s; state.
         begun: (1,) whether the first step was taken; state.
         report: of the last step; None before the first.
@@ -109,7 +109,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         shells: Shells,
         mode: ShellMode = "monolithic",
         *,
-        stand_in: StandIn | Mapping[str, StandIn] = "mean",
+        replacement: Replacement | Mapping[str, Replacement] = "mean",
         marker_distances: tuple[float, float] | None = None,
         open_rims: bool = False,
     ) -> None:
@@ -152,9 +152,9 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
                 self._joined = kind(solver, shells, solve, open_rims, one_way=not self._pushes)
         self._start, self._end = shells.walls(), shells.walls()
         printed = {"density": 0.0, "temperature": solver.options.ambient} if isinstance(solver, SmokeSolver) else {}
-        self.stand_in = stand_ins_of(stand_in, tuple(printed))
+        self.replacement = replacements_of(replacement, tuple(printed))
         for walls in (self._start, self._end):
-            walls.replacements = {name: None if kind == "mean" else printed[name] for name, kind in self.stand_in.items()}
+            walls.replacements = {name: None if kind == "mean" else printed[name] for name, kind in self.replacement.items()}
         self._speed: float | None = None
         self._way = 0.0
         self._placed: Floats | None = None
@@ -298,24 +298,24 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         if isinstance(solver, SmokeSolver):
             before = solver.running_report.smoke
             cells = self._start.swept(self._end, (0,) * dimension) | self._sight.held()
-            stand_ins = {"density": 0.0, "temperature": solver.options.ambient}
-            for name, stand_in in stand_ins.items():
-                counts = self._end.revalidate_cells(getattr(solver, name), cells, stand_in)
-                told.swept[name], told.stood_in[name] = counts[:2]
+            replacements = {"density": 0.0, "temperature": solver.options.ambient}
+            for name, replacement in replacements.items():
+                counts = self._end.revalidate_cells(getattr(solver, name), cells, replacement)
+                told.swept[name], told.replaced[name] = counts[:2]
             told.revalidated = solver.smoke() - before
         elif self._water is not None:
-            told.swept["levelset"], told.stood_in["levelset"] = self._water.swept, self._water.stood_in
+            told.swept["levelset"], told.replaced["levelset"] = self._water.swept, self._water.replaced
             told.deleted_markers = self._water.deleted
             told.pushed_markers, told.blocked_markers = self._water.pushed, self._water.blocked
-        told.swept["velocity"] = told.stood_in["velocity"] = 0
+        told.swept["velocity"] = told.replaced["velocity"] = 0
         for d in range(dimension):
             faces = self._start.swept(self._end, tuple(int(a == d) for a in range(dimension)))
             counts = self._end.revalidate_faces(solver.velocity, d, faces)
             if self._water is not None:
                 settle_covered_faces(solver.velocity, d, self._end)
             told.swept["velocity"] += counts[0]
-            told.stood_in["velocity"] += counts[1]
-        solver.walls = self._end
+            told.replaced["velocity"] += counts[1]
+        solver._walls = self._end
 
     @stage()
     def add_forces(self, dt: float) -> None:

@@ -112,13 +112,13 @@ class ShellWalls(ThinWalls):
         """Vertices (n, dim), m, and elements (m, dim) where the shells are now."""
         return self._vertices, self._elements
 
-    def sample(self, field: CellField, points: npt.ArrayLike, stand_in: float | None = 0.0, *, time: float = 0.0) -> Floats:
+    def sample(self, field: CellField, points: npt.ArrayLike, replacement: float | None = 0.0, *, time: float = 0.0) -> Floats:
         """Return a scalar at points (n, dim), m, by linear interpolation of the samples that are visible from each.
 
         Args:
             field: on the grid of the walls.
             points: m, within the domain.
-            stand_in: what counts in place of hidden samples, and at points that a wall covers. None: the mean of the visible ones, which
+            replacement: what counts in place of hidden samples, and at points that a wall covers. None: the mean of the visible ones, which
                 keeps what is uniform uniform; and 0 where nothing is visible.
             time: s, for functions in the conditions of the field.
 
@@ -130,8 +130,8 @@ class ShellWalls(ThinWalls):
         _checks.one_of_type("field", field, CellField)
         x = np.ascontiguousarray(points, np.float64)
         module: Any = _coupling
-        value = 0.0 if stand_in is None else _checks.number("stand_in", stand_in)
-        return module.sample_one_sided(field._core, self._core, value, stand_in is None, x, time)  # type: ignore[no-any-return]
+        value = 0.0 if replacement is None else _checks.number("replacement", replacement)
+        return module.sample_one_sided(field._core, self._core, value, replacement is None, x, time)  # type: ignore[no-any-return]
 
     def hold_faces(self, velocity: MacField) -> None:
         """Give blocked faces of a velocity the normal velocity of the shell there, in place."""
@@ -144,14 +144,14 @@ class ShellWalls(ThinWalls):
         for d, (source, mask) in enumerate(zip(sources, known, strict=True)):
             module.extend_past_walls(velocity._core, d, levelset._core, self._core, source, mask, band + 1)
 
-    def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
+    def extend_cells_into(self, outside: Bools, field: ScalarField, replacement: float) -> None:
         """Find samples in a solid anew where what continued them may have looked through a wall; see `ThinWalls`."""
         invalid = ~outside & (self.clearance() <= EXTENDED)
         # Deeper ones see nothing.
         first = invalid & beside_samples(self.grid, outside)
-        field.array[invalid & ~first] = stand_in
+        field.array[invalid & ~first] = replacement
         if first.any():
-            self.revalidate_cells(field, first, stand_in)
+            self.revalidate_cells(field, first, replacement)
 
     def extend_faces_into(self, outside: Sequence[Bools], velocity: MacField) -> None:
         """Likewise for a velocity; see `ThinWalls`."""
@@ -196,8 +196,8 @@ class ShellWalls(ThinWalls):
         """
         return self._core.swept_samples(end._core, on_side)  # type: ignore[no-any-return]
 
-    def revalidate_cells(self, field: ScalarField, invalid: Bools, stand_in: float) -> tuple[int, int, int]:
-        """Give invalid samples of a scalar new values from visible neighbours, else from `stand_in`, in place.
+    def revalidate_cells(self, field: ScalarField, invalid: Bools, replacement: float) -> tuple[int, int, int]:
+        """Give invalid samples of a scalar new values from visible neighbours, else from `replacement`, in place.
 
         Returns:
             Numbers of invalid samples, of those that no visible neighbour reached, and of sweeps.
@@ -205,7 +205,7 @@ class ShellWalls(ThinWalls):
         Source: Guendelman et al. 2005, section 3; Selle 2008, section 4.3.
         """
         module: Any = _coupling
-        return module.revalidate(field._core, invalid, self._core, -1, stand_in)  # type: ignore[no-any-return]
+        return module.revalidate(field._core, invalid, self._core, -1, replacement)  # type: ignore[no-any-return]
 
     def continue_level(self, levels: ScalarField, known: Bools, unreached: float | None, layers: int | None = None) -> tuple[int, int, int]:
         """Give cells of a level set that are not `known` values that continue those on their side, in place.

@@ -20,7 +20,7 @@ from meniscus.mesh.placement import box_around
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
-_CRUMB = 1e-2  # fill up to which water beside tetrahedra of the grid passes to it
+_DEBRIS = 1e-2  # fill up to which water beside tetrahedra of the grid passes to it
 _LEAST = 1e-9  # part of a cell that counts as a share
 _DRAW = 13  # of the points that stand for water of the grid
 
@@ -100,12 +100,12 @@ class Passing:
             v.excluded = owner == GRID
 
     def _release_to_grid(self, owned: Bools) -> None:
-        """Make drops of the water in tetrahedra that are the grid's now, and of crumbs beside them, which would hang there and fall."""
+        """Make drops of the water in tetrahedra that are the grid's now, and of debris beside them, which would hang there and fall."""
         v = self.vof
         wet = np.flatnonzero(v.volume > 0)
         beside = v.neighbours[wet]
-        crumbs = (v.volume[wet] < _CRUMB * v.capacity[wet]) & (owned[beside] & (beside >= 0)).any(axis=1)
-        lost = wet[owned[wet] | crumbs]
+        debris = (v.volume[wet] < _DEBRIS * v.capacity[wet]) & (owned[beside] & (beside >= 0)).any(axis=1)
+        lost = wet[owned[wet] | debris]
         if not len(lost):
             return
         which = np.zeros(len(owned), bool)

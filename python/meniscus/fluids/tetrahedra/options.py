@@ -52,7 +52,7 @@ class TetVOFOptions:
         way_out: where excess goes that finds no room beside it: 'ranks', away from the solid, as in the source; 'room', towards the nearest
             tetrahedra with room or the boundary. In a basin, ranks lead to its middle, where water then rises as a heap.
         smear: how often tetrahedra above capacity give to all neighbours before the sweep outward.
-        crumb: water below this part of the mean volume of a tetrahedron joins the fullest neighbour; nothing is deleted. In the source
+        debris: water below this part of the mean volume of a tetrahedron joins the fullest neighbour; nothing is deleted. In the source
             1e-14; 0: never.
         gravity: m/s^2.
         density: of the water, kg/m^3.
@@ -73,7 +73,7 @@ class TetVOFOptions:
     columns: Literal["lower", "whole"] = "whole"
     way_out: Literal["ranks", "room"] = "ranks"
     smear: int = 1
-    crumb: float = 1e-9
+    debris: float = 1e-9
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
     density: float = 1000.0
     seed: int = 0
@@ -86,8 +86,8 @@ class TetVOFOptions:
         _checks.options(self)
         _checks.integer("count", self.count, at_least=1, below=513)
         _checks.integer("smear", self.smear, at_least=0)
-        if not 0 <= _checks.number("crumb", self.crumb) <= 1e-3:
-            raise ValueError(f"crumb must be in [0, 1e-3], not {self.crumb:g}")
+        if not 0 <= _checks.number("debris", self.debris) <= 1e-3:
+            raise ValueError(f"debris must be in [0, 1e-3], not {self.debris:g}")
         _checks.vector("gravity", self.gravity, 3)
         _checks.positive("density", self.density)
         _checks.integer("seed", self.seed, at_least=0, below=2**61)

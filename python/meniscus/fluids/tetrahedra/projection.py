@@ -60,6 +60,25 @@ class TetProjectionInfo(SolveInfo):
     regions: tuple[TetRegion, ...] = field(default=())
 
 
+@dataclass(frozen=True, eq=False)
+class TetSolid:
+    """What of a tetrahedral mesh is solid in a projection: an object that covers part of it, and tetrahedra that hold no fluid.
+
+    Attributes:
+        open_fraction: (m,) float64, the part of each tetrahedron outside of the object, 0 to 1; default 1.
+        object_velocity: (m, 3) float64, m/s, read where a tetrahedron is solid or not fully open; at rest by default.
+        enabled: (m,) bool; all by default.
+        min_open: fraction below which a tetrahedron is solid.
+        min_aspect: smallest altitude / longest edge of a tetrahedron that is not flat; that of a regular one is 0.816.
+    """
+
+    open_fraction: Floats | None = None
+    object_velocity: Floats | None = None
+    enabled: Bools | None = None
+    min_open: float = 1e-6
+    min_aspect: float = 1e-3
+
+
 class TetPressureSolver:
     """Pressure projection on a tetrahedral mesh: pressures at the vertices, linear in each tetrahedron, and one velocity per tetrahedron.
 
@@ -105,13 +124,9 @@ class TetPressureSolver:
         dt: float,
         *,
         wet: Bools,
-        open_fraction: Floats | None = None,
-        object_velocity: Floats | None = None,
-        enabled: Bools | None = None,
+        solid: TetSolid | None = None,
         density: float = 1000.0,
         boundary: TetBoundary | Bools = "open",
-        min_open: float = 1e-6,
-        min_aspect: float = 1e-3,
         tolerance: float = 1e-8,
         pressure: Floats | None = None,
         warm_start: bool = False,
@@ -136,14 +151,10 @@ class TetPressureSolver:
             velocity: (m, 3) float64, C-contiguous, m/s.
             dt: seconds.
             wet: (m,) bool, the tetrahedra whose open part is full of water.
-            open_fraction: (m,) float64, the part of each tetrahedron outside of the object, 0 to 1; default 1.
-            object_velocity: (m, 3) float64, m/s, read where a tetrahedron is solid or not fully open; at rest by default.
-            enabled: (m,) bool; all by default.
+            solid: the object and the tetrahedra that hold no fluid; none by default.
             density: kg/m^3.
             boundary: boundary faces of the mesh: 'open' to air of pressure zero, a 'wall', or (n,) bool: the pressure is zero at the
                 vertices that are marked, and the rest is a wall.
-            min_open: fraction.
-            min_aspect: smallest altitude / longest edge of a tetrahedron that is not flat; that of a regular one is 0.816.
             tolerance: norm of the left-hand sides above after, relative to that before.
             pressure: (n,) float64, C-contiguous, gets the pressure, Pa: zero where it is not unknown, mean zero in closed regions.
             warm_start: start from `pressure`, unless zero leaves a smaller residual.
@@ -162,10 +173,11 @@ class TetPressureSolver:
         n, m = len(self._mesh.vertices), len(self._mesh.tets)
         self._mesh.check_positions("positions", positions)
         _rows("velocity", velocity, (m, 3), writable=True)
-        if open_fraction is not None:
-            _rows("open_fraction", open_fraction, (m,))
-        if object_velocity is not None:
-            _rows("object_velocity", object_velocity, (m, 3))
+        s = TetSolid() if solid is None else _checks.one_of_type("solid", solid, TetSolid)
+        if s.open_fraction is not None:
+            _rows("open_fraction", s.open_fraction, (m,))
+        if s.object_velocity is not None:
+            _rows("object_velocity", s.object_velocity, (m, 3))
         if pressure is not None:
             _rows("pressure", pressure, (n,), writable=True)
         elif _checks.flag("warm_start", warm_start):
@@ -176,14 +188,14 @@ class TetPressureSolver:
             velocity=velocity,
             dt=_checks.positive("dt", dt),
             wet=_checks.mask("wet", wet, (m,)),
-            enabled=None if enabled is None else _checks.mask("enabled", enabled, (m,)),
-            open_fraction=open_fraction,
-            object_velocity=object_velocity,
+            enabled=None if s.enabled is None else _checks.mask("enabled", s.enabled, (m,)),
+            open_fraction=s.open_fraction,
+            object_velocity=s.object_velocity,
             boundary=TET_BOUNDARY("boundary", boundary if marked is None else "wall"),
             open_vertices=marked,
             density=_checks.positive("density", density),
-            min_open=_checks.number("min_open", min_open),
-            min_aspect=_checks.number("min_aspect", min_aspect),
+            min_open=_checks.number("min_open", s.min_open),
+            min_aspect=_checks.number("min_aspect", s.min_aspect),
             pressure=pressure,
             warm_start=_checks.flag("warm_start", warm_start),
             solve=solve_options(tolerance, max_iterations, "multigrid"),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from meniscus.fluids.tetrahedra.geometry import TetGeometry
 from meniscus.fluids.tetrahedra.options import TetVOFOptions
-from meniscus.fluids.tetrahedra.projection import TetPressureSolver
+from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetSolid
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.surface.shapes.solid import Solid
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
@@ -58,9 +58,11 @@ class ProjectionOfWater:
             velocity,
             dt,
             wet=wet,
-            open_fraction=None if solid is None else 1 - solid.fraction,
-            object_velocity=None if solid is None else self._object_velocity(solid, dt),
-            enabled=g.ranks > -2,
+            solid=TetSolid(
+                open_fraction=None if solid is None else 1 - solid.fraction,
+                object_velocity=None if solid is None else self._object_velocity(solid, dt),
+                enabled=g.ranks > -2,
+            ),
             density=options.density,
             boundary="open" if g.open_boundary else "wall",
             pressure=self._pressure,

@@ -222,11 +222,11 @@ class TetVOF(TetWater):
 
     @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
     def smear(self, dt: float) -> None:
-        """Stage 7: join crumbs with fuller neighbours, then let tetrahedra above capacity give the excess in equal parts to all neighbours.
+        """Stage 7: join debris with fuller neighbours, then let tetrahedra above capacity give the excess in equal parts to all neighbours.
 
         Those at the boundary of the mesh do not; their excess is left to `push_out`.
         """
-        self._stages.merge_crumbs(*self._room("smear"), self.options.crumb * self._mean_volume)
+        self._stages.merge_debris(*self._room("smear"), self.options.debris * self._mean_volume)
         if self.options.conservation != "projection":
             self._stages.smear(*self._room("smear"), self._geometry.open_boundary, self.options.smear)
 

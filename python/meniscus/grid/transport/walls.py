@@ -45,13 +45,13 @@ class ThinWalls(ABC):
         """
 
     @abstractmethod
-    def extend_cells_into(self, outside: Bools, field: ScalarField, stand_in: float) -> None:
+    def extend_cells_into(self, outside: Bools, field: ScalarField, replacement: float) -> None:
         """Find the samples of a field that was continued into a solid anew where that may have looked through a wall, in place.
 
         Args:
             outside: cells whose centre is not in the solid.
             field: on cells.
-            stand_in: what counts where nothing is visible.
+            replacement: what counts where nothing is visible.
         """
 
     @abstractmethod

@@ -104,7 +104,7 @@ class ContactSurface:
             firsts.append(int(first))
         self._join(parts, firsts, shared)
         self.inverse_masses = self._inverse_masses(bodies)
-        self.guides = guides(bodies)
+        self.projectors = constraint_projectors(bodies)
         deformable = [body for body, _ in bodies]
         self.groups = NodeGroups(_groups(deformable), self.inverse_masses[: self.body_nodes], _in_tetrahedra(deformable))
         self.movable = np.flatnonzero(self.inverse_masses[: self.body_nodes]).astype(np.int32)
@@ -120,7 +120,7 @@ class ContactSurface:
         self._held = np.flatnonzero(soft & (self.inverse_masses == 0)).astype(np.int32)
         shares: dict[str, Any] = {"first": np.concatenate([[0], np.cumsum(used.sum(axis=1))]), "node": self.nodes[used]}
         self.contact_nodes = ContactNodes(
-            self.inverse_masses, **shares, weight=self.weights[used], guided=self.guides[0], free=self.guides[1]
+            self.inverse_masses, **shares, weight=self.weights[used], guided=self.projectors[0], free=self.projectors[1]
         )
         self.turn(0.0)
         # Whether the vertices are the nodes, in their order.
@@ -165,8 +165,8 @@ class ContactSurface:
 
     def fits(self, bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> bool:
         """Return whether masses and constraints of the bodies are still what the surface was made with."""
-        nodes, free = guides(bodies)
-        if not np.array_equal(nodes, self.guides[0]) or not np.array_equal(free, self.guides[1]):
+        nodes, free = constraint_projectors(bodies)
+        if not np.array_equal(nodes, self.projectors[0]) or not np.array_equal(free, self.projectors[1]):
             return False
         return np.array_equal(self.inverse_masses, self._inverse_masses(bodies))
 
@@ -264,7 +264,7 @@ class ContactSurface:
         return of_nodes if self._same else self.contact_nodes.at_vertices(of_nodes)
 
 
-def guides(bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> tuple[Ints, Floats]:
+def constraint_projectors(bodies: Sequence[tuple[DeformableBody, BodySurface | None]]) -> tuple[Ints, Floats]:
     """Return the nodes that slide in planes or on lines, ascending, and the projections (k, 3, 3) onto their free directions."""
     nodes, free = [np.empty(0, np.int32)], [np.empty((0, 3, 3))]
     first = 0

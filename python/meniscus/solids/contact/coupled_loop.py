@@ -61,7 +61,7 @@ class CoupledLoop(RewindingLoop):
         """Return whether nothing touches on the way to positions (n, 3), m."""
         if self._resolver is None:
             return True
-        return bool(self._resolver.resolve(self.x_free, ends, aside=self._aside, **LOOK)[1].certified)
+        return bool(self._resolver.resolve(self.x_free, ends, deactivated=self._deactivated, **LOOK)[1].certified)
 
     def _cut_short(self, end: Floats, info: ContactInfo) -> Floats:
         """Return the positions (n, 3) after a part of the loop, m, on whose way nothing touches though nobody gives way."""
@@ -84,9 +84,9 @@ class CoupledLoop(RewindingLoop):
         masses = surface.contact_nodes.inverse_masses
         held = masses.copy()
         for other, rows in surface.others:
-            if not other.loose:
+            if not other.unrestricted:
                 held[rows] = 0.0
-                info.held += len(other)
+                info.blocked += len(other)
         surface.release()
         surface.contact_nodes.inverse_masses = held
         try:

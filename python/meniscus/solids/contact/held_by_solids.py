@@ -24,16 +24,16 @@ def pressed_into_solids(solids: Sequence[SolidObstacle], here: Floats, ends: Flo
 
 
 def hold_out_of_solids(
-    solids: Sequence[SolidObstacle], here: Floats, ends: Floats, time: float, movable: Ints, guides: tuple[Ints, Floats]
+    solids: Sequence[SolidObstacle], here: Floats, ends: Floats, time: float, movable: Ints, projectors: tuple[Ints, Floats]
 ) -> tuple[Ints, Floats] | None:
-    """Return guides with which nodes that went deeper into a solid move only along it; None if there is none.
+    """Return projectors with which nodes that went deeper into a solid move only along it; None if there is none.
 
     Args:
         solids: the obstacles.
         here, ends: (n, 3), positions before and after the resolution, m.
         time: of both, s.
         movable: nodes that contact can move.
-        guides: nodes that do not move freely, ascending, and projections (k, 3, 3) onto their free directions.
+        projectors: nodes that do not move freely, ascending, and projections (k, 3, 3) onto their free directions.
 
     Source: own.
     """
@@ -41,7 +41,7 @@ def hold_out_of_solids(
     nodes = movable[changes > 0]
     if not len(nodes):
         return None
-    free = {int(n): p for n, p in zip(*guides, strict=True)}
+    free = {int(n): p for n, p in zip(*projectors, strict=True)}
     found = False
     for solid in solids:
         before, after = (solid.distance(np.ascontiguousarray(x[nodes]), time) for x in (here, ends))

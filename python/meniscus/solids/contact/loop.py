@@ -18,7 +18,7 @@ _NO_PAIRS = np.zeros((0, 2), np.int32)
 _HOLDS = 5  # times that nodes pressed into solids are held
 _ZONE = 2000  # nodes of a zone that is still solved for that
 _FARTHEST = 10.0  # change by a resolution that holds them, relative to the one before
-_RELEASES = 20  # times that pinched pairs are set aside in one loop
+_RELEASES = 20  # times that pinched pairs are deactivated in one loop
 _CUTS = 2  # cuts in a row after which another one must take at least _PROGRESS of the time that the one before took
 _PROGRESS = 0.5
 
@@ -60,8 +60,8 @@ class ContactLoop(WorldSetup):
         self._calm_loops = self.declare("_calm_loops", 0)
         self.x_free = self.declare("x_free", np.zeros((0, 3)), resizable=True)
         self.v_free = self.declare("v_free", np.zeros((0, 3)), resizable=True)
-        self.aside_vertex_face = self.declare("aside_vertex_face", _NO_PAIRS, resizable=True)
-        self.aside_edge_edge = self.declare("aside_edge_edge", _NO_PAIRS, resizable=True)
+        self.deactivated_vertex_face = self.declare("deactivated_vertex_face", _NO_PAIRS, resizable=True)
+        self.deactivated_edge_edge = self.declare("deactivated_edge_edge", _NO_PAIRS, resizable=True)
 
     @property
     def loop_steps(self) -> int:
@@ -119,7 +119,7 @@ class ContactLoop(WorldSetup):
             self._resolver = ContactResolver(surface.mesh, surface.contact_nodes)
         options: dict[str, Any] = {"cut": self._cut, "inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
         for _ in range(_RELEASES):
-            ends, found = self._resolver.resolve(self.x_free, end, aside=self._aside, **options)
+            ends, found = self._resolver.resolve(self.x_free, end, deactivated=self._deactivated, **options)
             info.contacts += found.contacts
             info.impulses += found.impulses
             info.zone_vertices += found.zone_nodes
@@ -135,10 +135,10 @@ class ContactLoop(WorldSetup):
                 break
             if not self._release:
                 raise ContactError(_pinched(pairs, surface), pairs)
-            self._set_aside(self._known_before(pairs) if stalled else pairs)
+            self._deactivate(self._known_before(pairs) if stalled else pairs)
         else:
             raise ContactError(_pinched(pairs, surface), pairs)
-        info.set_aside = len(self._aside.vertex_face) + len(self._aside.edge_edge)
+        info.deactivated = len(self._deactivated.vertex_face) + len(self._deactivated.edge_edge)
         return ends
 
     # --- within a step -------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class ContactLoop(WorldSetup):
             self.x_free = here
             self._forget_cuts()
             self._refuse_intersections()
-        if len(self._aside.vertex_face) or len(self._aside.edge_edge):
+        if len(self._deactivated.vertex_face) or len(self._deactivated.edge_edge):
             self._take_back()
         velocities = np.zeros((surface.size, 3))
         for first, body in zip(surface.starts, self.bodies, strict=False):
@@ -237,7 +237,7 @@ class ContactLoop(WorldSetup):
         if off == 0.0 or resolver is None:
             return ends
         options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
-        others, found = resolver.resolve(self.x_free, there, aside=self._aside, cut=False, **options)
+        others, found = resolver.resolve(self.x_free, there, deactivated=self._deactivated, cut=False, **options)
         if found.certified and self._are_where(others, there):
             info.impulses += found.impulses
             return others
@@ -246,7 +246,7 @@ class ContactLoop(WorldSetup):
 
     def _are_where(self, ends: Floats, known: Floats) -> bool:
         """Return whether bodies with steps of their own are at known places, at which they can be, or can be anywhere."""
-        return all(other.loose or np.array_equal(ends[rows], known[rows]) for other, rows in self.surface.others)
+        return all(other.unrestricted or np.array_equal(ends[rows], known[rows]) for other, rows in self.surface.others)
 
     def _is_stalled(self, pairs: CollisionPairs, taken: float) -> bool:
         """Return whether a cut leads nowhere: it takes ever less time (s), and contacts are those of the cut before.
@@ -279,20 +279,20 @@ class ContactLoop(WorldSetup):
 
     def _out_of_solids(self, here: Floats, ends: Floats, info: ContactInfo) -> Floats:
         """Resolve once more, with nodes that were pressed into solids moving only along these, as long as that succeeds."""
-        surface, guides = self.surface, self.surface.guides
+        surface, projectors = self.surface, self.surface.projectors
         if not self._solids or self._resolver is None or info.cuts or not info.contacts:
             return ends
         nodes = surface.contact_nodes
         try:
             for _ in range(_HOLDS):
-                held = hold_out_of_solids(self._solids, here, ends, self.time, surface.movable, guides)
+                held = hold_out_of_solids(self._solids, here, ends, self.time, surface.movable, projectors)
                 if held is None:
                     break
-                guides = held
-                nodes.guide(*guides)
+                projectors = held
+                nodes.guide(*projectors)
                 options: dict[str, Any] = {"inner_steps": float(max(self.inner_steps, 1)), "thickness": self._thickness()}
                 options |= {"largest_zone": _ZONE, "rigid_zones": False, "cut": False}
-                others, found = self._resolver.resolve(self.x_free, here, aside=self._aside, **options)
+                others, found = self._resolver.resolve(self.x_free, here, deactivated=self._deactivated, **options)
                 # Where elements lie almost along a solid, nodes that may only slide would be thrown far to move their contact.
                 if (
                     not found.certified
@@ -303,7 +303,7 @@ class ContactLoop(WorldSetup):
                 ends = others
                 info.impulses += found.impulses
         finally:
-            nodes.guide(*surface.guides)
+            nodes.guide(*surface.projectors)
         return ends
 
     def _supports(self, positions: Floats, velocities: Floats) -> NodeSupports | None:
@@ -333,11 +333,11 @@ class ContactLoop(WorldSetup):
             info.clamped, info.approaching = self._repulsion.clamped, self._repulsion.approaching
         return report.impulses > 0
 
-    # --- intersections and pairs set aside -----------------------------------------------------------------------------------
+    # --- intersections and deactivated pairs -----------------------------------------------------------------------------------
 
     @property
-    def _aside(self) -> CollisionPairs:
-        return CollisionPairs(self.aside_vertex_face, self.aside_edge_edge)
+    def _deactivated(self) -> CollisionPairs:
+        return CollisionPairs(self.deactivated_vertex_face, self.deactivated_edge_edge)
 
     def _intersections(self) -> Ints:
         surface = self.surface
@@ -345,9 +345,9 @@ class ContactLoop(WorldSetup):
         return surface.mesh.self_intersections(np.ascontiguousarray(at))
 
     def _refuse_intersections(self) -> None:
-        """Refuse intersections of what can move, except those through pairs set aside."""
+        """Refuse intersections of what can move, except those through deactivated pairs."""
         found = self.surface.movable_pairs(self._intersections())
-        found = found[~self._passed_aside(found)]
+        found = found[~self._passed_deactivated(found)]
         if not len(found):
             return
         edge, triangle = (
@@ -358,12 +358,12 @@ class ContactLoop(WorldSetup):
             f"{tuple(edge)} and the triangle {tuple(triangle)} of world.surface"
         )
 
-    def _passed_aside(self, found: Ints) -> Bools:
-        """Return which pairs (k, 2) of an edge and a triangle can intersect since a pair of their vertices and edges is set aside."""
-        mesh, aside = self.surface.mesh, self._aside
+    def _passed_deactivated(self, found: Ints) -> Bools:
+        """Return which pairs (k, 2) of an edge and a triangle can intersect since a pair of their vertices and edges is deactivated."""
+        mesh, pairs = self.surface.mesh, self._deactivated
         edges, triangles = np.asarray(mesh.edges, np.int64), mesh.triangles
         of_ends = np.int64(len(triangles)) * edges[found[:, 0]] + found[:, 1:]
-        through_faces = np.isin(of_ends, np.int64(len(triangles)) * aside.vertex_face[:, 0] + aside.vertex_face[:, 1]).any(axis=1)
+        through_faces = np.isin(of_ends, np.int64(len(triangles)) * pairs.vertex_face[:, 0] + pairs.vertex_face[:, 1]).any(axis=1)
         # Sides of the triangles by the vertices of edges.
         size = np.int64(edges.max(initial=0) + 1)
         keys = size * edges.min(axis=1, initial=size) + edges.max(axis=1, initial=0)
@@ -373,13 +373,13 @@ class ContactLoop(WorldSetup):
         low, high = np.minimum(corners, others), np.maximum(corners, others)
         sides = order[np.minimum(np.searchsorted(keys, size * low + high, sorter=order), len(keys) - 1)] if len(keys) else low
         first, second = np.minimum(found[:, :1], sides), np.maximum(found[:, :1], sides)
-        through_edges = np.isin(np.int64(len(edges)) * first + second, np.int64(len(edges)) * aside.edge_edge[:, 0] + aside.edge_edge[:, 1])
+        through_edges = np.isin(np.int64(len(edges)) * first + second, np.int64(len(edges)) * pairs.edge_edge[:, 0] + pairs.edge_edge[:, 1])
         result: Bools = np.logical_or(through_faces, through_edges.any(axis=1))
         return result
 
-    def _set_aside(self, pairs: CollisionPairs) -> None:
-        both = [np.concatenate([old, new]).astype(np.int32) for old, new in zip(self._aside, pairs, strict=True)]
-        self.aside_vertex_face, self.aside_edge_edge = (np.unique(p, axis=0).reshape(-1, 2) for p in both)
+    def _deactivate(self, pairs: CollisionPairs) -> None:
+        both = [np.concatenate([old, new]).astype(np.int32) for old, new in zip(self._deactivated, pairs, strict=True)]
+        self.deactivated_vertex_face, self.deactivated_edge_edge = (np.unique(p, axis=0).reshape(-1, 2) for p in both)
 
     def _take_back(self) -> None:
         """Take pairs back of which no element intersects anything."""
@@ -387,9 +387,11 @@ class ContactLoop(WorldSetup):
         edges, triangles = mesh.edges, mesh.triangles
         found = self.surface.movable_pairs(self._intersections())
         caught = np.union1d(edges[found[:, 0]].ravel(), triangles[found[:, 1]].ravel())
-        vertex, face = self.aside_vertex_face.T
-        self.aside_vertex_face = self.aside_vertex_face[np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)]
-        self.aside_edge_edge = self.aside_edge_edge[np.isin(edges[self.aside_edge_edge].reshape(-1, 4), caught).any(axis=1)]
+        vertex, face = self.deactivated_vertex_face.T
+        self.deactivated_vertex_face = self.deactivated_vertex_face[np.isin(vertex, caught) | np.isin(triangles[face], caught).any(axis=1)]
+        self.deactivated_edge_edge = self.deactivated_edge_edge[
+            np.isin(edges[self.deactivated_edge_edge].reshape(-1, 4), caught).any(axis=1)
+        ]
 
     def _thickness(self) -> Floats | None:
         return None if self._repulsion is None else self._repulsion.thickness

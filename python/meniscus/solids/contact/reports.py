@@ -52,10 +52,10 @@ class ContactInfo:
         zone_vertices, rigid_vertices: number of nodes in impact zones, and of those in rigid ones.
         cuts: 1 if the loop was ended before the last contact, else 0.
         fraction: the part of the loop that was taken.
-        held: bodies with steps of their own that were held where they had come to at last, as those they met gave way alone.
+        blocked: bodies with steps of their own that were kept where they had come to at last, as those they met gave way alone.
         off_path: after a cut, how far nodes on given paths are from these at most, m. 0 unless something is in their way there.
-        set_aside: number of pairs that may pass through each other, since nothing resolved their contact.
-        certified: whether by the exact test nothing touches anywhere on the path of the loop, pairs set aside excepted.
+        deactivated: number of pairs that may pass through each other, since nothing resolved their contact.
+        certified: whether by the exact test nothing touches anywhere on the path of the loop, deactivated pairs excepted.
         min_distance: with a barrier, as all that follows: the least distance within the activation distance, m.
         newton_iterations, linear_iterations: of the step.
         increments: moves in which obstacles and moved nodes have reached the ends of their paths.
@@ -79,9 +79,9 @@ class ContactInfo:
     rigid_vertices: int = 0
     cuts: int = 0
     fraction: float = 1.0
-    held: int = 0
+    blocked: int = 0
     off_path: float = 0.0
-    set_aside: int = 0
+    deactivated: int = 0
     certified: bool = False
     min_distance: float = math.inf
     newton_iterations: int = 0

@@ -69,7 +69,7 @@ class RewindingLoop(ContactLoop):
             return super().resolve(aim, info)
         if self._resolver is None:
             self._resolver = ContactResolver(surface.mesh, surface.contact_nodes)
-        ends, found = self._resolver.resolve(self.x_free, aim, aside=self._aside, **LOOK)
+        ends, found = self._resolver.resolve(self.x_free, aim, deactivated=self._deactivated, **LOOK)
         info.contacts += found.contacts
         if not found.certified:
             raise _TouchedError

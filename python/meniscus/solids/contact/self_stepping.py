@@ -58,7 +58,7 @@ class SelfStepping(ABC):
 
     exact = False
     """Whether bodies that `finish` has moved are at the places given to the last digit."""
-    loose = False
+    unrestricted = False
     """Whether nodes can be anywhere, so that `closest` changes nothing."""
 
     @abstractmethod

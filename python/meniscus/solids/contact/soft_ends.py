@@ -94,7 +94,7 @@ class SoftLoop(CoupledLoop):
             Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s.
         """
         surface, length = self.surface, self.loop_time
-        given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.loose]
+        given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.unrestricted]
         if not self.bodies or surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
             return None
         stored = stores_too_much(surface, self.bodies, self.x_free, here, ends, length)

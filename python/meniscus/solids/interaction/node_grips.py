@@ -182,7 +182,7 @@ class ReducedGrip(NodeGrip):
     def generalised(self, dt: float = 0.0) -> Floats:
         """Return the generalised velocities."""
         velocity = self._rows()[2]
-        if dt > 0 and not self.body.held:
+        if dt > 0 and not self.body.clamped:
             velocity[:3] += 0.5 * dt * (self.body.rotation.T @ self.body.gravity)
         return velocity
 

@@ -205,7 +205,7 @@ class PositionsSetup(Stateful):
     @property
     def momentum(self) -> Floats:
         """Momentum (3,) of all bodies that forces move, kg m/s."""
-        parts = [*(b.momentum for b in self.node_bodies), *(b.momentum for b in self.reduced_bodies if not b.held), self.rigid.momentum]
+        parts = [*(b.momentum for b in self.node_bodies), *(b.momentum for b in self.reduced_bodies if not b.clamped), self.rigid.momentum]
         return np.array([math.fsum(float(p[k]) for p in parts) for k in range(3)])
 
     def copy(self: Any) -> Any:

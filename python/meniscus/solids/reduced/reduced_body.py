@@ -146,9 +146,9 @@ class ReducedBody(Stateful):
         return self.model.mass
 
     @property
-    def held(self) -> bool:
+    def clamped(self) -> bool:
         """Whether nodes are fixed in the frame, which then does not move."""
-        return self.model.held
+        return self.model.clamped
 
     @property
     def rotation(self) -> Floats:
@@ -184,7 +184,7 @@ class ReducedBody(Stateful):
     @twist.setter
     def twist(self, value: Twist) -> None:
         t = _checks.one_of_type("twist", value, Twist)
-        if self.held or t.dimension != 3:
+        if self.clamped or t.dimension != 3:
             raise ValueError("only a body that flies has a velocity, in three dimensions")
         self._load()
         omega = np.array(t.angular)
@@ -360,7 +360,7 @@ class ReducedBody(Stateful):
 
     def __repr__(self) -> str:
         """One line: coordinates, nodes, time."""
-        kind = "held" if self.held else "flying"
+        kind = "clamped" if self.clamped else "flying"
         return (
             f"<ReducedBody, {kind}, {self.model.size} coordinates of {len(self._positions)} nodes, {self.mass:.3g} kg, t = {self.time:g} s>"
         )

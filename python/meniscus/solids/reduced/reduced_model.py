@@ -115,7 +115,7 @@ class ReducedModel(MemoryOwner):
 
     def _finish(self) -> None:
         """Make the compiled parts from the arrays."""
-        self._core = _solids.ReducedModel(self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.held)
+        self._core = _solids.ReducedModel(self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.clamped)
         self._forces = self.make_forces()
         for array in (self.rest_positions, self.masses, self.vectors, self.eigenvalues, self.fixed):
             array.flags.writeable = False
@@ -141,7 +141,7 @@ class ReducedModel(MemoryOwner):
         return len(self.eigenvalues)
 
     @property
-    def held(self) -> bool:
+    def clamped(self) -> bool:
         """Whether nodes are fixed in the frame, which then does not fly."""
         return len(self.fixed) > 0
 

@@ -176,7 +176,7 @@ class RigidInfo:
         exact: whether the exact solver, if asked for, found a solution.
         certified: whether by the exact test nothing intersects at the end. Only with `guarantee`.
         cut: bodies that went only a part of their way, because it would have led into others. Only with `guarantee`.
-        held: bodies among them that did not move at all.
+        blocked: bodies among them that did not move at all.
         unresolved: pairs of parts that meet although forces move none of both, as between obstacles on paths and what they pinch.
     """
 
@@ -194,5 +194,5 @@ class RigidInfo:
     exact: bool = True
     certified: bool = False
     cut: int = 0
-    held: int = 0
+    blocked: int = 0
     unresolved: tuple[tuple[int, int], ...] = ()

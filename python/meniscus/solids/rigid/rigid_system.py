@@ -294,7 +294,7 @@ class RigidSystem(RigidSetup):
         found = self._made_guard().keep_apart(self._states(), states, distances, margin)
         # What does not move has no velocity either, or it would gather more of it from step to step.
         states[found.parts == 0, 7:] = 0.0
-        report.cut, report.held = int((found.parts < 1).sum()), int((found.parts == 0).sum())
+        report.cut, report.blocked = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         unresolved = set(found.unresolved)
         if self._pinched:
             unresolved |= self._pinched & set(self._made_guard().intersecting(states))

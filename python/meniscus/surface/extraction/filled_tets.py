@@ -28,7 +28,7 @@ class FilledSurface:
         vertices: (n, 3), m.
         triangles: (m, 3), with normals out of the region.
         normals: (n, 3).
-        apart: numbers of the tetrahedra whose centroid the surface leaves out although something fills them: thin sheets and crumbs.
+        apart: numbers of the tetrahedra whose centroid the surface leaves out although something fills them: thin sheets and debris.
     """
 
     vertices: Floats

@@ -47,19 +47,19 @@ std::array<double, 4> fill_evenly(double volume, const std::array<double, 4>& ro
 double Overflow::excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
   const Index i = t;
   const double over = water.volume[i] - room.capacity[i];
-  if (!(over > std::min(crumbs * quantum_.size(), tolerance * room.capacity[i]))) return 0;
+  if (!(over > std::min(debris_quanta * quantum_.size(), tolerance * room.capacity[i]))) return 0;
   return water.volume[i] - quantum_.floor(room.capacity[i]);
 }
 
 double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
   const Index i = t;
   const double v = quantum_.floor(std::max(room.capacity[i] - water.volume[i], 0.0));
-  return v >= crumbs * quantum_.size() ? v : 0;
+  return v >= debris_quanta * quantum_.size() ? v : 0;
 }
 
 /// Finds the room of a range of tetrahedra. Without branches, so that several are found at a time.
 void Overflow::measure_room(Index begin, Index end, const TetWater& water, const WaterRoom& room) {
-  const double least = crumbs * quantum_.size();
+  const double least = debris_quanta * quantum_.size();
   for (Index i = begin; i < end; ++i) {
     const double v = quantum_.floor_of_small(std::max(room.capacity[i] - water.volume[i], 0.0));
     room_[i] = (v >= least) & (room.ranks[i] >= 0) ? v : 0.0;
@@ -145,7 +145,7 @@ void Overflow::fill_neighbours(const TetWater& water) {
         water, quantum_, [&](std::int32_t t) { return room_[t]; },
         [&](std::int32_t t, Index, double v) {
           double& left = room_[t];
-          left = left - v >= crumbs * quantum_.size() ? left - v : 0;
+          left = left - v >= debris_quanta * quantum_.size() ? left - v : 0;
         });
     settle(water);
     offers_.end();

@@ -46,7 +46,7 @@ class Overflow {
       : graph_(graph), quantum_(quantum), offers_(graph), waiting_(graph.size(), 0) {}
 
   /// Volumes below a threshold go to the fullest neighbour across a face, if that holds as much as the threshold.
-  void merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace);
+  void merge_debris(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace);
 
   /// Every tetrahedron above its capacity, except at the boundary of the mesh, gives equal parts of the excess to its neighbours
   /// across faces. `iterations` times.
@@ -68,7 +68,7 @@ class Overflow {
 
  private:
   /// Below this a tetrahedron counts as full, quanta.
-  static constexpr double crumbs = 8;
+  static constexpr double debris_quanta = 8;
 
   /// Tetrahedra that are scanned in one piece.
   static constexpr Index scan_chunk = 1 << 14;

@@ -1,11 +1,11 @@
-// The stages of Overflow that hand water to neighbours whatever their room: crumbs, and smear.
+// The stages of Overflow that hand water to neighbours whatever their room: debris, and smear.
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 
 #include <limits>
 
 namespace meniscus::fluids {
 
-void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace) {
+void Overflow::merge_debris(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace) {
   const Index pieces = (graph_.size() + scan_chunk - 1) / scan_chunk;
   parcels_.begin(pieces);
   if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(pieces);

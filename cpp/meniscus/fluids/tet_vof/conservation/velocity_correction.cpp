@@ -11,7 +11,7 @@ constexpr Index scan_chunk = 1 << 14;
 /// How far ahead memory is asked for: that of a tetrahedron, and that of its neighbours.
 constexpr Index far = 16, near = 8;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
-constexpr double crumbs = 16;
+constexpr double debris_quanta = 16;
 
 /// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and
 /// nothing lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
@@ -90,7 +90,7 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           water.velocity[at] += c * normals[at];
           impulse_[piece] += (water.volume[at] * c) * normals[at];
           // A column of water hands it on only where it is full.
-          if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
+          if (water.volume[at] < room.capacity[at] - debris_quanta * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
             if (n >= 0 && !is_seen(n) && rests_on(room, n, static_cast<std::int32_t>(level), whole) && water.volume[n] > 0 &&
                 see(n))

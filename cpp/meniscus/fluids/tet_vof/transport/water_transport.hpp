@@ -120,11 +120,11 @@ class WaterTransport {
   bool all_alike(std::int32_t slot, const TransportStep& step) const;
   void find_planes(const TetWater& water, const TransportStep& step);
   bool gives_all(std::size_t donor) const {
-    return requested_[donor] > 0 && requested_[donor] >= old_volume_[donor] - crumbs * quantum_.size();
+    return requested_[donor] > 0 && requested_[donor] >= old_volume_[donor] - debris_quanta * quantum_.size();
   }
 
   /// A donor that lacks no more requests than this is emptied, quanta.
-  static constexpr double crumbs = 64;
+  static constexpr double debris_quanta = 64;
 
   const TetGraph& graph_;
   Quantum quantum_;

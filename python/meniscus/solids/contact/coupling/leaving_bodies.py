@@ -23,7 +23,7 @@ class _Place(NamedTuple):
 class LeavingBodies(CoupledWorld):
     """Base of a world: bodies can be taken out of it.
 
-    What the world remembers by numbers (positions at the start of a loop, pairs set aside, contacts that last, handles by the names of
+    What the world remembers by numbers (positions at the start of a loop, deactivated pairs, contacts that last, handles by the names of
     their bodies) is numbered anew, so that the others go on as if the body had only been far away.
     """
 
@@ -31,8 +31,8 @@ class LeavingBodies(CoupledWorld):
     x_free: Floats
     v_free: Floats
     cut_vertices: Ints
-    aside_vertex_face: Ints
-    aside_edge_edge: Ints
+    deactivated_vertex_face: Ints
+    deactivated_edge_edge: Ints
     resting_keys: Ints
     resting_drag: Floats
     resting_way: Floats
@@ -124,7 +124,7 @@ class LeavingBodies(CoupledWorld):
 
         cut = number(self.cut_vertices)
         self.cut_vertices = cut[cut >= 0]
-        if not len(self.aside_vertex_face) and not len(self.aside_edge_edge):
+        if not len(self.deactivated_vertex_face) and not len(self.deactivated_edge_edge):
             return
         mesh = self.surface.mesh
         faces = {tuple(sorted(row)): k for k, row in enumerate(mesh.triangles.tolist())}
@@ -133,12 +133,12 @@ class LeavingBodies(CoupledWorld):
         def element(rows: Ints, known: dict[Any, int]) -> list[int]:
             return [known.get(tuple(sorted(row)), -1) for row in number(rows).tolist()]
 
-        pairs = self.aside_vertex_face
+        pairs = self.deactivated_vertex_face
         of_faces = np.stack([number(pairs[:, 0]), np.array(element(triangles[pairs[:, 1]], faces), np.int32)], axis=1)
-        pairs = self.aside_edge_edge
+        pairs = self.deactivated_edge_edge
         both = [np.array(element(edges[pairs[:, k]], lines), np.int32) for k in range(2)]
         of_edges = np.sort(np.stack(both, axis=1), axis=1)
-        self.aside_vertex_face, self.aside_edge_edge = (p[(p >= 0).all(axis=1)].astype(np.int32) for p in (of_faces, of_edges))
+        self.deactivated_vertex_face, self.deactivated_edge_edge = (p[(p >= 0).all(axis=1)].astype(np.int32) for p in (of_faces, of_edges))
 
     def _state_replaced(self) -> None:
         super()._state_replaced()

@@ -37,7 +37,7 @@ class PositionSurface(CoupledBody):
     (pre-stabilisation), for displacements by contact.
     """
 
-    loose = True
+    unrestricted = True
 
     def __init__(self, body: PositionBody, thickness: float | None = None, friction: float = 0.4, **options: Any) -> None:
         if body.dtype != np.float64:

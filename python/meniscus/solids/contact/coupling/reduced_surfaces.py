@@ -43,7 +43,7 @@ class ReducedSurface(CoupledBody):
             raise TypeError(f"{sorted(unknown)[0]} is no option of a ReducedBody of a world")
         REDUCED_METHOD("method", self._options["method"])
         model = body.model
-        degrees = model.size + (0 if model.held else 6)
+        degrees = model.size + (0 if model.clamped else 6)
         if degrees > _MOST:
             raise ValueError(f"a ReducedBody of a world has at most {_MOST} coordinates, those of the frame included, not {degrees}")
         boundary = TetMesh(model.rest_positions, model.tets).boundary
@@ -168,7 +168,7 @@ class ReducedSurface(CoupledBody):
             self._add_velocity(self._response.closest(np.ascontiguousarray((1.0 - part) * (v_free - now))))
         elif moved:
             way = self._response.closest(np.ascontiguousarray(whole - here))
-            if not body.held:
+            if not body.clamped:
                 # The centre as it has gone, since nodes of a body that turns do not tell it to the last digit.
                 way[:3] = body.rotation.T @ (self._trial[1][:3] - body.frame[:3])
             self._add_velocity(way / length)
