@@ -1,7 +1,6 @@
 // Finite elements: tetrahedra and membranes.
 #include "solids/force_arrays.hpp"
 
-#include "meniscus/solids/elements/element_formulas.hpp"
 #include "meniscus/solids/elements/quadratic/quadratic_tet_elements.hpp"
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/triangle_membrane.hpp"
@@ -42,12 +41,6 @@ py::array matrices_at(const Elements& self, const py::array& x, py::ssize_t colu
 
 std::span<numerics::RowMatrix3> as_matrices(double* first, Index count) {
   return {reinterpret_cast<numerics::RowMatrix3*>(first), static_cast<std::size_t>(count)};
-}
-
-solids::TetCorners corners_of(const py::array& a, const char* name) {
-  const auto p = positions_of(a, name);
-  require(p.size() == 4, name, " must have shape (4, 3)");
-  return {p[0], p[1], p[2], p[3]};
 }
 
 void bind_membrane(py::module_& m) {
@@ -144,38 +137,6 @@ void bind_quadratic(py::module_& m) {
           py::arg("x"));
 }
 
-void bind_formulas(py::module_& m) {
-  py::native_enum<solids::StiffnessFormula>(m, "StiffnessFormula", "enum.Enum")
-      .value("corrected", solids::StiffnessFormula::corrected)
-      .value("printed_shear", solids::StiffnessFormula::printed_shear)
-      .value("printed", solids::StiffnessFormula::printed)
-      .finalize();
-  py::native_enum<solids::FaceForceFormula>(m, "FaceForceFormula", "enum.Enum")
-      .value("cauchy", solids::FaceForceFormula::cauchy)
-      .value("printed_halved", solids::FaceForceFormula::printed_halved)
-      .value("printed", solids::FaceForceFormula::printed)
-      .finalize();
-  m.def(
-      "element_stiffness",
-      [](const py::array& corners, double youngs_modulus, double poissons_ratio, solids::StiffnessFormula formula) {
-        const solids::TetMatrix k =
-            solids::tet_stiffness(corners_of(corners, "corners"), youngs_modulus, poissons_ratio, formula);
-        py::array_t<double> result({12, 12});
-        Eigen::Map<Eigen::Matrix<double, 12, 12, Eigen::RowMajor>>(result.mutable_data()) = k;
-        return result;
-      },
-      py::arg("corners"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("formula"));
-  m.def(
-      "element_face_forces",
-      [](const py::array& corners, const py::array& positions, double youngs_modulus, double poissons_ratio,
-         solids::FaceForceFormula formula) {
-        const solids::TetCorners f = solids::tet_face_forces(corners_of(corners, "corners"), corners_of(positions, "positions"),
-                                                             youngs_modulus, poissons_ratio, formula);
-        return py::array_t<double>({4, 3}, f[0].data());
-      },
-      py::arg("corners"), py::arg("positions"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("formula"));
-}
-
 }  // namespace
 
 void bind_finite_elements(py::module_& m) {
@@ -224,7 +185,6 @@ void bind_finite_elements(py::module_& m) {
           py::arg("x"));
   bind_quadratic(m);
   bind_membrane(m);
-  bind_formulas(m);
 }
 
 }  // namespace meniscus::bindings

@@ -8,18 +8,14 @@ from meniscus.solids.elements.membrane import TriangleMembrane
 from meniscus.solids.elements.quadratic import QuadraticTetElements
 from meniscus.solids.elements.tetrahedra import (
     DegeneratePolicy,
-    FaceForceFormula,
     FiniteElements,
     Material,
     SolidElements,
     StiffnessBlocks,
-    StiffnessFormula,
     StiffnessStorage,
     StrainMeasure,
     StressMeasure,
     TetElements,
-    element_face_forces,
-    element_stiffness,
 )
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
@@ -106,7 +102,6 @@ __all__ = [
     "Drag",
     "EdgeSprings",
     "Explosion",
-    "FaceForceFormula",
     "Fan",
     "FiniteElements",
     "Force",
@@ -168,7 +163,6 @@ __all__ = [
     "SpringOptions",
     "StepInfo",
     "StiffnessBlocks",
-    "StiffnessFormula",
     "StiffnessStorage",
     "StrainMeasure",
     "StrainReport",
@@ -187,8 +181,6 @@ __all__ = [
     "advance_positions",
     "commit",
     "dihedral_angles",
-    "element_face_forces",
-    "element_stiffness",
     "extrapolate_velocity",
     "limit_strain",
     "near_clusters",

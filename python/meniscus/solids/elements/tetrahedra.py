@@ -20,12 +20,8 @@ StiffnessStorage = Literal["assembled", "matrix-free"]
 DegeneratePolicy = Literal["refuse", "skip"]
 StrainMeasure = Literal["green", "cauchy"]
 StressMeasure = Literal["cauchy", "first-piola", "second-piola"]
-StiffnessFormula = Literal["corrected", "printed-shear", "printed"]
-FaceForceFormula = Literal["cauchy", "printed-halved", "printed"]
 
 MATERIAL = CoreOption(Material, _solids.Material)
-STIFFNESS_FORMULA = CoreOption(StiffnessFormula, _solids.StiffnessFormula)
-FACE_FORCE_FORMULA = CoreOption(FaceForceFormula, _solids.FaceForceFormula)
 
 
 class StiffnessBlocks(NamedTuple):
@@ -265,61 +261,3 @@ def _property(name: str, value: npt.ArrayLike, count: int) -> Floats:
     if array.shape not in ((), (1,), (count,)):
         raise ValueError(f"{name} must be a number or have shape ({count},), not {array.shape}")
     return np.ascontiguousarray(array, np.float64).reshape(-1)
-
-
-def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: float, formula: StiffnessFormula = "corrected") -> Floats:
-    """Return the stiffness K (12, 12) of one linear tetrahedron by the recipe of the notes: f = -K (p - x), N/m.
-
-    Args:
-        corners: (4, 3) float64 at rest, m, of positive volume.
-        youngs_modulus: Pa.
-        poissons_ratio: above -1 and below 1/2.
-        formula: "corrected"; "printed-shear" has a coefficient of shear that is too large by a factor of two, so that the element is not
-            isotropic; "printed" also has six times the volume.
-
-    Raises:
-        TypeError, ValueError: wrong dtype or shape, a flat or inverted element, constants out of range, an unknown formula.
-
-    Source: Mueller et al., "Real time physics class notes", 2008, section 4.2.2.
-    """
-    kind = STIFFNESS_FORMULA("formula", formula)
-    return _solids.element_stiffness(_corners("corners", corners), *_constants(youngs_modulus, poissons_ratio), kind)
-
-
-def element_face_forces(
-    corners: Floats, positions: Floats, youngs_modulus: float, poissons_ratio: float, formula: FaceForceFormula = "cauchy"
-) -> Floats:
-    """Return the forces (4, 3) at the corners of one tetrahedron as thirds of the forces on its deformed faces, N.
-
-    Args:
-        corners: (4, 3) float64 at rest, m, of positive volume.
-        positions: (4, 3) float64, m.
-        youngs_modulus: Pa.
-        poissons_ratio: above -1 and below 1/2.
-        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F; "printed-halved" uses S on
-            deformed faces, which is wrong as soon as the element turns; "printed" also takes twice the areas.
-
-    Raises:
-        TypeError, ValueError: wrong dtype or shape, an element that is flat or inverted at rest, constants out of range, an unknown
-            formula.
-
-    Source: Mueller et al., "Real time physics class notes", 2008, section 4.2.1.
-    """
-    kind = FACE_FORCE_FORMULA("formula", formula)
-    rest, now = _corners("corners", corners), _corners("positions", positions)
-    return _solids.element_face_forces(rest, now, *_constants(youngs_modulus, poissons_ratio), kind)
-
-
-def _corners(name: str, value: Floats) -> Floats:
-    p: Any = _checks.points(name, value, FLOAT64, 3)
-    if len(p) != 4:
-        raise ValueError(f"{name} must have shape (4, 3), not {p.shape}")
-    _checks.require_finite(name, p)
-    return p  # type: ignore[no-any-return]
-
-
-def _constants(youngs_modulus: float, poissons_ratio: float) -> tuple[float, float]:
-    e, nu = _checks.positive("youngs_modulus", youngs_modulus), _checks.number("poissons_ratio", poissons_ratio)
-    if not -1 < nu < 0.5:
-        raise ValueError(f"poissons_ratio must be above -1 and below 1/2, not {nu:g}")
-    return e, nu
