@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ if workers > 1:
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["f64", "f32"])
 def dtype(request: pytest.FixtureRequest) -> type:
-    """Both scalar types."""
+    """Both scalar types; float32 in three dimensions only."""
     return request.param
 
 
@@ -35,6 +36,19 @@ def dtype(request: pytest.FixtureRequest) -> type:
 def dimension(request: pytest.FixtureRequest) -> int:
     """Both dimensions."""
     return request.param
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of float32 in two dimensions, which is refused there."""
+    left_out = {item for item in items if _is_single_in_plane(getattr(item, "callspec", None))}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_single_in_plane(case: Any) -> bool:
+    if case is None or case.params.get("dtype") is not np.float32:
+        return False
+    return case.params.get("dimension") == 2 or len(case.params.get("shape", ())) == 2
 
 
 @pytest.fixture

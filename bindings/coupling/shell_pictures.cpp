@@ -34,7 +34,6 @@ void bind_one_sided_surface(py::module_& m) {
 }  // namespace
 
 void bind_shell_pictures(py::module_& m) {
-  bind_one_sided_surface<float, 2>(m);
   bind_one_sided_surface<double, 2>(m);
   bind_one_sided_surface<float, 3>(m);
   bind_one_sided_surface<double, 3>(m);

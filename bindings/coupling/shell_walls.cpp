@@ -177,7 +177,7 @@ void bind_walls(py::module_& m, const char* name) {
       .def_property_readonly("marked_cells", &Walls::marked_cells)
       .def_property_readonly("thickness", &Walls::thickness)
       .def_property_readonly("nbytes", &Walls::bytes);
-  bind_revalidation<float, D>(m);
+  if constexpr (D == 3) bind_revalidation<float, D>(m);
   bind_revalidation<double, D>(m);
 }
 

@@ -11,6 +11,7 @@
 #include "meniscus/coupling/shell_water/particle_counts.hpp"
 #include "meniscus/coupling/shell_water/wall_distances.hpp"
 #include "meniscus/coupling/shell_water/wall_extension.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 
 namespace meniscus::bindings {
@@ -171,8 +172,7 @@ void bind_pushes(py::module_& m) {
         std::ranges::copy(place, to.begin());
         const std::span<std::uint8_t> told(pushes.mutable_data(), x.size());
         interruptible([&] {
-          single ? coupling::push_from_shells<float, D>(start, end, x, away, to, told)
-                 : coupling::push_from_shells<double, D>(start, end, x, away, to, told);
+          grid::with_scalar<D>(single, [&]<class T>(T) { coupling::push_from_shells<T, D>(start, end, x, away, to, told); });
         });
         return py::make_tuple(out, pushes);
       },
@@ -253,8 +253,8 @@ void bind_near_walls(py::module_& m) {
                                           static_cast<std::size_t>(points.shape(0)));
         const bool single = points.dtype().is(py::dtype::of<float>());
         interruptible([&] {
-          single ? coupling::mark_near_walls<float, D>(walls, data_of<float>(points, "points"), reach, out)
-                 : coupling::mark_near_walls<double, D>(walls, data_of<double>(points, "points"), reach, out);
+          grid::with_scalar<D>(
+              single, [&]<class T>(T) { coupling::mark_near_walls<T, D>(walls, data_of<T>(points, "points"), reach, out); });
         });
         return mask;
       },
@@ -264,18 +264,18 @@ void bind_near_walls(py::module_& m) {
 template <int D>
 void bind_water(py::module_& m) {
   bind_near_walls<D>(m);
-  bind_levels<float, D>(m);
+  if constexpr (D == 3) bind_levels<float, D>(m);
   bind_levels<double, D>(m);
-  bind_markers<float, D>(m);
-  bind_continuation<float, D>(m);
+  if constexpr (D == 3) bind_markers<float, D>(m);
+  if constexpr (D == 3) bind_continuation<float, D>(m);
   bind_continuation<double, D>(m);
   bind_markers<double, D>(m);
-  bind_distances<float, D>(m);
+  if constexpr (D == 3) bind_distances<float, D>(m);
   bind_distances<double, D>(m);
   bind_pushes<D>(m);
-  bind_liquid_particles<float, D>(m);
+  if constexpr (D == 3) bind_liquid_particles<float, D>(m);
   bind_liquid_particles<double, D>(m);
-  bind_counts<float, D>(m);
+  if constexpr (D == 3) bind_counts<float, D>(m);
   bind_counts<double, D>(m);
   bind_homes<D>(m);
   m.def(

@@ -24,8 +24,9 @@ void bind_buoyancy_types(py::module_& m, const char* name) {
   using py::arg;
   py::class_<fluids::Buoyancy<D>>(m, name).def(py::init(&make_buoyancy<D>), arg("up"), arg("density_weight"),
                                                arg("temperature_weight"), arg("ambient"));
-  m.def("add_buoyancy", &add_smoke_buoyancy<float, D>, arg("velocity"), arg("density"), arg("temperature"), arg("buoyancy"),
-        arg("dt"), arg("time"));
+  if constexpr (D == 3)
+    m.def("add_buoyancy", &add_smoke_buoyancy<float, D>, arg("velocity"), arg("density"), arg("temperature"), arg("buoyancy"),
+          arg("dt"), arg("time"));
   m.def("add_buoyancy", &add_smoke_buoyancy<double, D>, arg("velocity"), arg("density"), arg("temperature"), arg("buoyancy"),
         arg("dt"), arg("time"));
 }

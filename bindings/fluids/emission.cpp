@@ -40,7 +40,6 @@ void bind_emission(py::module_& m) {
       .value("add", fluids::EmissionRule::add)
       .value("set", fluids::EmissionRule::set)
       .finalize();
-  bind_emission_functions<float, 2>(m);
   bind_emission_functions<double, 2>(m);
   bind_emission_functions<float, 3>(m);
   bind_emission_functions<double, 3>(m);

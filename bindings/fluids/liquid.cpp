@@ -93,7 +93,6 @@ void bind_liquid_scalar(py::module_& m) {
 }  // namespace
 
 void bind_liquid(py::module_& m) {
-  bind_liquid_scalar<float, 2>(m);
   bind_liquid_scalar<double, 2>(m);
   bind_liquid_scalar<float, 3>(m);
   bind_liquid_scalar<double, 3>(m);

@@ -143,11 +143,9 @@ void bind_drop_exchange(py::module_& m) {
 }  // namespace
 
 void bind_liquid_exchange(py::module_& m) {
-  bind_face_exchange<float, 2>(m);
   bind_face_exchange<double, 2>(m);
   bind_face_exchange<float, 3>(m);
   bind_face_exchange<double, 3>(m);
-  bind_drop_exchange<float, 2>(m);
   bind_drop_exchange<double, 2>(m);
   bind_drop_exchange<float, 3>(m);
   bind_drop_exchange<double, 3>(m);

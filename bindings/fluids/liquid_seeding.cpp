@@ -7,6 +7,7 @@
 #include "meniscus/fluids/particles/liquid_seeding.hpp"
 #include "meniscus/fluids/particles/particle_measures.hpp"
 #include "meniscus/fluids/particles/particle_outflow.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <optional>
 
@@ -18,8 +19,6 @@ fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t
                                     const std::array<double, D>& velocity) {
   return {per_cell, jitter, seed, vector_of<D>(offset), vector_of<D>(velocity)};
 }
-
-bool is_single_precision(const grid::ParticleSet& particles) { return particles.positions().type == grid::ColumnType::float32; }
 
 template <class T, int D>
 void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>& region) {
@@ -84,8 +83,7 @@ void bind_region_type(py::module_& m, const char* name) {
           [](const R& r, grid::ParticleSet& particles, const std::array<double, D>& velocity, Workspace& workspace) {
             interruptible([&] {
               const auto v = vector_of<D>(velocity);
-              is_single_precision(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
-                                             : fluids::set_velocity_in<double, D>(particles, r, v, workspace);
+              grid::with_scalar<D>(particles, [&]<class T>(T) { fluids::set_velocity_in<T, D>(particles, r, v, workspace); });
             });
           },
           py::arg("particles"), py::arg("velocity"), py::arg("workspace"))
@@ -93,8 +91,8 @@ void bind_region_type(py::module_& m, const char* name) {
           "remove",
           [](const R& r, grid::ParticleSet& particles, Workspace& workspace) {
             return interruptible([&] {
-              return is_single_precision(particles) ? fluids::remove_particles_in<float, D>(particles, r, workspace)
-                                                    : fluids::remove_particles_in<double, D>(particles, r, workspace);
+              return grid::with_scalar<D>(particles,
+                                          [&]<class T>(T) { return fluids::remove_particles_in<T, D>(particles, r, workspace); });
             });
           },
           py::arg("particles"), py::arg("workspace"))
@@ -107,7 +105,7 @@ void bind_region_type(py::module_& m, const char* name) {
             interruptible([&] { r.mark_inside(x, n, inside); });
           },
           py::arg("points"), py::arg("out"));
-  bind_seeding_functions<float, D>(m, region);
+  if constexpr (D == 3) bind_seeding_functions<float, D>(m, region);
   bind_seeding_functions<double, D>(m, region);
 }
 

@@ -84,7 +84,6 @@ void bind_particle_liquid(py::module_& m) {
              return fluids::ParticleSurfaceOptions{method, radius, support, band, cover, carried};
            }),
            py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"), py::arg("carried"));
-  bind_particle_functions<float, 2>(m);
   bind_particle_functions<double, 2>(m);
   bind_particle_functions<float, 3>(m);
   bind_particle_functions<double, 3>(m);

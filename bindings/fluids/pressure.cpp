@@ -73,13 +73,14 @@ template <int D>
 void bind_pressure_solver(py::module_& m, const char* name) {
   using py::arg;
   using Solver = fluids::PressureSolver<D>;
-  py::class_<Solver>(m, name)
-      .def(py::init<const grid::Grid<D>&>(), arg("grid"))
+  py::class_<Solver> solver(m, name);
+  solver.def(py::init<const grid::Grid<D>&>(), arg("grid"))
       .def_property_readonly("bytes", &Solver::bytes)
-      .def("project", &project<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
       .def("project", &project<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
-      .def("divergence", &find_divergence<float, D>, arg("velocity"), arg("solid"), arg("out"))
       .def("divergence", &find_divergence<double, D>, arg("velocity"), arg("solid"), arg("out"));
+  if constexpr (D == 3)
+    solver.def("project", &project<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
+        .def("divergence", &find_divergence<float, D>, arg("velocity"), arg("solid"), arg("out"));
 }
 
 }  // namespace
@@ -92,7 +93,6 @@ void bind_pressure(py::module_& m) {
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxCorrection, bool>(), py::arg("solve"), py::arg("flux_correction"),
            py::arg("accept_unconverged"));
-  bind_pressure_problem<float, 2>(m, "PressureProblem2f");
   bind_pressure_problem<double, 2>(m, "PressureProblem2d");
   bind_pressure_problem<float, 3>(m, "PressureProblem3f");
   bind_pressure_problem<double, 3>(m, "PressureProblem3d");

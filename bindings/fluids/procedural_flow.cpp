@@ -65,7 +65,7 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
            Workspace& workspace) { interruptible([&] { fluids::sample_flow(f, velocity, time, sampling, workspace); }); },
         py::arg("flow"), py::arg("velocity"), py::arg("time"), py::arg("sampling"), py::arg("workspace"));
   };
-  sample(static_cast<float*>(nullptr));
+  if constexpr (D == 3) sample(static_cast<float*>(nullptr));
   sample(static_cast<double*>(nullptr));
 }
 

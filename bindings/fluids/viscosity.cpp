@@ -47,23 +47,24 @@ template <int D>
 void bind_viscosity_solvers(py::module_& m, const char* gas_name, const char* liquid_name) {
   using py::arg;
   using Gas = fluids::ViscositySolver<D>;
-  py::class_<Gas>(m, gas_name)
-      .def(py::init<const grid::Grid<D>&>(), arg("grid"))
+  py::class_<Gas> gas(m, gas_name);
+  gas.def(py::init<const grid::Grid<D>&>(), arg("grid"))
       .def_property_readonly("bytes", &Gas::bytes)
-      .def("diffuse", &diffuse<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
       .def("diffuse", &diffuse<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
   using Liquid = fluids::LiquidViscositySolver<D>;
-  py::class_<Liquid>(m, liquid_name)
-      .def(py::init<const grid::Grid<D>&>(), arg("grid"))
+  py::class_<Liquid> liquid(m, liquid_name);
+  liquid.def(py::init<const grid::Grid<D>&>(), arg("grid"))
       .def_property_readonly("bytes", &Liquid::bytes)
-      .def("diffuse", &diffuse_liquid<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
       .def("diffuse", &diffuse_liquid<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
+  if constexpr (D == 3) {
+    gas.def("diffuse", &diffuse<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
+    liquid.def("diffuse", &diffuse_liquid<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
+  }
 }
 
 }  // namespace
 
 void bind_viscosity(py::module_& m) {
-  bind_viscosity_problem<float, 2>(m, "ViscosityProblem2f");
   bind_viscosity_problem<double, 2>(m, "ViscosityProblem2d");
   bind_viscosity_problem<float, 3>(m, "ViscosityProblem3f");
   bind_viscosity_problem<double, 3>(m, "ViscosityProblem3d");

@@ -4,6 +4,7 @@
 
 #include "meniscus/fluids/liquid/component_counts.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <optional>
 
@@ -156,10 +157,8 @@ void bind_component_counts(py::module_& m) {
       [](grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
         std::vector<Index> to(static_cast<std::size_t>(parts));
-        const bool single = particles.positions().type == grid::ColumnType::float32;
         interruptible([&] {
-          single ? fluids::count_component_particles<float, D>(particles, grid, l, to)
-                 : fluids::count_component_particles<double, D>(particles, grid, l, to);
+          grid::with_scalar<D>(particles, [&]<class T>(T) { fluids::count_component_particles<T, D>(particles, grid, l, to); });
         });
         return counts_array(to);
       },
@@ -217,14 +216,13 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
           },
           py::arg("walls"), py::arg("start"), py::arg("swept"))
       .def("distribute_unassigned", &B::distribute_unassigned);
-  bind_budget_functions<float, D>(type);
+  if constexpr (D == 3) bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);
 }
 
 }  // namespace
 
 void bind_volume_budget(py::module_& m) {
-  bind_measure<float, 2>(m);
   bind_measure<double, 2>(m);
   bind_measure<float, 3>(m);
   bind_measure<double, 3>(m);

@@ -80,7 +80,6 @@ void bind_vorticity(py::module_& m) {
              return fluids::VortexForcing{kernel, balance, reduce, time};
            }),
            py::arg("kernel"), py::arg("balance"), py::arg("reduce"), py::arg("time"));
-  bind_vorticity_functions<float, 2>(m);
   bind_vorticity_functions<double, 2>(m);
   bind_vorticity_functions<float, 3>(m);
   bind_vorticity_functions<double, 3>(m);

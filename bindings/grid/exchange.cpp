@@ -126,7 +126,7 @@ void bind_dimension(py::module_& m, const char* name) {
         return interruptible([&] { return grid::migrate_particles<D>(p, g, w); });
       },
       py::arg("particles"), py::arg("grid"), py::arg("workspace"));
-  bind_field_functions<float, D>(m);
+  if constexpr (D == 3) bind_field_functions<float, D>(m);
   bind_field_functions<double, D>(m);
 }
 

@@ -61,7 +61,6 @@ void bind_field_types(py::module_& m, const std::string& suffix) {
 
 void bind_fields(py::module_& m) {
   m.attr("GHOST_WIDTH") = grid::ghost_width;
-  bind_field_types<float, 2>(m, "2f");
   bind_field_types<double, 2>(m, "2d");
   bind_field_types<float, 3>(m, "3f");
   bind_field_types<double, 3>(m, "3d");

@@ -98,7 +98,6 @@ void bind_samples(py::module_& m) {
 }  // namespace
 
 void bind_masked_samples(py::module_& m) {
-  bind_samples<float, 2>(m);
   bind_samples<double, 2>(m);
   bind_samples<float, 3>(m);
   bind_samples<double, 3>(m);

@@ -63,7 +63,6 @@ void bind_particles(py::module_& m) {
   const auto sort3 = [](grid::ParticleSet& p, const grid::Grid<3>& g, Workspace& w) {
     interruptible([&] { p.sort_by_cell(g, w); });
   };
-  bind_points_in_block<float, 2>(m);
   bind_points_in_block<double, 2>(m);
   bind_points_in_block<float, 3>(m);
   bind_points_in_block<double, 3>(m);

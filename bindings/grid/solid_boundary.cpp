@@ -86,7 +86,6 @@ void bind_solid_boundary(py::module_& m) {
       .value("free", grid::Slip::free)
       .value("no_slip", grid::Slip::no_slip)
       .finalize();
-  bind_boundary<float, 2>(m, "SolidBoundary2f");
   bind_boundary<double, 2>(m, "SolidBoundary2d");
   bind_boundary<float, 3>(m, "SolidBoundary3f");
   bind_boundary<double, 3>(m, "SolidBoundary3d");

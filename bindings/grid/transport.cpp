@@ -196,7 +196,6 @@ void bind_transport(py::module_& m) {
              return ScalarMasks{std::move(active), std::move(visible), std::move(first_order)};
            }),
            py::arg("active") = py::none(), py::arg("visible") = py::none(), py::arg("first_order") = py::none());
-  bind_transport_functions<float, 2>(m);
   bind_transport_functions<double, 2>(m);
   bind_transport_functions<float, 3>(m);
   bind_transport_functions<double, 3>(m);

@@ -102,7 +102,6 @@ void bind_extraction(py::module_& m) {
       .value("one_sided", surface::BlendMethod::one_sided)
       .value("linear", surface::BlendMethod::linear)
       .finalize();
-  bind_extraction_functions<float, 2>(m);
   bind_extraction_functions<double, 2>(m);
   bind_extraction_functions<float, 3>(m);
   bind_extraction_functions<double, 3>(m);

@@ -125,12 +125,10 @@ void bind_total_volume(py::module_& m) {
       [](const grid::Grid<D>& grid, const py::array& radius) {
         const Index n = radius.size();
         parallel::Communicator& communicator = *grid.communicator();
-        if (radius.dtype().is(py::dtype::of<float>())) {
-          const float* r = data_of<float>(radius, "radius");
-          return interruptible([&] { return surface::total_volume<float, D>(communicator, r, n); });
-        }
-        const double* r = data_of<double>(radius, "radius");
-        return interruptible([&] { return surface::total_volume<double, D>(communicator, r, n); });
+        return grid::with_scalar<D>(radius.dtype().is(py::dtype::of<float>()), [&]<class T>(T) {
+          const T* r = data_of<T>(radius, "radius");
+          return interruptible([&] { return surface::total_volume<T, D>(communicator, r, n); });
+        });
       },
       py::arg("grid"), py::arg("radius"));
 }
@@ -173,7 +171,6 @@ void bind_particle_levelset(py::module_& m) {
            py::arg("far_radii"));
   bind_total_volume<2>(m);
   bind_total_volume<3>(m);
-  bind_particle_level_set<float, 2>(m);
   bind_particle_level_set<double, 2>(m);
   bind_particle_level_set<float, 3>(m);
   bind_particle_level_set<double, 3>(m);

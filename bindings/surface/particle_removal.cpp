@@ -60,7 +60,6 @@ void bind_particle_removal(py::module_& m) {
       .value("intersect", surface::SetOperation::intersect)
       .value("subtract", surface::SetOperation::subtract)
       .finalize();
-  bind_removal_functions<float, 2>(m);
   bind_removal_functions<double, 2>(m);
   bind_removal_functions<float, 3>(m);
   bind_removal_functions<double, 3>(m);

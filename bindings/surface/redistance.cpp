@@ -66,7 +66,6 @@ void bind_redistance(py::module_& m) {
       .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band,
                        surface::AtSides at_sides) { return surface::RedistanceOptions{method, interface, band, at_sides}; }),
            py::arg("method"), py::arg("interface"), py::arg("band"), py::arg("at_sides"));
-  bind_redistance_functions<float, 2>(m);
   bind_redistance_functions<float, 3>(m);
   bind_redistance_functions<double, 2>(m);
   bind_redistance_functions<double, 3>(m);

@@ -187,7 +187,7 @@ void bind_shape_type(py::module_& m, const std::string& suffix) {
             surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, {matrix<D>(rotation), vec<D>(translation)}, 1.0));
       },
       py::arg("lower"), py::arg("upper"), py::arg("rotation"), py::arg("translation"));
-  bind_sampling<float, D>(m);
+  if constexpr (D == 3) bind_sampling<float, D>(m);
   bind_sampling<double, D>(m);
 }
 

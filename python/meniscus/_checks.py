@@ -104,15 +104,23 @@ def vector(name: str, value: object, dimension: int) -> tuple[float, ...]:
     return tuple(number(f"{name}[{i}]", v) for i, v in enumerate(value))
 
 
-def scalar_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Return float32 or float64; raise TypeError for anything else."""
+def scalar_type(dtype: npt.DTypeLike, dimension: int = 3) -> np.dtype[Any]:
+    """Return float32 or float64; raise TypeError for anything else, and for float32 in two dimensions."""
     try:
         result = np.dtype(dtype)
     except (TypeError, ValueError):
         raise TypeError(f"dtype must be float32 or float64, not {dtype!r}") from None
     if result not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise TypeError(f"dtype must be float32 or float64, not {result}")
+    if dimension == 2 and result != np.float64:
+        raise TypeError("float32 is for three dimensions: in two, fields and particles are float64")
     return result
+
+
+def compact_scalar_type(dtype: npt.DTypeLike | None, dimension: int) -> np.dtype[Any]:
+    """Return the type that was asked for; for None the smaller one that the dimension has: float32 in three, float64 in two."""
+    smaller = np.float32 if dimension == 3 else np.float64
+    return scalar_type(smaller if dtype is None else dtype, dimension)
 
 
 def numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -85,13 +85,15 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "workspace": (lambda: ms.Particles(np.zeros((1, 2))).sort_by_cell(GRID2, workspace=-1), "workspace must be a Workspace"),
     "loops": (lambda: ms.surface.Polygon([1, 2]), "loops must be an array"),
     # one precision with the other
-    "smoke in doubles": (lambda: ms.fluids.advect(ms.CellField(GRID2, np.float32), velocity(), 0.1), "dtype|float32"),
-    "wind in singles": (lambda: ms.fluids.advect(ms.CellField(GRID2), velocity(dtype=np.float32), 0.1), "dtype|float32"),
-    "pressure": (lambda: ms.fluids.project(velocity(), 0.1, pressure=ms.CellField(GRID2, np.float32)), "pressure|float64"),
-    "level set": (lambda: ms.fluids.project(velocity(), 0.1, liquid=ms.surface.LevelSet(GRID2, dtype=np.float32)), "liquid|float64"),
+    "smoke in doubles": (lambda: ms.fluids.advect(ms.CellField(GRID3, np.float32), velocity(GRID3), 0.1), "dtype|float32"),
+    "wind in singles": (lambda: ms.fluids.advect(ms.CellField(GRID3), velocity(GRID3, np.float32), 0.1), "dtype|float32"),
+    "pressure": (lambda: ms.fluids.project(velocity(GRID3), 0.1, pressure=ms.CellField(GRID3, np.float32)), "pressure|float64"),
+    "level set": (lambda: ms.fluids.project(velocity(GRID3), 0.1, liquid=ms.surface.LevelSet(GRID3, dtype=np.float32)), "liquid|float64"),
+    "plane in singles": (lambda: ms.CellField(GRID2, np.float32), "float32 is for three dimensions: in two, fields and particles are"),
+    "dust in singles": (lambda: ms.Particles(np.zeros((4, 2), np.float32)), "float32 is for three dimensions: in two, fields and"),
     "positions": (lambda: BLOCK.measures(np.zeros((len(BLOCK.vertices), 3), np.float32)), "positions must be of dtype float64"),
-    "values": (lambda: setattr(ms.CellField(GRID2, np.float32), "array", np.zeros(GRID2.shape)), "must be of dtype float32"),
-    "snapshot": (lambda: ms.CellField(GRID2).restore(ms.CellField(GRID2, np.float32).snapshot()), "float64"),
+    "values": (lambda: setattr(ms.CellField(GRID3, np.float32), "array", np.zeros(GRID3.shape)), "must be of dtype float32"),
+    "snapshot": (lambda: ms.CellField(GRID3).restore(ms.CellField(GRID3, np.float32).snapshot()), "float64"),
 }
 
 

@@ -43,7 +43,7 @@ class Everything(Stateful):
     def __init__(self, grid: ms.Grid, seed: int = 3, vortices: ms.Particles | None = None) -> None:
         self.grid = grid
         self.velocity = self.declare("velocity", ms.MacField(grid))
-        self.heat = self.declare("heat", ms.CellField(grid, np.float32))
+        self.heat = self.declare("heat", ms.CellField(ms.Grid((4, 3, 2), 0.1), np.float32))
         self.dust = self.declare("dust", ms.Particles(np.zeros((3, 2)), age=np.zeros(3)))
         self.vortices = self.declare("vortices", vortices)
         self.random = self.declare("random", np.random.default_rng(seed))

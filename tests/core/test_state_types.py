@@ -15,11 +15,11 @@ from meniscus.core import State
 from meniscus.fluids import LiquidSolver, ParticleLiquidSolver, SmokeSolver, VortexParticles
 from meniscus.surface import ParticleLevelSet
 
-GRID = ms.Grid((6, 5), 0.2)
+GRID, SPACE = ms.Grid((6, 5), 0.2), ms.Grid((6, 5, 4), 0.2)
 
 
 def cells(seed: int) -> ms.CellField:
-    field = ms.CellField(GRID, np.float32)
+    field = ms.CellField(SPACE, np.float32)
     field.array[...] = np.random.default_rng(seed).random(field.shape)
     field.fill_ghosts()
     return field
@@ -52,7 +52,7 @@ def vortices(seed: int) -> VortexParticles:
 
 
 def level_set(seed: int) -> Any:
-    made = ms.surface.LevelSet(GRID, "nodes", np.float32)
+    made = ms.surface.LevelSet(SPACE, "nodes", np.float32)
     made.array[...] = np.random.default_rng(seed).normal(size=made.array.shape)
     return made
 

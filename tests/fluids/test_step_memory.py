@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.fluids import (
@@ -130,7 +131,7 @@ def taken_by(action: Callable[[], object]) -> int:
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_no_stage_takes_an_array(kind: str, dimension: int) -> None:
     """A mask of the cells, the smallest array over the grid, takes a byte per cell; everything that a stage takes is smaller."""
-    solver = SOLVERS[kind](dimension, np.float32 if kind in ("smoke", "apic") else np.float64)
+    solver = SOLVERS[kind](dimension, scalar_types(dimension)[0 if kind in ("smoke", "apic") else -1])
     for _ in range(2):
         solver.step(DT)
     cells = N[dimension] ** dimension

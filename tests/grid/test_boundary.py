@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.build import FIELD_TYPES, components, grid_of, random_scalar, random_velocity, same_bits
+from support.build import FIELD_TYPES, components, grid_of, random_scalar, random_velocity, same_bits, scalar_types
 from support.reference import wide_component, wide_scalar
 
 import meniscus as ms
@@ -127,7 +127,7 @@ def test_mixed_sides_narrow_grids_and_corners(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.sampled_from([1, 1, 2, 3, 5]), min_size=dimension, max_size=dimension), "shape"))
     periodic = tuple(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=dimension, max_size=dimension), "periodic"))
     kind = data.draw(st.sampled_from(["cell", "node", "mac"]), "kind")
-    dtype = data.draw(st.sampled_from([np.float32, np.float64]), "dtype")
+    dtype = data.draw(st.sampled_from(scalar_types(dimension)), "dtype")
     choices = velocity_conditions(dimension) if kind == "mac" else scalar_conditions()
     sides = [a + s for a in "xyz"[:dimension] for s in "-+"]
     boundary = {s: for_dimension(choices[data.draw(st.sampled_from(list(choices)), s)], dimension) for s in sides}

@@ -12,7 +12,7 @@ import pytest
 
 import meniscus as ms
 
-GRID = ms.Grid((5, 4), 0.25, periodic=(True, False))
+GRID = ms.Grid((5, 4, 2), 0.25, periodic=(True, False, False))
 
 
 def field(kind: Any, seed: int, dtype: Any = np.float64) -> Any:

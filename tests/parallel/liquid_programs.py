@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from parallel.smoke_programs import Arrays, Cut, default_cut, flow, put
 from parallel.surface_programs import noise, whole
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus._meniscus import fluids as _fluids
@@ -95,7 +96,7 @@ def masks(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Array
     """Faces of liquids, narrow gaps, pockets with a history, and energies and momenta around a solid."""
     result: Arrays = {}
     for name, grid in grids(cut, dimensions):
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             key = f"{name} {np.dtype(dtype).name}"
             zeros = [0] * grid.dimension
             sides = [[int(a == d) for a in range(grid.dimension)] for d in range(grid.dimension)]
@@ -139,7 +140,7 @@ def budgets(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Arr
     """The volumes of parts that move, merge, break up, vanish and leave, and their correction."""
     result: Arrays = {}
     for name, grid in grids(cut, dimensions):
-        for dtype, speed in ((np.float32, 1.0), (np.float64, 1.0), (np.float64, 12.0)):
+        for dtype, speed in (*((t, 1.0) for t in scalar_types(grid.dimension)), (np.float64, 12.0)):
             key = f"{name} {np.dtype(dtype).name} {speed}"
             velocity = flow(grid, dtype, {"x-": ms.Open(), "x+": ms.Prescribed((-0.2,) * grid.dimension), "y+": ms.Open()})
             for d in range(grid.dimension):
@@ -182,7 +183,7 @@ def exchanges(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> A
     """Drops that are absorbed and that gather, room for them, given momenta, and gradients of the pressure."""
     result: Arrays = {}
     for name, grid in grids(cut, dimensions):
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             key = f"{name} {np.dtype(dtype).name}"
             sides = [[int(a == d) for a in range(grid.dimension)] for d in range(grid.dimension)]
             solid = ball(grid, dtype)
@@ -296,7 +297,7 @@ def liquids(
     result: Arrays = {}
     for dimension in dimensions:
         for name in which:
-            for dtype, periodic in ((np.float64, False), (np.float32, True)):
+            for dtype, periodic in ((np.float64, False), (scalar_types(dimension)[0], True)):
                 key = f"{dimension}-D {name} {np.dtype(dtype).name} {periodic}"
                 liquid = make_liquid(cut, dimension, dtype, LIQUID_OPTIONS[name], periodic)
                 for step in range(steps):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.fluids import (
@@ -85,7 +86,7 @@ def points(make: Make = ms.Grid) -> Arrays:
     """Values at points anywhere, also beyond the domain, and traces that go through several blocks."""
     result: Arrays = {}
     for name, grid, boundary in _point_cases(make):
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             extent = np.array(grid.shape) * grid.spacing
             whole = ((2.0 * np.random.default_rng(3).random((500, grid.dimension)) - 0.5) * extent).astype(dtype)
             mine = own_part(grid, whole)
@@ -134,8 +135,8 @@ def transfers(make: Make = ms.Grid) -> Arrays:
         ("2-D periodic", make((17, 26), 0.1, origin=(1.0, -2.0), periodic=(True, True)), 900),
         ("3-D", make((12, 8, 17), 0.1, periodic=(False, False, True)), 2500),
     ):
-        for dtype, affine in ((np.float32, True), (np.float64, False)):
-            key = f"{name} {np.dtype(dtype).name}"
+        for dtype, affine in ((scalar_types(grid.dimension)[0], True), (np.float64, False)):
+            key = f"{name} {np.dtype(dtype).name} {affine}"
             particles = _random_particles(grid, n, dtype, affine)
             velocity, mass = ms.MacField(grid, dtype), ms.MacField(grid, dtype)
             known = particles_to_grid(particles, velocity, mass=mass)
@@ -221,7 +222,7 @@ def liquids(make: Make = ms.Grid) -> Arrays:
     spatial = {"density_correction": True, "surface": "anisotropic"}
     return _runs(
         {
-            "apic": (make((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "dtype": np.float32, "solid": None}),
+            "apic": (make((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "solid": None}),
             "3-D": (make((14, 12, 16), 0.07, periodic=(False, True, False)), spatial),
         }
     )
@@ -265,7 +266,7 @@ def pushed(make: Make = ms.Grid) -> Arrays:
         ("3-D", make((17, 16, 20), 0.1, periodic=(False, True, False)), 0.7),
     ):
         extent = np.array(grid.shape) * grid.spacing
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             x = ((1.2 * np.random.default_rng(9).random((400, grid.dimension)) - 0.1) * extent).astype(dtype)
             vorticity: Any = np.zeros((400, 3), dtype) if grid.dimension == 3 else np.zeros(400, dtype)
             for leaving in ("remove", "clamp"):

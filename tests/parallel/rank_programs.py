@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from parallel import liquid_programs, particle_programs, pressure_programs, smoke_programs, surface_programs
+from support.build import scalar_types
 
 import meniscus as ms
 
@@ -39,7 +40,7 @@ def fields() -> Arrays:
     """Ghosts, sums and extrema of fields of both types and all positions."""
     result: Arrays = {}
     for name, grid in _grids():
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             cell = ms.CellField.from_function(grid, lambda *x: _wave(3.0, *x), dtype=dtype)
             node = ms.NodeField.from_function(grid, lambda *x: _wave(5.0, *x), dtype=dtype)
             for kind, field in (("cells", cell), ("nodes", node)):

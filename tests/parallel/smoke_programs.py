@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.core import Workspace
@@ -64,7 +65,7 @@ def viscosity(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3), shap
     for dimension in dimensions:
         for sides, periodic in SIDES.items():
             grid = cut(shape or SHAPES[dimension], periodic[:dimension])
-            dtype = np.float32 if sides == "periodic" else np.float64
+            dtype = scalar_types(dimension)[0 if sides == "periodic" else -1]
             lid = {"y+": ms.Wall((0.7,) * dimension, "no-slip"), "y-": ms.Open()}
             if sides == "sides":
                 lid |= {"x-": ms.Wall(slip="no-slip"), "x+": ms.Prescribed((0.2,) * dimension)}
@@ -136,7 +137,7 @@ def solids(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Arra
                 mesh = LevelSet.from_mesh(grid, vertices, triangles, band=0.3)
                 put(result, f"{dimension}-D distance to a mesh", mesh.field)
             for name, solid in kinds.items():
-                for dtype, slip in ((np.float32, "free"), (np.float64, "no-slip")):
+                for dtype, slip in ((scalar_types(dimension)[0], "free"), (np.float64, "no-slip")):
                     key = f"{dimension}-D {sides} {name} {slip}"
                     sample = solid.sample(grid, 0.3, -0.05, dtype=dtype)
                     put(result, f"{key} levelset", sample.levelset)
@@ -229,7 +230,7 @@ def smoke(
         for k, (sides, periodic) in enumerate(SIDES.items()):
             for cfl in cfls:
                 for case in cases:
-                    dtype = np.float32 if (k + int(cfl)) % 2 else np.float64
+                    dtype = scalar_types(dimension)[0 if (k + int(cfl)) % 2 else -1]
                     solver = smoke_case(case, cut(SHAPES[dimension], periodic[:dimension]), dtype, cfl)
                     name = f"{dimension}-D {sides} {case} {cfl}"
                     for step in range(steps):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.surface import (
@@ -83,7 +84,7 @@ def extension(blocks: Blocks = None) -> Arrays:
     """Extension of fields and velocities, with samples that only a local minimum reaches."""
     result: Arrays = {}
     for name, grid in grids(blocks):
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             for location in ("cells", "nodes"):
                 phi = level_set(grid, location, dtype)
                 redistance(phi, band=0.6)
@@ -116,7 +117,7 @@ def measures(blocks: Blocks = None) -> Arrays:
     """Volumes, areas, volume fractions, curvatures and components: of waves, and of noise with thousands of parts."""
     result: Arrays = {}
     for name, grid in grids(blocks):
-        for dtype in (np.float32, np.float64):
+        for dtype in scalar_types(grid.dimension):
             for location in ("cells", "nodes"):
                 smooth = level_set(grid, location, dtype)
                 rough = LevelSet(grid, location, dtype)
@@ -183,7 +184,7 @@ def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAIN
     """Whole steps of a particle level set, with spray that flies over several blocks, returns, and meets a solid."""
     result: Arrays = {}
     for name, grid in grids(blocks, only):
-        dtype = (np.float32, np.float64)[list(DOMAINS).index(name) % 2]
+        dtype = scalar_types(grid.dimension)[-(list(DOMAINS).index(name) % 2)]
         for location, radii, cfl, deposit in (
             ("cells", "flow", 0.5, "momentum"),
             ("nodes", "levelset", 3.0, "liquid"),

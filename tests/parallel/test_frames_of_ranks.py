@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.io import FrameWriter, vtk
@@ -14,7 +15,7 @@ from meniscus.io import FrameWriter, vtk
 def _write(folder: Path, shape: tuple[int, ...]) -> list[Path]:
     grid = ms.Grid(shape, 0.25, origin=tuple(0.5 * d for d in range(len(shape))))
     rho = ms.CellField.from_function(grid, lambda *x: np.sin(sum(x)))
-    phi = ms.NodeField.from_function(grid, lambda *x: np.cos(sum(x)), dtype=np.float32)
+    phi = ms.NodeField.from_function(grid, lambda *x: np.cos(sum(x)), dtype=scalar_types(len(shape))[0])
     velocity = ms.MacField.from_function(grid, lambda x, t: np.sin(x))
     size = np.array(grid.shape) * grid.spacing
     whole = np.array(grid.origin) + np.random.default_rng(3).random((200, len(shape))) * size

@@ -72,7 +72,7 @@ CASES = {
         )
     """,
     "extrapolate": """
-        f = ms.CellField(ms.Grid((3_000_000, 8), 1.0), np.float32)
+        f = ms.CellField(ms.Grid((3_000_000, 8), 1.0))
         f.array[...] = 0.5
         known = np.zeros(f.shape, bool)
         known[0, 0] = True

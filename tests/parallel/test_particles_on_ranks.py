@@ -231,14 +231,15 @@ def test_vortex_particles_act_in_the_order_of_their_ids(shape: tuple[int, ...], 
 
 def test_points_just_below_a_sample_and_beyond_a_period() -> None:
     """In float32 the place in the cell is one, and the block of the image, far away, answers by its slow path."""
-    points = np.array([[12.000001, 2.0], [12.000001, 5.5], [-1e-6, 7.0], [11.5, 4.0], [12.000001, 0.0]], np.float32)
+    points = np.array([[12.000001, 2.0], [12.000001, 5.5], [-1e-6, 7.0], [11.5, 4.0], [12.000001, 0.0]])
+    points = np.column_stack([points, np.full(len(points), 1.25)]).astype(np.float32)
 
     def run() -> bytes:
         # Less than the rounding unit of float32 beside 1: the points are 2 - 2e-8 cells from the origin, and so on.
-        grid = ms.Grid((12, 8), 1.0, periodic=True, origin=(0.0, 2e-8))
+        grid = ms.Grid((12, 8, 4), 1.0, periodic=True, origin=(0.0, 2e-8, 0.0))
         u = ms.MacField.from_function(grid, lambda p, t: np.sin(7 * p + p[:, ::-1] ** 2), dtype=np.float32)
-        q = ms.CellField.from_function(grid, lambda a, b: np.sin(7 * a + b**2), dtype=np.float32)
-        n = ms.NodeField.from_function(grid, lambda a, b: np.sin(7 * a + b**2), dtype=np.float32)
+        q = ms.CellField.from_function(grid, lambda a, b, c: np.sin(7 * a + b**2) + c, dtype=np.float32)
+        n = ms.NodeField.from_function(grid, lambda a, b, c: np.sin(7 * a + b**2) + c, dtype=np.float32)
         return b"".join(ms.grid.sample(f, points).tobytes() for f in (u, q, n))
 
     alone = run()

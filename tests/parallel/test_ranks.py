@@ -175,7 +175,7 @@ def test_other_arguments_on_other_ranks_are_one_sentence() -> None:
         assert isinstance(grid.comm, comm)
         with pytest.raises(ValueError, match="all ranks must make the same grid"):
             ms.Grid((16, 16 + grid.comm.rank), 1.0)
-        field, other = ms.CellField(grid), ms.CellField(grid, np.float32)
+        field, other = ms.CellField(grid), ms.NodeField(grid)
         with pytest.raises(ValueError, match="all ranks must exchange the same fields"):
             ms.parallel.exchange([field if grid.comm.rank else other])
         p = ms.Particles(np.ones((3, 2)))

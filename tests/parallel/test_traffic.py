@@ -56,10 +56,10 @@ def velocity_of(grid: ms.Grid, item: int) -> ms.MacField:
 
 
 def exchanges(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tuple[str, Callable[[], object], Count]]:
-    item = int(rng.choice([4, 8]))
+    item, other = rng.permutation([4, 8]).tolist() if grid.dimension == 3 else (8, 8)
     field, place = field_of(grid, rng, item)
-    velocity, width = velocity_of(grid, 12 - item), int(rng.integers(1, 4))
-    components = faces(grid.dimension, 12 - item)
+    velocity, width = velocity_of(grid, other), int(rng.integers(1, 4))
+    components = faces(grid.dimension, other)
     ms.parallel.exchange([field, velocity], width)  # plans are kept
     yield "exchange", lambda: ms.parallel.exchange([field, velocity], width), cut.exchange([*place, *components], width)
     yield "fill_ghosts", field.fill_ghosts, cut.halo(place)
@@ -82,7 +82,7 @@ def reductions(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tu
 
 
 def transport(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tuple[str, Callable[[], object], Count]]:
-    item = int(rng.choice([4, 8]))
+    item = int(rng.choice([4, 8])) if grid.dimension == 3 else 8
     components = faces(grid.dimension, item)
     passes = {"semi-lagrangian": 1, "upwind": 1, "maccormack": 2, "bfecc": 3}
     for method, number in passes.items():
@@ -134,7 +134,7 @@ def extrapolation(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator
 
 
 def vortices(grid: ms.Grid, cut: Cut, rng: np.random.Generator) -> Iterator[tuple[str, Callable[[], object], Count]]:
-    item = int(rng.choice([4, 8]))
+    item = int(rng.choice([4, 8])) if grid.dimension == 3 else 8
     velocity = velocity_of(grid, item)
     components = faces(grid.dimension, item)
     yield "vorticity", lambda: vorticity(velocity), cut.halo(components)

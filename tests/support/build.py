@@ -10,6 +10,11 @@ SHAPES = {2: (7, 5), 3: (6, 4, 5)}
 FIELD_TYPES = {"cell": ms.CellField, "node": ms.NodeField}
 
 
+def scalar_types(dimension: int) -> tuple[Any, ...]:
+    """The types of fields, the smallest first: float32 in three dimensions only."""
+    return (np.float32, np.float64) if dimension == 3 else (np.float64,)
+
+
 def grid_of(dimension: int, *, periodic: Any = False, spacing: float = 0.25, shape: tuple[int, ...] | None = None) -> ms.Grid:
     """A small grid that is not at the origin and not as long as wide."""
     return ms.Grid(shape or SHAPES[dimension], spacing, (0.5, -1.25, 2.0)[:dimension], periodic)

@@ -172,7 +172,6 @@ template AxisImage resolve_axis<3>(const FieldLayout<3>&, int, Index);
 #define MENISCUS_INSTANTIATE(T, D)                                                                               \
   template T continued_value<T, D>(const FieldLayout<D>&, const FieldView<const T, D>&, const Coord<D>&, double, \
                                    const FarValues<D>*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -358,7 +358,6 @@ Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers
 #define MENISCUS_INSTANTIATE(T, D)                                                  \
   template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&); \
   template Index extrapolate_linearly<T, D>(Field<T, D>&, std::uint8_t*, Index, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

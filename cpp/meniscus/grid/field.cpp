@@ -97,7 +97,6 @@ void MacField<T, D>::set_given_faces(int axis, T* first, double time) const {
       set_side_values(component(axis).layout(), first, axis, upper, time);
 }
 
-template class Field<float, 2>;
 template class Field<float, 3>;
 template class Field<double, 2>;
 template class Field<double, 3>;
@@ -105,7 +104,6 @@ template class Field<std::uint8_t, 2>;
 template class Field<std::uint8_t, 3>;
 template class Field<std::int32_t, 2>;
 template class Field<std::int32_t, 3>;
-template class MacField<float, 2>;
 template class MacField<float, 3>;
 template class MacField<double, 2>;
 template class MacField<double, 3>;

@@ -180,7 +180,6 @@ template Index first_not_finite<double>(const double*, Index);
   template double max_component_speed<T, D>(const MacField<T, D>&);      \
   template SpeedRange max_component_speeds<T, D>(const MacField<T, D>&); \
   template double max_speed_sum<T, D>(const MacField<T, D>&, const Stagger<D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -159,7 +159,6 @@ void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper
   template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double);          \
   template void fill_ghosts<T, D>(std::span<const PaddedBlock<T, D>>, double); \
   template void set_side_values<T, D>(const FieldLayout<D>&, T*, int, int, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

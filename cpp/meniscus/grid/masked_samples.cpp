@@ -173,7 +173,6 @@ void unite_masks(Index n, const std::uint8_t* a, const std::uint8_t* b, std::uin
   template void assign<T, D>(Field<T, D>&, const Field<T, D>&, const std::uint8_t*, Where);                    \
   template void combine<T, D>(Field<T, D>&, double, const Field<T, D>&, double, const Field<T, D>&);           \
   template void scale<T, D>(Field<T, D>&, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -151,7 +151,6 @@ void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, W
   template void continue_into_solid(MacField<T, D>&, SolidBoundary<T, D>&, Workspace&);
 template struct SolidMasks<2>;
 template struct SolidMasks<3>;
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

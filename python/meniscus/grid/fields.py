@@ -40,7 +40,7 @@ class _Field(State):
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
         self._grid = _checks.one_of_type("grid", grid, Grid)
-        self._dtype = _checks.scalar_type(dtype)
+        self._dtype = _checks.scalar_type(dtype, grid.dimension)
         self._boundary = resolve(grid, boundary)
 
     @property
@@ -226,7 +226,7 @@ class CellField(ScalarField):
 
     Args:
         grid: the grid.
-        dtype: float64 (default) or float32.
+        dtype: float64 (default), or float32 in three dimensions.
         boundary: one condition for all sides, or a dict by side name ('x-', 'x+', ...); default `Wall()`, across which a scalar has no
             gradient. Ignored on periodic axes.
     """
@@ -273,7 +273,7 @@ class MacField(_Field):
 
     Args:
         grid: the grid.
-        dtype: float64 (default) or float32.
+        dtype: float64 (default), or float32 in three dimensions.
         boundary: one condition for all sides, or a dict by side name; default: closed walls at rest, free slip.
 
     Source: Harlow and Welch 1965; Selle 2008, section 2.3 (averages to other sample points).
@@ -305,7 +305,7 @@ class MacField(_Field):
             function: f(positions (n, dim) in metres, time in seconds) -> (n, dim), m/s, as boundary conditions take it; or a `Flow`, which
                 is sampled without divergence where it has a potential.
             time: s.
-            dtype: float64 (default) or float32.
+            dtype: float64 (default), or float32 in three dimensions.
             boundary: as for the constructor. Faces on walls are set too; see `enforce_boundary`.
 
         Raises:

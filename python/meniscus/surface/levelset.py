@@ -31,7 +31,7 @@ class LevelSet(State):
     Args:
         grid: 2-D or 3-D.
         location: position of the samples: 'nodes' (usual for solids) or 'cells' (for liquids).
-        dtype: float64 (default) or float32.
+        dtype: float64 (default), or float32 in three dimensions.
 
     Raises:
         TypeError, ValueError: not a grid, unknown location, another dtype.
@@ -60,7 +60,7 @@ class LevelSet(State):
             triangles: (m, 3), counter-clockwise as seen from outside.
             location: 'nodes' or 'cells'.
             band: m; beyond it only the sign is exact, and the magnitude is between the band and the distance, which is cheaper.
-            dtype: float64 or float32.
+            dtype: float64, or float32 in three dimensions.
 
         Raises:
             TypeError, ValueError: as `MeshDistance` and `MeshDistance.sample`.

@@ -71,17 +71,15 @@ def between_sheets(gap: float) -> tuple[Any, float]:
     return Shells(grid, sheets).walls(), 0.5 + gap * H
 
 
-@pytest.mark.parametrize("single", [True, False])
 @pytest.mark.parametrize("gap", [0.3, 0.9, 1.6])
-def test_between_two_sheets_nothing_crosses_or_goes_to_and_fro(gap: float, single: bool) -> None:
+def test_between_two_sheets_nothing_crosses_or_goes_to_and_fro(gap: float) -> None:
     walls, top = between_sheets(gap)
     rng = np.random.default_rng(1)
     x = np.column_stack([rng.uniform(0.1, 0.9, 400), 0.5 + gap * H * rng.uniform(0.01, 0.99, 400)])
-    x = x.astype(np.float32 if single else np.float64).astype(np.float64)
     distances = H * rng.uniform(0.1, 1.0, 400)
 
     def push(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return CORE.push_from_shells(walls._core, walls._core, places, places, distances, single)
+        return CORE.push_from_shells(walls._core, walls._core, places, places, distances, False)
 
     def least(places: np.ndarray) -> np.ndarray:
         return np.minimum(places[:, 1] - 0.5, top - places[:, 1])
@@ -152,7 +150,6 @@ def test_no_marker_crosses_an_open_wall_that_waves() -> None:
                 wall,
                 lambda t: Pose((0.5 + 0.2 * np.sin(6 * t), 0.05 * np.sin(9 * t)), 2 * t),
                 levels,
-                np.float32,
                 marker_distances=DOCUMENT,
             )
             pushed = 0

@@ -25,7 +25,7 @@ def test_stars_on_their_way_keep_water_on_its_side(seed: int) -> None:
     boundary = {"x+": ms.Open()} if seed % 3 == 1 else None
     tracking = ("particle-level-set", "level-set")[seed % 2]
     options = LiquidOptions(tracking=tracking)
-    solver = LiquidSolver(grid, options, dtype=(np.float32, np.float64)[rng.integers(2)], boundary=boundary)
+    solver = LiquidSolver(grid, options, boundary=boundary)
     pose, middle = swinging(rng)
     sim = ShellCoupling(solver, Shells(grid, [KinematicShell(star(rng), pose)]))
     level = middle[1] + rng.uniform(-0.02, 0.1)

@@ -20,11 +20,11 @@ from meniscus.surface import Box, HalfSpace, KinematicSolid, Pose, Sphere
 H = 1 / 24
 
 
-def duct(dtype: Any = np.float32) -> SmokeSolver:
+def duct() -> SmokeSolver:
     """Air between two level-set walls that lie between the faces of the grid."""
     walls = HalfSpace((0.0, 0.21), (0.0, 1.0)) | HalfSpace((0.0, 0.79), (0.0, -1.0))
     options = SmokeOptions(density_weight=0.5, temperature_weight=1.0, confinement=0.3, tolerance=1e-4)
-    return SmokeSolver(ms.Grid((24, 24), H), options, solid=walls, dtype=dtype)
+    return SmokeSolver(ms.Grid((24, 24), H), options, solid=walls)
 
 
 @pytest.mark.parametrize("depth", [0.1, 2.0])
@@ -63,7 +63,7 @@ def test_stars_keep_their_smoke_while_solids_move_through_them() -> None:
         solid = KinematicSolid(shape, lambda t, a=start, w=way, r=rate: Pose(a + w * np.sin(r * t), 2 * t))  # type: ignore[misc]
         slip, samples = ("no-slip", "nodes") if seed % 2 else ("free", "faces")
         options = SmokeOptions(temperature_weight=1.0, tolerance=1e-3, slip=slip, velocity_samples=samples)  # type: ignore[arg-type]
-        solver = SmokeSolver(ms.Grid((24, 24), H), options, solid=solid, dtype=np.float64 if seed > 2 else np.float32)
+        solver = SmokeSolver(ms.Grid((24, 24), H), options, solid=solid)
         body = KinematicShell(star(rng), pose)
         sim = ShellCoupling(solver, Shells(solver.grid, [body]))
         within = bool(seed % 2)
@@ -84,7 +84,7 @@ def test_stars_keep_their_smoke_while_solids_move_through_them() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_far_from_shells_transport_keeps_its_bits(seed: int) -> None:
     """Cells in the solid within five of a shell are continued on its sides; others go on from these, and are read from three cells away."""
-    plain, beside = duct(np.float64), duct(np.float64)
+    plain, beside = duct(), duct()
     sim = ShellCoupling(beside, Shells(beside.grid, [KinematicShell(line([(0.1, 0.15), (0.1, 0.3)], 4))]))
     for solver in (plain, beside):
         solver.density.array[...] = np.random.default_rng(seed).random((24, 24))

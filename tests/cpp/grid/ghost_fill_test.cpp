@@ -200,7 +200,7 @@ TEST_CASE("ghosts with a periodic axis beside every pair of rules") {
             grid::Stagger<2> stagger;
             stagger.on_side = {on_sides & 1, on_sides >> 1};
             const grid::FieldLayout<2> layout(grid::Grid<2>(shape, 0.5, origin<2>(), periodic), stagger, rules);
-            const int wrong = wrong_samples<float, 2>(layout, ++seed);
+            const int wrong = wrong_samples<double, 2>(layout, ++seed);
             if (wrong) FAIL_CHECK(describe(layout) << wrong << " wrong samples");
           }
   CHECK(seed == 4 * 4 * 2 * 4 * 36);

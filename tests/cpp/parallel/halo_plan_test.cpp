@@ -97,7 +97,7 @@ TEST_CASE("halo exchange is wrapped indexing in two dimensions") {
       CAPTURE(b.period);
       CAPTURE(b.shares_face);
       CHECK(wrong_samples<double, 2>({a, b}, 3) == 0);
-      CHECK(wrong_samples<float, 2>({a, b}, 1) == 0);
+      CHECK(wrong_samples<double, 2>({a, b}, 1) == 0);
       CHECK(wrong_samples<std::uint8_t, 2>({a, b}, parallel::HaloPlan<2>::max_ghost) == 0);
     }
 }

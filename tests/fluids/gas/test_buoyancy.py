@@ -103,7 +103,7 @@ def test_nothing_given_does_nothing(dimension: int, dtype: type, rng: np.random.
 
 
 def test_errors(rng: np.random.Generator) -> None:
-    grid = grid_of(2)
+    grid, space = grid_of(2), grid_of(3)
     v = random_velocity(grid, np.float64, rng)
     rho, before = ms.CellField(grid), components(v)
     other = ms.CellField(ms.Grid((7, 5), 0.5))
@@ -111,7 +111,7 @@ def test_errors(rng: np.random.Generator) -> None:
         (TypeError, "velocity must be a MacField", rho, {}),
         (TypeError, "density must be a CellField", v, {"density": ms.NodeField(grid)}),
         (TypeError, "temperature must be a CellField", v, {"temperature": rho.array}),
-        (TypeError, "density must be of dtype float64", v, {"density": ms.CellField(grid, np.float32)}),
+        (TypeError, "density must be of dtype float64", ms.MacField(space), {"density": ms.CellField(space, np.float32)}),
         (ValueError, "temperature must have the grid of the velocity", v, {"temperature": other}),
         (ValueError, "up must hold 2 numbers", v, {"up": (0, 0, 1)}),
         (ValueError, "density_weight must be finite", v, {"density_weight": np.nan}),

@@ -36,6 +36,7 @@ def test_where_transport_is_of_first_order_is_an_option() -> None:
     assert np.abs(results[0] - results[1])[:, 6].max() == 0.0
 
 
+@pytest.mark.parametrize("dimension", [3])
 def test_a_solid_sampled_in_double_serves_a_flow_in_single(dimension: int) -> None:
     """With the bits of a solid that is sampled in single precision; what its owner writes later counts."""
     n = 12

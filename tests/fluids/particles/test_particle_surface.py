@@ -263,7 +263,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="3-D"):
         particle_levelset(x, grid_of(3))
     with pytest.raises(TypeError, match="float64"):
-        particle_levelset(x, grid, out=LevelSet(grid, "cells", np.float32))
+        particle_levelset(scattered(grid_of(3), np.float64, 5), grid_of(3), out=LevelSet(grid_of(3), "cells", np.float32))
     with pytest.raises(ValueError, match="on cells"):
         particle_levelset(x, grid, out=LevelSet(grid))
     with pytest.raises(ValueError, match="grid"):

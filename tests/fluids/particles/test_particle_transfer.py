@@ -308,7 +308,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="Particles"):
         particles_to_grid(p.positions, velocity)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="dtype float32"):
-        particles_to_grid(p, ms.MacField(grid, np.float32))
+        particles_to_grid(some_particles(grid_of(3), np.float64), ms.MacField(grid_of(3), np.float32))
     with pytest.raises(ValueError, match="3-D"):
         particles_to_grid(p, ms.MacField(grid_of(3)))
     with pytest.raises(ValueError, match="column 'velocity'"):
@@ -324,4 +324,4 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="grid"):
         grid_to_particles(velocity, p, before=ms.MacField(grid_of(2, spacing=1.0)))
     with pytest.raises(TypeError, match="dtype"):
-        particle_density(p, grid, out=ms.CellField(grid, np.float32))
+        particle_density(some_particles(grid_of(3), np.float64), grid_of(3), out=ms.CellField(grid_of(3), np.float32))

@@ -48,9 +48,9 @@ def test_random_directions_are_uniform(dtype: type) -> None:
     np.testing.assert_allclose(w.T @ w / 20_000, np.eye(3) / 3, atol=0.012)
     # Independent of where they are.
     assert np.abs(w.T @ p.positions.astype(float)).max() / 20_000 < 0.012
-    q = none(2, dtype)
+    q = none(2, np.float64)
     seed_vortices(q, Sphere((0.0, 0.0), 1.0), **SOURCE)
-    assert (np.abs(q.vorticity) == dtype(2e-3)).all()
+    assert (np.abs(q.vorticity) == 2e-3).all()
     assert abs((q.vorticity > 0).mean() - 0.5) < 0.02
 
 

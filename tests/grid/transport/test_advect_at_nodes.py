@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.build import components, grid_of, random_velocity, same_bits
+from support.build import components, grid_of, random_velocity, same_bits, scalar_types
 from support.same_bits import everywhere, problem
 
 import meniscus as ms
@@ -137,7 +137,7 @@ def test_masks_and_what_does_not_go_with_nodes(dimension: int, rng: np.random.Ge
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 def test_the_same_bits_on_all_threads(interpolation: Any, dimension: int, default_parallelism: None) -> None:
-    _, velocity = problem(dimension, np.float32, True)
+    _, velocity = problem(dimension, scalar_types(dimension)[0], True)
 
     def run() -> list[np.ndarray]:
         v = velocity.copy()

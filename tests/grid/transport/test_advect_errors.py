@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from support.build import components, grid_of, random_scalar, random_velocity, same_bits
+from support.build import components, grid_of, random_scalar, random_velocity, same_bits, scalar_types
 
 import meniscus as ms
 from meniscus._meniscus import grid as _grid
@@ -99,9 +99,9 @@ def test_mismatched_arguments(field: Any, velocity: ms.MacField, dimension: int,
     refused(field, other_grid, 0.1, ValueError, "field and velocity must have the same grid")
     periodic = ms.MacField(grid_of(dimension, periodic=True), dtype)
     refused(field, periodic, 0.1, ValueError, "field and velocity must have the same grid")
-    other_type = ms.MacField(g, np.float32 if dtype is np.float64 else np.float64)
-    refused(field, other_type, 0.1, TypeError, "field and velocity must have the same dtype")
-    refused(velocity, other_type, 0.1, TypeError, "field and velocity must have the same dtype")
+    for other_type in (ms.MacField(g, t) for t in scalar_types(dimension) if t is not dtype):
+        refused(field, other_type, 0.1, TypeError, "field and velocity must have the same dtype")
+        refused(velocity, other_type, 0.1, TypeError, "field and velocity must have the same dtype")
     refused(field, field, 0.1, TypeError, "velocity must be a MacField")
     with pytest.raises(TypeError, match="field must be a ScalarField or MacField"):
         advect(field.array, velocity, 0.1)
@@ -131,7 +131,6 @@ def test_bad_masks(field: Any, velocity: ms.MacField, name: str, dimension: int)
 def test_bare_passes_refuse(field: Any, velocity: ms.MacField, dimension: int, dtype: type) -> None:
     other = field.copy()
     node = ms.NodeField(field.grid, dtype)
-    wrong_type = ms.CellField(field.grid, np.float32 if dtype is np.float64 else np.float64)
     for run in (semi_lagrangian, upwind):
         with pytest.raises(ValueError, match="out must not be the field itself"):
             run(field, velocity, 0.1, out=field)
@@ -141,8 +140,9 @@ def test_bare_passes_refuse(field: Any, velocity: ms.MacField, dimension: int, d
             run(field, velocity, 0.1, out=other, upper=other)
         with pytest.raises(ValueError, match="out must have the grid and the sample location"):
             run(field, velocity, 0.1, out=node)
-        with pytest.raises(TypeError, match="upper must have the dtype of the field"):
-            run(field, velocity, 0.1, out=other, upper=wrong_type)
+        for wrong_type in (ms.CellField(field.grid, t) for t in scalar_types(dimension) if t is not dtype):
+            with pytest.raises(TypeError, match="upper must have the dtype of the field"):
+                run(field, velocity, 0.1, out=other, upper=wrong_type)
         with pytest.raises(TypeError, match="out must be a ScalarField"):
             run(field, velocity, 0.1, out=field.array)
         with pytest.raises(TypeError, match="field must be a ScalarField"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.build import components, grid_of, random_scalar, random_velocity, same_bits, share_periodic
+from support.build import components, grid_of, random_scalar, random_velocity, same_bits, scalar_types, share_periodic
 
 import meniscus as ms
 from meniscus.grid import extrapolate
@@ -44,7 +44,7 @@ def reference(values: np.ndarray, known: np.ndarray, grid: ms.Grid, on_side: tup
 @given(data=st.data())
 def test_against_reference(data: st.DataObject) -> None:
     dimension = data.draw(st.sampled_from([2, 3]), "dimension")
-    dtype = data.draw(st.sampled_from([np.float32, np.float64]), "dtype")
+    dtype = data.draw(st.sampled_from(scalar_types(dimension)), "dtype")
     shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=dimension, max_size=dimension), "shape"))
     periodic = tuple(data.draw(st.lists(st.booleans(), min_size=dimension, max_size=dimension), "periodic"))
     kind = data.draw(st.sampled_from(["cell", "node"]), "kind")

@@ -103,8 +103,9 @@ def test_turned_problems(scheme: dict, dimension: int, rng: np.random.Generator)
 
 
 @pytest.mark.parametrize("scheme", [s for s in SCHEMES if s["method"] != "maccormack"] + [{"limiter": "clamp"}], ids=name_of)
-def test_single_precision_is_close_to_double(scheme: dict, dimension: int, rng: np.random.Generator) -> None:
-    g = grid_of(dimension, periodic=(True, False, False)[:dimension], shape=SHAPES[dimension])
+def test_single_precision_is_close_to_double(scheme: dict, rng: np.random.Generator) -> None:
+    dimension = 3
+    g = grid_of(dimension, periodic=(True, False, False), shape=SHAPES[dimension])
     single: Any = random_scalar("cell", g, np.float32, rng)
     wind = random_velocity(g, np.float32, rng)
     double, strong = ms.CellField(g), ms.MacField(g)

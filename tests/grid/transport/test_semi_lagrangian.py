@@ -94,6 +94,7 @@ def test_against_reference(domain: str, trace: str, cfl: float, interpolation: s
 @pytest.mark.parametrize("cfl", [0.3, 2.5])
 @pytest.mark.parametrize("domain", ["walls", "periodic", "function"])
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+@pytest.mark.parametrize("dimension", [3])
 def test_single_precision(domain: str, interpolation: str, cfl: float, dimension: int) -> None:
     field, velocity = problem(domain, "cell", dimension, np.float32, 12)
     dt, plain = reference(field, velocity, cfl, trace="rk3", interpolation=interpolation)

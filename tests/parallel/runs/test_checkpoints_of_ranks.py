@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.build import scalar_types
 
 import meniscus as ms
 from meniscus import io
@@ -44,7 +45,8 @@ class Everything(Stateful):
     def __init__(self, shape: str, scale: float = 1.0, blocks: Any = None) -> None:
         size, periodic = SHAPES[shape]
         self.grid = grid = ms.Grid(size, 0.1, origin=(0.3,) * len(size), periodic=periodic, blocks=blocks)
-        self.cells = self.declare("cells", ms.CellField.from_function(grid, lambda *x: scale * np.sin(sum(x)), dtype=np.float32))
+        single = scalar_types(grid.dimension)[0]
+        self.cells = self.declare("cells", ms.CellField.from_function(grid, lambda *x: scale * np.sin(sum(x)), dtype=single))
         self.nodes = self.declare("nodes", ms.NodeField.from_function(grid, lambda *x: scale * np.cos(sum(x))))
         self.velocity = self.declare("velocity", ms.MacField.from_function(grid, lambda x, t: scale * np.sin(3 * x + 1)))
         self.levelset = self.declare("levelset", ms.surface.LevelSet.from_function(grid, lambda *x: scale * (sum(x) - 2.0), "cells"))
@@ -56,9 +58,9 @@ class Everything(Stateful):
         self.dust = self.declare("dust", ms.Particles(np.empty((0, grid.dimension)), age=np.empty(0), kind=np.empty(0, np.int32)))
         self.dust.append(low + extent * rng.random((200, grid.dimension)), age=scale * rng.random(200), replicated=True)
         self.dust["kind"][:] = self.dust.ids % 7
-        self.none = self.declare("none", ms.Particles(np.empty((0, grid.dimension), np.float32)))
-        self.corner = self.declare("corner", ms.Particles(np.empty((0, grid.dimension), np.float32)))
-        self.corner.append(np.tile(np.float32(grid.origin) + np.float32(0.01), (9, 1)), replicated=True)
+        self.none = self.declare("none", ms.Particles(np.empty((0, grid.dimension), single)))
+        self.corner = self.declare("corner", ms.Particles(np.empty((0, grid.dimension), single)))
+        self.corner.append(np.tile(np.array(grid.origin, single) + single(0.01), (9, 1)), replicated=True)
         for p in (self.dust, self.none, self.corner):
             p.migrate(grid)
         # As in a step: they have moved since they were ordered.

@@ -16,7 +16,7 @@ from support.shells import TURN, Mesh
 Motion = Callable[[float], Pose]
 
 
-def smoke_solver(shape: tuple[int, ...], dtype: Any = np.float32, **options: Any) -> ms.fluids.SmokeSolver:
+def smoke_solver(shape: tuple[int, ...], dtype: Any = None, **options: Any) -> ms.fluids.SmokeSolver:
     grid = ms.Grid(shape, 1 / shape[0])
     chosen = {"density_weight": 0.5, "temperature_weight": 1.0, "confinement": 0.3, "tolerance": 1e-4, **options}
     return ms.fluids.SmokeSolver(grid, ms.fluids.SmokeOptions(**chosen), dtype=dtype)
@@ -31,7 +31,7 @@ def stir(solver: ms.fluids.SmokeSolver, cells: float, dt: float, step: int) -> N
         u[...] = speed * (2 * rng.random(u.shape) - 1)
 
 
-def run(shape: tuple[int, ...], mesh: Mesh, motion: Motion | None, cfl: float, steps: int, within: bool, dtype: Any = np.float32) -> None:
+def run(shape: tuple[int, ...], mesh: Mesh, motion: Motion | None, cfl: float, steps: int, within: bool, dtype: Any = None) -> None:
     """Stir smoke on one side of a closed shell, and look at the other."""
     solver = smoke_solver(shape, dtype)
     body = KinematicShell(mesh, motion)

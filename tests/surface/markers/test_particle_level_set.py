@@ -125,13 +125,13 @@ def vortex(grid: ms.Grid, dtype: Any) -> ms.MacField:
 
 
 @pytest.mark.parametrize("way", ["restore", "copy", "pickle"])
-def test_continuing_gives_the_same_bits(way, dtype):
+def test_continuing_gives_the_same_bits(way):
     options: dict[str, Any] = {"reseed_every": 3, "spray": True, "escaped_outside": "bubbles", "removal_distance": 0.1}
-    p = ball(2, dtype, **options)
-    velocity = vortex(p.grid, dtype)
+    p = ball(2, np.float64, **options)
+    velocity = vortex(p.grid, np.float64)
     steps(p, 4, velocity)
     if way == "restore":
-        q = ball(2, dtype, **options)
+        q = ball(2, np.float64, **options)
         q.restore(p.snapshot())
     else:
         q = p.copy() if way == "copy" else pickle.loads(pickle.dumps(p))
@@ -155,7 +155,7 @@ def test_a_wrong_snapshot_changes_nothing():
 
 
 def test_memory():
-    widths = {(2, np.float32): 21, (2, np.float64): 33, (3, np.float32): 25, (3, np.float64): 41}
+    widths = {(2, np.float64): 33, (3, np.float32): 25, (3, np.float64): 41}
     for (dimension, dtype), width in widths.items():
         p = ball(dimension, dtype, cells=12)
         assert p.bytes_per_particle == width
@@ -182,10 +182,10 @@ def test_nothing_to_do():
 
 
 def test_errors():
-    p = ball(2)
+    p = ball(3, cells=12)
     velocity = swirl(p.grid, np.float64)
     before = state(p)
-    other = ms.MacField(ms.Grid((5, 5), 0.1))
+    other = ms.MacField(ms.Grid((5, 5, 5), 0.1))
     with pytest.raises(ValueError, match="velocity must have the grid"):
         p.advance(other, 0.1)
     with pytest.raises(TypeError, match="dtype"):

@@ -186,10 +186,10 @@ def test_faces_use_averages_of_phi(location: Any, dimension: int, dtype: type, r
                 np.testing.assert_array_equal(np.take(result.known[d], 0, d), np.take(result.known[d], -1, d))
 
 
-def test_what_is_not_connected_is_left_and_reported(dtype: type) -> None:
+def test_what_is_not_connected_is_left_and_reported() -> None:
     grid = ms.Grid((40, 6), 1.0)
-    phi = LevelSet.from_function(grid, lambda x, y: np.minimum(np.abs(x - 5.3), np.abs(x - 30.2)) - 2 + 0 * y, "cells", dtype=dtype)
-    field = ms.CellField(grid, dtype)
+    phi = LevelSet.from_function(grid, lambda x, y: np.minimum(np.abs(x - 5.3), np.abs(x - 30.2)) - 2 + 0 * y, "cells")
+    field = ms.CellField(grid, np.float64)
     field.array = 7.0
     known = np.zeros(field.shape, bool)
     known[3:8] = phi.array[3:8] <= 0
@@ -254,12 +254,12 @@ def test_wrong_arguments_change_nothing(dimension: int) -> None:
     field.array = 1.5
     known = phi.array <= 0
     before, mask = field.array.copy(), known.copy()
-    other = LevelSet(ms.Grid((5,) * dimension, 1.0), "cells")
+    other, space = LevelSet(ms.Grid((5,) * dimension, 1.0), "cells"), ms.Grid((6, 6, 6), 1.0)
     for arguments, error, text in (
         ((field, phi, known[:-1]), ValueError, "known must have shape"),
         ((field, phi, known.astype(int)), TypeError, "known must be of dtype bool"),
         ((field, other, known), ValueError, "levelset must be on"),
-        ((field, LevelSet(grid, "cells", np.float32), known), TypeError, "levelset must be of dtype float64"),
+        ((ms.CellField(space), LevelSet(space, "cells", np.float32), np.ones(space.shape, bool)), TypeError, "must be of dtype float64"),
         ((field, phi.array, known), TypeError, "levelset must be a LevelSet, CellField or NodeField"),
         ((ms.MacField(grid), phi, known), TypeError, "field must be a CellField or NodeField"),
     ):

@@ -133,9 +133,9 @@ def test_hidden_samples_are_neither_sources_nor_targets(dimension: int, dtype: t
             assert same_bits(again.array[~hidden], first.array[~hidden])
 
 
-def test_a_wall_of_hidden_samples_separates(dtype: type) -> None:
+def test_a_wall_of_hidden_samples_separates() -> None:
     grid = ms.Grid((20, 12), 1.0)
-    phi = LevelSet.from_function(grid, lambda x, y: x - 4.2 + 0 * y, "cells", dtype=dtype)
+    phi = LevelSet.from_function(grid, lambda x, y: x - 4.2 + 0 * y, "cells")
     hidden = np.zeros((20, 12), bool)
     hidden[10] = True
     phi.redistance(hidden=hidden, band=15.0)
@@ -190,24 +190,24 @@ def test_zero_at_samples(dimension: int, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("periodic", [False, True])
-def test_axes_of_one_cell(periodic: bool, dtype: type) -> None:
+def test_axes_of_one_cell(periodic: bool) -> None:
     for axis in range(3):
         shape = [12, 14, 17]
         shape[axis] = 1
         grid = ms.Grid(tuple(shape), 0.1, periodic=tuple(periodic and d == axis for d in range(3)))
         flat = ms.Grid(tuple(n for d, n in enumerate(shape) if d != axis), 0.1)
-        thin = LevelSet(grid, "cells", dtype)
-        plane = LevelSet.from_function(flat, lambda x, y: np.hypot(x - 0.6, y - 0.65) - 0.31, "cells", dtype=dtype)
+        thin = LevelSet(grid, "cells", np.float64)
+        plane = LevelSet.from_function(flat, lambda x, y: np.hypot(x - 0.6, y - 0.65) - 0.31, "cells")
         thin.array = np.expand_dims(plane.array, axis)
         for interface in INTERFACES:
             a, b = thin.copy(), plane.copy()
             a.redistance(interface=interface)  # type: ignore[arg-type]
             b.redistance(interface=interface)  # type: ignore[arg-type]
-            np.testing.assert_allclose(a.array.squeeze(axis), b.array, atol=2e-7 if dtype is np.float32 else 1e-14)
-    line = LevelSet.from_function(ms.Grid((30, 1), 0.1, periodic=(False, True)), lambda x, y: 3 * (x - 1.234) + 0 * y, "cells", dtype=dtype)
+            np.testing.assert_allclose(a.array.squeeze(axis), b.array, atol=1e-14)
+    line = LevelSet.from_function(ms.Grid((30, 1), 0.1, periodic=(False, True)), lambda x, y: 3 * (x - 1.234) + 0 * y, "cells")
     line.redistance()
     x = (np.arange(30) + 0.5) * 0.1
-    np.testing.assert_allclose(line.array[:, 0], x - 1.234, atol=1e-6 if dtype is np.float32 else 1e-14)
+    np.testing.assert_allclose(line.array[:, 0], x - 1.234, atol=1e-14)
 
 
 def test_interfaces_across_a_periodic_side(dimension: int) -> None:

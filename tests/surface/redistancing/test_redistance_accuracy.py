@@ -90,6 +90,7 @@ def test_first_order_far_away(dimension: int) -> None:
     assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 0.8).all(), errors
 
 
+@pytest.mark.parametrize("dimension", [3])
 def test_single_precision(dimension: int) -> None:
     n = 64
     exact = level(sphere(dimension), n, np.float32)

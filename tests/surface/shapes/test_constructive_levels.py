@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.build import same_bits
+from support.build import same_bits, scalar_types
 
 import meniscus as ms
 from meniscus.surface import Box, LevelSet, Sphere
@@ -67,7 +67,7 @@ def test_wrong_operands_change_nothing(dimension: int) -> None:
     before = a.array.copy()
     others = (
         (LevelSet(a.grid, "nodes"), ValueError, "other must have the samples of"),
-        (LevelSet(a.grid, "cells", np.float32), ValueError, "other must have the samples of"),
+        *((LevelSet(a.grid, "cells", t), ValueError, "other must have the samples of") for t in scalar_types(dimension)[:-1]),
         (LevelSet(ms.Grid((4,) * dimension, 1.0), "cells"), ValueError, "other must have the samples of"),
         (Sphere((0.0,) * (5 - dimension), 1.0), ValueError, f"other must be {dimension}-D like the level set"),
         (a.array, TypeError, "other must be a LevelSet or Shape"),

@@ -123,8 +123,9 @@ def test_what_is_refused() -> None:
     other = LevelSet(phi.grid, "cells")
     with pytest.raises(ValueError, match="phi1 must have the samples of phi0"):
         interpolate_levelsets(phi, other, v, v, 0.1, 0.5)
+    space = ms.Grid((4, 4, 4), 0.5)
     with pytest.raises(TypeError, match="phi1 must be of dtype float64"):
-        interpolate_levelsets(phi, LevelSet(phi.grid, dtype=np.float32), v, v, 0.1, 0.5)
+        interpolate_levelsets(LevelSet(space), LevelSet(space, dtype=np.float32), ms.MacField(space), ms.MacField(space), 0.1, 0.5)
     with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
         interpolate_levelsets(phi, phi.copy(), v, v, 0.1, 1.5)
     with pytest.raises(TypeError, match="velocity1 must be a MacField"):

@@ -94,10 +94,10 @@ def test_sources_of_gas_and_liquid_take_anything_solid() -> None:
 
 
 def test_fields_are_arrays_to_numpy() -> None:
-    grid = ms.Grid((5, 4), 1.0)
+    grid = ms.Grid((5, 4, 1), 1.0)
     field = ms.grid.CellField(grid, np.float32)
-    field.array[...] = np.arange(20).reshape(5, 4)
-    assert np.asarray(field).shape == (5, 4)
+    field.array[...] = np.arange(20).reshape(5, 4, 1)
+    assert np.asarray(field).shape == (5, 4, 1)
     assert np.asarray(field).dtype == np.float32
     assert np.max(field) == 19
     assert np.sum(field) == 190

@@ -125,7 +125,7 @@ def test_with_free_slip_the_flow_and_scalars_go_on_into_the_solid(periodic: bool
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_copies_and_pickles(dtype: Any, rng: np.random.Generator) -> None:
-    grid = grid_of(2)
+    grid = grid_of(3)
     for given in (moving(grid, dtype, rng), None):
         boundary = SolidBoundary(rough_levelset(grid, rng), given, "free", dtype)
         for other in (pickle.loads(pickle.dumps(boundary)), copy.deepcopy(boundary)):
@@ -193,7 +193,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="levelset must be"):
         SolidBoundary(ms.CellField(grid))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must be of dtype float64, not float32"):
-        SolidBoundary(ms.NodeField(grid, np.float32))
+        SolidBoundary(ms.NodeField(grid_of(3), np.float32))
     with pytest.raises(ValueError, match="the velocity of the solid must have the grid"):
         SolidBoundary(ms.NodeField(grid), ms.MacField(other))
     with pytest.raises(ValueError, match="slip must be one of 'free', 'no-slip', not 'sticky'"):
@@ -206,7 +206,7 @@ def test_wrong_arguments() -> None:
 
 def test_a_boundary_of_another_dtype_is_converted() -> None:
     """The level set is the same object; the velocity is rounded."""
-    grid = grid_of(2)
+    grid = grid_of(3)
     levelset, velocity = ms.NodeField(grid), ms.MacField(grid)
     velocity.u[...] = 0.1
     converted = solid_boundary(SolidBoundary(levelset, velocity, "free"), grid, np.float32, 0.0)

@@ -230,7 +230,6 @@ OneSidedMesh<D> one_sided_surface(grid::Field<T, D>& phi, const ShellWalls<D>& w
   return Extraction<T, D>(lattice, walls).run();
 }
 
-template OneSidedMesh<2> one_sided_surface<float, 2>(grid::Field<float, 2>&, const ShellWalls<2>&, Index, double);
 template OneSidedMesh<3> one_sided_surface<float, 3>(grid::Field<float, 3>&, const ShellWalls<3>&, Index, double);
 template OneSidedMesh<2> one_sided_surface<double, 2>(grid::Field<double, 2>&, const ShellWalls<2>&, Index, double);
 template OneSidedMesh<3> one_sided_surface<double, 3>(grid::Field<double, 3>&, const ShellWalls<3>&, Index, double);

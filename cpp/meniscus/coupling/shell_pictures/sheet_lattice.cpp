@@ -169,7 +169,6 @@ double SheetLattice<T, D>::level_at_sheet(Index i, int axis, int direction, doub
   return level(x).value;
 }
 
-template class SheetLattice<float, 2>;
 template class SheetLattice<float, 3>;
 template class SheetLattice<double, 2>;
 template class SheetLattice<double, 3>;

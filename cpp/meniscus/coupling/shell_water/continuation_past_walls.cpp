@@ -242,7 +242,6 @@ ContinuationReport continue_past_walls(grid::Field<T, D>& field, const std::uint
 #define MENISCUS_INSTANTIATE(T, D)                                                                                          \
   template ContinuationReport continue_past_walls<T, D>(grid::Field<T, D>&, const std::uint8_t*, const grid::ThinWalls<D>&, \
                                                         const Continuation&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

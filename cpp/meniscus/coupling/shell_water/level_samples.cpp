@@ -114,7 +114,6 @@ Index advect_faces_past_walls(grid::MacField<T, D>& velocity, int axis, grid::Ma
                                                const grid::ThinWalls<D>&, double, double, Index, grid::Trace, double);        \
   template Index advect_faces_past_walls<T, D>(grid::MacField<T, D>&, int, grid::MacField<T, D>&, const grid::ThinWalls<D>&,  \
                                                const std::uint8_t*, double, Index, grid::Trace, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -181,7 +181,6 @@ void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>
                                                  std::span<double>);                                                      \
   template void update_distances_past_walls<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,  \
                                                   const grid::ThinWalls<D>&, double, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -65,7 +65,6 @@ std::array<Index, 2> correct_past_walls(grid::Field<T, D>& phi, const grid::Thin
   template std::array<Index, 2> correct_past_walls<T, D>(grid::Field<T, D>&, const grid::ThinWalls<D>&,            \
                                                          std::span<const Vec<double, D>>, std::span<const double>, \
                                                          std::span<const std::int8_t>, std::span<const double>, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -114,7 +114,6 @@ void push_from_shells(const ShellWalls<D>& start, const ShellWalls<D>& end, std:
                                         std::span<const double>, double, double, std::span<Vec<double, D>>);          \
   template void push_from_shells<T, D>(const ShellWalls<D>&, const ShellWalls<D>&, std::span<const Vec<double, D>>,   \
                                        std::span<const double>, std::span<Vec<double, D>>, std::span<std::uint8_t>);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -104,7 +104,6 @@ template void stop_at_shells<3>(const ShellWalls<3>&, const ShellWalls<3>&, std:
   template void mark_near_walls<T, D>(const grid::ThinWalls<D>&, const T*, Index, std::span<std::uint8_t>);               \
   template void trace_past_walls<T, D>(grid::MacField<T, D>&, const grid::ThinWalls<D>&, std::span<const Vec<double, D>>, \
                                        double, double, std::span<Vec<double, D>>);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -180,7 +180,6 @@ template void home_cells<3>(const grid::ThinWalls<3>&, std::span<const Vec<doubl
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
   template void particle_density_past_walls<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const grid::ThinWalls<D>&, double, \
                                                   Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

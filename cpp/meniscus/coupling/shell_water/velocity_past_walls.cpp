@@ -54,7 +54,6 @@ Eigen::Matrix<double, D, D> gradient_past_walls(const grid::VelocitySource<T, D>
                                                     const grid::OneSidedPlace<D>&);                                            \
   template Eigen::Matrix<double, D, D> gradient_past_walls<T, D>(const grid::VelocitySource<T, D>&, const grid::ThinWalls<D>&, \
                                                                  const grid::OneSidedPlace<D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

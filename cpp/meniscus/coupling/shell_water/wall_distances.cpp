@@ -211,7 +211,6 @@ Index redistance_past_walls(grid::Field<T, D>& phi, const grid::Field<T, D>& bef
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template Index redistance_past_walls<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, const grid::ThinWalls<D>&, double, \
                                              const std::uint8_t*, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

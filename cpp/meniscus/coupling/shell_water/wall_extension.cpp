@@ -109,7 +109,6 @@ Index extend_past_walls(grid::Field<T, D>& component, int axis, const grid::Fiel
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
   template Index extend_past_walls<T, D>(grid::Field<T, D>&, int, const grid::Field<T, D>&, const grid::ThinWalls<D>&, \
                                          const std::uint8_t*, std::uint8_t*, Index);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

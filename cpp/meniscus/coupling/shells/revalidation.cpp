@@ -138,7 +138,6 @@ RevalidationReport revalidate(grid::Field<T, D>& field, const std::uint8_t* inva
 #define MENISCUS_INSTANTIATE(T, D)                                                                                 \
   template RevalidationReport revalidate<T, D>(grid::Field<T, D>&, const std::uint8_t*, const grid::ThinWalls<D>&, \
                                                const grid::StandIn&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -201,7 +201,6 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
   template Absorption absorb_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::ParticleSet&, \
                                          double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

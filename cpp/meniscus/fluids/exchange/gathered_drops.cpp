@@ -225,7 +225,6 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   template GatheredDrops gather_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*,           \
                                             const std::uint8_t*, grid::ParticleSet&, double, grid::Field<T, D>&, std::uint8_t*, \
                                             Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

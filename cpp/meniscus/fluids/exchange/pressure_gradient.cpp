@@ -144,7 +144,6 @@ void sample_pressure_gradient(const LiquidPressure<T, D>& liquid, const T* point
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template void sample_pressure_gradient<T, D>(const LiquidPressure<T, D>&, const T*, Index, T*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

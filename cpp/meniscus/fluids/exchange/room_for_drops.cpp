@@ -78,7 +78,6 @@ Room find_room(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template Room find_room<T, D>(grid::Field<T, D>&, const grid::Field<double, D>*, const double*, const double*, Index);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -125,7 +125,6 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
                                           const std::array<const T*, D>&, const std::array<const T*, D>&);               \
   template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::Field<T, D>&, \
                                      const std::array<const double*, D>&, double, const Vec<double, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

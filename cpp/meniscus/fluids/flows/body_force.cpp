@@ -23,7 +23,6 @@ void add_acceleration(grid::MacField<T, D>& velocity, const Vec<double, D>& acce
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template void add_acceleration<T, D>(grid::MacField<T, D>&, const Vec<double, D>&, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -61,7 +61,6 @@ void emit_velocity(grid::Field<T, D>& region, const Vec<double, D>& value, grid:
 #define MENISCUS_INSTANTIATE(T, D)                                                              \
   template void emit<T, D>(const grid::Field<T, D>&, EmissionRule, double, grid::Field<T, D>&); \
   template void emit_velocity<T, D>(grid::Field<T, D>&, const Vec<double, D>&, grid::MacField<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -94,10 +94,14 @@ void advance_points(const Flow<D>& flow, double* points, Index n, double time, d
   std::copy_n(result.data(), n * D, points);
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                       \
-  template void sample_flow<float, D>(const Flow<D>&, grid::MacField<float, D>&, double, FaceSampling, Workspace&);   \
-  template void sample_flow<double, D>(const Flow<D>&, grid::MacField<double, D>&, double, FaceSampling, Workspace&); \
-  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                                \
+#define MENISCUS_INSTANTIATE(T, D) \
+  template void sample_flow<T, D>(const Flow<D>&, grid::MacField<T, D>&, double, FaceSampling, Workspace&);
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+#define MENISCUS_INSTANTIATE(D)                                                        \
+  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*); \
   template void advance_points<D>(const Flow<D>&, double*, Index, double, double, grid::Trace, Workspace&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

@@ -43,7 +43,6 @@ void add_buoyancy(grid::MacField<T, D>& velocity, grid::Field<T, D>* density, gr
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template void add_buoyancy<T, D>(grid::MacField<T, D>&, grid::Field<T, D>*, grid::Field<T, D>*, const Buoyancy<D>&, double, \
                                    double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -208,7 +208,6 @@ void mark_gaps_at_walls(const grid::MacField<T, D>& velocity, grid::Field<T, D>&
                                       const std::array<const std::uint8_t*, D>&, double, grid::Field<T, D>&); \
   template void mark_gaps_at_walls<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, double,             \
                                          const std::array<const std::uint8_t*, D>&, grid::Field<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

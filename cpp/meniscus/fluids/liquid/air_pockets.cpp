@@ -227,7 +227,6 @@ Index find_air_pockets(const grid::Field<T, D>& levelset, const std::uint8_t* ou
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
   template Index find_air_pockets<T, D>(const grid::Field<T, D>&, const std::uint8_t*, const std::array<bool, 2 * D>&, \
                                         grid::Field<T, D>&, std::uint8_t*, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -39,7 +39,6 @@ template void count_component_cells<3>(const grid::Grid<3>&, const std::int32_t*
 #define MENISCUS_INSTANTIATE(T, D)                                                                             \
   template void count_component_particles<T, D>(grid::ParticleSet&, const grid::Grid<D>&, const std::int32_t*, \
                                                 std::vector<Index>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

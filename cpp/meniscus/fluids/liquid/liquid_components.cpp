@@ -201,7 +201,6 @@ template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const g
   template void liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);                                            \
   template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \
                                         std::int32_t*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -82,12 +82,10 @@ double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
   return sum / parts;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                           \
-  template class LiquidFractions<D>;                                                                      \
-  template void LiquidFractions<D>::set<float>(const grid::CellLayout<D>&, const grid::Field<float, D>*); \
-  template void LiquidFractions<D>::set<double>(const grid::CellLayout<D>&, const grid::Field<double, D>*);
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
-#undef MENISCUS_INSTANTIATE
+template class LiquidFractions<2>;
+template class LiquidFractions<3>;
+template void LiquidFractions<2>::set<double>(const grid::CellLayout<2>&, const grid::Field<double, 2>*);
+template void LiquidFractions<3>::set<float>(const grid::CellLayout<3>&, const grid::Field<float, 3>*);
+template void LiquidFractions<3>::set<double>(const grid::CellLayout<3>&, const grid::Field<double, 3>*);
 
 }  // namespace meniscus::fluids

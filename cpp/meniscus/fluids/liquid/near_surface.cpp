@@ -90,7 +90,6 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
   template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                       \
   template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*); \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -68,7 +68,6 @@ void mostly_liquid_faces(grid::Field<T, D>& levelset, int axis, std::uint8_t* ma
 #define MENISCUS_INSTANTIATE(T, D)                                                                                      \
   template void unite_velocities<T, D>(grid::MacField<T, D>&, const grid::MacField<T, D>&, grid::Field<T, D>&, double); \
   template void mostly_liquid_faces<T, D>(grid::Field<T, D>&, int, std::uint8_t*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

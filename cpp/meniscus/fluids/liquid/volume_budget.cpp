@@ -385,7 +385,6 @@ template class VolumeBudget<3>;
                                                           std::span<const Side>, Workspace&);                               \
   template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);                        \
   template void VolumeBudget<D>::measure_next<T>(const MeasuredLiquid<T, D>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

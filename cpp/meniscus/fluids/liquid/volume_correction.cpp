@@ -293,7 +293,6 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template double VolumeBudget<D>::correct<T>(const MeasuredLiquid<T, D>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

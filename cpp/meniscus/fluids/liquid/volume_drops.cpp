@@ -151,7 +151,6 @@ template double VolumeBudget<3>::add_volumes(const double*, const double*, Index
 #define MENISCUS_INSTANTIATE(T, D)                                                                         \
   template double VolumeBudget<D>::subtract_drops<T>(grid::ParticleSet&, Index, const Solid*, Workspace&); \
   template double VolumeBudget<D>::add_joining_drops<T>(grid::ParticleSet&, grid::Field<T, D>&, double, const Solid*, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -295,7 +295,6 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
                                                      const Solid*, Workspace&);                                                  \
   template double VolumeBudget<D>::find_heirs<T>(const grid::MacField<T, D>&, double, const Solid*, std::span<const Side>,       \
                                                  std::vector<std::int32_t>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -392,7 +392,6 @@ template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, 
   template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&); \
   template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,         \
                                      const std::int32_t*, std::int32_t*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

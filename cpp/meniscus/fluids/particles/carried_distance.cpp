@@ -225,7 +225,6 @@ template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const dou
   template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,     \
                                        const grid::Field<double, D>*, double, double, const grid::ThinWalls<D>*); \
   template void add_to_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -70,7 +70,6 @@ template class LiquidRegion<3>;
 #define MENISCUS_INSTANTIATE(T, D)                                                                                    \
   template void set_velocity_in<T, D>(grid::ParticleSet&, const LiquidRegion<D>&, const Vec<double, D>&, Workspace&); \
   template Index remove_particles_in<T, D>(grid::ParticleSet&, const LiquidRegion<D>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

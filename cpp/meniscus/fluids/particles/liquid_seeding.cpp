@@ -377,7 +377,6 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& levelset, const Liq
   template Index seed_liquid<T, D>(grid::ParticleSet&, Field<T, D>&, const PointTest&, const LiquidSeeding<D>&, \
                                    Field<double, D>*, Workspace&);                                              \
   template Index seed_liquid<T, D>(grid::ParticleSet&, Field<T, D>&, const LiquidSeeding<D>&, Field<double, D>*, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

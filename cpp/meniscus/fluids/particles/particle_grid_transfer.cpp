@@ -376,7 +376,6 @@ void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, 
   template void grid_to_particles<T, D>(grid::MacField<T, D>&, grid::MacField<T, D>*, double, double, grid::ParticleSet&,      \
                                         Workspace&);                                                                           \
   template void particle_density<T, D>(grid::ParticleSet&, grid::Field<T, D>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -122,7 +122,6 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
   template void density_excess<T, D>(const grid::Field<T, D>&, double, grid::Field<T, D>&, const grid::Field<double, D>*, \
                                      grid::Field<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

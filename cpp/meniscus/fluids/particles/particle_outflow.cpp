@@ -20,7 +20,6 @@ grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid
 #define MENISCUS_INSTANTIATE(T, D)                                                                                  \
   template grid::FateCounts apply_boundary_and_remove<T, D>(const grid::Grid<D>&, const grid::ParticleBoundary<D>&, \
                                                             grid::ParticleSet&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -431,7 +431,6 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \
   template void particle_levelset<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const ParticleSurfaceOptions&, Workspace&, \
                                         const grid::ThinWalls<D>*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -243,7 +243,6 @@ template bool PressureSolver<2>::mark_fresh(bool, bool);
 template bool PressureSolver<3>::mark_fresh(bool, bool);
 template double PressureSolver<2>::face_coefficient(int, Index, int) const;
 template double PressureSolver<3>::face_coefficient(int, Index, int) const;
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

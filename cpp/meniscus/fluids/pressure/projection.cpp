@@ -300,7 +300,6 @@ void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const g
                                                  grid::Field<T, D>&);
 template class PressureSolver<2>;
 template class PressureSolver<3>;
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

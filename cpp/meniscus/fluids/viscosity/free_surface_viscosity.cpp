@@ -439,7 +439,6 @@ void LiquidViscositySolver<D>::precondition(const Vector& r, Correction& z) {
                                                      const numerics::SolveOptions&, numerics::SolveInfo&);
 template class LiquidViscositySolver<2>;
 template class LiquidViscositySolver<3>;
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -220,7 +220,6 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
                                                const numerics::SolveOptions&, std::array<numerics::SolveInfo, D>&);
 template class ViscositySolver<2>;
 template class ViscositySolver<3>;
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

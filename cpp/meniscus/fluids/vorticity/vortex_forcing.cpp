@@ -274,7 +274,6 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
 #define MENISCUS_INSTANTIATE(T, D)                                                                                \
   template void add_vortex_forces<T, D>(grid::MacField<T, D>&, grid::ParticleSet&, double, double, const double*, \
                                         const VortexForcing&, Workspace&, const grid::ThinWalls<D>*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -142,7 +142,6 @@ void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Ind
                                                            const VortexAdvance&, const grid::SolidBoundary<T, D>*, double, \
                                                            Workspace&);                                                    \
   template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -93,7 +93,6 @@ double kinetic_energy(const grid::MacField<T, D>& velocity) {
                                         const std::array<grid::Field<T, D>*, vorticity_components<D>>&); \
   template double enstrophy<T, D>(grid::MacField<T, D>&, double);                                        \
   template double kinetic_energy<T, D>(const grid::MacField<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

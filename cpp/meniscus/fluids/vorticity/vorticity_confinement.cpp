@@ -286,7 +286,6 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
   template void add_vorticity_confinement<T, D>(grid::MacField<T, D>&, double, double, const grid::SolidBoundary<T, D>*, double, \
                                                 Workspace&, const grid::ThinWalls<D>*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

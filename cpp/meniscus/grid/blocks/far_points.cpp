@@ -149,14 +149,14 @@ double cells_outside(const Grid<D>& grid, const PointBox<D>& box) {
   return most / grid.spacing();
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                       \
-  template PointBox<D> box_of_points<float, D>(const float*, Index);                                                  \
-  template PointBox<D> box_of_points<double, D>(const double*, Index);                                                \
-  template std::vector<Index> far_points<float, D>(const Grid<D>&, const float*, Index, const PointBox<D>&, Index);   \
-  template std::vector<Index> far_points<double, D>(const Grid<D>&, const double*, Index, const PointBox<D>&, Index); \
-  template double cells_outside<D>(const Grid<D>&, const PointBox<D>&);
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
+#define MENISCUS_INSTANTIATE(T, D)                           \
+  template PointBox<D> box_of_points<T, D>(const T*, Index); \
+  template std::vector<Index> far_points<T, D>(const Grid<D>&, const T*, Index, const PointBox<D>&, Index);
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
+template double cells_outside<2>(const Grid<2>&, const PointBox<2>&);
+template double cells_outside<3>(const Grid<3>&, const PointBox<3>&);
 
 }  // namespace meniscus::grid

@@ -259,7 +259,6 @@ AdvectInfo advect_at_nodes(MacField<T, D>& velocity, double dt, const AdvectOpti
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
   template AdvectInfo advect_at_nodes<T, D>(MacField<T, D>&, double, const AdvectOptions&, const std::array<AdvectMasks, D>&, \
                                             Workspace&, const ThinWalls<D>*, HiddenNodes);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

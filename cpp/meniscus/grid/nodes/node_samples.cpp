@@ -157,7 +157,6 @@ void nodes_beside(const Grid<D>& grid, int axis, const std::uint8_t* faces, std:
   template void average_to_nodes<T, D>(const VelocitySource<T, D>&, const ThinWalls<D>*, NodeVelocity<T, D>&);   \
   template void add_increments<T, D>(const MacField<T, D>&, int, const NodeVelocity<T, D>&, const std::uint8_t*, \
                                      const ThinWalls<D>*, T*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

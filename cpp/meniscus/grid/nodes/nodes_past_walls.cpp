@@ -48,7 +48,6 @@ std::array<PointSample<T>, D> advect_node_past_walls(const NodeSources<T, D>& no
 #define MENISCUS_INSTANTIATE(T, D)                                                                                   \
   template std::array<PointSample<T>, D> advect_node_past_walls<T, D>(const NodeSources<T, D>&, const ThinWalls<D>&, \
                                                                       const Coord<D>&, double, Trace, HiddenNodes);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -68,7 +68,6 @@ void order_by_cell(ParticleSet& particles, const Grid<D>& grid, const CellWindow
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, const CellWindow<D>&, Index*, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -4,6 +4,7 @@
 #include "meniscus/grid/blocks/block_map.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/packed_rows.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/parallel/parcels.hpp"
 
 namespace meniscus::grid {
@@ -42,10 +43,9 @@ template <int D>
 void require_in_window(const ParticleSet& particles, const Grid<D>& grid, const CellWindow<D>& window) {
   if (!grid.block().cut()) return;
   const ParticleColumn& x = particles.positions();
-  if (x.type == ColumnType::float32)
-    require_in<float, D>(window, reinterpret_cast<const float*>(x.data.data()), particles.size(), grid);
-  else
-    require_in<double, D>(window, reinterpret_cast<const double*>(x.data.data()), particles.size(), grid);
+  with_scalar<D>(particles, [&]<class T>(T) {
+    require_in<T, D>(window, reinterpret_cast<const T*>(x.data.data()), particles.size(), grid);
+  });
 }
 
 template <int D>

@@ -210,7 +210,6 @@ void flag_lost(const ParticleFate* fates, Index n, bool in_solid, std::uint8_t* 
   template FateCounts apply_particle_boundary<T, D>(const Grid<D>&, const ParticleBoundary<D>&, T*, Index, ParticleFate*);   \
   template FateCounts apply_particle_boundary<T, D>(const Grid<D>&, const ParticleBoundary<D>&, ParticleSet&, std::uint8_t*, \
                                                     Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

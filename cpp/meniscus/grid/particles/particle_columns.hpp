@@ -5,6 +5,7 @@
 #include "meniscus/grid/particles/particles.hpp"
 
 #include <type_traits>
+#include <utility>
 
 namespace meniscus::grid {
 
@@ -16,6 +17,19 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<T, std::int32_t>) return ColumnType::int32;
   if constexpr (std::is_same_v<T, std::int64_t>) return ColumnType::int64;
   if constexpr (std::is_same_v<T, std::uint8_t>) return ColumnType::uint8;
+}
+
+/// Calls f(T()) with the scalar of particles: double in two dimensions, float (`single`) or double in three.
+template <int D, class F>
+decltype(auto) with_scalar(bool single, F&& f) {
+  if constexpr (D == 3)
+    if (single) return f(float());
+  return f(double());
+}
+
+template <int D, class F>
+decltype(auto) with_scalar(const ParticleSet& particles, F&& f) {
+  return with_scalar<D>(particles.positions().type == ColumnType::float32, std::forward<F>(f));
 }
 
 /// Positions (n, D), m. Throws WrongType for particles of another dimension or scalar type.

@@ -150,7 +150,6 @@ std::vector<Index> points_in_block(const Grid<D>& grid, const T* points, Index n
   return own;
 }
 
-template std::vector<Index> points_in_block<float, 2>(const Grid<2>&, const float*, Index);
 template std::vector<Index> points_in_block<double, 2>(const Grid<2>&, const double*, Index);
 template std::vector<Index> points_in_block<float, 3>(const Grid<3>&, const float*, Index);
 template std::vector<Index> points_in_block<double, 3>(const Grid<3>&, const double*, Index);

@@ -70,6 +70,7 @@ ParticleSet::ParticleSet(int dimension, ColumnType position_type) : dimension_(d
   require(dimension == 2 || dimension == 3, "particles live in 2 or 3 dimensions, not ", dimension);
   require(position_type == ColumnType::float32 || position_type == ColumnType::float64,
           "positions of particles are float32 or float64");
+  require(dimension == 3 || position_type == ColumnType::float64, "positions of particles in two dimensions are float64");
   columns_.push_back({"position", position_type, dimension, Block<std::byte>(0)});
   columns_.push_back({"id", ColumnType::int64, 1, Block<std::byte>(0)});
 }

@@ -32,8 +32,9 @@ struct CellRuns {
   std::vector<Index> starts;
 };
 
-/// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
-/// random numbers. Growing takes new blocks of memory: views of old ones stay valid but stale; `generation` tells.
+/// Positions (metres; float64, or float32 in three dimensions) and any further columns. Every particle has a unique, never reused
+/// id, which keys its random numbers. Growing takes new blocks of memory: views of old ones stay valid but stale; `generation`
+/// tells.
 class ParticleSet {
  public:
   ParticleSet(int dimension, ColumnType position_type);

@@ -162,7 +162,6 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
                                    const std::array<AdvectMasks, D>&, Workspace&, const WallRule<D>&);                          \
   template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,         \
                                        Field<T, D>*, Field<T, D>*);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

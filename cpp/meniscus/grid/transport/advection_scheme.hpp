@@ -19,7 +19,7 @@ struct AdvectionScheme {
   std::string_view name;
   /// The transport block of the scheme; schemes without one use the block of the options.
   std::optional<TransportBlock> block;
-  std::tuple<Advance<float, 2>, Advance<float, 3>, Advance<double, 2>, Advance<double, 3>> variants;
+  std::tuple<Advance<double, 2>, Advance<float, 3>, Advance<double, 3>> variants;
 
   template <class T, int D>
   void advance(AdvectionStep<T, D>& step) const {
@@ -31,8 +31,7 @@ template <class Scheme>
 constexpr AdvectionScheme make_scheme(std::string_view name, std::optional<TransportBlock> block = {}) {
   return {name,
           block,
-          {&Scheme::template advance<float, 2>, &Scheme::template advance<float, 3>, &Scheme::template advance<double, 2>,
-           &Scheme::template advance<double, 3>}};
+          {&Scheme::template advance<double, 2>, &Scheme::template advance<float, 3>, &Scheme::template advance<double, 3>}};
 }
 
 /// All schemes, in the order in which documentation lists them.

@@ -271,7 +271,6 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   template void sample_points<T, D>(const FieldLayout<D>&, const T*, const T*, Index, Interpolation, double, T*); \
   template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);                                \
   template void advance_points<T, D>(MacField<T, D>&, T*, Index, double, Trace, OutsidePoints, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

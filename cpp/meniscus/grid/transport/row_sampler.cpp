@@ -16,7 +16,6 @@ void sample_run(const SampleSource<T, D>& source, const RowRun<D>& run, const La
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
   template void sample_run<T, D>(const SampleSource<T, D>&, const RowRun<D>&, const LaneVectors<T, D>&, Interpolation, \
                                  const MaskedVisibility<T, D>*, LaneSamples<T>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -56,7 +56,6 @@ void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger,
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template void trace_back<T, D>(const VelocitySource<T, D>&, const Stagger<D>&, const RowRun<D>&, T, Trace, LaneVectors<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -48,7 +48,6 @@ double trace_reach(const MacField<T, D>& velocity, double speed, double cells_pe
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template double trace_reach<T, D>(const MacField<T, D>&, double, double, double, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -157,7 +157,6 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
   }
 }
 
-template class TransportMasks<float, 2>;
 template class TransportMasks<float, 3>;
 template class TransportMasks<double, 2>;
 template class TransportMasks<double, 3>;

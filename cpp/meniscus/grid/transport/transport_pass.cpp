@@ -71,7 +71,6 @@ void pass_run(const TransportPass<T, D>& pass, const SampleSource<T, D>& source,
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template void pass_run<T, D>(const TransportPass<T, D>&, const SampleSource<T, D>&, const RowRun<D>&, LaneSamples<T>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

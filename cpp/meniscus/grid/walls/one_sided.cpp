@@ -291,7 +291,6 @@ void mean_of_seen_faces(const VelocitySource<T, D>& velocity, const ThinWalls<D>
                                                  const StandIn&, const Coord<D>&, double, Trace);
 template OneSidedPlace<2> follow<2>(const ThinWalls<2>&, const Vec<double, 2>&, const Vec<double, 2>&);
 template OneSidedPlace<3> follow<3>(const ThinWalls<3>&, const Vec<double, 3>&, const Vec<double, 3>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

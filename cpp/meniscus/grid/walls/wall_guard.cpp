@@ -61,7 +61,6 @@ void WallGuard<T, D>::apply(const VelocitySource<T, D>& velocity, const SampleSo
   }
 }
 
-template struct WallGuard<float, 2>;
 template struct WallGuard<float, 3>;
 template struct WallGuard<double, 2>;
 template struct WallGuard<double, 3>;

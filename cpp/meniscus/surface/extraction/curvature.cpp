@@ -326,7 +326,6 @@ void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, doubl
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template void level_set_curvature<T, D>(const grid::Field<T, D>&, CurvatureKind, double, grid::Field<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -369,11 +369,8 @@ void SurfaceExtraction<T, D>::fill(double* positions, std::int32_t* elements, do
   });
 }
 
-#define MENISCUS_INSTANTIATE(D)               \
-  template class SurfaceExtraction<float, D>; \
-  template class SurfaceExtraction<double, D>;
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
-#undef MENISCUS_INSTANTIATE
+template class SurfaceExtraction<double, 2>;
+template class SurfaceExtraction<float, 3>;
+template class SurfaceExtraction<double, 3>;
 
 }  // namespace meniscus::surface

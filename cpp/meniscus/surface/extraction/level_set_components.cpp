@@ -338,7 +338,6 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
   template ComponentCounts label_components<T, D>(const grid::Field<T, D>&, bool, std::int32_t*, Workspace&);                    \
   template void component_volumes<T, D>(const grid::Field<T, D>&, const std::int32_t*, const ComponentCounts&, double*, double*, \
                                         Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

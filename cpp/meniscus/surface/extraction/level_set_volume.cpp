@@ -278,7 +278,6 @@ void volume_fractions(const grid::Field<T, D>& phi, grid::Field<T, D>& out, Work
 #define MENISCUS_INSTANTIATE(T, D)                                                        \
   template LevelSetMeasure measure_level_set<T, D>(const grid::Field<T, D>&, Workspace&); \
   template void volume_fractions<T, D>(const grid::Field<T, D>&, grid::Field<T, D>&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

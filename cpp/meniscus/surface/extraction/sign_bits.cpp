@@ -97,12 +97,10 @@ SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>&
   }
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                               \
-  template class SignBits<D>;                                                                                 \
-  template SignBits<D>::SignBits(const grid::Field<float, D>&, const LevelSetLattice<float, D>&, Workspace&); \
-  template SignBits<D>::SignBits(const grid::Field<double, D>&, const LevelSetLattice<double, D>&, Workspace&);
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
-#undef MENISCUS_INSTANTIATE
+template class SignBits<2>;
+template class SignBits<3>;
+template SignBits<2>::SignBits(const grid::Field<double, 2>&, const LevelSetLattice<double, 2>&, Workspace&);
+template SignBits<3>::SignBits(const grid::Field<float, 3>&, const LevelSetLattice<float, 3>&, Workspace&);
+template SignBits<3>::SignBits(const grid::Field<double, 3>&, const LevelSetLattice<double, 3>&, Workspace&);
 
 }  // namespace meniscus::surface

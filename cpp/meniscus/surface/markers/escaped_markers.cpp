@@ -128,7 +128,6 @@ Removal remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, const
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \
   template Removal remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, const EscapeRules&, grid::MacField<T, D>&, \
                                         grid::ParticleSet*, grid::ParticleSet*, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -89,7 +89,6 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
                                    double, Workspace&);                                                                         \
   template grid::FateCounts advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,               \
                                                   grid::SolidBoundary<T, D>*, double, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

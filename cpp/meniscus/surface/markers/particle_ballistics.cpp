@@ -260,7 +260,6 @@ SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particle
 #define MENISCUS_INSTANTIATE(T, D)                                                                                    \
   template SprayFlight advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
                                            grid::SolidBoundary<T, D>*, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

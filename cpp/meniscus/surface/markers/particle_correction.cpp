@@ -190,7 +190,6 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template Correction correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

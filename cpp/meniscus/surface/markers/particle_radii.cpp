@@ -166,7 +166,6 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
   template void set_radii<T, D>(const T*, grid::ParticleSet&, double, const RadiusBounds&, RadiusOf);                           \
   template void stretch_radii<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::MacField<T, D>&, double, const RadiusBounds&, \
                                     StretchedHalf, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

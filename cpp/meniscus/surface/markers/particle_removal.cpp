@@ -83,7 +83,6 @@ Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Wo
   template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);           \
   template Transfer remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);               \
   template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -377,7 +377,6 @@ Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, gri
 #define MENISCUS_INSTANTIATE(T, D)                                                                          \
   template Seeding seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
                                         const SeedingOptions&, double, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

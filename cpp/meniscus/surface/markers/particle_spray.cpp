@@ -311,7 +311,6 @@ double total_volume(parallel::Communicator& communicator, const T* radius, Index
   template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,          \
                                                const RadiusBounds&, grid::MacField<T, D>*, double, Deposit, double, Workspace&); \
   template double total_volume<T, D>(parallel::Communicator&, const T*, Index);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -61,7 +61,6 @@ ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, s
 #define MENISCUS_INSTANTIATE(T, D)                                                                                          \
   template ExtensionCounts extend<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, std::uint8_t*, double, ExtensionSide, \
                                         Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

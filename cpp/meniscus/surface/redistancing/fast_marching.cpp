@@ -79,7 +79,6 @@ void march(const DistanceStrips<T, D>& strips, T band, const Visibility& visibil
 #define MENISCUS_INSTANTIATE(T, D)                                                                        \
   template void march<T, D, EverySample>(const DistanceStrips<T, D>&, T, const EverySample&, Workspace&); \
   template void march<T, D, MaskedSamples>(const DistanceStrips<T, D>&, T, const MaskedSamples&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -357,7 +357,6 @@ bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, Inte
   template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance, AtSides, \
                                                     double, const MaskedSamples&, DistanceStrips<T, D>&, StripQueue<D>&,    \
                                                     Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

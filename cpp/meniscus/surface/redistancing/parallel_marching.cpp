@@ -91,7 +91,6 @@ Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue
                                                       const EverySample&);                                                 \
   template Index march_in_parallel<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, StripExchange<D>&, T, \
                                                         const MaskedSamples&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

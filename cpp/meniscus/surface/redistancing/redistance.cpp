@@ -163,7 +163,6 @@ Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template Index redistance<T, D>(grid::Field<T, D>&, const RedistanceOptions&, const SampleMasks&, Workspace&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -71,7 +71,6 @@ bool combining_moves_surface(const grid::Field<T, D>& phi, SetOperation operatio
 #define MENISCUS_INSTANTIATE(T, D)                                                                    \
   template void combine_level_sets<T, D>(grid::Field<T, D>&, SetOperation, const grid::Field<T, D>&); \
   template bool combining_moves_surface<T, D>(const grid::Field<T, D>&, SetOperation, const grid::Field<T, D>&, double);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

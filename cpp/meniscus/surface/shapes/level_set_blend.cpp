@@ -100,7 +100,6 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
   template void blend_level_sets<T, D>(const grid::Field<T, D>&, const grid::Field<T, D>&, const grid::MacField<T, D>*, \
                                        const grid::MacField<T, D>*, double, double, BlendMethod, grid::Interpolation,   \
                                        grid::Field<T, D>&);
-MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -125,7 +125,6 @@ ShapePointer<D> function_shape(DistanceFunction function) {
 
 template ShapePointer<2> function_shape<2>(DistanceFunction);
 template ShapePointer<3> function_shape<3>(DistanceFunction);
-template ShapePointer<2> level_set_shape<float, 2>(const grid::Field<float, 2>&);
 template ShapePointer<2> level_set_shape<double, 2>(const grid::Field<double, 2>&);
 template ShapePointer<3> level_set_shape<float, 3>(const grid::Field<float, 3>&);
 template ShapePointer<3> level_set_shape<double, 3>(const grid::Field<double, 3>&);

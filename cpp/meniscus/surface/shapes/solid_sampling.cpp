@@ -211,21 +211,16 @@ void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T
   });
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                                  \
-  template void sample_signed_distance<float, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                     \
-                                                 grid::Field<float, D>&, Workspace&);                                            \
-  template void sample_signed_distance<double, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                    \
-                                                  grid::Field<double, D>&, Workspace&);                                          \
-  template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const grid::NearestImage<D>&,                         \
-                                                 grid::MacField<float, D>&, Workspace&);                                         \
-  template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const grid::NearestImage<D>&,                        \
-                                                  grid::MacField<double, D>&, Workspace&);                                       \
-  template void merge_solid<float, D>(const grid::Field<double, D>&, const grid::MacField<float, D>&, grid::Field<double, D>&,   \
-                                      grid::MacField<float, D>&);                                                                \
-  template void merge_solid<double, D>(const grid::Field<double, D>&, const grid::MacField<double, D>&, grid::Field<double, D>&, \
-                                       grid::MacField<double, D>&);
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template void sample_signed_distance<T, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, grid::Field<T, D>&, \
+                                             Workspace&);                                                                    \
+  template void sample_affine_velocity<T, D>(const AffineVelocity<D>&, const grid::NearestImage<D>&, grid::MacField<T, D>&,  \
+                                             Workspace&);                                                                    \
+  template void merge_solid<T, D>(const grid::Field<double, D>&, const grid::MacField<T, D>&, grid::Field<double, D>&,       \
+                                  grid::MacField<T, D>&);
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
 }  // namespace meniscus::surface

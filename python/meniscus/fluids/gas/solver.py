@@ -41,7 +41,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     Args:
         grid: 2-D or 3-D.
         options: coefficients and schemes.
-        dtype: of all fields, float32 (default) or float64.
+        dtype: of all fields; default: float32 in three dimensions, float64 in two.
         boundary: of the velocity; default closed walls at rest.
         solid: obstacle: anything that `project` takes; it may move.
         emitters: sources.
@@ -72,13 +72,14 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         grid: Grid,
         options: SmokeOptions | None = None,
         *,
-        dtype: npt.DTypeLike = np.float32,
+        dtype: npt.DTypeLike | None = None,
         boundary: BoundarySpec = None,
         solid: SolidLike | None = None,
         emitters: Sequence[Emitter] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
         self.options = o = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
+        dtype = _checks.compact_scalar_type(dtype, _checks.one_of_type("grid", grid, Grid).dimension)
         super().__init__(grid, dtype, boundary, solid, o.slip)
         self.density = self.declare("density", CellField(grid, dtype))
         self.temperature = self.declare("temperature", CellField(grid, dtype))

@@ -52,7 +52,7 @@ class LiquidSolver(OpenLiquid):
     Args:
         grid: 2-D or 3-D.
         options: coefficients and schemes.
-        dtype: of all fields, float64 (default) or float32.
+        dtype: of all fields, float64 (default), or float32 in three dimensions.
         boundary: of the velocity; default closed walls at rest.
         solid: obstacle: anything that `project` takes; it may move.
         sources: regions in which liquid is emitted.

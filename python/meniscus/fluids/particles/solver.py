@@ -51,7 +51,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     Args:
         grid: 2-D or 3-D.
         options: coefficients and schemes.
-        dtype: of all fields and particles, float64 (default) or float32.
+        dtype: of all fields and particles, float64 (default), or float32 in three dimensions.
         boundary: of the velocity; default closed walls at rest. Particles leave through all sides but walls; none enter.
         solid: obstacle: anything that `project` takes; it may move.
         sources: regions in which liquid is emitted.

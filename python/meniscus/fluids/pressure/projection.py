@@ -93,7 +93,7 @@ def project(
     are found and solved with their own null space.
 
     Args:
-        velocity: float32 or float64, 2-D or 3-D, m/s.
+        velocity: 2-D (float64) or 3-D (float32 or float64), m/s.
         dt: seconds.
         solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample, a SolidBoundary; or at rest: a Shape, or a LevelSet on
             nodes or a NodeField of dtype float64 (solid where <= 0).

@@ -41,7 +41,7 @@ class VortexParticles(Particles):
     """Points that carry a vorticity and a radius: `Particles` with the columns 'vorticity' and 'radius'.
 
     Args:
-        positions: (n, dim), m, float32 or float64; copied. The other columns have the same dtype.
+        positions: (n, dim), m, float64, in 3-D also float32; copied. The other columns have the same dtype.
         vorticity: 1/s; in 3-D vectors (n, 3) or one for all, in 2-D numbers (n,) or one for all (counterclockwise is positive).
         radius: reach of the kernel, m; (n,) or one for all.
         replicated: as for `Particles.append`.

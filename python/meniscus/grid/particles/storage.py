@@ -34,7 +34,7 @@ class Particles(State):
     On ranks each holds the particles of its block, once they have been handed out (`migrate`); lengths and arrays are those of the rank.
 
     Args:
-        positions: (n, 2) or (n, 3), m, float32 or float64; copied.
+        positions: (n, 2), float64, or (n, 3), float32 or float64, m; copied.
         replicated: as for `append`.
         grid: as for `append`.
         **columns: further values per particle, (n,) or (n, width); copied.
@@ -45,9 +45,9 @@ class Particles(State):
 
     def __init__(self, positions: npt.ArrayLike, *, replicated: bool = False, grid: Grid | None = None, **columns: npt.ArrayLike) -> None:
         x = np.asarray(positions)
-        _checks.scalar_type(x.dtype)
         if x.ndim != 2 or x.shape[1] not in (2, 3):
             raise ValueError(f"positions must have shape (n, 2) or (n, 3), not {x.shape}")
+        _checks.scalar_type(x.dtype, x.shape[1])
         self._core = _grid.ParticleSet(x.shape[1], _TYPES[x.dtype])
         for name, values in columns.items():
             c = np.asarray(values)

@@ -52,14 +52,14 @@ class ParticleLevelSet(Stateful):
 
     On ranks each has the particles of its block, whatever stage comes; stages are collective, and reports are those of all ranks.
 
-    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and memory of
+    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 33 in 2-D. Work and memory of
     a step are those of the band, except for readings of the whole field that find the band, and two scratch blocks of the size of the
     field.
 
     Args:
         grid: 2-D or 3-D.
         location: of the samples, 'cells' or 'nodes'.
-        dtype: of samples and particles, float64 (default) or float32.
+        dtype: of samples and particles, float64 (default), or float32 in three dimensions.
         options: a ParticleOptions; default ParticleOptions().
         window: of a grid that is a window into a larger one, the place of its first cell there and the shape of the larger one: markers are
             then seeded as they would be there. Default: the grid is all.

@@ -27,7 +27,7 @@ class SolidSample(MemoryOwner):
 
     Args:
         grid: the grid.
-        dtype: of the velocity, float64 (default) or float32; the level set is float64.
+        dtype: of the velocity, float64 (default), or float32 in three dimensions; the level set is float64.
     """
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64) -> None:
@@ -164,7 +164,7 @@ class Solid(ABC):
             _checks.one_of_type("out", out, SolidSample)
             if out.grid != grid:
                 raise ValueError(f"out must be a sample on {grid!r}, not on {out.grid!r}")
-            if dtype is not None and out.velocity.dtype != _checks.scalar_type(dtype):
+            if dtype is not None and out.velocity.dtype != _checks.scalar_type(dtype, grid.dimension):
                 raise TypeError(f"out must have a velocity of dtype {np.dtype(dtype)}, not {out.velocity.dtype}")
         when = _checks.number("time", time)
         sampling = Sampling(when, step, width, _checks.flag("periodic_images", periodic_images))

@@ -29,7 +29,7 @@ class SolidBoundary:
         levelset: signed distance at the nodes, m, float64; solid where <= 0.
         velocity: of the solid on the faces, m/s; None: at rest.
         slip: 'free': the flow moves along the solid without shear; 'no-slip': it has the velocity of the solid.
-        dtype: of the flow, float64 (default) or float32; that of `velocity`, if there is one.
+        dtype: of the flow, float64 (default), or float32 in three dimensions; that of `velocity`, if there is one.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or grids.
@@ -54,7 +54,7 @@ class SolidBoundary:
         self._levelset = levelset
         self._velocity = velocity
         self._slip: Slip = slip
-        self._dtype = _checks.scalar_type(dtype)
+        self._dtype = _checks.scalar_type(dtype, levelset.grid.dimension)
         kind = getattr(_grid, f"SolidBoundary{levelset.grid.dimension}{'f' if self._dtype == np.float32 else 'd'}")
         self._core: Any = kind(
             levelset._core,

@@ -210,19 +210,19 @@ TEST_CASE("arrays without ghosts on domains cut into blocks have the copies of o
 }
 
 TEST_CASE("extrapolation on domains cut into blocks is bit-identical to a single block") {
-  check_constant_extrapolation<float, 2>();
+  check_constant_extrapolation<double, 2>();
   check_constant_extrapolation<double, 3>();
 }
 
 TEST_CASE("linear extrapolation on domains cut into blocks is bit-identical to a single block") {
   for (const double max_slope : {1.0, 1e6}) {
-    check_linear_extrapolation<float, 2>(max_slope);
+    check_linear_extrapolation<double, 2>(max_slope);
     check_linear_extrapolation<double, 3>(max_slope);
   }
 }
 
 TEST_CASE("all blocks have the speed of one block where masks are set") {
-  check_masked_speeds<float, 2>();
+  check_masked_speeds<double, 2>();
   check_masked_speeds<double, 3>();
 }
 

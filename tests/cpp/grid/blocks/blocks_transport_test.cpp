@@ -126,7 +126,6 @@ void check_long_traces() {
 }  // namespace
 
 TEST_CASE("transport on 2-D domains cut into blocks is bit-identical to a single block") {
-  check_transport<float, 2>();
   check_transport<double, 2>();
 }
 

@@ -140,7 +140,6 @@ TEST_CASE("repeated transport with a kept workspace never calls operator new") {
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
     CAPTURE(threads);
-    check_transport<float, 2>();
     check_transport<double, 2>();
     check_transport<float, 3>();
     check_transport<double, 3>();

@@ -68,7 +68,6 @@ void check() {
 TEST_CASE("repeated redistancing and extension allocate nothing") {
   const int threads = num_threads();
   set_num_threads(1);
-  check<float, 2>();
   check<float, 3>();
   check<double, 2>();
   check<double, 3>();
