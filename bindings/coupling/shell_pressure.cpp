@@ -95,8 +95,7 @@ template <int D>
 std::array<double*, D> faces_of(const std::array<py::array, D>& faces, const char* name, const Coord<D>& cells, bool writable) {
   std::array<double*, D> data;
   for (int d = 0; d < D; ++d)
-    data[d] =
-        data_of<double>(faces[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)), writable);
+    data[d] = data_of<double>(faces[d], name, product<D>(grid::Stagger<D>::face(d).extents(cells)), writable);
   return data;
 }
 

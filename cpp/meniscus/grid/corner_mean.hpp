@@ -13,8 +13,8 @@ double corner_mean(const double* p, const Coord<D>& strides, int left_out = -1) 
     return *p;
   } else {
     if (axis == left_out) return corner_mean<D, axis - 1>(p, strides, left_out);
-    return 0.5 * (corner_mean<D, axis - 1>(p, strides, left_out) +
-                  corner_mean<D, axis - 1>(p + strides[axis], strides, left_out));
+    return 0.5 *
+           (corner_mean<D, axis - 1>(p, strides, left_out) + corner_mean<D, axis - 1>(p + strides[axis], strides, left_out));
   }
 }
 

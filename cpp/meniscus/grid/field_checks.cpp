@@ -103,8 +103,7 @@ void require_finite(const Field<T, D>& field, const char* name) {
 
 template <class T, int D>
 void require_finite(const MacField<T, D>& velocity) {
-  for (int d = 0; d < D; ++d)
-    require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[d]);
+  for (int d = 0; d < D; ++d) require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[d]);
 }
 
 template <class T>

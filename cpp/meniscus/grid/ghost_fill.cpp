@@ -26,8 +26,7 @@ class SideFill {
   /// Neither side asks a function: every ghost layer is an affine image of an owned layer.
   void fill_by_image() const {
     std::array<AxisImage, ghost_width> images;
-    for (int g = 0; g < ghost_width; ++g)
-      images[g] = resolve_axis(layout_, axis_, box_.begin[axis_] + g);
+    for (int g = 0; g < ghost_width; ++g) images[g] = resolve_axis(layout_, axis_, box_.begin[axis_] + g);
     // A row runs along the last axis, or across the ghost layers where that is the last axis.
     Index rows = 1;
     for (int d = 0; d + 1 < D; ++d) rows *= box_.end[d] - box_.begin[d];

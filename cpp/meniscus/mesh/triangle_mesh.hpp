@@ -23,9 +23,7 @@ struct TriangleMeshView {
 
   Index size() const { return static_cast<Index>(triangles.size()); }
   const Triangle& triangle(Index t) const { return triangles[t]; }
-  const Point& corner(Index t, int k) const {
-    return vertices[triangle(t)[k]];
-  }
+  const Point& corner(Index t, int k) const { return vertices[triangle(t)[k]]; }
 };
 
 /// Twice the area of a triangle times its unit normal.

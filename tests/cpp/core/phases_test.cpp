@@ -27,8 +27,7 @@ TEST_CASE("phases visit all elements once, and begin when those before have ende
     const TeamOf use(threads);
     constexpr Index phases = 400;
     std::vector<std::vector<std::atomic<int>>> visits(phases);
-    for (Index p = 0; p < phases; ++p)
-      visits[p] = std::vector<std::atomic<int>>(static_cast<std::size_t>(length_of(p)));
+    for (Index p = 0; p < phases; ++p) visits[p] = std::vector<std::atomic<int>>(static_cast<std::size_t>(length_of(p)));
     std::vector<std::atomic<Index>> ended(phases);
     std::atomic<int> wrong{0};
     parallel_phases(

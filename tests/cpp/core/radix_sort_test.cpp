@@ -28,8 +28,7 @@ TEST_CASE("radix_sort is std::stable_sort") {
 
       std::vector<Index> expected_order(keys.size());
       std::iota(expected_order.begin(), expected_order.end(), Index{0});
-      std::stable_sort(expected_order.begin(), expected_order.end(),
-                       [&](Index a, Index b) { return keys[a] < keys[b]; });
+      std::stable_sort(expected_order.begin(), expected_order.end(), [&](Index a, Index b) { return keys[a] < keys[b]; });
       std::vector<std::uint64_t> expected_keys = keys;
       std::sort(expected_keys.begin(), expected_keys.end());
 

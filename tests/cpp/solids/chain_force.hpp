@@ -60,8 +60,7 @@ class ChainForce final : public solids::Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<solids::Block3> blocks) const override {
     for (std::size_t s = 0; s < ends_.size(); ++s)
       for (const std::int32_t node : ends_[s])
-        blocks[node] -=
-            stiffness_scale * elastic_[s] + damping_scale * damping_ * direction_[s] * direction_[s].transpose();
+        blocks[node] -= stiffness_scale * elastic_[s] + damping_scale * damping_ * direction_[s] * direction_[s].transpose();
   }
 
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const override {
@@ -84,9 +83,7 @@ class ChainForce final : public solids::Force {
  private:
   using Ends = solids::ElementGather<2>::Element;
 
-  static mesh::Point difference(std::span<const mesh::Point> a, const Ends& e) {
-    return a[e[1]] - a[e[0]];
-  }
+  static mesh::Point difference(std::span<const mesh::Point> a, const Ends& e) { return a[e[1]] - a[e[0]]; }
   mesh::Point difference(std::span<const mesh::Point> a, std::size_t s) const { return difference(a, ends_[s]); }
   double length(std::span<const mesh::Point> x, std::size_t s) const { return difference(x, s).norm(); }
   mesh::Point along(std::span<const mesh::Point> x, std::size_t s) const { return difference(x, s).normalized(); }

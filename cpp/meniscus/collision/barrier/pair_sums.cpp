@@ -22,8 +22,7 @@ void PairSums::set(std::span<const Stencil> pairs, std::size_t vertices) {
   places_.resize(4 * pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i)
     for (std::size_t k = 0; k < 4; ++k)
-      places_[counts_[pairs[i][k]]++] = {static_cast<std::uint32_t>(i) & 0x3fffffffU,
-                                                                   static_cast<std::uint32_t>(k) & 3U};
+      places_[counts_[pairs[i][k]]++] = {static_cast<std::uint32_t>(i) & 0x3fffffffU, static_cast<std::uint32_t>(k) & 3U};
 }
 
 Index PairSums::nbytes() const {

@@ -92,8 +92,7 @@ class ElementGrid {
   template <class F>
   void for_each_in(std::size_t cell, F&& f) const {
     for (Index i = begin_[cell]; i < begin_[cell] + count_[cell]; ++i) f(entries_[i]);
-    for (std::int32_t l = late_head_[cell]; l >= 0; l = late_[l].next)
-      f(late_[l].element);
+    for (std::int32_t l = late_head_[cell]; l >= 0; l = late_[l].next) f(late_[l].element);
   }
   void note_first_cell(std::int32_t element) {
     const Coord<3> c = cell_of(box(element).low);

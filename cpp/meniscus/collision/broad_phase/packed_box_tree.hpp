@@ -59,9 +59,7 @@ class PackedBoxTree {
 
   /// Levels of nodes above the leaves: level 0 has the boxes of the leaves, and the last level is one node.
   int levels() const { return static_cast<int>(level_start_.size()) - 1; }
-  const Node& node(int level, Index i) const {
-    return nodes_[level_start_[level] + i];
-  }
+  const Node& node(int level, Index i) const { return nodes_[level_start_[level] + i]; }
 
   /// Bytes held.
   Index nbytes() const;

@@ -76,8 +76,7 @@ void ContactNodes::set_guided(std::span<const GuidedNode> guided) {
   for (const GuidedNode& g : guided_) guide_[g.node] = -1;
   guided_.assign(guided.begin(), guided.end());
   if (!guided.empty()) guide_.resize(inverse_masses_.size(), -1);
-  for (std::size_t k = 0; k < guided_.size(); ++k)
-    guide_[guided_[k].node] = static_cast<std::int32_t>(k);
+  for (std::size_t k = 0; k < guided_.size(); ++k) guide_[guided_[k].node] = static_cast<std::int32_t>(k);
 }
 
 void ContactNodes::set_rigid(std::span<const RigidNodes> bodies, std::span<const std::int32_t> held_nodes) {

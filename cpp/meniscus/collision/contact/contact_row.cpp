@@ -56,8 +56,7 @@ void ContactRow::apply_to_bodies(const ContactNodes& nodes, const mesh::Point& i
       if (body->lead != node_[k]) continue;
       Eigen::Map<Eigen::VectorXd> change(memory.data(), body->coordinates);
       change_of(*body, impulse, change);
-      for (std::int32_t i = body->first; i < body->first + body->count; ++i)
-        velocities[i].noalias() += body->of(i) * change;
+      for (std::int32_t i = body->first; i < body->first + body->count; ++i) velocities[i].noalias() += body->of(i) * change;
       continue;
     }
     const double w = nodes.inverse_mass(node_[k]);
@@ -72,8 +71,7 @@ void ContactRow::apply_to_bodies(const ContactNodes& nodes, const mesh::Point& i
     const RigidShare share = share_of(body);
     const mesh::Point linear = share.weight * body.inverse_mass * impulse;
     const mesh::Point angular = body.inverse_inertia * share.arm.cross(impulse);
-    for (std::size_t i = 0; i < 4; ++i)
-      velocities[body.nodes[i]] += linear + angular.cross(body.arms[i]);
+    for (std::size_t i = 0; i < 4; ++i) velocities[body.nodes[i]] += linear + angular.cross(body.arms[i]);
   }
 }
 

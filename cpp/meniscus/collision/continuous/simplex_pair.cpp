@@ -201,8 +201,7 @@ class EliminationKernel {
       const bool end = pair_.at_end >> column[j] & 1;
       a[0][j] = Z(end ? 0 : 1);
       a[1][j] = Z(end ? 1 : 0);
-      for (std::size_t i = 2; i < m; ++i)
-        a[i][j] = Z::scaled(pair_.vertex[column[j]][static_cast<Index>(i - 2)], low_);
+      for (std::size_t i = 2; i < m; ++i) a[i][j] = Z::scaled(pair_.vertex[column[j]][static_cast<Index>(i - 2)], low_);
     }
     Z last(1);
     std::size_t rank = 0;

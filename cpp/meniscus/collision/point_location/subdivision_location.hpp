@@ -55,9 +55,7 @@ class SubdivisionLocator {
   bool folded() const { return pose_.folded; }
 
   /// Of a tetrahedron of a level.
-  bool disabled(std::int32_t t, Index level) const {
-    return pose_.placements[t >> (3 * level)].kind == Kind::disabled;
-  }
+  bool disabled(std::int32_t t, Index level) const { return pose_.placements[t >> (3 * level)].kind == Kind::disabled; }
 
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }

@@ -100,9 +100,7 @@ class ThickSurface {
   void gather();
   /// Wedges in the order of the tree.
   void place();
-  const mesh::Box& box_of(std::int32_t slot) const {
-    return boxes_[tree_.order()[slot]];
-  }
+  const mesh::Box& box_of(std::int32_t slot) const { return boxes_[tree_.order()[slot]]; }
   template <int width>
   FanTargets::Meeting meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const;
   /// A scaled box with the reach of wedges of queries in it.

@@ -27,9 +27,7 @@ void add_buoyancy(grid::MacField<T, D>& velocity, grid::Field<T, D>* density, gr
       const auto beside = [&](const grid::Field<T, D>& field) { return std::as_const(field).view().at(run.base); };
       const T* rho = density ? beside(*density) : nullptr;
       const T* heat = temperature ? beside(*temperature) : nullptr;
-      const Index s = density       ? density->view().strides[d]
-                      : temperature ? temperature->view().strides[d]
-                                    : 0;
+      const Index s = density ? density->view().strides[d] : temperature ? temperature->view().strides[d] : 0;
       simd_dispatch([=] {
         if (rho)
           for (int l = 0; l < n; ++l) u[l] += a * (rho[l - s] + rho[l]);

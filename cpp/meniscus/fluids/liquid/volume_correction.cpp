@@ -177,8 +177,7 @@ bool VolumeBudget<D>::match_components() {
       if (label == 0 || next == 0 || (label == last && next == last_next)) continue;
       last = label;
       last_next = next;
-      if (!agrees(next_of_[label], next) || !agrees(origin_of_[next], label))
-        matched = false;
+      if (!agrees(next_of_[label], next) || !agrees(origin_of_[next], label)) matched = false;
     }
   });
   const auto join = [&](std::int32_t a, std::int32_t b) {

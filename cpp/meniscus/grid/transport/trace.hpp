@@ -34,9 +34,7 @@ constexpr RungeKutta runge_kutta(Trace trace) {
 }
 
 /// How far along a characteristic the velocity is asked for, as a part of its length.
-constexpr double farthest_stage(Trace trace) {
-  return runge_kutta(trace).at[runge_kutta(trace).stages - 1];
-}
+constexpr double farthest_stage(Trace trace) { return runge_kutta(trace).at[runge_kutta(trace).stages - 1]; }
 
 /// The components of a staggered velocity, with ghosts filled.
 template <class T, int D>

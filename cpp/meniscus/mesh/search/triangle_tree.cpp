@@ -29,8 +29,7 @@ void TriangleTree::gather(const TriangleMeshView& mesh) {
   corners_.resize(mesh.triangles.size());
   parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
     for (Index s = b; s < e; ++s)
-      for (int k = 0; k < 3; ++k)
-        corners_[s][k] = mesh.corner(triangle(s), k);
+      for (int k = 0; k < 3; ++k) corners_[s][k] = mesh.corner(triangle(s), k);
   });
   if (mesh.size() == 0) return;
   const Box& all = volumes_.node(0).box;

@@ -78,8 +78,7 @@ class Triangulation {
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       if (marks_[c] == removed || cells_[c].is_infinite()) continue;
       Tet t;
-      std::transform(cells_[c].corner.begin(), cells_[c].corner.end(), t.begin(),
-                     [&](std::int32_t v) { return names[v]; });
+      std::transform(cells_[c].corner.begin(), cells_[c].corner.end(), t.begin(), [&](std::int32_t v) { return names[v]; });
       result.push_back(t);
     }
     return result;

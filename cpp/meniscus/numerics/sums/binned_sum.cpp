@@ -29,8 +29,7 @@ void BinnedSum::add(int top, const std::array<double, bins>& values) {
     const int place = top_ - top + k;
     if (place >= bins) break;
     const int bin = top - k;
-    count_[place] +=
-        static_cast<std::int64_t>(std::ldexp(values[k], -bin_bits * bin));
+    count_[place] += static_cast<std::int64_t>(std::ldexp(values[k], -bin_bits * bin));
   }
 }
 

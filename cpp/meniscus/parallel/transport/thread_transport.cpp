@@ -185,9 +185,7 @@ ThreadRoom::~ThreadRoom() = default;
 
 int ThreadRoom::size() const { return static_cast<int>(parts_->seats.size()); }
 
-std::intptr_t ThreadRoom::seat(int rank) const {
-  return reinterpret_cast<std::intptr_t>(&parts_->seats[rank]);
-}
+std::intptr_t ThreadRoom::seat(int rank) const { return reinterpret_cast<std::intptr_t>(&parts_->seats[rank]); }
 
 const meniscus_transport& thread_transport() {
   static const meniscus_transport table{meniscus_transport_version,

@@ -33,8 +33,7 @@ PullEntries entries_of(const PullRows& rows, std::size_t i) {
 }
 
 void add_impulse(const PullRows& rows, PullEntries e, const Vector3d& impulse, std::span<double> velocity) {
-  for (std::size_t k = e.begin; k < e.end; ++k)
-    velocity[rows.coordinates[k]] += rows.responses[k].dot(impulse);
+  for (std::size_t k = e.begin; k < e.end; ++k) velocity[rows.coordinates[k]] += rows.responses[k].dot(impulse);
 }
 
 }  // namespace
@@ -59,8 +58,7 @@ PullReport PullSolver::solve(const PullRows& rows, int iterations, double tolera
     for (std::size_t i = 0; i < n; ++i) {
       const PullEntries e = entries_of(rows, i);
       Vector3d lack = rows.bias[i] + rows.softness[i] * impulses[i];
-      for (std::size_t j = e.begin; j < e.end; ++j)
-        lack += velocity[rows.coordinates[j]] * rows.directions[j];
+      for (std::size_t j = e.begin; j < e.end; ++j) lack += velocity[rows.coordinates[j]] * rows.directions[j];
       Vector3d next = impulses[i] - inverses_[i] * lack;
       const double size = next.norm();
       if (size > rows.limits[i]) next *= rows.limits[i] / size;

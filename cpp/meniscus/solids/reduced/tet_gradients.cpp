@@ -18,9 +18,7 @@ std::vector<TetGradient> tet_gradients(std::span<const mesh::Point> rest, std::s
       e.node[k] = node;
     }
     Eigen::Matrix3d edges;
-    for (std::size_t k = 0; k < 3; ++k)
-      edges.col(static_cast<Eigen::Index>(k)) =
-          rest[e.node[k + 1]] - rest[e.node[0]];
+    for (std::size_t k = 0; k < 3; ++k) edges.col(static_cast<Eigen::Index>(k)) = rest[e.node[k + 1]] - rest[e.node[0]];
     const double det = edges.determinant();
     require(det > 0, "element ", i, " must not be flat or inverted at rest");
     const Eigen::Matrix3d inverse = edges.inverse();

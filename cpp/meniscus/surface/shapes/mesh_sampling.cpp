@@ -72,8 +72,7 @@ void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point>
           if (lowest_corner(nodes, axis, c) <= band) {
             const auto closest = mesh.closest(image(grid::sample_position<3>(grid, stagger, c)));
             const auto& triangle = triangles[closest.triangle];
-            for (std::size_t k = 0; k < 3; ++k)
-              u += closest.barycentric[k] * vertex_velocity[triangle[k]][axis];
+            for (std::size_t k = 0; k < 3; ++k) u += closest.barycentric[k] * vertex_velocity[triangle[k]][axis];
           }
           *view.at(c) = static_cast<T>(u);
         }

@@ -306,9 +306,7 @@ Query grid_far_away(Random& r, collision::PairKind) {
 
 Query mixed_magnitudes(Random& r, collision::PairKind) {
   static constexpr std::array<int, 8> exponents{-1074, -1060, -600, -30, 0, 5, 500, 990};
-  return both([&] {
-    return corners([&] { return std::ldexp(r.integer(-6, 6), exponents[r.integer(0, 7)]); });
-  });
+  return both([&] { return corners([&] { return std::ldexp(r.integer(-6, 6), exponents[r.integer(0, 7)]); }); });
 }
 
 Query mixed_axes(Random& r, collision::PairKind kind) {

@@ -94,8 +94,7 @@ std::vector<T> taken(const Grid<D>& grid, bool affine, std::vector<T>& all) {
   Workspace workspace;
   fluids::grid_to_particles<T, D>(velocity, nullptr, 0.0, 0.0, particles, workspace);
   for (Index i = 0; i < particles.size(); ++i)
-    for (Index d = 0; d < D; ++d)
-      all[column<Index>(particles, "id")[i] * D + d] = column<T>(particles, "velocity")[i * D + d];
+    for (Index d = 0; d < D; ++d) all[column<Index>(particles, "id")[i] * D + d] = column<T>(particles, "velocity")[i * D + d];
   return all;
 }
 

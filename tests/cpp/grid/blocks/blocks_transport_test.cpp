@@ -125,9 +125,7 @@ void check_long_traces() {
 
 }  // namespace
 
-TEST_CASE("transport on 2-D domains cut into blocks is bit-identical to a single block") {
-  check_transport<double, 2>();
-}
+TEST_CASE("transport on 2-D domains cut into blocks is bit-identical to a single block") { check_transport<double, 2>(); }
 
 TEST_CASE("transport on 3-D domains cut into blocks is bit-identical to a single block") { check_transport<float, 3>(); }
 
@@ -144,8 +142,7 @@ TEST_CASE("points in a domain cut into blocks take the values of one block") {
     const Grid<3> whole = whole_grid(domain);
     for (Index i = 0; i < 3 * n; ++i) {
       const double u = CounterRandom(5, static_cast<std::uint64_t>(i), 0).uniform2(0)[0];
-      points[i] =
-          whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[i % 3]);
+      points[i] = whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[i % 3]);
     }
     const auto run = [&](const Grid<3>& grid, std::vector<double>& values, std::vector<double>& after) {
       std::vector<double> own;

@@ -110,8 +110,7 @@ void check_separate(const Levels<D>& all) {
     for (int region = 0; region < static_cast<int>(regions.regions().size()); ++region) {
       if (region >= count) break;
       clear(fine.residual);
-      for_each_unknown<>(fine.matrix,
-                         [&](Index i) { fine.residual[i] = label[i] == region ? 1.0f : 0.0f; });
+      for_each_unknown<>(fine.matrix, [&](Index i) { fine.residual[i] = label[i] == region ? 1.0f : 0.0f; });
       clear(coarse.b);
       all.transfers[l].restrict_residual(fine, coarse.b.data());
       clear(coarse.x);
@@ -127,8 +126,7 @@ void check_separate(const Levels<D>& all) {
       for_each_unknown<>(fine.matrix, [&](Index i) {
         leaks += fine.x[i] != 0 && label[i] != region;
         // A constant is interpolated exactly wherever no value is given; or not at all, in a cell that has no coarse cell.
-        if (regions.regions()[region].closed && label[i] == region)
-          leaks += fine.x[i] != 0 && std::abs(fine.x[i] - 1) > 1e-6f;
+        if (regions.regions()[region].closed && label[i] == region) leaks += fine.x[i] != 0 && std::abs(fine.x[i] - 1) > 1e-6f;
       });
     }
     // Coarse couplings join cells of one region only, and a closed region gets no Dirichlet condition.
@@ -141,8 +139,7 @@ void check_separate(const Levels<D>& all) {
         const int other = coarse_label[above];
         crossings += own >= 0 && other >= 0 && own != other;
       }
-      if (own >= 0 && regions.regions()[own].closed)
-        openings += grid::dirichlet_coupling<float, D>(a, i) != 0;
+      if (own >= 0 && regions.regions()[own].closed) openings += grid::dirichlet_coupling<float, D>(a, i) != 0;
     });
     CHECK(crossings == 0);
     CHECK(leaks == 0);

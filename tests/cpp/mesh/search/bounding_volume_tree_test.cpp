@@ -56,8 +56,7 @@ TEST_CASE("a tree contains every primitive once") {
     Index in_leaves = 0;
     for (const auto& node : tree.nodes()) {
       CHECK(node.count >= 1);
-      for (std::int32_t s = node.first; s < node.first + node.count; ++s)
-        CHECK(contains(node.box, boxes[tree.order()[s]]));
+      for (std::int32_t s = node.first; s < node.first + node.count; ++s) CHECK(contains(node.box, boxes[tree.order()[s]]));
       if (node.leaf()) {
         CHECK(node.count <= mesh::BoundingVolumeTree::leaf_size);
         in_leaves += node.count;
@@ -89,8 +88,7 @@ TEST_CASE("traversals find what a loop over all primitives finds") {
           ++visited;
           CHECK(mesh::squared_distance(n.box, p) <= limit);
           for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-            limit = std::min(
-                limit, mesh::squared_distance(boxes[tree.order()[s]], p));
+            limit = std::min(limit, mesh::squared_distance(boxes[tree.order()[s]], p));
         });
     CHECK(limit == nearest);
     CHECK(visited < 1000);  // the rest has been pruned
@@ -101,8 +99,7 @@ TEST_CASE("traversals find what a loop over all primitives finds") {
     Index found = 0;
     tree.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return n.box.overlaps(around); },
                   [&](const mesh::BoundingVolumeTree::Node& n) {
-                    for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-                      found += boxes[tree.order()[s]].overlaps(around);
+                    for (std::int32_t s = n.first; s < n.first + n.count; ++s) found += boxes[tree.order()[s]].overlaps(around);
                   });
     CHECK(found == std::count_if(boxes.begin(), boxes.end(), [&](const mesh::Box& b) { return b.overlaps(around); }));
   }
@@ -127,8 +124,7 @@ TEST_CASE("a tree does not depend on threads, and takes new boxes") {
   set_num_threads(before);
   for (const auto& node : one_moved.nodes()) {
     mesh::Box expected;
-    for (std::int32_t s = node.first; s < node.first + node.count; ++s)
-      expected.add(moved[one.order()[s]]);
+    for (std::int32_t s = node.first; s < node.first + node.count; ++s) expected.add(moved[one.order()[s]]);
     CHECK(node.box.low == expected.low);
     CHECK(node.box.high == expected.high);
   }

@@ -33,8 +33,7 @@ std::shared_ptr<DeformableBody> chain(Index count, double shift, double damping 
   auto body = std::make_shared<DeformableBody>(x, m);
   body->add(std::make_shared<ChainForce>(count, 0.5, 40.0, damping));
   body->set_gravity(mesh::Point(0.1, -9.8, shift));
-  for (Index i = 0; i < count; ++i)
-    body->velocities()[i] = mesh::Point(shift, 0.1 * static_cast<double>(i), 1);
+  for (Index i = 0; i < count; ++i) body->velocities()[i] = mesh::Point(shift, 0.1 * static_cast<double>(i), 1);
   const std::array<std::int32_t, 1> fixed{2}, sliding{4}, moved{3};
   const std::array<mesh::Point, 1> normal{mesh::Point(1, 2, 3)};
   body->constraints().fix(fixed);

@@ -46,8 +46,7 @@ std::unique_ptr<solids::DeformableBody> cloth(Index side) {
       if (i + 1 < side && j + 1 < side) join(n + 1, n + side);
     }
   std::vector<double> length, stiffness(ends.size(), 400.0), damping(ends.size(), 0.3);
-  for (const auto& [a, b] : ends)
-    length.push_back((rest[a] - rest[b]).norm());
+  for (const auto& [a, b] : ends) length.push_back((rest[a] - rest[b]).norm());
   solids::SpringOptions options;
   options.stiffness = stiffness;
   options.damping = damping;

@@ -155,8 +155,7 @@ TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matri
   squashed.add(force);
   const solids::BodyStep other(squashed, 0.1, {}, chain.workspace);
   force->linearise(std::as_const(squashed).positions(), solids::Tangent::exact);
-  for (Index i = 0; i < count; ++i)
-    u[i] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
+  for (Index i = 0; i < count; ++i) u[i] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
   CHECK_FALSE(solids::solve_velocities(other, 0.1, 0.01, u, v, {}, solids::Preconditioner::none, info));
   CHECK(info.end == numerics::SolveEnd::indefinite_matrix);
 

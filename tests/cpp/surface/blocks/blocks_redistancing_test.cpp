@@ -90,9 +90,7 @@ void check_redistancing() {
 
 }  // namespace
 
-TEST_CASE("redistancing on 2-D domains cut into blocks is bit-identical to a single block") {
-  check_redistancing<double, 2>();
-}
+TEST_CASE("redistancing on 2-D domains cut into blocks is bit-identical to a single block") { check_redistancing<double, 2>(); }
 
 TEST_CASE("redistancing on 3-D domains cut into blocks is bit-identical to a single block") {
   check_redistancing<float, 3>();

@@ -92,8 +92,7 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
 }
 
 void warm_joint(const JointRows& rows, const JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {
-  for (std::int32_t i = 0; i < rows.count; ++i)
-    rows.rows[i].apply(memory.equations[i], first, second);
+  for (std::int32_t i = 0; i < rows.count; ++i) rows.rows[i].apply(memory.equations[i], first, second);
   if (rows.moves) rows.free.apply(memory.low + memory.high + memory.motor + memory.spring, first, second);
 }
 
@@ -136,8 +135,7 @@ void sweep_joint(const JointRows& rows, JointMemory& memory, RigidVelocity& firs
 
 void push_joint(JointRows& rows, double push, double h, RigidVelocity& first, RigidVelocity& second) {
   Eigen::Matrix<double, 6, 1> u = Eigen::Matrix<double, 6, 1>::Zero();
-  for (std::int32_t i = 0; i < rows.count; ++i)
-    u[i] = rows.rows[i].velocity(first, second) + push / h * rows.errors[i];
+  for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[i].velocity(first, second) + push / h * rows.errors[i];
   const Eigen::Matrix<double, 6, 1> p = rows.inverse * u;
   for (std::int32_t i = 0; i < rows.count; ++i) rows.rows[i].apply(-p[i], first, second);
 }
