@@ -28,17 +28,14 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const gr
     const std::int32_t label = labels.at(at);
     if (label) found[count++] = label;
   }
-  std::sort(found.begin(), found.begin() + count);
+  // Of labels that are equally frequent, the lowest.
   std::int32_t best = 0;
-  int most = 0;
-  for (int first = 0; first < count;) {
-    int last = first;
-    while (last < count && found[last] == found[first]) ++last;
-    if (last - first > most) {
-      most = last - first;
-      best = found[first];
-    }
-    first = last;
+  Index most = 0;
+  for (int k = 0; k < count; ++k) {
+    const Index times = std::count(found.begin(), found.begin() + count, found[k]);
+    if (times < most || (times == most && found[k] >= best)) continue;
+    most = times;
+    best = found[k];
   }
   return best;
 }
