@@ -74,12 +74,10 @@ void WindowParticles<D>::gather(grid::ParticleSet& particles, bool carried, Work
   });
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                          \
-  template class WindowParticles<D>;                                                     \
-  template void WindowParticles<D>::gather<float>(grid::ParticleSet&, bool, Workspace&); \
-  template void WindowParticles<D>::gather<double>(grid::ParticleSet&, bool, Workspace&);
-MENISCUS_INSTANTIATE(2)
-MENISCUS_INSTANTIATE(3)
-#undef MENISCUS_INSTANTIATE
+template class WindowParticles<2>;
+template class WindowParticles<3>;
+template void WindowParticles<2>::gather<double>(grid::ParticleSet&, bool, Workspace&);
+template void WindowParticles<3>::gather<float>(grid::ParticleSet&, bool, Workspace&);
+template void WindowParticles<3>::gather<double>(grid::ParticleSet&, bool, Workspace&);
 
 }  // namespace meniscus::fluids

@@ -6,6 +6,7 @@
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/packed_rows.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/parallel/parcels.hpp"
 
 #include <algorithm>
@@ -97,8 +98,7 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
     return 0;
   }
   const int own = grid.block().number;
-  const bool single = particles.positions().type == ColumnType::float32;
-  const Departures going = single ? departures<float>(particles, grid) : departures<double>(particles, grid);
+  const Departures going = with_scalar<D>(particles, [&](auto scalar) { return departures<decltype(scalar)>(particles, grid); });
   const auto gone = static_cast<Index>(going.leaving.size());
   const Announcement<D> mine{grid.first_cell(),      columns_digest(particles),
                              particles.common_ids(), particles.next_id() - particles.common_ids(),
@@ -130,7 +130,8 @@ Index migrate_particles(ParticleSet& particles, const Grid<D>& grid, Workspace& 
     parallel::Parcels outgoing;
     auto packing = communicator.packing();
     for (const Index i : going.leaving) {
-      const int block = single ? block_of<float>(particles, grid, blocks, i) : block_of<double>(particles, grid, blocks, i);
+      const int block =
+          with_scalar<D>(particles, [&](auto scalar) { return block_of<decltype(scalar)>(particles, grid, blocks, i); });
       pack_row(particles, columns, i, outgoing[block]);
     }
     packing.reset();

@@ -315,7 +315,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
                 settle_covered_faces(solver.velocity, d, self._end)
             told.swept["velocity"] += counts[0]
             told.replaced["velocity"] += counts[1]
-        solver._walls = self._end
+        solver.walls = self._end
 
     @stage()
     def add_forces(self, dt: float) -> None:
