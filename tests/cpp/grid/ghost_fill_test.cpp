@@ -153,7 +153,7 @@ std::string describe(const grid::FieldLayout<D>& layout) {
     text += layout.grid.periodic()[i] ? ", periodic; " : "; ";
     for (std::size_t s = 2 * i; s < 2 * i + 2; ++s) {
       const grid::GhostRule& r = layout.rules[s];
-      text += std::array{"clamp", "mirror", "value"}[r.kind];
+      text += std::array{"clamp", "mirror", "value"}[static_cast<std::size_t>(r.kind)];
       text += std::string(r.odd ? " odd" : "") + (r.function ? " function; " : "; ");
     }
   }

@@ -50,10 +50,11 @@ void set_matrix(FaceMatrix<double, D>& a, const CellLayout<D>& layout, const Fie
 template <int D>
 void check_smoothing(bool rough) {
   for (const auto& domain : smoothing_domains<D>())
-    check_same_bits<float, D>(
+    check_same_bits<double, D>(
         domain, {Stagger<D>::cell(), Stagger<D>::cell(), Stagger<D>::cell()},
-        [&](const Grid<D>& grid, WholeFields<float, D>& result) {
-          Field<float, D> x(grid, Stagger<D>::cell(), mirrors<D>()), r(grid, Stagger<D>::cell(), mirrors<D>()),
+        [&](const Grid<D>& grid, WholeFields<double, D>& result) {
+          // Levels are of floats in both dimensions; fields of the plane are of doubles, which hold these exactly.
+          Field<double, D> x(grid, Stagger<D>::cell(), mirrors<D>()), r(grid, Stagger<D>::cell(), mirrors<D>()),
               y(grid, Stagger<D>::cell(), mirrors<D>());
           const CellLayout<D> layout(grid.block(), grid.communicator());
           FaceMatrix<double, D> matrix;
