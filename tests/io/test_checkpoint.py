@@ -23,7 +23,7 @@ def checkpoint(state, step=3, **grids):
 
 def test_every_kind_of_state_comes_back_to_the_last_bit(tmp_path, rng):
     grid = ms.Grid((4, 3), 0.1, (1 / 3, -2.0), (True, False))
-    field = ms.CellField(grid, np.float32)
+    field = ms.CellField(ms.Grid((4, 3, 2), 0.1), np.float32)
     field.array[...] = rng.random(field.shape)
     particles = ms.Particles(rng.random((5, 2)), kind=np.arange(5, dtype=np.uint8))
     state = {

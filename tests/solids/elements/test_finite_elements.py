@@ -4,8 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from solids.elements.literal.tet_formulas import element_face_forces, element_stiffness
 from support.build import same_bits
+from support.literal.tet_formulas import element_face_forces, element_stiffness
 
 import meniscus as ms
 from meniscus.mesh import tet_block

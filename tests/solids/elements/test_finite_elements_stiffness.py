@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as solvers
-from solids.elements.literal.tet_formulas import element_stiffness
 from support.build import same_bits
+from support.literal.tet_formulas import element_stiffness
 
 from meniscus.mesh import tet_block
 from meniscus.numerics import polar_rotation

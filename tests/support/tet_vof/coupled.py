@@ -98,5 +98,5 @@ def momentum(sim: KDSMWater, dt: float = 0.0) -> dict[str, Floats]:
     return {
         "tets": (v.volume[:, None] * v.velocity).sum(axis=0),
         "drops": (volumes[:, None] * spray["velocity"]).sum(axis=0),
-        "grid": np.array(sim.liquid._momentum(sim.liquid._solid_after(dt))),
+        "grid": np.array(sim.liquid._momentum(sim.liquid.solid_after(dt))),
     }

@@ -138,7 +138,8 @@ class ContactNodes:
         for first, lead, response in bodies:
             g = np.ascontiguousarray(_checks.numbers("response", response))
             _checks.require_finite("response", g)
-            rows.append((int(first), int(lead), g))
+            numbers = _checks.integer("first", first, -(2**31), 2**31), _checks.integer("lead", lead, -(2**31), 2**31)
+            rows.append((*numbers, g))
         self._core.set_coupled(rows)
 
     @classmethod

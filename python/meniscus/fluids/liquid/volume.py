@@ -133,9 +133,9 @@ class LiquidVolume(Stateful):
             The volume that is no longer there, and what was expected beyond that of families of which nothing is left: it goes along with
             the last of them, and is negative where that measures more. As drops leave, a part measures more until its surface is corrected.
         """
-        before = float(self._budget.unassigned()[0])
+        before = float(self._budget.state()["unassigned"][0])
         gone = -self.update_after_sources("given", levelset, solid)
-        rest = float(self._budget.unassigned()[0]) - before
+        rest = float(self._budget.state()["unassigned"][0]) - before
         if rest:
             budget = self.budget
             budget["unassigned"][0] = before

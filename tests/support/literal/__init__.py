@@ -1,0 +1,1 @@
+"""Printed formulas of the documents that the package does not use, beside their corrected forms."""
