@@ -154,7 +154,8 @@ def test_capillary_wave(case: tuple[str, str]) -> None:
 BOUNDS_WITH_AIR = {1.0: (0.12, 0.03, 0.018, 0.012), 0.1: (0.29, 0.075, 0.031, 0.0185), 1e-3: (0.36, 0.105, 0.03, 0.0175)}
 
 
-@pytest.mark.parametrize("air_density", BOUNDS_WITH_AIR)
+# One density is fast: the formula is the same for all.
+@pytest.mark.parametrize("air_density", [pytest.param(d, marks=() if d == 0.1 else pytest.mark.slow) for d in BOUNDS_WITH_AIR])
 def test_capillary_wave_between_two_fluids(air_density: float) -> None:
     errors = [error_with_air(n, air_density) for n in (8, 16, 32)]
     assert all(e < bound for e, bound in zip(errors, BOUNDS_WITH_AIR[air_density], strict=False))
@@ -166,7 +167,7 @@ def test_capillary_wave_between_two_fluids_on_64_cells(air_density: float) -> No
     assert error_with_air(64, air_density) < BOUNDS_WITH_AIR[air_density][3]
 
 
-@pytest.mark.parametrize("offset", [0.1, 0.25, 0.75])
+@pytest.mark.parametrize("offset", [0.1, *(pytest.param(o, marks=pytest.mark.slow) for o in (0.25, 0.75))])
 def test_capillary_wave_anywhere_between_samples(offset: float) -> None:
     """The surface at rest is higher than a face by a part of a cell. Errors are larger where a sample lies close below the surface."""
     coarse, fine = (wave_error(n, depth=1 + offset / n) for n in (16, 32))
@@ -180,7 +181,7 @@ def test_capillary_wave_on_64_cells(case: tuple[str, str]) -> None:
     assert wave_error(64, tracking=case[0], kind=case[1]) < BOUNDS[case][3]
 
 
-@pytest.mark.parametrize("tension", [1.0, 0.0])
+@pytest.mark.parametrize("tension", [1.0, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_damping_of_small_waves(tension: float) -> None:
     """A capillary and a gravity wave lose 2 nu k^2 where viscosity is small; without the transposed gradient less than half of that."""
     gravity, nu = (1.0 - tension) * K**2, 0.005

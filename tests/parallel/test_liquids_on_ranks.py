@@ -52,7 +52,10 @@ def test_operators(program: str, dimension: int) -> None:
     same_on_ranks(getattr(liquid_programs, program), dimension, BLOCKS[dimension])
 
 
-@pytest.mark.parametrize("which", liquid_programs.LIQUID_OPTIONS)
+# These three take nearly every operator to the ranks; the others say what they say with fewer.
+@pytest.mark.parametrize(
+    "which", [pytest.param(w, marks=() if w in ("all", "exchange", "fluid") else pytest.mark.slow) for w in liquid_programs.LIQUID_OPTIONS]
+)
 def test_steps(which: str) -> None:
     same_on_ranks(liquid_programs.liquids, 2, [(2, 1), (1, 3), (2, 2), (2, 4)], which=(which,))
     same_on_ranks(liquid_programs.liquids, 3, [(1, 2, 1), (2, 2, 2)], which=(which,))
