@@ -109,7 +109,9 @@ def test_public_calls_take_few_parameters() -> None:
                 continue
             calls = {name: found}
             if isinstance(found, type):
-                calls |= {f"{name}.{k}": getattr(found, k, None) for k in dir(found) if not k.startswith("_")}
+                # Classes that are attributes, as types of reports, count under their own names.
+                members = {k: getattr(found, k, None) for k in dir(found) if not k.startswith("_")}
+                calls |= {f"{name}.{k}": member for k, member in members.items() if not isinstance(member, type)}
             for path, call in calls.items():
                 counts[f"{room.name}.{path}"] = parameters_of(call)
     assert {path: n for path, n in counts.items() if n > MOST_PARAMETERS and path not in REPORTS}.keys() == ABOVE_THE_LIMIT.keys()

@@ -3,7 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
-#include "meniscus/grid/neighbours.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/parallel/gather_lists.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"

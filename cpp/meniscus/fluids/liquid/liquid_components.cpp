@@ -5,9 +5,9 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 

@@ -3,7 +3,7 @@
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
-#include "meniscus/grid/neighbours.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"

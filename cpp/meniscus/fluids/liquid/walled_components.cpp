@@ -1,9 +1,9 @@
 #include "meniscus/fluids/liquid/walled_components.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
-#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"

@@ -6,7 +6,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/workspace.hpp"
-#include "meniscus/grid/neighbours.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/walls/thin_walls.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
-#include "meniscus/grid/neighbours.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
