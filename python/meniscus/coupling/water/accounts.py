@@ -1,4 +1,4 @@
-"""Where shared water is and where it has come from, from the accounts of its parts."""
+"""Accounts of water that tetrahedra, drops and a grid share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was exchanged with a liquid."""
+"""Reports of exchange with a liquid."""
 
 from __future__ import annotations
 
