@@ -35,7 +35,7 @@ PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
 .PHONY: help demo test test-all slowest fuzz fuzz-sanitized bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread \
-  test-cpp build-cost package address-package wheel clean distclean FORCE
+  test-cpp build-cost test-cost package address-package wheel clean distclean FORCE
 
 help:
 	@echo "make demo      build, pour water on a ball, on tetrahedra and a grid coupled, and say where the pictures are"
@@ -54,6 +54,7 @@ help:
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make wheel     a wheel for Linux in dist, tried out in an empty environment that has no compiler"
 	@echo "make build-cost  a build from nothing that measures the processor time of every file"
+	@echo "make test-cost  the fast Python tests, and the processor time of each"
 	@echo "make clean     remove everything that was built; make distclean also removes .venv"
 
 # --- the environment and the package -------------------------------------------------------------------------------------------
@@ -184,9 +185,15 @@ COST := build/cost
 build-cost: $(STAMPS)/packages-build $(STAMPS)/doctest
 	@rm -rf $(COST)
 	@$(call configure,$(COST),-DMENISCUS_TESTS=ON -DPython_EXECUTABLE="$(CURDIR)/$(RUN)" \
-	  "-DCMAKE_CXX_COMPILER_LAUNCHER=$(CURDIR)/$(RUN);$(CURDIR)/.ci/build_cost.py;record;$(CURDIR)/$(COST)/cost.jsonl")
+	  "-DCMAKE_CXX_COMPILER_LAUNCHER=$(CURDIR)/$(RUN);$(CURDIR)/.ci/cost.py;record;$(CURDIR)/$(COST)/cost.jsonl")
 	@cmake --build $(COST) --target _meniscus meniscus_tests meniscus_headers -- --quiet
-	@$(RUN) .ci/build_cost.py table $(COST)/cost.jsonl docs/build.md
+	@$(RUN) .ci/cost.py build $(COST)/cost.jsonl docs/build.md
+
+# Processor seconds of every fast test, which depend little on what else the machine does.
+test-cost: $(STAMPS)/package $(STAMPS)/packages-test
+	@rm -rf $(COST)/tests.jsonl && mkdir -p $(COST)
+	@PYTHONPATH=tests $(pytest) $(limits) -q -m "not slow" -p costs --costs $(COST)/tests.jsonl $(PYTEST_OPTIONS)
+	@$(RUN) .ci/cost.py tests $(COST)/tests.jsonl docs/build.md
 
 # --- format and lint -----------------------------------------------------------------------------------------------------------
 

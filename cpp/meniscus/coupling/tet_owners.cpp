@@ -8,7 +8,7 @@
 namespace meniscus::coupling {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index owner_chunk = 4096;
 
 mesh::Point centroid(std::span<const mesh::Point> x, const mesh::Tet& t) {
   const auto at = [&](std::size_t k) -> const mesh::Point& { return x[t[k]]; };
@@ -28,7 +28,7 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
   }
   const grid::FieldProbe<double, 3> distance(kept.distance), liquid(kept.liquid);
   std::atomic<bool> changed = false;
-  parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(tets.size()), owner_chunk, [&](Index b, Index e) {
     bool some = false;
     for (Index i = b; i < e; ++i) {
       const mesh::Point c = centroid(positions, tets[i]);
@@ -50,7 +50,7 @@ bool update_owners(std::span<const mesh::Point> positions, std::span<const mesh:
 
 void centroids_of(std::span<const mesh::Point> positions, std::span<const mesh::Tet> tets, std::span<const std::int32_t> chosen,
                   std::span<mesh::Point> centroids) {
-  parallel_for(0, static_cast<Index>(chosen.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(chosen.size()), owner_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) centroids[i] = centroid(positions, tets[chosen[i]]);
   });
 }

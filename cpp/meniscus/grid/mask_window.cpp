@@ -7,22 +7,22 @@
 namespace meniscus::grid {
 namespace {
 
-constexpr Index lanes = 64;
-constexpr std::int32_t far = std::numeric_limits<std::int32_t>::max() / 2;
+constexpr Index window_lanes = 64;
+constexpr std::int32_t no_distance = std::numeric_limits<std::int32_t>::max() / 2;
 
 /// One axis. Lines are independent; `width` neighbouring ones (contiguous in memory) are swept together. A line with a period is
 /// entered with what the period before it holds.
 void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index stride, Index width, Index low, Index high,
                  Index period) {
-  std::array<std::int32_t, lanes> since;
-  const auto below = static_cast<std::int32_t>(std::min<Index>(-low, far - 1));
-  const auto above = static_cast<std::int32_t>(std::min<Index>(high, far - 1));
+  std::array<std::int32_t, window_lanes> since;
+  const auto below = static_cast<std::int32_t>(std::min<Index>(-low, no_distance - 1));
+  const auto above = static_cast<std::int32_t>(std::min<Index>(high, no_distance - 1));
   const auto count = [&](Index q, Index l) {
     auto& s = since[l];
-    s = in[q] ? (s < far ? s + 1 : far) : 0;
+    s = in[q] ? (s < no_distance ? s + 1 : no_distance) : 0;
     return s;
   };
-  since.fill(far);
+  since.fill(no_distance);
   for (Index i = 0; i < period; ++i)
     for (Index l = 0; l < width; ++l) count(i * stride + l, l);
   for (Index i = 0; i < n; ++i)
@@ -30,7 +30,7 @@ void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index strid
       const Index q = i * stride + l;
       out[q] = count(q, l) > below;
     }
-  since.fill(far);
+  since.fill(no_distance);
   for (Index i = n - 1; i >= n - period; --i)
     for (Index l = 0; l < width; ++l) count(i * stride + l, l);
   for (Index i = n - 1; i >= 0; --i)
@@ -53,13 +53,13 @@ void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, 
   for (int d = 0; d < D; ++d) {
     const Index stride = strides[d];
     const Index n = extents[d];
-    const Index blocks = (stride + lanes - 1) / lanes;
+    const Index blocks = (stride + window_lanes - 1) / window_lanes;
     const Index outer = product<D>(extents) / (n * stride);
-    parallel_for(0, outer * blocks, std::max<Index>(1, 16384 / (n * std::min(stride, lanes))), [&](Index b, Index e) {
+    parallel_for(0, outer * blocks, std::max<Index>(1, 16384 / (n * std::min(stride, window_lanes))), [&](Index b, Index e) {
       for (Index q = b; q < e; ++q) {
-        const Index first = (q % blocks) * lanes;
+        const Index first = (q % blocks) * window_lanes;
         const Index start = (q / blocks) * n * stride + first;
-        window_axis(in + start, to + start, n, stride, std::min(lanes, stride - first), low, high, period[d]);
+        window_axis(in + start, to + start, n, stride, std::min(window_lanes, stride - first), low, high, period[d]);
       }
     });
     in = to;

@@ -6,7 +6,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 8192;
+constexpr Index element_chunk = 8192;
 
 template <std::size_t N>
 bool out_of_range(const std::array<std::int32_t, N>& element, Index vertices) {
@@ -31,7 +31,7 @@ void require_valid(std::span<const std::array<std::int32_t, N>> elements, Index 
   require(vertices <= most, "a mesh can have at most ", most, " vertices, not ", vertices);
   require(m <= most / static_cast<Index>(N), "a mesh can have at most ", most / static_cast<Index>(N), " ", what, ", not ", m);
   const Index bad = parallel_reduce(
-      0, m, chunk, m,
+      0, m, element_chunk, m,
       [&](Index b, Index e) {
         for (Index i = b; i < e; ++i) {
           const auto& element = elements[i];

@@ -10,7 +10,7 @@
 namespace meniscus::solids {
 namespace {
 
-constexpr Index chunk = 2048;
+constexpr Index limit_chunk = 2048;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -54,7 +54,7 @@ StrainLimiter::StrainLimiter(std::span<const std::array<std::int32_t, 2>> edges,
 double StrainLimiter::largest_strain(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities,
                                      double dt) const {
   return parallel_reduce(
-      0, static_cast<Index>(edges_.size()), chunk, 0.0,
+      0, static_cast<Index>(edges_.size()), limit_chunk, 0.0,
       [&](Index b, Index e) {
         double largest = 0;
         for (Index i = b; i < e; ++i)
@@ -82,7 +82,7 @@ StrainReport StrainLimiter::limit(std::span<const mesh::Point> positions, std::s
   for (Index found = 1; found > 0 && report.sweeps < limits.sweeps; ++report.sweeps) {
     const Index so_far = impulses;
     for (std::size_t c = 0; c + 1 < colours_.size(); ++c)
-      parallel_for(colours_[c], colours_[c + 1], chunk, [&](Index b, Index e) {
+      parallel_for(colours_[c], colours_[c + 1], limit_chunk, [&](Index b, Index e) {
         Index own = 0;
         for (Index i = b; i < e; ++i) {
           const Edge& edge = edges_[i];

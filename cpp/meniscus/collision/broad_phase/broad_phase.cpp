@@ -10,7 +10,7 @@ namespace meniscus::collision {
 namespace {
 
 /// Leaves whose elements one task looks for.
-constexpr Index chunk = 32;
+constexpr Index pair_chunk = 32;
 /// Longer lists are not sorted by counting, which takes the square of their length.
 constexpr Index max_counted = 768;
 /// Room behind a list for stores of whole vectors.
@@ -178,7 +178,7 @@ inline void write_sorted(std::int32_t element, std::int32_t* partners, Index n, 
 
 void ElementMarks::mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags) {
   leaves_.assign(tree.leaves(), 0);
-  parallel_for(0, tree.leaves(), 64 * chunk, [&](Index b, Index e) {
+  parallel_for(0, tree.leaves(), 64 * pair_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for (int c = 0; c < tree.corners_per_element(); ++c)
         for (int k = 0; k < tree.count(i); ++k)
@@ -208,7 +208,7 @@ Index PairScratch::nbytes() const {
   return static_cast<Index>(bytes);
 }
 
-Index chunks_of(const PairQuery& query) { return empty(query) ? 0 : (query.first->leaves() + chunk - 1) / chunk; }
+Index chunks_of(const PairQuery& query) { return empty(query) ? 0 : (query.first->leaves() + pair_chunk - 1) / pair_chunk; }
 
 PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query), scratch_(&scratch) {
   if (empty(query)) return;
@@ -217,9 +217,9 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
   const auto chunks = static_cast<std::size_t>(chunks_of(query));
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
   scratch.offsets.resize(static_cast<std::size_t>(first.size()) + 1);
-  parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
+  parallel_for(0, first.leaves(), pair_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
-    Chunk& c = scratch.chunks[b / chunk];
+    Chunk& c = scratch.chunks[b / pair_chunk];
     c.counts.assign((e - b) * lanes, 0);
     with_corners(query, [&](auto corners_a, auto corners_b) {
       with_box_lanes([&](auto isa) {
@@ -254,8 +254,8 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
 void PairList::write(std::span<ElementPair> out) const {
   if (empty(query_)) return;
   const PackedBoxTree& first = *query_.first;
-  parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
-    Chunk& c = scratch_->chunks[b / chunk];
+  parallel_for(0, first.leaves(), pair_chunk, [&](Index b, Index e) {
+    Chunk& c = scratch_->chunks[b / pair_chunk];
     with_box_lanes([&](auto isa) {
       std::int32_t* from = c.found.data();
       for (Index group = b; group < e; ++group)
@@ -332,7 +332,7 @@ void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockS
   const auto chunks = static_cast<std::size_t>(chunks_of(query));
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
   std::atomic<bool> stop{false};
-  parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
+  parallel_for(0, first.leaves(), pair_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     with_corners(query, [&](auto corners_a, auto corners_b) {
       constexpr int A = decltype(corners_a)::value;
@@ -342,12 +342,12 @@ void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockS
         using V = decltype(isa);
         const auto hand_out = [&] {
           if (waiting.empty()) return;
-          const PairBlock block = waiting.take(b / chunk, self);
+          const PairBlock block = waiting.take(b / pair_chunk, self);
           if (!stop.load(std::memory_order_relaxed) && !sink(context, block)) stop.store(true, std::memory_order_relaxed);
         };
         for (Index group = b; group < e && !stop.load(std::memory_order_relaxed); ++group)
           search_leaf<V, A, B>(
-              query, group, self, scratch.chunks[b / chunk], [](int) {},
+              query, group, self, scratch.chunks[b / pair_chunk], [](int) {},
               [&](int lane, Index leaf, unsigned mask) {
                 waiting.template add<V>(*query.second, leaf, mask);
                 if (!waiting.full()) return;

@@ -10,7 +10,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index element_chunk = 4096;
 /// Elements that cover more cells are kept in a list.
 constexpr double max_covered = 512;
 constexpr double cells_per_element = 2;  // of the grid, on average
@@ -68,7 +68,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
     double mean_size = 0;
   };
   const Extents extents = parallel_reduce(
-      0, n, chunk, Extents{},
+      0, n, element_chunk, Extents{},
       [&](Index b, Index e) {
         Extents x;
         for (Index i = b; i < e; ++i) {
@@ -91,7 +91,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
           std::max(extents.mean_size, 2 * (whole / most)), static_cast<Index>(most));
   const auto cells = static_cast<std::size_t>(product<3>(cells_));
   auto offset = workspace.take<Index>(n + 1);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, element_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       note_first_cell(static_cast<std::int32_t>(i));
@@ -108,7 +108,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
   auto keys = workspace.take<std::uint64_t>(total);
   auto elements = workspace.take<std::int32_t>(total);
   auto order = workspace.take<Index>(total);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, element_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Index at = offset.data()[i];
@@ -122,7 +122,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
   radix_sort(keys.data(), order.data(), total, cells, workspace);
   entries_.resize(total);
   begin_.assign(cells + 1, 0);
-  parallel_for(0, total, chunk, [&](Index b, Index e) {
+  parallel_for(0, total, element_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) entries_[i] = elements.data()[order.data()[i]];
   });
   for (Index i = 0; i < total; ++i) ++begin_[keys.data()[i] + 1];

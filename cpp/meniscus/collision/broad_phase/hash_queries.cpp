@@ -7,16 +7,16 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index query_chunk = 1024;
 
 }  // namespace
 
 template <class Find>
 void PairLists::collect(Index n, Find&& find) {
-  const auto count = static_cast<std::size_t>((n + chunk - 1) / chunk);
+  const auto count = static_cast<std::size_t>((n + query_chunk - 1) / query_chunk);
   if (parts_.size() < count) parts_.resize(count);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
-    auto& list = parts_[b / chunk];
+  parallel_for(0, n, query_chunk, [&](Index b, Index e) {
+    auto& list = parts_[b / query_chunk];
     list.clear();
     for (Index i = b; i < e; ++i) {
       const auto first = static_cast<Index>(list.size());
@@ -55,7 +55,7 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> ver
   };
   boxes_.resize(tets.size());
   orientation_.resize(tets.size());
-  parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(tets.size()), query_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
       const TetCorners c = corners(t);
       orientation_[t] = static_cast<std::int8_t>(tet_orientation(c));

@@ -13,7 +13,7 @@ namespace meniscus::collision {
 namespace {
 
 constexpr int bits_per_axis = 18;
-constexpr Index chunk = 256;
+constexpr Index leaf_chunk = 256;
 constexpr Index vertex_chunk = 4096;
 /// Points whose places on the curve are found together.
 constexpr int block = 64;
@@ -160,7 +160,7 @@ void PackedBoxTree::build(std::span<const mesh::Box> vertex_boxes, Workspace& wo
     });
   });
   radix_sort(keys.data(), order.data(), size_, std::uint64_t{1} << (3 * bits_per_axis), workspace);
-  parallel_for(0, leaves(), chunk, [&](Index b, Index e) {
+  parallel_for(0, leaves(), leaf_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for (int k = 0; k < count(i); ++k) {
         const auto element = static_cast<std::int32_t>(order.data()[i * lanes + k]);
@@ -173,7 +173,7 @@ void PackedBoxTree::build(std::span<const mesh::Box> vertex_boxes, Workspace& wo
 }
 
 void PackedBoxTree::refit(std::span<const mesh::Box> vertex_boxes) {
-  parallel_for(0, leaves(), chunk, [&](Index b, Index e) {
+  parallel_for(0, leaves(), leaf_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Leaf& leaf = leaves_[i];
@@ -198,7 +198,7 @@ void PackedBoxTree::refit(std::span<const mesh::Box> vertex_boxes) {
     const Index begin = level_start_[level];
     const Index end = level_start_[static_cast<std::size_t>(level) + 1];
     const Index below = level == 0 ? leaves() : begin - level_start_[static_cast<std::size_t>(level) - 1];
-    parallel_for(begin, end, chunk, [&](Index b, Index e) {
+    parallel_for(begin, end, leaf_chunk, [&](Index b, Index e) {
       const StandardArithmetic arithmetic;
       for (Index i = b; i < e; ++i) {
         Node& n = nodes_[i];

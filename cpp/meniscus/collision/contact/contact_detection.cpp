@@ -7,7 +7,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 2048;
+constexpr Index candidate_chunk = 2048;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void ContactPaths::set(std::span<const mesh::Point> start, std::span<const mesh:
   start_.assign(start.begin(), start.end());
   end_.assign(end.begin(), end.end());
   displacement_.resize(n);
-  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(n), candidate_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) displacement_[i] = end_[i] - start_[i];
   });
   vertex_start_.resize(nodes_->vertices());
@@ -103,7 +103,7 @@ bool ContactPaths::within(std::span<const std::int32_t> moved, double most) cons
 }
 
 void ContactPaths::cut(double fraction) {
-  parallel_for(0, static_cast<Index>(start_.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(start_.size()), candidate_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       displacement_[i] *= fraction;
       end_[i] = start_[i] + displacement_[i];

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_shares = 4;
 constexpr double weight_tolerance = 1e-9;
-constexpr Index chunk = 2048;
+constexpr Index share_chunk = 2048;
 
 }  // namespace
 
@@ -134,7 +134,7 @@ void ContactNodes::set_coupled(std::vector<CoupledNodes> bodies) {
 void ContactNodes::at_vertices(std::span<const mesh::Point> of_nodes, std::span<mesh::Point> out) const {
   require(of_nodes.size() == inverse_masses_.size() && static_cast<Index>(out.size()) == vertices(), "there are ", nodes(),
           " nodes and ", vertices(), " vertices, not ", of_nodes.size(), " and ", out.size());
-  parallel_for(0, vertices(), chunk, [&](Index b, Index e) {
+  parallel_for(0, vertices(), share_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) out[v] = at_vertex(static_cast<std::int32_t>(v), of_nodes);
   });
 }

@@ -12,7 +12,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index node_chunk = 4096;
 
 void require_not_negative(std::span<const double> values, const char* name) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -175,7 +175,7 @@ void Repulsion::follow(std::span<const mesh::Point> positions, std::span<const m
   if (count > 0) mean /= static_cast<double>(count);
   motion_.resize(n);
   middle_.resize(n);
-  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(n), node_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       mesh::Point u = motion[v] - mean;
       // What has no thickness of its own may be thrown at what has.
@@ -203,7 +203,7 @@ void Repulsion::find(CollisionMesh& mesh, const ContactNodes& nodes, std::span<c
   for (std::size_t i = 0; i < yielding_nodes_.size(); ++i) yielding_nodes_[i] = nodes.inverse_masses()[i] > 0 ? 1 : 0;
   yielding_.resize(n);
   growth_.resize(n);
-  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(n), node_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       yielding_[v] = nodes.counts(static_cast<std::int32_t>(v)) ? 1 : 0;
       growth_[v] = 0.5 * (options_.generous * surface_.thickness[v] + options_.margin);
@@ -267,7 +267,7 @@ void Repulsion::number_vertices(std::size_t vertices) {
       vertices_.push_back(static_cast<std::int32_t>(v));
     }
   for (RepulsionPairs& p : pairs_)
-    parallel_for(0, p.size(), chunk, [&](Index b, Index e) {
+    parallel_for(0, p.size(), node_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i)
         for (std::int32_t& v : p.places[i]) v = place_[v];
     });

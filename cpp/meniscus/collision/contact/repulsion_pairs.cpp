@@ -13,7 +13,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index pair_chunk = 4096;
 
 using Points = std::array<mesh::Point, 4>;
 
@@ -298,7 +298,7 @@ void PairFinder::sort(OfKind& own, Index seconds) {
   }
   radix_sort(keys.data(), own.order.data(), n, end, workspace_);
   own.sorted.resize(n);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, pair_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) own.sorted[i] = own.at(own.order.data()[i]).vertices;
   });
 }
@@ -313,7 +313,7 @@ void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
   std::vector<Index>& next = own.first_of_colour;
   next.assign(out.colours.begin(), out.colours.end());
   for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[own.colouring.colours()[i]]++;
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, pair_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const Found& f = own.at(own.order.data()[i]);
       const Index to = own.slot[i];

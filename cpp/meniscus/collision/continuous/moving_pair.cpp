@@ -11,22 +11,22 @@ namespace {
 
 constexpr double unit = 0x1p-53;
 
-using Moving = MovingPair::Moving;
-using Differences = std::array<Moving, 3>;
+using MovingPoints = MovingPair::Moving;
+using Differences = std::array<MovingPoints, 3>;
 
 /// The differences times a power of two. Where positions are close to the largest double, their quarters are taken.
 Differences differences(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end,
                         double shrink) {
   const auto from = [&](std::size_t i, std::size_t j) {
-    return Moving{shrink * start[j] - shrink * start[i], shrink * end[j] - shrink * end[i]};
+    return MovingPoints{shrink * start[j] - shrink * start[i], shrink * end[j] - shrink * end[i]};
   };
   if (kind == PairKind::vertex_face) return {from(1, 2), from(1, 3), from(1, 0)};
   return {from(0, 1), from(2, 3), from(0, 2)};
 }
 
 double largest(const mesh::Point& x) { return x.cwiseAbs().maxCoeff(); }
-double largest(const Moving& x) { return std::max(largest(x.start), largest(x.end)); }
-mesh::Point magnitude(const Moving& x) { return x.start.cwiseAbs().cwiseMax(x.end.cwiseAbs()); }
+double largest(const MovingPoints& x) { return std::max(largest(x.start), largest(x.end)); }
+mesh::Point magnitude(const MovingPoints& x) { return x.start.cwiseAbs().cwiseMax(x.end.cwiseAbs()); }
 
 /// The determinant with all signs positive.
 double permanent(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
@@ -72,7 +72,7 @@ MovingPair::MovingPair(PairKind kind, std::span<const mesh::Point, 4> start, std
     const int exponent = -1 - std::ilogb(most);
     const double factor = std::ldexp(1.0, exponent / 2);
     const double rest = std::ldexp(1.0, exponent - exponent / 2);
-    for (Moving& x : d) x = {(x.start * factor) * rest, (x.end * factor) * rest};
+    for (MovingPoints& x : d) x = {(x.start * factor) * rest, (x.end * factor) * rest};
   }
   a_ = d[0];
   b_ = d[1];

@@ -12,7 +12,7 @@ namespace meniscus::collision {
 namespace {
 
 /// Pairs per piece of a parallel loop; the methods for comparison take a microsecond or more for one.
-constexpr Index chunk = 256, slow_chunk = 128;
+constexpr Index separate_chunk = 256, slow_chunk = 128;
 
 /// `each`: points per pair.
 template <class P>
@@ -39,11 +39,11 @@ template <class Body>
 void for_each_piece(const SeparatePairs& pairs, Body&& body) {
   require_valid(pairs.start, pairs.end, 4);
   static const auto stencils = [] {
-    std::array<Stencil, chunk> s;
+    std::array<Stencil, separate_chunk> s;
     for (std::size_t i = 0; i < s.size(); ++i) std::iota(s[i].begin(), s[i].end(), static_cast<std::int32_t>(4 * i));
     return s;
   }();
-  parallel_for(0, pairs.size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, pairs.size(), separate_chunk, [&](Index b, Index e) {
     const auto first = static_cast<std::size_t>(4 * b), count = static_cast<std::size_t>(e - b);
     body(pairs.start.subspan(first, 4 * count), pairs.end.subspan(first, 4 * count), std::span(stencils).first(count),
          static_cast<std::size_t>(b));

@@ -6,7 +6,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index chunk = 2048;
+constexpr Index neighbour_chunk = 2048;
 
 /// The corners of face k, ascending.
 std::array<std::int32_t, 3> face_key(const mesh::Tet& t, std::size_t k) {
@@ -23,7 +23,7 @@ std::vector<mesh::Tet> find_neighbours(std::span<const mesh::Tet> tets) {
   std::vector<std::uint64_t> keys(faces);
   std::vector<Index> order(keys.size());
   const auto key = [&](Index f) { return face_key(tets[f / 4], static_cast<std::size_t>(f % 4)); };
-  parallel_for(0, faces, chunk, [&](Index b, Index e) {
+  parallel_for(0, faces, neighbour_chunk, [&](Index b, Index e) {
     for (Index f = b; f < e; ++f) {
       const auto k = key(f);
       keys[f] = static_cast<std::uint64_t>(k[0]) << 31 | static_cast<std::uint64_t>(k[1]);

@@ -14,7 +14,7 @@ TrianglePoint on_corner(const mesh::Point& p, const mesh::Point& corner, int k) 
 }
 
 /// The point of edge k (from corner k to corner k + 1) at parameter t in [0, 1].
-TrianglePoint on_edge(const mesh::Point& p, const mesh::Point& from, const mesh::Point& to, int k, double t) {
+TrianglePoint on_closest_edge(const mesh::Point& p, const mesh::Point& from, const mesh::Point& to, int k, double t) {
   if (!(t > 0)) return on_corner(p, from, k);
   if (!(t < 1)) return on_corner(p, to, (k + 1) % 3);
   TrianglePoint r;
@@ -46,7 +46,7 @@ TrianglePoint on_closest_of_edges(const mesh::Point& p, const mesh::Point& a, co
     const mesh::Point& from = *corner[k];
     const mesh::Point& to = *corner[static_cast<std::size_t>(k) + 1];
     const double length2 = (to - from).squaredNorm();
-    const TrianglePoint r = on_edge(p, from, to, k, length2 > 0 ? (p - from).dot(to - from) / length2 : 0.0);
+    const TrianglePoint r = on_closest_edge(p, from, to, k, length2 > 0 ? (p - from).dot(to - from) / length2 : 0.0);
     if (r.squared_distance < best.squared_distance) best = r;
   }
   return best;
@@ -115,15 +115,15 @@ TrianglePoint closest_point_on_triangle(const mesh::Point& p, const mesh::Point&
   const double d4 = ac.dot(bp);
   if (d3 >= 0 && d4 <= d3) return on_corner(p, b, 1);
   const double vc = d1 * d4 - d3 * d2;
-  if (vc <= 0 && d1 >= 0 && d3 <= 0) return on_edge(p, a, b, 0, d1 / (d1 - d3));
+  if (vc <= 0 && d1 >= 0 && d3 <= 0) return on_closest_edge(p, a, b, 0, d1 / (d1 - d3));
   const mesh::Point cp = p - c;
   const double d5 = ab.dot(cp);
   const double d6 = ac.dot(cp);
   if (d6 >= 0 && d5 <= d6) return on_corner(p, c, 2);
   const double vb = d5 * d2 - d1 * d6;
-  if (vb <= 0 && d2 >= 0 && d6 <= 0) return on_edge(p, c, a, 2, 1 - d2 / (d2 - d6));
+  if (vb <= 0 && d2 >= 0 && d6 <= 0) return on_closest_edge(p, c, a, 2, 1 - d2 / (d2 - d6));
   const double va = d3 * d6 - d5 * d4;
-  if (va <= 0 && d4 >= d3 && d5 >= d6) return on_edge(p, b, c, 1, (d4 - d3) / ((d4 - d3) + (d5 - d6)));
+  if (va <= 0 && d4 >= d3 && d5 >= d6) return on_closest_edge(p, b, c, 1, (d4 - d3) / ((d4 - d3) + (d5 - d6)));
   const double scale = 1 / (va + vb + vc);
   return on_face(p, a, ab, ac, vb * scale, vc * scale);
 }

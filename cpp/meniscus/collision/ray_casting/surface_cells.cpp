@@ -8,7 +8,7 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index triangle_chunk = 256;
+constexpr Index covered_chunk = 256;
 constexpr Index face_chunk = 1024;
 
 Index clamped_cell(double x, Index cells) {
@@ -48,7 +48,7 @@ void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellG
                [&](Index b, Index e) { std::fill(out.begin() + b, out.begin() + e, 0); });
   const double grid_size = std::max(largest(grid.low), largest(upper_corner(grid))) + reach;
   const auto triangles = surface.triangles();
-  parallel_for(0, static_cast<Index>(triangles.size()), triangle_chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(triangles.size()), covered_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
       const mesh::Triangle& corners = triangles[t];
       const auto at = [&](std::size_t k) -> const mesh::Point& { return surface.vertices()[corners[k]]; };

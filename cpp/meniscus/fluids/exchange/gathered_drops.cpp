@@ -91,12 +91,12 @@ void lower_around(const Coord<D>& cell, const grid::Grid<D>& grid, const grid::F
 
 /// A drop in the cell that takes it, both by their numbers in the domain.
 template <int D>
-struct Drop {
+struct GatheredDrop {
   Index cell, id;
   double ball;
   std::array<double, D> velocity;
 
-  bool operator<(const Drop& o) const { return std::pair(cell, id) < std::pair(o.cell, o.id); }
+  bool operator<(const GatheredDrop& o) const { return std::pair(cell, id) < std::pair(o.cell, o.id); }
 };
 
 /// A cell of the domain that drops fill, and what they bring.
@@ -120,15 +120,15 @@ Coord<D> cell_near_block(const grid::Grid<D>& grid, Index number) {
 
 /// Collective: the drops that cells of this block take, in the order of cells and ids.
 template <int D>
-std::vector<Drop<D>> drops_taken(const grid::Grid<D>& grid, const std::vector<Drop<D>>& drops) {
-  std::vector<Drop<D>> taken, passed;
-  const auto is_own = [&](const Drop<D>& drop) {
+std::vector<GatheredDrop<D>> drops_taken(const grid::Grid<D>& grid, const std::vector<GatheredDrop<D>>& drops) {
+  std::vector<GatheredDrop<D>> taken, passed;
+  const auto is_own = [&](const GatheredDrop<D>& drop) {
     return grid::distance_from_block<D>(grid, cell_near_block<D>(grid, drop.cell)) == 0;
   };
-  for (const Drop<D>& drop : drops) (is_own(drop) ? taken : passed).push_back(drop);
+  for (const GatheredDrop<D>& drop : drops) (is_own(drop) ? taken : passed).push_back(drop);
   if (grid.block().cut()) {
     passed = parallel::gather_lists(*grid.communicator(), passed);
-    for (const Drop<D>& drop : passed)
+    for (const GatheredDrop<D>& drop : passed)
       if (is_own(drop)) taken.push_back(drop);
   }
   std::sort(taken.begin(), taken.end());
@@ -153,17 +153,17 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const double h = grid.spacing(), whole = std::pow(h, D);
   const SolidCells<D> cells(grid, solid);
-  std::vector<Drop<D>> found(n);
+  std::vector<GatheredDrop<D>> found(n);
   parallel_for(0, n, 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      Drop<D>& drop = found[i];
+      GatheredDrop<D>& drop = found[i];
       drop.cell = grid::domain_index<D>(grid, cells.taking(grid::cell_in_block<T, D>(grid, s.position + i * D)));
       drop.id = ids[i];
       drop.ball = surface::ball_volume<D>(static_cast<double>(s.radius[i]));
       for (Index d = 0; d < D; ++d) drop.velocity[d] = static_cast<double>(s.velocity[i * D + d]);
     }
   });
-  const std::vector<Drop<D>> taken = drops_taken<D>(grid, found);
+  const std::vector<GatheredDrop<D>> taken = drops_taken<D>(grid, found);
   std::vector<FilledCell<D>> filled;
   for (auto first = taken.begin(), last = first; first != taken.end(); first = last) {
     FilledCell<D> sum{first->cell, 0.0, {}};

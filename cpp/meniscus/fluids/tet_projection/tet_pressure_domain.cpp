@@ -8,7 +8,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index domain_chunk = 4096;
 
 /// Smallest altitude relative to the longest edge, negative where inverted; not above 0 also for what is no number.
 double signed_aspect(const std::array<mesh::Point, 4>& x) {
@@ -32,7 +32,7 @@ void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const Tet
   content_.resize(m);
   using Counts = std::array<Index, 2>;
   const Counts counts = parallel_reduce(
-      0, m, chunk, Counts{},
+      0, m, domain_chunk, Counts{},
       [&](Index begin, Index end) {
         Counts n{};
         for (Index t = begin; t < end; ++t) {
@@ -61,7 +61,7 @@ void TetPressureDomain::find_contents(const TetPressureTopology& mesh, const Tet
 void TetPressureDomain::find_unknowns(const TetPressureTopology& mesh, const TetPressureProblem& problem) {
   const Index n = mesh.vertices();
   unknown_.resize(n);
-  parallel_for(0, n, chunk, [&](Index begin, Index end) {
+  parallel_for(0, n, domain_chunk, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v) {
       bool water = false, air = false;
       for (const std::int32_t c : mesh.corners_at(v)) {

@@ -11,7 +11,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index solver_chunk = 1024;
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
@@ -194,7 +194,7 @@ void TetPressureSolver::sum_fluxes(const TetPressureProblem& problem, TetProject
 
 void TetPressureSolver::commit(const TetPressureProblem& problem, double pressure_unit) const {
   const NoInterrupts whole;
-  parallel_for(0, static_cast<Index>(mesh_.tets().size()), chunk, [&](Index begin, Index end) {
+  parallel_for(0, static_cast<Index>(mesh_.tets().size()), solver_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       if (domain_.content(t) != TetContent::water) continue;
       const Corners corners(problem.positions, mesh_.tet(t));
@@ -206,7 +206,7 @@ void TetPressureSolver::commit(const TetPressureProblem& problem, double pressur
     }
   });
   if (!problem.pressure) return;
-  parallel_for(0, mesh_.vertices(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, mesh_.vertices(), solver_chunk, [&](Index begin, Index end) {
     for (Index v = begin; v < end; ++v)
       problem.pressure[v] = domain_.unknown(v) >= 0 ? pressure_unit * system_.x[domain_.unknown(v)] : 0.0;
   });

@@ -8,7 +8,7 @@
 namespace meniscus::fluids {
 namespace {
 
-std::size_t z(Index i) { return static_cast<std::size_t>(i); }
+std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
 
 std::vector<mesh::Tet> valid(std::span<const mesh::Tet> tets, Index vertices) {
   mesh::require_valid_elements(tets, vertices);
@@ -33,7 +33,7 @@ TetPressureTopology::TetPressureTopology(std::span<const mesh::Tet> tets, Index 
   std::vector<std::int32_t> edge_of(6 * tets_.size());
   mesh::find_element_edges<4>(tets_, graph, edge_of);
   edge_start_.assign(graph.edges().size() + 1, 0);
-  for (const std::int32_t e : edge_of) ++edge_start_[z(e) + 1];
+  for (const std::int32_t e : edge_of) ++edge_start_[to_size(e) + 1];
   for (std::size_t e = 1; e < edge_start_.size(); ++e) edge_start_[e] += edge_start_[e - 1];
   edge_places_.resize(edge_of.size());
   std::vector<std::int64_t> next(edge_start_.begin(), edge_start_.end() - 1);

@@ -8,7 +8,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index rank_chunk = 1024;
 constexpr std::int32_t unknown = -3;
 
 /// Sets a value that is `from` to `to`; whether this call did it.
@@ -26,7 +26,7 @@ TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
 /// is one.
 template <class Visit>
 bool TetRanks::advance(Visit&& visit) {
-  lists_.fill(static_cast<Index>(front_.size()), chunk, next_,
+  lists_.fill(static_cast<Index>(front_.size()), rank_chunk, next_,
               [&](Index i, std::vector<std::int32_t>& found) { visit(front_[i], found); });
   std::swap(front_, next_);
   return !front_.empty();
@@ -51,7 +51,7 @@ std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks)
 
 void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::span<std::int32_t> ranks) {
   nodes_.assign(graph_.vertices(), 0);
-  parallel_for(0, graph_.size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, graph_.size(), rank_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const TetKind k = kinds[i];
       ranks[i] = k == TetKind::cut ? 0 : k == TetKind::inside ? rank_inside : k == TetKind::disabled ? rank_disabled : unknown;

@@ -9,7 +9,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1 << 13;
+constexpr Index measure_chunk = 1 << 13;
 /// More than this in a tetrahedron is refused.
 constexpr double most_quanta = 0x1p80;
 constexpr double rounding_quanta = 0x1p16;
@@ -26,7 +26,7 @@ mesh::Point sum_of(const mesh::Point& a, const mesh::Point& b) { return a + b; }
 std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tets, std::span<const mesh::Point> positions) {
   using Measures = std::pair<double, double>;
   const Measures all = parallel_reduce(
-      0, static_cast<Index>(tets.size()), chunk, Measures{},
+      0, static_cast<Index>(tets.size()), measure_chunk, Measures{},
       [&](Index b, Index e) {
         Measures part{};
         for (Index i = b; i < e; ++i) {
@@ -42,7 +42,7 @@ std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tet
 
 double total_volume(std::span<const double> volumes, const Quantum& quantum) {
   const Count sum = parallel_reduce(
-      0, static_cast<Index>(volumes.size()), chunk, Count{},
+      0, static_cast<Index>(volumes.size()), measure_chunk, Count{},
       [&](Index b, Index e) {
         Count part;
         for (Index i = b; i < e; ++i) {
@@ -63,7 +63,7 @@ double round_water(const TetWater& water, const Quantum& quantum) {
   const auto volumes = water.volume;
   std::atomic<bool> valid = true;
   const double change = parallel_reduce(
-      0, static_cast<Index>(volumes.size()), chunk, 0.0,
+      0, static_cast<Index>(volumes.size()), measure_chunk, 0.0,
       [&](Index b, Index e) {
         double part = 0;
         for (Index i = b; i < e; ++i) {
@@ -101,7 +101,7 @@ double round_water(const TetWater& water, const Quantum& quantum) {
 
 mesh::Point total_momentum(const TetWater& water) {
   return parallel_reduce(
-      0, static_cast<Index>(water.volume.size()), chunk, mesh::Point(mesh::Point::Zero()),
+      0, static_cast<Index>(water.volume.size()), measure_chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         mesh::Point part = mesh::Point::Zero();
         for (Index i = b; i < e; ++i)
@@ -113,7 +113,7 @@ mesh::Point total_momentum(const TetWater& water) {
 
 void measure_capacity(std::span<const mesh::Tet> tets, std::span<const mesh::Point> positions, std::span<const double> solid,
                       std::span<const double> porosity, std::span<const TetKind> kinds, std::span<double> capacity) {
-  parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(tets.size()), measure_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       if (kinds[i] == TetKind::inside || kinds[i] == TetKind::disabled) {
         capacity[i] = 0;
@@ -130,7 +130,7 @@ void measure_capacity(std::span<const mesh::Tet> tets, std::span<const mesh::Poi
 
 mesh::Point accelerate(const TetWater& water, const mesh::Point& change) {
   return parallel_reduce(
-      0, static_cast<Index>(water.volume.size()), chunk, mesh::Point(mesh::Point::Zero()),
+      0, static_cast<Index>(water.volume.size()), measure_chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         double volume = 0;
         for (Index i = b; i < e; ++i)
@@ -147,7 +147,7 @@ mesh::Point adhere(const TetWater& water, std::span<const mesh::Tet> tets, std::
                    std::span<const mesh::Point> normals, std::span<const double> strengths,
                    std::span<const mesh::Point> directions, double reach, double dt) {
   return parallel_reduce(
-      0, static_cast<Index>(tets.size()), chunk, mesh::Point(mesh::Point::Zero()),
+      0, static_cast<Index>(tets.size()), measure_chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {
         mesh::Point part = mesh::Point::Zero();
         for (Index i = b; i < e; ++i) {

@@ -9,13 +9,13 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 512;
+constexpr Index overlap_chunk = 512;
 
 using Corners = std::array<Point, 4>;
-using Values = std::array<double, 4>;
+using OverlapValues = std::array<double, 4>;
 
 /// Values of the planes of four faces at four points: [face][point].
-using PlaneValues = std::array<Values, 4>;
+using PlaneValues = std::array<OverlapValues, 4>;
 
 bool precedes(const Point& a, const Point& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] != b[1] ? a[1] < b[1] : a[2] < b[2]; }
 
@@ -66,7 +66,7 @@ class FacePlanes {
     constexpr double rounding = 24 * std::numeric_limits<double>::epsilon();
     for (std::size_t j = 0; j < 4; ++j) {
       const Point& base = at(j == 0 ? 1 : 0);
-      Values& value = out[order_[j]];
+      OverlapValues& value = out[order_[j]];
       bool inside = false;
       for (std::size_t i = 0; i < 4; ++i) {
         const Point x = points[i] - base;
@@ -85,7 +85,7 @@ class FacePlanes {
   const Corners& corners_;
   std::array<std::size_t, 4> order_{0, 1, 2, 3};
   std::array<Point, 4> normal_;
-  Values size_;
+  OverlapValues size_;
   double volume_ = 0;
 };
 
@@ -98,10 +98,10 @@ std::array<bool, 4> passed(const PlaneValues& values) {
 }
 
 /// A linear function in barycentric coordinates, of which the last three are those of the polyhedron.
-Point gradient(const Values& v) { return {v[1] - v[0], v[2] - v[0], v[3] - v[0]}; }
+Point gradient(const OverlapValues& v) { return {v[1] - v[0], v[2] - v[0], v[3] - v[0]}; }
 
 /// Whether a polyhedron comes within rounding of a plane.
-bool touches(const ConvexPolyhedron& polyhedron, const Values& v) {
+bool touches(const ConvexPolyhedron& polyhedron, const OverlapValues& v) {
   const Point slope = gradient(v);
   const double near = 1e-13 * (std::abs(v[0]) + largest_component(slope));
   for (int i = 0; i < polyhedron.size(); ++i)
@@ -140,7 +140,7 @@ TetOverlap find_overlap(const Corners& a, const Corners& b, const HalfSpace* hal
     if (a_passes[k])
       result.crosses[k] = clips_a ? part.has_face(face[k]) || touches(part, values[k]) : part.has_face(static_cast<int>(k));
   if (half_space != nullptr) {
-    Values height;
+    OverlapValues height;
     for (std::size_t i = 0; i < 4; ++i) height[i] = half_space->normal.dot(subject[i] - half_space->origin) - half_space->offset;
     part.clip(gradient(height), -height[0]);
   }
@@ -160,7 +160,7 @@ TetOverlap overlap(const Corners& a, const Corners& b) { return find_overlap(a, 
 TetOverlap overlap(const Corners& a, const Corners& b, const HalfSpace& half_space) { return find_overlap(a, b, &half_space); }
 
 void overlap_volumes(std::span<const Corners> a, std::span<const Corners> b, std::span<double> out) {
-  parallel_for(0, static_cast<Index>(a.size()), chunk, [&](Index begin, Index end) {
+  parallel_for(0, static_cast<Index>(a.size()), overlap_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) out[i] = overlap(a[i], b[i]).volume;
   });
 }

@@ -8,11 +8,11 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index plane_chunk = 4096;
 
-using Values = std::array<double, 4>;
+using CornerHeights = std::array<double, 4>;
 
-Values sorted(const Values& v) {
+CornerHeights sorted(const CornerHeights& v) {
   const double a = std::min(v[0], v[1]), b = std::max(v[0], v[1]);
   const double c = std::min(v[2], v[3]), d = std::max(v[2], v[3]);
   const double middle = std::max(a, c), other = std::min(b, d);
@@ -32,7 +32,7 @@ struct Prism {
 };
 
 /// The fraction below level 0 of ascending values.
-double fraction_of_sorted(const Values& f) {
+double fraction_of_sorted(const CornerHeights& f) {
   if (f[3] <= 0) return 1;
   if (f[0] >= 0) return 0;
   if (f[1] >= 0) return f[0] / (f[0] - f[1]) * (f[0] / (f[0] - f[2])) * (f[0] / (f[0] - f[3]));
@@ -47,7 +47,7 @@ double fraction_of_sorted(const Values& f) {
 
 /// The place s in [0, 1] between the two middle heights at which the fraction below is reached, by Newton's method within a
 /// bracket.
-double place_between(const Values& h, double fraction) {
+double place_between(const CornerHeights& h, double fraction) {
   const double range = h[3] - h[0];
   const double width = h[2] - h[1];
   const double rise02 = width / (h[2] - h[0]), start02 = (h[1] - h[0]) / (h[2] - h[0]);
@@ -73,15 +73,15 @@ double place_between(const Values& h, double fraction) {
 
 }  // namespace
 
-double fraction_below(const Values& phi) {
-  Values f = sorted(phi);
+double fraction_below(const CornerHeights& phi) {
+  CornerHeights f = sorted(phi);
   if (f[3] > largest_value || f[0] < -largest_value)
     for (double& value : f) value *= 0.25;
   return std::min(fraction_of_sorted(f), 1.0);
 }
 
-double offset_for_fraction(const Values& heights, double fraction) {
-  Values h = sorted(heights);
+double offset_for_fraction(const CornerHeights& heights, double fraction) {
+  CornerHeights h = sorted(heights);
   if (fraction <= 0) return h[0];
   if (fraction >= 1) return h[3];
   const double scale = h[3] > largest_value || h[0] < -largest_value ? 0.25 : 1;
@@ -99,19 +99,19 @@ double offset_for_fraction(const Values& heights, double fraction) {
 
 double volume_below(const std::array<Point, 4>& corners, const Point& normal, double offset) {
   const double volume = std::abs(signed_volume(corners[0], corners[1], corners[2], corners[3]));
-  Values phi;
+  CornerHeights phi;
   for (std::size_t k = 0; k < 4; ++k) phi[k] = normal.dot(corners[k]) - offset;
   return volume * fraction_below(phi);
 }
 
-void fractions_below(std::span<const Values> phi, std::span<double> out) {
-  parallel_for(0, static_cast<Index>(phi.size()), chunk, [&](Index b, Index e) {
+void fractions_below(std::span<const CornerHeights> phi, std::span<double> out) {
+  parallel_for(0, static_cast<Index>(phi.size()), plane_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) out[i] = fraction_below(phi[i]);
   });
 }
 
-void plane_offsets(std::span<const Values> heights, std::span<const double> fractions, std::span<double> out) {
-  parallel_for(0, static_cast<Index>(heights.size()), chunk, [&](Index b, Index e) {
+void plane_offsets(std::span<const CornerHeights> heights, std::span<const double> fractions, std::span<double> out) {
+  parallel_for(0, static_cast<Index>(heights.size()), plane_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) out[i] = offset_for_fraction(heights[i], fractions[i]);
   });
 }

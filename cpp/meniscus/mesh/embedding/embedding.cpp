@@ -8,7 +8,7 @@
 
 namespace meniscus::mesh {
 namespace {
-constexpr Index chunk = 4096;
+constexpr Index embedding_chunk = 4096;
 }
 
 template <std::size_t D, class W>
@@ -28,7 +28,7 @@ Embedding<D, W>::Embedding(std::span<const Parents> parents, std::span<const Wei
     return inside && std::abs(sum_of(i) - 1) <= tolerance;
   };
   const Index bad = parallel_reduce(
-      0, n, chunk, n,
+      0, n, embedding_chunk, n,
       [&](Index b, Index e) {
         for (Index i = b; i < e; ++i)
           if (!valid(i)) return i;
@@ -51,7 +51,7 @@ template <std::size_t D, class W>
 void Embedding<D, W>::evaluate(std::span<const Point> node_values, std::span<Point> out) const {
   require(static_cast<Index>(node_values.size()) >= nodes_ && static_cast<Index>(out.size()) == size(), "an embedding of ",
           size(), " points in ", nodes_, " nodes cannot take ", out.size(), " points and ", node_values.size(), " nodes");
-  parallel_for(0, size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, size(), embedding_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const Parents& p = parents_[i];
       const Weights& w = weights_[i];
@@ -68,7 +68,7 @@ void Embedding<D, W>::spread_values(std::span<const T> values, std::span<T> node
   require(static_cast<Index>(node_values.size()) >= nodes_ && static_cast<Index>(values.size()) == size(), "an embedding of ",
           size(), " points in ", nodes_, " nodes cannot take ", values.size(), " points and ", node_values.size(), " nodes");
   std::call_once(found_, [&] { stars_.emplace(parents_, nodes_); });
-  parallel_for(0, nodes_, chunk, [&](Index b, Index e) {
+  parallel_for(0, nodes_, embedding_chunk, [&](Index b, Index e) {
     for (Index j = b; j < e; ++j) {
       T sum = node_values[j];
       for (const std::int32_t corner : stars_->at(j)) {
@@ -96,7 +96,7 @@ void Embedding<D, W>::effective_masses(std::span<const double> node_masses, std:
           size(), " points in ", nodes_, " nodes cannot take ", out.size(), " points and ", node_masses.size(), " nodes");
   for (std::size_t j = 0; j < node_masses.size(); ++j)
     require(node_masses[j] >= 0, "masses must not be negative, but [", j, "] is ", node_masses[j]);
-  parallel_for(0, size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, size(), embedding_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       double inverse = 0;
       for (std::size_t k = 0; k < D; ++k) {

@@ -10,7 +10,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 2048;
+constexpr Index morph_chunk = 2048;
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
@@ -30,7 +30,7 @@ struct HarmonicMorph::System {
   }
   template <class F>
   void for_all(F&& f) const {
-    parallel_for(0, m.vertices(), chunk, [&](Index b, Index e) {
+    parallel_for(0, m.vertices(), morph_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) f(i);
     });
   }
@@ -43,7 +43,7 @@ struct HarmonicMorph::System {
   void project(Vector&) const {}
   double inner_product(const Vector& a, const Vector& b) const {
     return parallel_reduce(
-        0, m.vertices(), chunk, 0.0,
+        0, m.vertices(), morph_chunk, 0.0,
         [&](Index begin, Index end) {
           double sum = 0;
           for (Index i = begin; i < end; ++i) sum += a[i] * b[i];

@@ -11,11 +11,11 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index tested_chunk = 1024;
 
 bool all_positive(const TetMeshView& mesh) {
   std::atomic<bool> positive{true};
-  parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, mesh.size(), tested_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end && positive.load(std::memory_order_relaxed); ++t)
       if (numerics::orient3d(mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)) <= 0)
         positive.store(false, std::memory_order_relaxed);
@@ -82,7 +82,7 @@ bool any_probe_covered(const TetMeshView& mesh, std::span<const Probe> probes) {
         return false;
     return true;
   };
-  parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, mesh.size(), tested_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end && !covered.load(std::memory_order_relaxed); ++t) {
       Box box;
       for (int k = 0; k < 4; ++k) box.add(mesh.corner(t, k));

@@ -6,14 +6,14 @@
 
 namespace meniscus::mesh {
 namespace {
-constexpr Index chunk = 4096;
+constexpr Index measure_chunk = 4096;
 }
 
 template <std::size_t N>
 void measure_elements(std::span<const Point> vertices, std::span<const std::array<std::int32_t, N>> elements,
                       std::span<double> out) {
   const auto at = [&](std::int32_t v) -> const Point& { return vertices[v]; };
-  parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(elements.size()), measure_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const auto& x = elements[i];
       if constexpr (N == 2)
@@ -38,7 +38,7 @@ double sum_of(std::span<const double> values) {
     }
   };
   const Sum total = parallel_reduce(
-      0, static_cast<Index>(values.size()), chunk, Sum{},
+      0, static_cast<Index>(values.size()), measure_chunk, Sum{},
       [&](Index b, Index e) {
         Sum sum;
         for (Index i = b; i < e; ++i) sum.add(values[i]);
@@ -57,7 +57,7 @@ double enclosed_volume(const TriangleMeshView& mesh) {
   // Tetrahedra over the triangles with a common tip; one that is near loses fewer digits than the origin may.
   const Point tip = mesh.corner(0, 0);
   return parallel_reduce(
-      0, mesh.size(), chunk, 0.0,
+      0, mesh.size(), measure_chunk, 0.0,
       [&](Index b, Index e) {
         double sum = 0;
         for (Index t = b; t < e; ++t) sum += signed_volume(tip, mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2));
@@ -68,7 +68,7 @@ double enclosed_volume(const TriangleMeshView& mesh) {
 
 template <std::size_t N>
 void lump_masses(const VertexStars<N>& stars, std::span<const double> element_masses, std::span<double> out) {
-  parallel_for(0, stars.vertices(), chunk, [&](Index b, Index e) {
+  parallel_for(0, stars.vertices(), measure_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       double sum = 0;
       for (const std::int32_t corner : stars.at(v)) sum += element_masses[static_cast<std::size_t>(corner) / N];

@@ -8,7 +8,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index quality_chunk = 1024;
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
@@ -84,7 +84,7 @@ std::array<Point, N> scaled(std::array<Point, N> x) {
 
 template <class Mesh, class Quality>
 void measure(const Mesh& mesh, std::span<ElementQuality> out, Quality&& quality) {
-  parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, mesh.size(), quality_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) out[t] = quality(t);
   });
 }
@@ -147,7 +147,7 @@ void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out
 Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double min_volume, double min_aspect,
                       std::span<bool> out) {
   return parallel_reduce(
-      0, mesh.size(), chunk, Index{0},
+      0, mesh.size(), quality_chunk, Index{0},
       [&](Index b, Index e) {
         Index count = 0;
         for (Index t = b; t < e; ++t) {

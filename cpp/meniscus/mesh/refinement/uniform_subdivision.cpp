@@ -9,14 +9,14 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index child_chunk = 4096;
 
 /// Sets middle[i] = f(j, k) for all rows (j, k) of parents, in parallel. Parents lie apart in memory, in an order that the
 /// processor does not foresee: values at k are fetched ahead.
 template <class T, class Value, class Middle>
 void write_middles(std::span<const EdgeGraph::Edge> parents, const T* values, Value* middle, const Middle& f) {
   constexpr Index ahead = 24;
-  parallel_for(0, static_cast<Index>(parents.size()), chunk, [&](Index first, Index last) {
+  parallel_for(0, static_cast<Index>(parents.size()), child_chunk, [&](Index first, Index last) {
     // Copies that stay in registers.
     const EdgeGraph::Edge* const p = parents.data();
     const T* const x = values;
@@ -78,7 +78,7 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
     find_element_edges<N>(coarse, graph, middles);
     std::vector<Element> fine(children * coarse.size());
     std::vector<std::uint8_t> diagonal(N == 4 ? coarse.size() : 0);
-    parallel_for(0, static_cast<Index>(coarse.size()), chunk, [&](Index b, Index e) {
+    parallel_for(0, static_cast<Index>(coarse.size()), child_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         std::int32_t* const m = middles.data() + edges_of_element * i;
         for (std::size_t k = 0; k < edges_of_element; ++k) m[k] += static_cast<std::int32_t>(old);
@@ -107,7 +107,7 @@ void UniformSubdivision<N>::interpolate(std::span<const Point> coarse, Index lev
   require(static_cast<Index>(coarse.size()) == vertices(0) && static_cast<Index>(out.size()) == vertices(level), "level ", level,
           " has ", vertices(level), " vertices and level 0 ", vertices(0), ", not ", out.size(), " and ", coarse.size());
   if (coarse.data() != out.data())
-    parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
+    parallel_for(0, vertices(0), child_chunk, [&](Index b, Index e) {
       std::memcpy(static_cast<void*>(out.data() + b), coarse.data() + b, static_cast<std::size_t>(e - b) * sizeof(Point));
     });
   const Point* const x = out.data();
@@ -127,7 +127,7 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
   require(static_cast<Index>(start.size()) == coarse && static_cast<Index>(end.size()) == coarse, "level 0 has ", coarse,
           " vertices, not ", start.size(), " and ", end.size());
   if (level == 0) {
-    parallel_for(0, coarse, chunk, [&](Index first, Index last) {
+    parallel_for(0, coarse, child_chunk, [&](Index first, Index last) {
       for (Index i = first; i < last; ++i) out[i] = (end[i] - start[i]) * rate;
     });
     return;
@@ -135,14 +135,14 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
   const Index known = vertices(level - 1);
   const auto lease = workspace.take<Ends>(known);
   Ends* const x = lease.data();
-  parallel_for(0, coarse, chunk, [&](Index first, Index last) {
+  parallel_for(0, coarse, child_chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) x[i] = {start[i], end[i]};
   });
   for (Index l = 1; l < level; ++l)
     write_middles(parents(l), x, x + vertices(l - 1), [x](std::int32_t j, std::int32_t k) -> Ends {
       return {0.5 * (x[j].start + x[k].start), 0.5 * (x[j].end + x[k].end)};
     });
-  parallel_for(0, known, chunk, [&](Index first, Index last) {
+  parallel_for(0, known, child_chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) out[i] = (x[i].end - x[i].start) * rate;
   });
   write_middles(parents(level), x, out.data() + known, [x, rate](std::int32_t j, std::int32_t k) -> Point {
@@ -153,7 +153,7 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
 template <std::size_t N>
 void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, std::span<std::array<double, N>> weights) const {
   require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
-  parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
+  parallel_for(0, vertices(0), child_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       nodes[i].fill(static_cast<std::int32_t>(i));
       weights[i] = {1.0};
@@ -161,7 +161,7 @@ void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, 
   });
   for (Index l = 1; l <= level; ++l) {
     const auto ends = parents(l);
-    parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index b, Index e) {
+    parallel_for(0, static_cast<Index>(ends.size()), child_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         // Both ends lie in one coarse element, so that together they have at most N nodes.
         const Index at = vertices(l - 1) + i;

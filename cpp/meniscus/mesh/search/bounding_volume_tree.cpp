@@ -10,7 +10,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index box_chunk = 1024;
 
 /// Position at which the primitives [first, end) are split: at the first change of the highest bit in which their codes differ;
 /// in the middle if all codes are equal.
@@ -33,7 +33,7 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
     return 0.5 * b.low + 0.5 * b.high;
   };
   const Box all = parallel_reduce(
-      0, n, chunk, Box{},
+      0, n, box_chunk, Box{},
       [&](Index b, Index e) {
         Box box;
         for (Index i = b; i < e; ++i) box.add(center(i));
@@ -46,7 +46,7 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
   const double extent = (all.high - all.low).maxCoeff();
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(boxes.size());
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, box_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) codes[i] = morton_code(center(i), all.low, cells_per_metre);
   });
   std::vector<Index> order(boxes.size());
@@ -75,7 +75,7 @@ void BoundingVolumeTree::split_levels(std::span<const std::uint64_t> codes) {
     if (next == end) return;
     nodes_.resize(next);
     levels_.push_back(next);
-    parallel_for(begin, end, chunk, [&](Index b, Index e) {
+    parallel_for(begin, end, box_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const Node& n = nodes_[i];
         if (n.leaf()) continue;
@@ -94,7 +94,7 @@ void BoundingVolumeTree::split_levels(std::span<const std::uint64_t> codes) {
 void BoundingVolumeTree::refit(std::span<const Box> boxes) {
   require(boxes.size() == order_.size(), "a tree over ", order_.size(), " primitives cannot take ", boxes.size(), " boxes");
   for (std::size_t level = levels_.size(); level-- > 1;)
-    parallel_for(levels_[level - 1], levels_[level], chunk, [&](Index b, Index e) {
+    parallel_for(levels_[level - 1], levels_[level], box_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         Node& n = nodes_[i];
         Box box;

@@ -5,11 +5,11 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 2048;
+constexpr Index triangle_chunk = 2048;
 
 std::vector<Box> boxes_of(const TriangleMeshView& mesh) {
   std::vector<Box> boxes(mesh.triangles.size());
-  parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, mesh.size(), triangle_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t)
       for (int k = 0; k < 3; ++k) boxes[t].add(mesh.corner(t, k));
   });
@@ -27,7 +27,7 @@ void TriangleTree::refit(const TriangleMeshView& mesh) {
 
 void TriangleTree::gather(const TriangleMeshView& mesh) {
   corners_.resize(mesh.triangles.size());
-  parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, mesh.size(), triangle_chunk, [&](Index b, Index e) {
     for (Index s = b; s < e; ++s)
       for (int k = 0; k < 3; ++k) corners_[s][k] = mesh.corner(triangle(s), k);
   });

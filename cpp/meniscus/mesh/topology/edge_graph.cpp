@@ -9,10 +9,10 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index edge_chunk = 1024;
 
 template <std::size_t N>
-bool repeats(const std::array<std::int32_t, N>& element) {
+bool repeats_edge(const std::array<std::int32_t, N>& element) {
   for (std::size_t i = 0; i < N; ++i)
     for (std::size_t j = i + 1; j < N; ++j)
       if (element[i] == element[j]) return true;
@@ -30,13 +30,13 @@ EdgeGraph::EdgeGraph(const VertexStars<N>& stars) {
   std::vector<std::int32_t> gathered(static_cast<std::size_t>(others) * stars.corners().size());
   ring_start_.assign(static_cast<std::size_t>(n) + 1, 0);
   edge_start_.assign(static_cast<std::size_t>(n) + 1, 0);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, edge_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       std::int32_t* const first = gathered.data() + others * starts[v];
       std::int32_t* last = first;
       for (const std::int32_t corner : stars.at(v)) {
         const auto& element = stars.elements()[static_cast<std::size_t>(corner) / N];
-        if (repeats(element)) continue;
+        if (repeats_edge(element)) continue;
         for (std::size_t k = 0; k < N; ++k)
           if (k != static_cast<std::size_t>(corner) % N) *last++ = element[k];
       }
@@ -52,7 +52,7 @@ EdgeGraph::EdgeGraph(const VertexStars<N>& stars) {
   }
   ring_.resize(ring_start_.back());
   edges_.resize(edge_start_.back());
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, edge_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       const auto i = static_cast<std::size_t>(v);
       const std::int32_t* const first = gathered.data() + others * starts[i];
@@ -78,10 +78,10 @@ template <std::size_t N>
 void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, const EdgeGraph& graph,
                         std::span<std::int32_t> out) {
   constexpr std::size_t edges = N * (N - 1) / 2;
-  parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(elements.size()), edge_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const auto& x = elements[i];
-      const bool none = repeats(x);
+      const bool none = repeats_edge(x);
       for (std::size_t k = 0; k < edges; ++k) {
         // The edge of a segment is the first of a tetrahedron.
         const auto [p, q] = N == 3 ? std::array<std::size_t, 2>{(k + 1) % 3, (k + 2) % 3} : tet_edges[k];

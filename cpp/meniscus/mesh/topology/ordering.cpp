@@ -11,7 +11,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index code_chunk = 4096;
 
 std::vector<std::int32_t> sorted_positions(std::vector<std::uint64_t>& keys, std::uint64_t end_key) {
   std::vector<Index> order(keys.size());
@@ -64,7 +64,7 @@ class LevelSearch {
 std::vector<std::int32_t> morton_order(std::span<const Point> points) {
   const auto n = static_cast<Index>(points.size());
   const Box all = parallel_reduce(
-      0, n, chunk, Box{},
+      0, n, code_chunk, Box{},
       [&](Index b, Index e) {
         Box box;
         for (Index i = b; i < e; ++i) box.add(points[i]);
@@ -77,7 +77,7 @@ std::vector<std::int32_t> morton_order(std::span<const Point> points) {
   const double extent = n > 0 ? (all.high - all.low).maxCoeff() : 0;
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(points.size());
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, code_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) codes[i] = morton_code(points[i], all.low, cells_per_metre);
   });
   return sorted_positions(codes, std::uint64_t{1} << (3 * morton_bits_per_axis));
@@ -121,7 +121,7 @@ template <std::size_t N>
 std::vector<std::int32_t> element_order(std::span<const std::array<std::int32_t, N>> elements,
                                         std::span<const std::int32_t> number) {
   std::vector<std::uint64_t> keys(elements.size());
-  parallel_for(0, static_cast<Index>(elements.size()), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(elements.size()), code_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       std::int32_t lowest = number[elements[i][0]];
       for (const std::int32_t v : elements[i]) lowest = std::min(lowest, number[v]);

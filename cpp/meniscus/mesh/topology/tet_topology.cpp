@@ -10,7 +10,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index tet_chunk = 1024;
 
 /// A face of a tetrahedron, seen from the lowest of its vertices.
 struct Side {
@@ -56,7 +56,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
   const auto tets = stars.elements();
   const auto at = [](auto& v, auto i) -> auto& { return v[i]; };
   std::vector<std::int32_t> side_start(static_cast<std::size_t>(n) + 1, 0);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, tet_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v)
       for (const std::int32_t corner : stars.at(v))
         sides_at(at(tets, corner / 4), corner, [&](const Side&) { ++at(side_start, v + 1); });
@@ -64,7 +64,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
   for (std::size_t v = 1; v < side_start.size(); ++v) side_start[v] += side_start[v - 1];
   std::vector<Side> sides(side_start.back());
   std::vector<std::int32_t> face_start(static_cast<std::size_t>(n) + 1, 0);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, tet_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       Side* const first = sides.data() + at(side_start, v);
       Side* last = first;
@@ -77,7 +77,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
   for (std::size_t v = 1; v < face_start.size(); ++v) face_start[v] += face_start[v - 1];
   const auto crowded = [](const Side* s, const Side* last) { return last - s > 2 && s[2].same_face(s[0]); };
   const Index bad = parallel_reduce(
-      0, n, chunk, n,
+      0, n, tet_chunk, n,
       [&](Index b, Index e) {
         for (Index v = b; v < e; ++v) {
           const Side* const last = sides.data() + at(side_start, v + 1);
@@ -98,7 +98,7 @@ TetTopology::TetTopology(const VertexStars<4>& stars) {
   face_tets_.resize(count);
   faces_of_.resize(tets.size());
   neighbours_.resize(tets.size());
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
+  parallel_for(0, n, tet_chunk, [&](Index b, Index e) {
     for (Index v = b; v < e; ++v) {
       std::int32_t face = at(face_start, v);
       const Side* const last = sides.data() + at(side_start, v + 1);

@@ -4,7 +4,7 @@ namespace meniscus::numerics {
 namespace {
 
 /// A pivot is what n subtractions leave of the diagonal entry.
-constexpr double round_off = 1e-13;
+constexpr double semidefinite_round_off = 1e-13;
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
@@ -32,7 +32,7 @@ void SemidefiniteSolver::factor(const CompressedRows& a, const std::vector<doubl
       pivot -= scaled * row[j];
       row[j] = scaled;
     }
-    inverse_pivot_[i] = pivot > round_off * diagonal && diagonal > 1e-14 * scale[i] ? 1 / pivot : 0.0;
+    inverse_pivot_[i] = pivot > semidefinite_round_off * diagonal && diagonal > 1e-14 * scale[i] ? 1 / pivot : 0.0;
   }
 }
 

@@ -9,14 +9,14 @@
 namespace meniscus::solids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index row_chunk = 1024;
 constexpr double solve_tolerance = 1e-12;
 // Added to the matrix, relative to its diagonal: constraints may depend on each other, and need not agree.
 constexpr double least_softness = 1e-9;
 
 template <class F>
 void each(std::size_t n, F&& f) {
-  parallel_for(0, static_cast<Index>(n), chunk, [&](Index a, Index b) {
+  parallel_for(0, static_cast<Index>(n), row_chunk, [&](Index a, Index b) {
     for (Index i = a; i < b; ++i) f(i);
   });
 }
@@ -57,7 +57,7 @@ struct FastProjection<T>::System {
   void project(Vector&) {}
   double inner_product(const Vector& u, const Vector& v) {
     return parallel_reduce(
-        0, static_cast<Index>(u.size()), chunk, 0.0,
+        0, static_cast<Index>(u.size()), row_chunk, 0.0,
         [&](Index a, Index b) {
           double sum = 0;
           for (Index i = a; i < b; ++i) sum += u[i] * v[i];

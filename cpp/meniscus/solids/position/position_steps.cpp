@@ -9,10 +9,10 @@
 namespace meniscus::solids {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index node_chunk = 4096;
 
 template <class T>
-Vec<T, 3> position_of(const PositionNode<T>& p) {
+Vec<T, 3> place_of_node(const PositionNode<T>& p) {
   return {p.x, p.y, p.z};
 }
 
@@ -36,14 +36,14 @@ void remove_turn(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> re
   const Vector3 origin = reference[0].template cast<double>();
   const auto count = static_cast<Index>(nodes.size());
   const Turning all = parallel_reduce(
-      0, count, chunk, Turning{},
+      0, count, node_chunk, Turning{},
       [&](Index first, Index last) {
         Turning s;
         for (Index i = first; i < last; ++i) {
           if (!(nodes[i].w > 0)) continue;
           const double m = 1 / static_cast<double>(nodes[i].w);
           const Vector3 r = reference[i].template cast<double>() - origin;
-          const Vector3 way = m * (position_of(nodes[i]).template cast<double>() - reference[i].template cast<double>());
+          const Vector3 way = m * (place_of_node(nodes[i]).template cast<double>() - reference[i].template cast<double>());
           s.mass += m;
           s.first += m * r;
           s.shift += way;
@@ -68,7 +68,7 @@ void remove_turn(std::span<PositionNode<T>> nodes, std::span<const Vec<T, 3>> re
     if (axes.eigenvalues()[k] > thin_axis * axes.eigenvalues()[2])
       turn += along[k] / axes.eigenvalues()[k] * axes.eigenvectors().col(k);
   if (!turn.allFinite()) return;
-  parallel_for(0, count, chunk, [&](Index first, Index last) {
+  parallel_for(0, count, node_chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) {
       const Vector3 way = turn.cross(Vector3(reference[i].template cast<double>() - origin - centre));
       nodes[i].x -= static_cast<T>(way[0]);
@@ -86,10 +86,10 @@ void predict_positions(std::span<PositionNode<T>> nodes, std::span<Vec<T, 3>> ve
   const Vec<T, 3> added = (dt * acceleration).template cast<T>();
   const auto h = static_cast<T>(dt), most = static_cast<T>(max_speed);
   const bool bounded = max_speed < std::numeric_limits<T>::max();
-  parallel_for(0, static_cast<Index>(nodes.size()), chunk, [&](Index first, Index last) {
+  parallel_for(0, static_cast<Index>(nodes.size()), node_chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) {
       PositionNode<T>& p = nodes[i];
-      previous[i] = position_of(p);
+      previous[i] = place_of_node(p);
       if (p.w == 0) continue;
       velocities[i] += added;
       // The stable norm: squares of great speeds overflow.
@@ -107,9 +107,9 @@ void update_velocities(std::span<const PositionNode<T>> nodes, std::span<const V
   require(velocities.size() == nodes.size() && previous.size() == nodes.size(),
           "there must be velocities and places of all nodes");
   const auto h = static_cast<T>(dt), part = static_cast<T>(kept);
-  parallel_for(0, static_cast<Index>(nodes.size()), chunk, [&](Index first, Index last) {
+  parallel_for(0, static_cast<Index>(nodes.size()), node_chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i)
-      if (nodes[i].w != 0) velocities[i] = part * ((position_of(nodes[i]) - previous[i]) / h);
+      if (nodes[i].w != 0) velocities[i] = part * ((place_of_node(nodes[i]) - previous[i]) / h);
   });
 }
 

@@ -9,7 +9,7 @@ namespace meniscus::solids {
 namespace {
 using namespace numerics;
 
-constexpr Index packs_at_once = 16;
+constexpr Index sample_packs_at_once = 16;
 constexpr Index most_pieces = 64;
 
 MENISCUS_INLINE PackMat3 matrix_at(const double* p) {
@@ -89,7 +89,7 @@ SampledForces::SampledForces(std::span<const TetGradient> elements, std::span<co
       packs_((samples_ + 7) / 8),
       packs_data_(packs_ * stride(), 0.0) {
   require(weights.size() == elements.size(), "weights must be as many as elements");
-  const Index pieces = std::clamp<Index>(packs_ / packs_at_once, 1, most_pieces);
+  const Index pieces = std::clamp<Index>(packs_ / sample_packs_at_once, 1, most_pieces);
   partial_.resize(pieces * (1 + size() + size() * size()));
   parallel_for(0, packs_, 16, [&](Index first, Index last) {
     for (Index p = first; p < last; ++p)

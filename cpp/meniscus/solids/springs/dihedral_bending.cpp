@@ -7,7 +7,7 @@
 namespace meniscus::solids {
 namespace {
 
-constexpr Index chunk = 256;
+constexpr Index hinge_chunk = 256;
 
 std::array<mesh::Point, 4> corners(const FourNodes& h, std::span<const mesh::Point> x) {
   return {x[h[0]], x[h[1]], x[h[2]], x[h[3]]};
@@ -137,7 +137,7 @@ double DihedralBending::damping(std::size_t i, const Bend& h) const {
 double DihedralBending::energy(std::span<const mesh::Point> x) const {
   if (law_ == BendingLaw::bridson && !in_step_) return 0;
   return parallel_reduce(
-      0, size(), chunk, 0.0,
+      0, size(), hinge_chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
         for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
@@ -154,7 +154,7 @@ double DihedralBending::energy(std::span<const mesh::Point> x) const {
 }
 
 void DihedralBending::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       const double moment = h.live ? stiffness_[i] * weight(i, h) * stress(i, h.angle) : 0;
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * h.mode[a];
@@ -167,7 +167,7 @@ void DihedralBending::linearise(std::span<const mesh::Point> x, Tangent tangent)
   tangent_ = tangent;
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       Linear& l = linear_[i];
       l = {h.mode, 0, 0, 0, h.live};
@@ -183,7 +183,7 @@ void DihedralBending::linearise(std::span<const mesh::Point> x, Tangent tangent)
 void DihedralBending::begin_step(std::span<const mesh::Point> x, double) {
   in_step_ = false;
   start_.resize(hinges_.size());
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       start_[i] = {h.mode, h.live ? damping(i, h) : 0.0, h.live ? weight(i, h) : 0.0, h.live};
     });
@@ -230,7 +230,7 @@ std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::
 }
 
 void DihedralBending::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Linear& l = linear_[i];
       const auto d = corners(hinges_[i], dx);
@@ -247,7 +247,7 @@ void DihedralBending::add_differentials(std::span<const mesh::Point> dx, double 
 
 void DihedralBending::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto& mode = in_step_ ? start_[i].mode : linear_[i].mode;
       const double b = in_step_ ? start_[i].damping : linear_[i].damping;
@@ -286,7 +286,7 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
 
 template <class Coefficient>
 void DihedralBending::add_bounds(std::span<const mesh::Point> x, std::span<double> bounds, Coefficient&& coefficient) const {
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), hinge_chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       double sum = 0;
       for (const mesh::Point& m : h.mode) sum += m.norm();
@@ -319,7 +319,7 @@ DampingRatios DihedralBending::damping_ratios(std::span<const mesh::Point> x) co
 
 double DihedralBending::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
-      0, size(), chunk, 0.0,
+      0, size(), hinge_chunk, 0.0,
       [&](Index begin, Index end) {
         double most = 0;
         for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {

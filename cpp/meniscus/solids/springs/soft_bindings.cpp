@@ -9,7 +9,7 @@
 namespace meniscus::solids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index binding_chunk = 1024;
 
 }  // namespace
 
@@ -86,7 +86,7 @@ mesh::Point SoftBindings::difference(std::size_t binding, std::span<const mesh::
 }
 
 void SoftBindings::gaps(std::span<const mesh::Point> x, std::span<mesh::Point> out) const {
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), binding_chunk, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
       out[b] = difference(b, x);
       if (!target_.empty()) out[b] -= target_[b];
@@ -95,7 +95,7 @@ void SoftBindings::gaps(std::span<const mesh::Point> x, std::span<mesh::Point> o
 }
 
 void SoftBindings::spread(double scale, std::span<mesh::Point> total) const {
-  parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, nodes(), binding_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       mesh::Point sum = mesh::Point::Zero();
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) sum += node_term_[k].weight * value_[node_term_[k].index];
@@ -106,7 +106,7 @@ void SoftBindings::spread(double scale, std::span<mesh::Point> total) const {
 
 double SoftBindings::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
-      0, size(), chunk, 0.0,
+      0, size(), binding_chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
         for (Index b = begin; b < end; ++b) {
@@ -121,7 +121,7 @@ double SoftBindings::energy(std::span<const mesh::Point> x) const {
 
 void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   gaps(x, value_);
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), binding_chunk, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
       value_[b] *= -stiffness_[b];
       // Part of the damping from the motion of the target.
@@ -132,7 +132,7 @@ void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Po
 }
 
 void SoftBindings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), binding_chunk, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) value_[b] = -stiffness_[b] * difference(b, dx);
   });
   spread(scale, f);
@@ -140,14 +140,14 @@ void SoftBindings::add_differentials(std::span<const mesh::Point> dx, double sca
 
 void SoftBindings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
-  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, size(), binding_chunk, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) value_[b] = -damping_[b] * difference(b, v);
   });
   spread(scale, f);
 }
 
 void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
-  parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, nodes(), binding_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
         const auto [binding, w] = node_term_[k];
@@ -158,7 +158,7 @@ void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, st
 }
 
 void SoftBindings::add_bounds(std::span<const double> coefficients, std::span<double> bounds) const {
-  parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, nodes(), binding_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
         const Index b = node_term_[k].index;

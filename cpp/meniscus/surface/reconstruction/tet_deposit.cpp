@@ -18,7 +18,7 @@ using Weights = std::array<double, 4>;
 constexpr double longest_part = 1.6;
 constexpr int most_divisions = 4;
 constexpr Index planes = 4;     // of cells, that one piece of the loop fills
-constexpr Index chunk = 16384;  // tetrahedra
+constexpr Index deposit_chunk = 16384;  // tetrahedra
 
 Weights middle(const Weights& a, const Weights& b) {
   Weights m;
@@ -101,7 +101,7 @@ void deposit_tets(const mesh::TetMeshView& mesh, std::span<const double> amounts
   std::array<std::vector<Weights>, most_divisions + 1> points;
   for (int d = 0; d <= most_divisions; ++d) points[d] = points_of(d);
   const auto extents = workspace.take<Extent>(n);
-  parallel_for(0, n, chunk, [&](Index begin, Index end) {
+  parallel_for(0, n, deposit_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) extents.data()[t] = extent_of(corners_of(t), low, shape);
   });
   // The tetrahedra of each group of planes, in ascending order: so a cell sums in one order, whoever fills it.

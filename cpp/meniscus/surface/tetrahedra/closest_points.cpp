@@ -11,7 +11,7 @@ namespace {
 
 using mesh::Point;
 
-constexpr Index chunk = 1024;
+constexpr Index point_chunk = 1024;
 constexpr std::size_t batch = std::size_t{1} << 16;
 
 /// Corners of a regular tetrahedron around 0: a linear function has the gradient sum(f_k corner_k) / (4 step).
@@ -59,7 +59,7 @@ void closest_points(const SignedDistance& distance, std::span<const Point> point
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t k = 0; k < 4; ++k) around[4 * i + k] = points[first + i] + step * star[k];
     distance(around, values);
-    parallel_for(0, static_cast<Index>(count), chunk, [&](Index begin, Index end) {
+    parallel_for(0, static_cast<Index>(count), point_chunk, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         Point gradient = Point::Zero();
         double phi = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using mesh::Point;
 
-constexpr Index chunk = 512;
+constexpr Index fit_chunk = 512;
 
 /// A mean of values that are there.
 struct Mean {
@@ -55,7 +55,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   };
   // Fills `next` with what visit(i, found) finds from those of a list. Its order does not matter to what is done with it.
   const auto advance = [&](const std::vector<std::int32_t>& from, std::vector<std::int32_t>& next, auto&& visit) {
-    lists.fill(static_cast<Index>(from.size()), chunk, next,
+    lists.fill(static_cast<Index>(from.size()), fit_chunk, next,
                [&](Index i, std::vector<std::int32_t>& found) { visit(from[i], found); });
   };
   for (std::size_t t = 0; t < tets.size(); ++t)
@@ -66,7 +66,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
         if (is_first(reached[v], 0, 1)) found.push_back(v);
     });
     const auto visit_nodes = [&] {
-      parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
+      parallel_for(0, static_cast<Index>(new_nodes.size()), fit_chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) node(new_nodes[i], [&](std::int32_t t) { return state[t] == yes; });
       });
     };
@@ -76,7 +76,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
         if (is_first(state[corner / 4], no, of_this_layer)) found.push_back(corner / 4);
     });
     const auto visit_tets = [&](bool last) {
-      parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
+      parallel_for(0, static_cast<Index>(new_tets.size()), fit_chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) tet(new_tets[i], [&](std::int32_t v) { return reached[v] != 0; }, last);
       });
     };

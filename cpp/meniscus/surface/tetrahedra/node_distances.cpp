@@ -19,7 +19,7 @@ using mesh::Point;
 
 /// Nodes of a group, from coarse to fine; a group consists of 8 of the next finer ones.
 constexpr std::array<Index, 5> group_sizes{4096, 512, 64, 8, 1};
-constexpr Index chunk = 1024;
+constexpr Index node_chunk = 1024;
 /// Points of one call of a distance, at most.
 constexpr Index batch = Index{1} << 18;
 
@@ -33,7 +33,7 @@ NodeDistances::NodeDistances(std::span<const Point> positions) {
   const double extent = n > 0 ? (box.high - box.low).maxCoeff() : 0.0;
   const double cells_per_metre = extent > 0 ? static_cast<double>(1 << mesh::morton_bits_per_axis) / extent : 0.0;
   std::vector<std::uint64_t> codes(positions.size());
-  parallel_for(0, n, chunk, [&](Index begin, Index end) {
+  parallel_for(0, n, node_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) codes[i] = mesh::morton_code(positions[i], box.low, cells_per_metre);
   });
   std::vector<Index> order(positions.size());
@@ -63,7 +63,7 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
     const auto count = static_cast<Index>(groups_.size());
     const auto last = [&](Index group) { return std::min((group + 1) * members, n); };
     points_.resize(groups_.size());
-    parallel_for(0, count, std::max(chunk / members, Index{1}), [&](Index begin, Index end) {
+    parallel_for(0, count, std::max(node_chunk / members, Index{1}), [&](Index begin, Index end) {
       for (Index g = begin; g < end; ++g) {
         const Index first = groups_[g] * members;
         Box box;

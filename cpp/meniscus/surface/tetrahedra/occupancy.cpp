@@ -9,7 +9,7 @@
 namespace meniscus::surface {
 namespace {
 
-constexpr Index chunk = 4096;
+constexpr Index occupancy_chunk = 4096;
 
 std::array<double, 4> at_corners(const mesh::Tet& tet, std::span<const double> phi) {
   std::array<double, 4> value;
@@ -21,7 +21,7 @@ std::array<double, 4> at_corners(const mesh::Tet& tet, std::span<const double> p
 
 double longest_edge(const mesh::TetMeshView& mesh) {
   const double squared = parallel_reduce(
-      0, mesh.size(), chunk, 0.0,
+      0, mesh.size(), occupancy_chunk, 0.0,
       [&](Index begin, Index end) {
         double most = 0;
         for (Index t = begin; t < end; ++t)
@@ -36,9 +36,9 @@ double longest_edge(const mesh::TetMeshView& mesh) {
 
 std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::span<const double> phi, double reach) {
   const auto count = static_cast<Index>(tets.size());
-  std::vector<std::vector<std::int32_t>> pieces((count + chunk - 1) / chunk);
-  parallel_for(0, count, chunk, [&](Index begin, Index end) {
-    auto& found = pieces[begin / chunk];
+  std::vector<std::vector<std::int32_t>> pieces((count + occupancy_chunk - 1) / occupancy_chunk);
+  parallel_for(0, count, occupancy_chunk, [&](Index begin, Index end) {
+    auto& found = pieces[begin / occupancy_chunk];
     for (Index t = begin; t < end; ++t) {
       const auto value = at_corners(tets[t], phi);
       const double most = std::max({value[0], value[1], value[2], value[3]});
@@ -52,10 +52,10 @@ std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::s
 
 void join_member(std::span<const mesh::Tet> tets, std::span<const double> member_phi, std::span<const bool> member_touched,
                  std::span<double> phi, std::span<bool> touched, std::span<bool> inside) {
-  parallel_for(0, static_cast<Index>(phi.size()), chunk, [&](Index begin, Index end) {
+  parallel_for(0, static_cast<Index>(phi.size()), occupancy_chunk, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) phi[i] = std::min(phi[i], member_phi[i]);
   });
-  parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
+  parallel_for(0, static_cast<Index>(tets.size()), occupancy_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const auto value = at_corners(tets[t], member_phi);
       touched[t] = touched[t] || member_touched[t];
@@ -66,7 +66,7 @@ void join_member(std::span<const mesh::Tet> tets, std::span<const double> member
 
 void set_occupancy(std::span<const mesh::Tet> tets, std::span<const double> phi, std::span<const bool> touched,
                    std::span<double> fraction, std::span<bool> cut, std::span<bool> inside) {
-  parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
+  parallel_for(0, static_cast<Index>(tets.size()), occupancy_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       fraction[t] = inside[t] ? 1.0 : mesh::fraction_below(at_corners(tets[t], phi));
       cut[t] = !inside[t] && (touched[t] || (fraction[t] > 0 && fraction[t] < 1));

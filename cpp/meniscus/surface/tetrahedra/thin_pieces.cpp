@@ -11,18 +11,18 @@ namespace meniscus::surface {
 namespace {
 
 using mesh::Point;
-using Corners = std::array<Point, 4>;
+using PieceCorners = std::array<Point, 4>;
 
-constexpr Index chunk = 2048;
+constexpr Index piece_chunk = 2048;
 /// Parts that are evaluated at a time.
-constexpr std::size_t batch = 16384;
+constexpr std::size_t piece_batch = 16384;
 /// Halvings of the edges: 1/64.
 constexpr int most_divisions = 6;
 /// A distance below this share of the coordinates is none.
 constexpr double round_off = 1e-14;
 
 struct Part {
-  Corners x;
+  PieceCorners x;
   std::int32_t tet;
   std::int32_t divisions;
 };
@@ -31,14 +31,14 @@ struct Ball {
   Point centre;
   double radius;
 
-  explicit Ball(const Corners& x) : centre(0.25 * (x[0] + x[1] + x[2] + x[3])) {
+  explicit Ball(const PieceCorners& x) : centre(0.25 * (x[0] + x[1] + x[2] + x[3])) {
     double squared = 0;
     for (const Point& p : x) squared = std::max(squared, (p - centre).squaredNorm());
     radius = std::sqrt(squared) * (1 + 1e-9);
   }
 };
 
-Corners corners_of(const mesh::TetMeshView& mesh, Index t) {
+PieceCorners corners_of(const mesh::TetMeshView& mesh, Index t) {
   return {mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)};
 }
 
@@ -57,7 +57,7 @@ ByNodes by_nodes(const mesh::TetMeshView& mesh, std::span<const double> phi, dou
   }
   if (inside != 0 && inside != 4) return ByNodes::changes;
   if (most > far) return ByNodes::free;
-  const Corners x = corners_of(mesh, t);
+  const PieceCorners x = corners_of(mesh, t);
   const Ball ball(x);
   for (std::size_t k = 0; k < 4; ++k)
     if (std::abs(value[k]) * (1 - 1e-9) > slope * ((x[k] - ball.centre).norm() + ball.radius)) return ByNodes::free;
@@ -67,9 +67,9 @@ ByNodes by_nodes(const mesh::TetMeshView& mesh, std::span<const double> phi, dou
 void push_children(const Part& part, std::vector<Part>& open) {
   std::array<Point, 6> middles;
   for (std::size_t e = 0; e < 6; ++e) middles[e] = 0.5 * (part.x[mesh::tet_edges[e][0]] + part.x[mesh::tet_edges[e][1]]);
-  std::array<Corners, 8> children;
+  std::array<PieceCorners, 8> children;
   mesh::cut_into_eight(part.x, middles.data(), mesh::shortest_diagonal({0, 1, 2, 3}, part.x), children.data());
-  for (const Corners& child : children) open.push_back({child, part.tet, part.divisions + 1});
+  for (const PieceCorners& child : children) open.push_back({child, part.tet, part.divisions + 1});
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
   // The centroid is at most 3/4 of the longest edge away from a node.
   const double far = 1.5 * slope * longest_edge * (1 + 1e-9);
   std::vector<ByNodes> answers(mesh.tets.size());
-  parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
+  parallel_for(0, mesh.size(), piece_chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const ByNodes answer = by_nodes(mesh, phi, slope, far, t);
       answers[t] = answer;
@@ -92,13 +92,13 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
   std::vector<double> radii, values;
   Index next = 0;
   for (;;) {
-    for (; open.size() < batch && next < mesh.size(); ++next)
+    for (; open.size() < piece_batch && next < mesh.size(); ++next)
       if (answers[next] == ByNodes::undecided) open.push_back({corners_of(mesh, next), static_cast<std::int32_t>(next), 0});
     if (open.empty()) return;
     now.clear();
     points.clear();
     radii.clear();
-    for (; !open.empty() && now.size() < batch; open.pop_back()) {
+    for (; !open.empty() && now.size() < piece_batch; open.pop_back()) {
       if (out[open.back().tet]) continue;
       now.push_back(open.back());
       const Ball ball(now.back().x);

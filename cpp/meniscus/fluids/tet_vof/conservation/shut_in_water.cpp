@@ -9,7 +9,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1 << 14;
+constexpr Index shut_in_chunk = 1 << 14;
 
 mesh::Point centroid(const WaterRoom& room, std::int32_t t) {
   mesh::Point sum = mesh::Point::Zero();
@@ -55,10 +55,10 @@ std::int32_t nearest_enabled(const WaterRoom& room, std::int32_t from) {
 
 void free_shut_in_water(const TetWater& water, const WaterRoom& room, const Quantum& quantum, Parcels& parcels,
                         Workspace& workspace) {
-  const Index pieces = (room.graph.size() + chunk - 1) / chunk;
+  const Index pieces = (room.graph.size() + shut_in_chunk - 1) / shut_in_chunk;
   parcels.begin(pieces);
-  parallel_for(0, room.graph.size(), chunk, [&](Index b, Index e) {
-    auto& list = parcels.piece(b / chunk);
+  parallel_for(0, room.graph.size(), shut_in_chunk, [&](Index b, Index e) {
+    auto& list = parcels.piece(b / shut_in_chunk);
     std::vector<std::int32_t> found;
     for (Index i = b; i < e; ++i) {
       const Index at = i;

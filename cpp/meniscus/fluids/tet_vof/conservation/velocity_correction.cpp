@@ -6,7 +6,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index vertex_chunk = 1024;
 constexpr Index scan_chunk = 1 << 14;
 /// How far ahead memory is asked for: that of a tetrahedron, and that of its neighbours.
 constexpr Index far = 16, near = 8;
@@ -58,11 +58,11 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
       // Which thread has found them first does not matter.
       sort_.sort(std::span(list).subspan(first), graph_.size());
       const auto count = static_cast<Index>(end - first);
-      const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
+      const auto pieces = static_cast<std::size_t>((count + vertex_chunk - 1) / vertex_chunk);
       if (pieces_.size() < pieces) pieces_.resize(pieces);
       impulse_.assign(pieces, mesh::Point::Zero());
-      parallel_for(0, count, chunk, [&](Index b, Index e) {
-        const Index piece = b / chunk;
+      parallel_for(0, count, vertex_chunk, [&](Index b, Index e) {
+        const Index piece = b / vertex_chunk;
         auto& next = pieces_[piece];
         next.clear();
         for (Index i = b; i < e; ++i) {

@@ -11,7 +11,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 1024;
+constexpr Index reach_chunk = 1024;
 constexpr std::int32_t none = -1;
 constexpr std::int32_t claimed = -2;
 /// Smallest pivot of an affine fit, relative to the largest.
@@ -43,10 +43,10 @@ void TetReach::find_wet(const TetWater& water) {
   for (const std::int32_t t : tets_) slots_[t] = none;
   tets_.clear();
   const Index m = graph_.size();
-  const auto pieces = static_cast<std::size_t>((m + (chunk << 4) - 1) / (chunk << 4));
+  const auto pieces = static_cast<std::size_t>((m + (reach_chunk << 4) - 1) / (reach_chunk << 4));
   if (pieces_.size() < pieces) pieces_.resize(pieces);
-  parallel_for(0, m, chunk << 4, [&](Index b, Index e) {
-    auto& found = pieces_[b / (chunk << 4)];
+  parallel_for(0, m, reach_chunk << 4, [&](Index b, Index e) {
+    auto& found = pieces_[b / (reach_chunk << 4)];
     found.clear();
     for (Index i = b; i < e; ++i)
       if (water.volume[i] > 0) found.push_back(static_cast<std::int32_t>(i));
@@ -129,11 +129,11 @@ void TetReach::fit_node(std::int32_t v) {
 
 void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> after, std::span<const std::int32_t> ranks) {
   for (Index first = 0, end = size(); first < end; first = end, end = size()) {
-    const auto pieces = static_cast<std::size_t>((end - first + chunk - 1) / chunk);
+    const auto pieces = static_cast<std::size_t>((end - first + reach_chunk - 1) / reach_chunk);
     if (pieces_.size() < pieces) pieces_.resize(pieces);
     // Vertices where the layer may go on: those with a tetrahedron that has no slot yet.
-    parallel_for(first, end, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[(b - first) / chunk];
+    parallel_for(first, end, reach_chunk, [&](Index b, Index e) {
+      auto& found = pieces_[(b - first) / reach_chunk];
       found.clear();
       for (Index i = b; i < e; ++i) {
         if (!(reach_[i] > 0)) continue;
@@ -150,13 +150,13 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     nodes_.clear();
     join(pieces_, pieces, nodes_);
     const auto count = static_cast<Index>(nodes_.size());
-    parallel_for(0, count, chunk, [&](Index b, Index e) {
+    parallel_for(0, count, reach_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) average_node(nodes_[i], water);
     });
-    const auto parts = static_cast<std::size_t>((count + chunk - 1) / chunk);
+    const auto parts = static_cast<std::size_t>((count + reach_chunk - 1) / reach_chunk);
     if (pieces_.size() < parts) pieces_.resize(parts);
-    parallel_for(0, count, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[b / chunk];
+    parallel_for(0, count, reach_chunk, [&](Index b, Index e) {
+      auto& found = pieces_[b / reach_chunk];
       found.clear();
       for (Index i = b; i < e; ++i)
         graph_.for_star(nodes_[i], [&](std::int32_t t) {
@@ -174,7 +174,7 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
     reach_.resize(tets_.size());
     // A vertex of an earlier layer may be claimed without an average of its own; only those of this one count.
     for (const std::int32_t v : nodes_) round_[v] = rounds_ + 1;
-    parallel_for(end, size(), chunk, [&](Index b, Index e) {
+    parallel_for(end, size(), reach_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const Index at = i;
         const std::int32_t t = tets_[at];
@@ -206,7 +206,7 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
   find_wet(water);
   velocities_.resize(tets_.size());
   reach_.resize(tets_.size());
-  parallel_for(0, wet_, chunk, [&](Index b, Index e) {
+  parallel_for(0, wet_, reach_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const Index at = i;
       const std::int32_t t = tets_[at];
@@ -229,7 +229,7 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
   add_layers(water, after, ranks);
   rounds_ += 2;
   if (!nodes) return;
-  parallel_for(0, size(), chunk, [&](Index b, Index e) {
+  parallel_for(0, size(), reach_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       for (const std::int32_t v : graph_.tet(tets_[i])) {
         std::atomic_ref<std::int32_t> round(round_[v]);

@@ -140,7 +140,7 @@ void QuadraticTetElements::add_forces(std::span<const mesh::Point> x, std::span<
 namespace {
 
 /// Puts a matrix at the point q of eight elements, by rows.
-void put_matrices(const PackMat3& m, std::size_t first, int q, std::span<RowMatrix3> out) {
+void put_quadratic_matrices(const PackMat3& m, std::size_t first, int q, std::span<RowMatrix3> out) {
   const std::size_t elements = out.size() / points, count = std::min<std::size_t>(pack_size, elements - first);
   const Pack v[9] = {m.a.x, m.b.x, m.c.x, m.a.y, m.b.y, m.c.y, m.a.z, m.b.z, m.c.z};
   for (std::size_t l = 0; l < count; ++l)
@@ -154,7 +154,7 @@ void QuadraticTetElements::deformation_gradients(std::span<const mesh::Point> x,
     for (std::size_t i = begin; i < end; ++i) {
       const NodeValues at(rest_[i], x.data());
       for (int q = 0; q < points; ++q)
-        put_matrices(detail::gradient(at.slopes(q), detail::inverse_at(rest_[i], q)), i * pack_size, q, out);
+        put_quadratic_matrices(detail::gradient(at.slopes(q), detail::inverse_at(rest_[i], q)), i * pack_size, q, out);
     }
   });
 }
@@ -167,7 +167,7 @@ void QuadraticTetElements::stresses_of(std::span<const mesh::Point> x, std::span
       const NodeValues at(e, x.data());
       for (int q = 0; q < points; ++q) {
         const PackMat3 f = detail::gradient(at.slopes(q), detail::inverse_at(e, q));
-        put_matrices(stress<material>(f, load_pack(e.lambda), load_pack(e.mu)), i * pack_size, q, out);
+        put_quadratic_matrices(stress<material>(f, load_pack(e.lambda), load_pack(e.mu)), i * pack_size, q, out);
       }
     }
   });

@@ -10,13 +10,13 @@ namespace meniscus::solids {
 namespace {
 
 /// Bodies, or points, of a piece of a loop.
-constexpr Index chunk = 64;
+constexpr Index body_chunk = 64;
 /// Pairs of bodies of a piece of a sweep.
 constexpr Index pairs_of_sweep_piece = 8;
 
 template <class F>
 void for_all(std::size_t n, F&& f) {
-  parallel_for(0, static_cast<Index>(n), chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(n), body_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) f(i);
   });
 }
