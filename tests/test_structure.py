@@ -20,7 +20,7 @@ import meniscus as ms
 from meniscus.surface import Box
 
 CALLS = 40
-CALLS_OVER = {"tetrahedra": 76, "KDSM water": 145}
+CALLS_OVER = {"KDSM water": 115}
 ANCESTORS, METHODS = 5, 60
 
 

@@ -36,7 +36,7 @@ std::span<mesh::Point> vectors_of(const py::array& a, const char* name, std::siz
   return {reinterpret_cast<mesh::Point*>(data_of<double>(a, name, static_cast<Index>(3 * n), true)), n};
 }
 
-constexpr const char* distance_name = "the result of the signed distance";
+constexpr const char* distance_name = "the signed distance of the solid";
 
 /// A tree over the triangles of a surface, which keeps its structure while they move.
 class SurfaceTree {
@@ -69,33 +69,33 @@ void bind_distances(py::module_& m) {
            py::arg("positions"))
       .def(
           "sample",
-          [](surface::NodeDistances& self, const py::array& positions, const py::function& distance, double slope, double band,
+          [](surface::NodeDistances& self, const py::array& positions, const py::object& distance, double slope, double band,
              const py::array& phi) {
             const auto x = positions_of(positions, "positions");
             const auto out = writable_of<double>(phi, "phi", x.size());
-            const auto f = called(distance, distance_name);
+            const auto f = called_distance(distance, distance_name);
             interruptible([&] { self.sample(x, f, slope, band, out); });
           },
           py::arg("positions"), py::arg("distance"), py::arg("slope"), py::arg("band"), py::arg("phi"));
   m.def(
       "sign_changes",
-      [](const py::array& vertices, const py::array& tets, const py::array& phi, const py::function& distance, double slope,
+      [](const py::array& vertices, const py::array& tets, const py::array& phi, const py::object& distance, double slope,
          double longest_edge, const py::array& out) {
         const auto mesh = tet_view(vertices, tets);
         const auto values = values_of<double>(phi, "phi", mesh.vertices.size());
         const auto changes = writable_of<bool>(out, "out", mesh.tets.size());
-        const auto f = called(distance, distance_name);
+        const auto f = called_distance(distance, distance_name);
         interruptible([&] { surface::sign_changes(mesh, values, f, slope, longest_edge, changes); });
       },
       py::arg("vertices"), py::arg("tets"), py::arg("phi"), py::arg("distance"), py::arg("slope"), py::arg("longest_edge"),
       py::arg("out"));
   m.def(
       "closest_points",
-      [](const py::function& distance, const py::array& points, double step, const py::array& closest, const py::array& normals) {
+      [](const py::object& distance, const py::array& points, double step, const py::array& closest, const py::array& normals) {
         const auto x = positions_of(points, "points");
         const auto y = vectors_of(closest, "closest", x.size());
         const auto n = vectors_of(normals, "normals", x.size());
-        const auto f = called(distance, distance_name);
+        const auto f = called_distance(distance, distance_name);
         interruptible([&] { surface::closest_points(f, x, step, y, n); });
       },
       py::arg("distance"), py::arg("points"), py::arg("step"), py::arg("closest"), py::arg("normals"));
@@ -164,13 +164,13 @@ void bind_occupancy(py::module_& m) {
       py::arg("tets"), py::arg("phi"), py::arg("touched"), py::arg("fraction"), py::arg("cut"), py::arg("inside"));
   m.def(
       "count_samples",
-      [](const py::array& vertices, const py::array& tets, const py::array& cut, const py::function& distance, Index count,
+      [](const py::array& vertices, const py::array& tets, const py::array& cut, const py::object& distance, Index count,
          const py::array& fraction) {
         const auto mesh = tet_view(vertices, tets);
         const auto c = values_of<bool>(cut, "cut", mesh.tets.size());
         const auto s = writable_of<double>(fraction, "fraction", mesh.tets.size());
         const auto samples = mesh::fixed_samples(count);
-        const auto f = called(distance, distance_name);
+        const auto f = called_distance(distance, distance_name);
         interruptible([&] { surface::count_samples(mesh, c, f, samples, s); });
       },
       py::arg("vertices"), py::arg("tets"), py::arg("cut"), py::arg("distance"), py::arg("count"), py::arg("fraction"));

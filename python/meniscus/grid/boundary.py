@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -44,10 +45,18 @@ class Wall:
             _vector("velocity of a Wall", self.velocity)
 
     def _core(self, dimension: int, components: int) -> Any:
-        velocity = (0.0,) * dimension if self.velocity is None else self.velocity
+        if self.velocity is None:
+            return _wall_at_rest(self.slip == "no-slip", dimension)
+        velocity = self.velocity
         if not callable(velocity):
             velocity = _checks.vector("velocity of a Wall", velocity, dimension)
         return _grid.wall(velocity, self.slip == "no-slip", dimension)
+
+
+@cache
+def _wall_at_rest(sticks: bool, dimension: int) -> Any:
+    """Return the condition that most sides of most fields have; fields take copies of it."""
+    return _grid.wall((0.0,) * dimension, sticks, dimension)
 
 
 @dataclass(frozen=True)

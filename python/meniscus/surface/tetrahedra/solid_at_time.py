@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape, Transformed
@@ -41,6 +42,17 @@ class SolidAtTime(ABC):
     def distance(self, points: Floats) -> Floats:
         """Return phi (n,), m, at points (n, 3)."""
 
+    @property
+    def field(self) -> Callable[[Floats], Floats] | _surface.ImplicitShape3:
+        """The distance as the core asks for it: a shape of its own, or a function of points."""
+        return self.finite_distance
+
+    def finite_distance(self, points: Floats) -> Floats:
+        """Return `distance`, or raise ValueError if it is not finite."""
+        values = self.distance(points)
+        _checks.require_finite("the signed distance of the solid", values)
+        return values
+
     @abstractmethod
     def velocity(self, points: Floats) -> Floats:
         """Return the velocity (n, 3), m/s, at points (n, 3) of the surface."""
@@ -48,7 +60,7 @@ class SolidAtTime(ABC):
     def motion(self, points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
         """Return the closest points (n, 3) of the surface, the outward normals and velocities there; `step` (m) is for differences."""
         closest, normals = np.empty_like(points), np.empty_like(points)
-        _surface.closest_points(self.distance, points, step, closest, normals)
+        _surface.closest_points(self.field, points, step, closest, normals)
         return closest, normals, self.velocity(closest)
 
     def on_surface(self, points: Floats) -> tuple[Ints, Floats]:
@@ -82,6 +94,11 @@ class _RigidShape(_AnySolid):
             self.slope = math.sqrt(3.0)  # linear interpolation of distances that change by a cell per cell along each axis
         elif isinstance(shape, MeshShape):
             self.surface = (pose.apply(shape.surface.vertices), shape.surface.triangles)
+
+    @property
+    def field(self) -> _surface.ImplicitShape3:
+        shape: _surface.ImplicitShape3 = self._shape._core
+        return shape
 
     def distance(self, points: Floats) -> Floats:
         return self._shape.signed_distance(points)

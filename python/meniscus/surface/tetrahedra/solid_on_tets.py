@@ -213,7 +213,7 @@ class SolidOnTets(MemoryOwner):
         if self._nodes is None:
             self._nodes = _surface.NodeDistances(x)
         for i, member in enumerate(members):
-            distance = _finite(member)
+            distance = member.field
             if math.isinf(member.slope):
                 self._nodes.sample(x, distance, math.inf, math.inf, self._member_phi)
                 slope = self._greatest_slope(x, edge)
@@ -307,15 +307,6 @@ def _motion_of(members: list[SolidAtTime], points: Floats, step: float) -> tuple
         if len(mine):
             closest[mine], normal[mine], velocity[mine] = member.motion(np.ascontiguousarray(points[mine]), step)
     return closest, normal, velocity
-
-
-def _finite(member: SolidAtTime) -> Any:
-    def distance(points: Floats) -> Floats:
-        values = member.distance(points)
-        _checks.require_finite("the signed distance of the solid", values)
-        return values
-
-    return distance
 
 
 def _rebuild(tets: Ints, vertices: int, fraction: FractionBy, count: int, continuation: Continuation) -> SolidOnTets:
