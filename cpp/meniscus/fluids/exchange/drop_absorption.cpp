@@ -88,7 +88,7 @@ struct Drop {
 };
 
 /// Faces up to so many cells from that of a drop take of it.
-constexpr Index reach = 2;
+constexpr Index drop_reach = 2;
 
 /// Collective: adds the drops of other blocks that give to faces of this one, and orders all by cell and id.
 template <int D>
@@ -100,7 +100,7 @@ void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops)
       for (int d = 0; d < D; ++d) {
         const Index e = d;
         const Index at = drop.place[e] - grid.first_cell()[e];
-        near_side |= grid.block().cut(d) && (at < reach || at >= grid.local_shape()[e] - reach);
+        near_side |= grid.block().cut(d) && (at < drop_reach || at >= grid.local_shape()[e] - drop_reach);
       }
       if (near_side) shown.push_back(drop);
     }
@@ -111,7 +111,7 @@ void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops)
         const Index e = d;
         const Index at = grid::image_near_block<D>(grid, d, drop.place[e]), n = grid.local_shape()[e];
         own &= at >= 0 && at < n;
-        near_block &= at >= -reach && at < n + reach;
+        near_block &= at >= -drop_reach && at < n + drop_reach;
       }
       if (near_block && !own) drops.push_back(drop);
     }

@@ -14,7 +14,7 @@ namespace meniscus::fluids {
 namespace {
 
 /// Air that is made divergence-free lies within three cells of the liquid, so within two of a cell with a face of the liquid.
-constexpr Index reach = 2;
+constexpr Index gap_reach = 2;
 
 /// Speed of air outside of gaps in that of the fastest liquid. Where liquid flows without impacts, the air beside it is no
 /// faster.
@@ -75,7 +75,7 @@ class SpeedBounds {
   /// The ghosts of the velocity that other blocks own are filled.
   SpeedBounds(const grid::MacField<T, D>& velocity, const AirCells<T, D>& cells, const std::uint8_t* air,
               const FaceMasks<D>& given)
-      : grid_(velocity.grid()), cells_(cells), air_(grid_, air, reach), given_(given) {
+      : grid_(velocity.grid()), cells_(cells), air_(grid_, air, gap_reach), given_(given) {
     for (int d = 0; d < D; ++d) u_[d] = velocity.component(d).view();
   }
 
@@ -102,13 +102,13 @@ class SpeedBounds {
     return most;
   }
 
-  /// Calls visit(coordinate) for the cells of the domain within reach: of the block, or among its ghosts.
+  /// Calls visit(coordinate) for the cells of the domain within gap_reach: of the block, or among its ghosts.
   template <int axis, class Visit>
   void for_each_around(const Coord<D>& centre, Coord<D> c, const Visit& visit) const {
     if constexpr (axis == D) {
       visit(c);
     } else {
-      for (Index k = -reach; k <= reach; ++k) {
+      for (Index k = -gap_reach; k <= gap_reach; ++k) {
         const auto image = grid_.block().image(axis, centre[axis] + k);
         if (!image) continue;
         c[axis] = *image;
@@ -145,7 +145,7 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
           "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
   // Faces of the liquid are given too; what lies beyond them is never farther from the surface.
-  const FaceMasks<D> given_faces(velocity.grid(), given, reach);
+  const FaceMasks<D> given_faces(velocity.grid(), given, gap_reach);
   const AirCells<T, D> cells(levelset, given_faces);
   if (velocity.grid().block().cut())
     for (int d = 0; d < D; ++d) velocity.component(d).layout().halo.exchange(velocity.component(d).storage().data());

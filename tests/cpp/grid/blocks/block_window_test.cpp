@@ -11,7 +11,7 @@ namespace {
 
 /// Windows of every width and staggering hold what belongs to the global samples, around periodic axes too.
 template <class V, int D>
-void check_windows() {
+void check_block_windows() {
   for (const auto& domain : cut_domains<D>())
     for (int axis = -1; axis < D; ++axis)
       for (const Index width : {0, 1, 3, 9, 50}) {
@@ -45,7 +45,7 @@ void check_windows() {
 }  // namespace
 
 TEST_CASE("windows around blocks hold the values of their owners") {
-  check_windows<std::uint8_t, 2>();
-  check_windows<std::int32_t, 2>();
-  check_windows<double, 3>();
+  check_block_windows<std::uint8_t, 2>();
+  check_block_windows<std::int32_t, 2>();
+  check_block_windows<double, 3>();
 }

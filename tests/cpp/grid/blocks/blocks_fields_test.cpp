@@ -43,7 +43,7 @@ std::array<GhostRule, 2 * D> rules(std::uint64_t combination) {
 }
 
 template <class T, int D>
-void check_ghosts() {
+void check_field_ghosts() {
   std::uint64_t combination = 12345;
   for (const auto& domain : cut_domains<D>())
     for (const auto& place : all_places<D>())
@@ -164,8 +164,8 @@ void check_masked_speeds() {
 }  // namespace
 
 TEST_CASE("ghosts of domains cut into blocks are those of one block") {
-  check_ghosts<double, 2>();
-  check_ghosts<float, 3>();
+  check_field_ghosts<double, 2>();
+  check_field_ghosts<float, 3>();
 }
 
 TEST_CASE("masks and labels of domains cut into blocks have the ghosts of one block") {

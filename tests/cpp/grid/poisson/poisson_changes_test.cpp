@@ -110,7 +110,7 @@ Index rows_that_differ(const grid::FaceMatrix<double, D>& a, const grid::FaceMat
 }
 
 template <int D>
-void check_all() {
+void check_changes() {
   std::uint64_t seed = 40;
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
@@ -154,8 +154,8 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("Poisson hierarchies derive anew only what depends on changed rows, to the same bits") {
-  check_all<2>();
-  check_all<3>();
+  check_changes<2>();
+  check_changes<3>();
 }
 
 TEST_CASE("a changed face concerns the rows beside it") {

@@ -103,7 +103,7 @@ void set_level(const PoissonProblem<D>& problem, grid::PoissonLevel<D>& level) {
 }
 
 template <int D>
-void check_all() {
+void check_smoothers() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
     grid::PoissonLevel<D> level;
@@ -154,6 +154,6 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("a Poisson level is smoothed as red-black Gauss-Seidel says") {
-  check_all<2>();
-  check_all<3>();
+  check_smoothers<2>();
+  check_smoothers<3>();
 }

@@ -24,7 +24,7 @@ Block<double> random_unknowns(const grid::FaceMatrix<double, D>& a, std::uint64_
 }
 
 template <int D>
-void check_all() {
+void check_systems() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
     grid::PoissonSolver<D> solver;
@@ -83,8 +83,8 @@ void check_old_memory() {
 }  // namespace
 
 TEST_CASE("Poisson systems are symmetric, positive and project onto what they can produce") {
-  check_all<2>();
-  check_all<3>();
+  check_systems<2>();
+  check_systems<3>();
 }
 
 TEST_CASE("Poisson solves do not depend on what memory held before") {

@@ -149,7 +149,7 @@ void check_separate(const Levels<D>& all) {
 }
 
 template <int D>
-void check_all() {
+void check_transfers() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
     const Levels<D> all(problem);
@@ -162,6 +162,6 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("transfers between Poisson levels are each other's transpose and keep regions apart") {
-  check_all<2>();
-  check_all<3>();
+  check_transfers<2>();
+  check_transfers<3>();
 }

@@ -16,18 +16,18 @@
 namespace meniscus {
 namespace {
 
-using Corners = std::array<mesh::Point, 4>;
+using TetCorners = std::array<mesh::Point, 4>;
 
-double volume_of(const Corners& t) { return std::abs(mesh::signed_volume(t[0], t[1], t[2], t[3])); }
+double volume_of(const TetCorners& t) { return std::abs(mesh::signed_volume(t[0], t[1], t[2], t[3])); }
 
 /// The length of the longer side of a box around a tetrahedron.
-double size_of(const Corners& t) {
+double size_of(const TetCorners& t) {
   mesh::Point low = t[0], high = t[0];
   for (const mesh::Point& x : t) low = low.cwiseMin(x), high = high.cwiseMax(x);
   return (high - low).maxCoeff();
 }
 
-void check_exact(const Corners& a, const Corners& b, const mesh::HalfSpace& h) {
+void check_exact(const TetCorners& a, const TetCorners& b, const mesh::HalfSpace& h) {
   const auto parts = tests::exact_overlap(a, b);
   const double size = std::min(size_of(a), size_of(b));
   const double far = std::max(a[0].cwiseAbs().maxCoeff(), 1.0);
@@ -51,28 +51,28 @@ TEST_CASE("volumes and moments of overlaps, whole and below a plane, agree with 
   std::mt19937_64 bits(3);
   std::uniform_real_distribution<double> number(-1, 1);
   std::uniform_int_distribution<int> integer(0, 2);
-  const auto plane_near = [&](const Corners& t) {
+  const auto plane_near = [&](const TetCorners& t) {
     return mesh::HalfSpace{mesh::Point(number(bits), number(bits), number(bits)), 0.2 * number(bits),
                            (t[0] + t[1] + t[2] + t[3]) / 4};
   };
   const int n = tests::choose(150, 2000);
   for (int i = 0; i < n; ++i) {
-    const Corners a = tests::random_tet(bits), b = tests::random_tet(bits);
+    const TetCorners a = tests::random_tet(bits), b = tests::random_tet(bits);
     check_exact(a, b, plane_near(a));
-    Corners far_a = a, far_b = b;
+    TetCorners far_a = a, far_b = b;
     const mesh::Point away(1e5, -3e5, 7e4);
     for (std::size_t k = 0; k < 4; ++k) far_a[k] += away, far_b[k] += away;
     check_exact(far_a, far_b, plane_near(far_b));
-    Corners grid_a, grid_b;
+    TetCorners grid_a, grid_b;
     for (std::size_t k = 0; k < 4; ++k) {
       grid_a[k] = mesh::Point(integer(bits), integer(bits), integer(bits)) / 3;
       grid_b[k] = mesh::Point(integer(bits), integer(bits), integer(bits)) / 3;
     }
     check_exact(grid_a, grid_b, {mesh::Point(integer(bits), integer(bits) - 1, 1), integer(bits) / 3.0});
-    Corners neighbour = a;
+    TetCorners neighbour = a;
     neighbour[integer(bits)] = b[0];
     check_exact(a, neighbour, plane_near(a));
-    Corners thin = b;
+    TetCorners thin = b;
     for (mesh::Point& x : thin) x[2] = 0.5 + 1e-9 * x[2] + 0.3 * x[0];
     check_exact(a, thin, plane_near(a));
     check_exact(thin, a, plane_near(a));
@@ -86,15 +86,15 @@ struct Mesh {
   explicit Mesh(mesh::TetMeshData&& made)
       : data(std::move(made)), topology(mesh::VertexStars<4>(data.tets, static_cast<Index>(data.vertices.size()))) {}
 
-  Corners corners(std::size_t t) const {
-    Corners c;
+  TetCorners corners(std::size_t t) const {
+    TetCorners c;
     for (std::size_t k = 0; k < 4; ++k) c[k] = data.vertices[data.tets[t][k]];
     return c;
   }
 };
 
 /// The overlaps of a with all tetrahedra that a flood fill over crossed faces reaches from `first`, and their sum.
-std::vector<bool> flooded(const Mesh& mesh, const Corners& a, std::size_t first, mesh::VolumeMoment& sum) {
+std::vector<bool> flooded(const Mesh& mesh, const TetCorners& a, std::size_t first, mesh::VolumeMoment& sum) {
   std::vector<bool> seen(mesh.data.tets.size(), false);
   std::deque<std::size_t> next{first};
   seen[first] = true;
@@ -114,7 +114,7 @@ std::vector<bool> flooded(const Mesh& mesh, const Corners& a, std::size_t first,
   return seen;
 }
 
-void check_flood(const Mesh& mesh, const Corners& a, double length) {
+void check_flood(const Mesh& mesh, const TetCorners& a, double length) {
   const double own = volume_of(a);
   double total = 0;
   std::vector<double> volumes(mesh.data.tets.size());
@@ -150,16 +150,16 @@ TEST_CASE("a flood fill across faces reaches every overlap, and the overlaps til
       x = 1.3 * (turn * (x - middle) + 0.1 * cell * mesh::Point(number(bits), number(bits), number(bits))) + away;
     const Mesh still(mesh::TetMeshData{straight}), moved(std::move(lattice));
     for (int i = 0; i < tests::choose(15, 300); ++i) {
-      const Corners a = tests::random_tet(bits);
+      const TetCorners a = tests::random_tet(bits);
       check_flood(still, a, 1);
-      Corners b;
+      TetCorners b;
       for (std::size_t k = 0; k < 4; ++k) b[k] = away + (a[k] - mesh::Point(0.5, 0.5, 0.5)) * (i % 3 == 0 ? 0.1 : 1.0);
       check_flood(moved, b, 2000);
       // Corners on those of the lattice, at the middles of its edges, and slivers along its faces.
-      Corners c;
+      TetCorners c;
       for (mesh::Point& x : c) x = (tests::random_point(bits) * 4).array().round() / 4;
       if (volume_of(c) > 0) check_flood(still, c, 1);
-      Corners thin = a;
+      TetCorners thin = a;
       for (mesh::Point& x : thin) x[2] = 0.5 + 1e-7 * x[2];
       check_flood(still, thin, 1);
       for (mesh::Point& x : thin) x = {0.5 * x[0] + 0.25, 1e-3 * x[1] + x[0] * 0.5 + 0.25, x[2]};
@@ -175,7 +175,7 @@ TEST_CASE("a tetrahedron of a mesh overlaps with itself by exactly its volume an
   for (mesh::Point& x : lattice.vertices) x += mesh::Point(number(bits), number(bits), number(bits));
   const Mesh mesh(std::move(lattice));
   for (std::size_t s = 0; s < mesh.data.tets.size(); ++s) {
-    const Corners a = mesh.corners(s);
+    const TetCorners a = mesh.corners(s);
     for (std::size_t t = 0; t < mesh.data.tets.size(); ++t) {
       const mesh::TetOverlap found = mesh::overlap(a, mesh.corners(t));
       if (s == t)
@@ -188,9 +188,9 @@ TEST_CASE("a tetrahedron of a mesh overlaps with itself by exactly its volume an
 }
 
 TEST_CASE("faces are crossed where a tetrahedron goes on beyond them") {
-  const Corners b{mesh::Point(0, 0, 0), mesh::Point(1, 0, 0), mesh::Point(0, 1, 0), mesh::Point(0, 0, 1)};
+  const TetCorners b{mesh::Point(0, 0, 0), mesh::Point(1, 0, 0), mesh::Point(0, 1, 0), mesh::Point(0, 0, 1)};
   const auto shifted = [&](const mesh::Point& by, double scale) {
-    Corners a = b;
+    TetCorners a = b;
     for (mesh::Point& x : a) x = scale * x + by;
     return a;
   };
@@ -205,10 +205,10 @@ TEST_CASE("faces are crossed where a tetrahedron goes on beyond them") {
 }
 
 TEST_CASE("flat tetrahedra overlap with nothing") {
-  const Corners b{mesh::Point(0, 0, 0), mesh::Point(1, 0, 0), mesh::Point(0, 1, 0), mesh::Point(0, 0, 1)};
+  const TetCorners b{mesh::Point(0, 0, 0), mesh::Point(1, 0, 0), mesh::Point(0, 1, 0), mesh::Point(0, 0, 1)};
   const mesh::Point x(0.1, 0.2, 0.3);
-  for (const Corners& flat : {Corners{x, x, x, x}, Corners{b[0], b[1], b[2], b[0]}, Corners{b[0], b[1], 2 * b[1], 3 * b[1]},
-                              Corners{b[0], b[1], b[2], mesh::Point(0.25, 0.25, 0)}}) {
+  for (const TetCorners& flat : {TetCorners{x, x, x, x}, TetCorners{b[0], b[1], b[2], b[0]}, TetCorners{b[0], b[1], 2 * b[1], 3 * b[1]},
+                              TetCorners{b[0], b[1], b[2], mesh::Point(0.25, 0.25, 0)}}) {
     CHECK(mesh::overlap(flat, b).volume == 0);
     CHECK(mesh::overlap(b, flat).volume == 0);
     CHECK(mesh::overlap(flat, flat).volume == 0);
@@ -217,7 +217,7 @@ TEST_CASE("flat tetrahedra overlap with nothing") {
 
 TEST_CASE("overlaps, fractions and levels allocate nothing") {
   std::mt19937_64 bits(9);
-  std::vector<Corners> a(200), b(200);
+  std::vector<TetCorners> a(200), b(200);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = tests::random_tet(bits), b[i] = tests::random_tet(bits);
   const mesh::HalfSpace half{mesh::Point(1, 2, 3), 2.0};
   double sum = 0;

@@ -10,7 +10,7 @@ using namespace meniscus;
 
 namespace {
 
-mesh::TetMeshData block() { return mesh::BccLattice(mesh::Point::Zero(), 1.0, {3, 3, 3}).mesh(); }
+mesh::TetMeshData block_of_tets() { return mesh::BccLattice(mesh::Point::Zero(), 1.0, {3, 3, 3}).mesh(); }
 
 bool equal(const mesh::TetMeshData& a, const mesh::TetMeshData& b) { return a.vertices == b.vertices && a.tets == b.tets; }
 
@@ -42,7 +42,7 @@ TEST_CASE("the least sine is that of the worst angle, less for obtuse ones") {
 }
 
 TEST_CASE("changes are taken back bit by bit") {
-  const mesh::TetMeshData mesh = block();
+  const mesh::TetMeshData mesh = block_of_tets();
   mesh::TetEditor editor(mesh);
   const std::size_t start = editor.mark();
   const std::int32_t inner = [&] {
@@ -72,7 +72,7 @@ TEST_CASE("changes are taken back bit by bit") {
 }
 
 TEST_CASE("rings are fans of tetrahedra, open on the boundary") {
-  const mesh::TetMeshData mesh = block();
+  const mesh::TetMeshData mesh = block_of_tets();
   const mesh::TetEditor editor(mesh);
   int open = 0, closed = 0;
   for (const mesh::Tet& t : mesh.tets)
@@ -98,7 +98,7 @@ TEST_CASE("edges between two boundary vertices through the inside are not contra
       {{0, 1, 2, 3}, {0, 2, 1, 4}}};
   const mesh::TetEditor editor(two);
   CHECK(editor.contractible(0, 3));
-  const mesh::TetMeshData mesh = block();
+  const mesh::TetMeshData mesh = block_of_tets();
   const mesh::TetEditor lattice(mesh);
   for (const mesh::Tet& t : mesh.tets)
     for (const auto& e : mesh::tet_edges) {

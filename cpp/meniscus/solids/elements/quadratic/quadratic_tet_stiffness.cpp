@@ -15,7 +15,7 @@ using quadratic_tet::points;
 namespace {
 
 /// Below this sum of two stretches the derivative of the rotation is cut off.
-constexpr double min_stretch_quadratic = 1e-8, min_stretch_definite = 1e-2;
+constexpr double min_stretch_quadratic = 1e-8, min_stretch_quadratic_definite = 1e-2;
 
 /// Hooke's law for the symmetric part of dF in the frame of the rotation, and the resistance 2 mu + 2 c / (s_i + s_j) to turning
 /// against it, with c = lambda tr(S - I) - 2 mu.
@@ -97,7 +97,7 @@ void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, bool dam
 
 void QuadraticTetElements::store_tangents(std::span<const mesh::Point> x, bool definite) {
   const Fields fields = stiffness_fields();
-  const double least = definite ? min_stretch_definite : min_stretch_quadratic;
+  const double least = definite ? min_stretch_quadratic_definite : min_stretch_quadratic;
   for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Rest& e = rest_[k];
