@@ -39,16 +39,14 @@ StrainLimiter::StrainLimiter(std::span<const std::array<std::int32_t, 2>> edges,
     require(std::isfinite(rest_lengths[e]) && rest_lengths[e] > 0,
             "lengths at rest must be positive and finite, but that of edge ", e, " is ", rest_lengths[e]);
   }
-  collision::PairColouring colouring;
-  colouring.colour(edges.size(), inverse_masses.size(), [&](std::size_t e, auto&& visit) {
+  numerics::Colouring colouring;
+  colouring.colour(std::ssize(edges), std::ssize(inverse_masses), [&](Index e, auto&& visit) {
     for (const std::int32_t n : edges[e])
       if (inverse_masses[at(n)] > 0) visit(at(n));
   });
-  colours_.assign(colouring.counts().size() + 1, 0);
-  std::partial_sum(colouring.counts().begin(), colouring.counts().end(), colours_.begin() + 1);
-  std::vector<Index> next = colours_;
-  edges_.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) edges_[next[at(colouring.colours()[e])]++] = {edges[e], rest_lengths[e]};
+  colours_.assign(colouring.first().begin(), colouring.first().end());
+  edges_.reserve(edges.size());
+  for (const std::int32_t e : colouring.order()) edges_.push_back({edges[e], rest_lengths[e]});
 }
 
 double StrainLimiter::largest_strain(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities,

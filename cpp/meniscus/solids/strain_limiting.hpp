@@ -10,8 +10,8 @@
 /// 2002, section 7.3 (velocities in place of positions).
 #pragma once
 
-#include "meniscus/collision/contact/pair_colouring.hpp"
 #include "meniscus/mesh/triangle_mesh.hpp"
+#include "meniscus/numerics/graph/colouring.hpp"
 
 #include <array>
 #include <span>

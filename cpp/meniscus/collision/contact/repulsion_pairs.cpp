@@ -13,6 +13,18 @@
 namespace meniscus::collision {
 namespace {
 
+template <class Visit>
+void for_each_yielding_node(const ContactNodes& nodes, const Stencil& pair, Visit&& visit) {
+  if (nodes.plain()) {
+    for (const std::int32_t v : pair)
+      if (nodes.inverse_mass(v) > 0) visit(v);
+  } else {
+    for (const std::int32_t v : pair)
+      for (const NodeShare& s : nodes.shares(v))
+        if (nodes.inverse_mass(s.node) > 0) visit(s.node);
+  }
+}
+
 constexpr Index pair_chunk = 4096;
 
 using Points = std::array<mesh::Point, 4>;
@@ -306,17 +318,10 @@ void PairFinder::sort(OfKind& own, Index seconds) {
 void PairFinder::store(OfKind& own, bool with_direction, RepulsionPairs& out) {
   const Index n = own.first.back();
   out.resize(n, with_direction);
-  const std::span<const Index> counts = own.colouring.counts();
-  out.colours.assign(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), out.colours.begin() + 1);
-  own.slot.assign(n, 0);
-  std::vector<Index>& next = own.first_of_colour;
-  next.assign(out.colours.begin(), out.colours.end());
-  for (std::size_t i = 0; i < own.slot.size(); ++i) own.slot[i] = next[own.colouring.colours()[i]]++;
+  out.colours.assign(own.colouring.first().begin(), own.colouring.first().end());
   parallel_for(0, n, pair_chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) {
-      const Found& f = own.at(own.order.data()[i]);
-      const Index to = own.slot[i];
+    for (Index to = b; to < e; ++to) {
+      const Found& f = own.at(own.order.data()[own.colouring.order()[to]]);
       out.elements[to] = f.elements;
       out.places[to] = f.vertices;
       out.thickness[to] = f.thickness;
@@ -335,7 +340,8 @@ void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> se
   // One pair after the other, but both kinds at once.
   parallel_for(0, 2, 1, [&](Index k, Index) {
     OfKind& own = kinds_[k];
-    own.colouring.colour(own.sorted, nodes);
+    own.colouring.colour(std::ssize(own.sorted), nodes.nodes(),
+                         [&](Index i, auto&& visit) { for_each_yielding_node(nodes, own.sorted[i], visit); });
   });
   for (std::size_t k = 0; k < 2; ++k) {
     store(kinds_[k], k == 1, out[k]);
@@ -346,8 +352,7 @@ void PairFinder::collect(const ContactNodes& nodes, std::span<const Index, 2> se
 Index PairFinder::nbytes() const {
   Index sum = workspace_.bytes();
   for (const OfKind& own : kinds_) {
-    sum += bytes(own.found) + bytes(own.first) + bytes(own.sorted) + bytes(own.slot) + bytes(own.first_of_colour) +
-           own.colouring.nbytes();
+    sum += bytes(own.found) + bytes(own.first) + bytes(own.sorted) + own.colouring.nbytes();
     for (const auto& f : own.found) sum += bytes(f);
   }
   return sum;

@@ -8,8 +8,9 @@
 #pragma once
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
-#include "meniscus/collision/contact/pair_colouring.hpp"
+#include "meniscus/collision/contact/contact_nodes.hpp"
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/numerics/graph/colouring.hpp"
 
 namespace meniscus::collision {
 
@@ -86,10 +87,8 @@ class PairFinder {
     std::vector<std::vector<Found>> found;
     std::vector<Index> first;
     std::vector<Stencil> sorted;
-    std::vector<Index> slot;
-    std::vector<Index> first_of_colour;
     Workspace::Lease<Index> order;
-    PairColouring colouring;
+    numerics::Colouring colouring;
     /// The pair of a number, counted chunk by chunk.
     const Found& at(Index i) const;
   };

@@ -155,9 +155,9 @@ void ConvexContacts::add_impulse(const Row& row, const Vector3& impulse, std::sp
 
 void ConvexContacts::sweep_all(std::span<Node> places, bool recovering) {
   if (empty()) return;
-  const auto range = [&](Index c) { return std::pair(colours_[c], colours_[static_cast<std::size_t>(c) + 1]); };
-  parallel_phases(colours(), bodies_per_piece, range, [&](Index, Index from, Index to) {
-    for (Index i = from; i < to; ++i) sweep_body(order_[i], places, recovering);
+  const auto bodies_of = [&](Index c) { return colouring_.extent(c); };
+  parallel_phases(colours(), bodies_per_piece, bodies_of, [&](Index c, Index from, Index to) {
+    colouring_.visit(c, from, to, [&](std::int32_t b) { sweep_body(b, places, recovering); });
   });
 }
 

@@ -18,7 +18,7 @@
 /// physics for real-time applications", 2014, section 6.1 (friction, signed distances).
 #pragma once
 
-#include "meniscus/collision/contact/pair_colouring.hpp"
+#include "meniscus/numerics/graph/colouring.hpp"
 #include "meniscus/solids/position/position_nodes.hpp"
 #include "meniscus/solids/real_time/convex_distance.hpp"
 
@@ -73,7 +73,7 @@ class ConvexContacts {
 
   Index size() const;
   Index pressing() const;
-  Index colours() const { return static_cast<Index>(colours_.size()) - 1; }
+  Index colours() const { return colouring_.size(); }
   /// Pairs of a node and a body near each other.
   Index candidates() const { return static_cast<Index>(slots_.size()); }
   Index nbytes() const;
@@ -155,9 +155,8 @@ class ConvexContacts {
   std::vector<Slot> slots_;
   std::vector<Index> slot_first_;
   std::vector<std::int32_t> stamp_, slot_of_;
-  collision::PairColouring colouring_;
   std::vector<std::int32_t> order_;
-  std::vector<Index> colours_{0};
+  numerics::Colouring colouring_;
   std::vector<std::vector<Row>> rows_;
 };
 

@@ -301,18 +301,10 @@ void ConvexContacts::number_slots() {
 }
 
 void ConvexContacts::colour(std::span<const Node> start) {
-  colouring_.colour(bodies.size(), start.size(), [&](std::size_t b, auto&& visit) {
+  colouring_.colour(std::ssize(bodies), std::ssize(start), [&](Index b, auto&& visit) {
     for (Index i = slot_first_[b]; i < slot_first_[b + 1]; ++i)
-      if (const auto v = static_cast<std::size_t>(slots_[i].vertex); start[v].w > 0) visit(v);
+      if (const auto v = slots_[i].vertex; start[v].w > 0) visit(v);
   });
-  const auto counts = colouring_.counts();
-  colours_.assign(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), colours_.begin() + 1);
-  order_.resize(bodies.size());
-  std::size_t at = 0;
-  for (std::size_t c = 0; c < counts.size(); ++c)
-    for (std::size_t b = 0; b < bodies.size(); ++b)
-      if (colouring_.colours()[b] == static_cast<std::int32_t>(c)) order_[at++] = static_cast<std::int32_t>(b);
 }
 
 Index ConvexContacts::nbytes() const {
@@ -320,8 +312,7 @@ Index ConvexContacts::nbytes() const {
   Index sum = bytes(surfaces_.vertices) + bytes(surfaces_.rest) + bytes(surfaces_.edges) + bytes(surfaces_.triangles) +
               bytes(surfaces_.thickness) + bytes(surfaces_.friction) + bytes(bodies) + bytes(motions) + bytes(local_) +
               bytes(ways_) + bytes(swept_) + bytes(cell_first_) + bytes(cell_bodies_) + bytes(slots_) + bytes(slot_first_) +
-              edges_.nbytes() + triangles_.nbytes() + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + bytes(colours_) +
-              colouring_.nbytes();
+              edges_.nbytes() + triangles_.nbytes() + bytes(stamp_) + bytes(slot_of_) + bytes(order_) + colouring_.nbytes();
   for (const Near* n : {&near_vertices_, &near_edges_, &near_triangles_}) {
     sum += bytes(n->elements) + bytes(n->first);
     for (const auto& f : n->found) sum += bytes(f);

@@ -234,9 +234,19 @@ void RigidSystem::begin_solve(double h) {
   }
   const auto bodies = static_cast<Index>(parts.size());
   const auto moving = [&](std::int32_t b) { return moves(b); };
-  joint_colours_.build(static_cast<Index>(joints.size()), bodies, [&](Index j) { return joints[j].bodies; }, moving);
-  contact_colours_.build(static_cast<Index>(groups_.size()), bodies, [&](Index g) { return groups_[g].bodies; }, moving);
-  report_.colours = joint_colours_.colours() + contact_colours_.colours();
+  // A body with hundreds of contacts would cost as many phases.
+  const auto colour = [&](numerics::Colouring& colours, const auto& pairs) {
+    colours.colour(
+        std::ssize(pairs), bodies,
+        [&](Index i, auto&& visit) {
+          for (const std::int32_t b : pairs[i].bodies)
+            if (moving(b)) visit(b);
+        },
+        numerics::WhenFull::take_in_turn);
+  };
+  colour(joint_colours_, joints);
+  colour(contact_colours_, groups_);
+  report_.colours = static_cast<int>(joint_colours_.size() + contact_colours_.size());
   pseudo_.assign(parts.size(), {});
   if (options.warm != 1)
     for (JointMemory& m : joint_memory) m.scale(options.warm);
@@ -283,7 +293,7 @@ void RigidSystem::end_solve(const RigidArrays& a) {
 template <class Joints, class Groups, class Between>
 void RigidSystem::sweep_phases(Index sweeps, std::span<RigidVelocity> of, Joints&& joint, Groups&& group, Between&& between) {
   // Phases of a sweep: the colours of joints, something in between, and the colours of contacts.
-  const Index before = joint_colours_.colours(), all = before + 1 + contact_colours_.colours();
+  const Index before = joint_colours_.size(), all = before + 1 + contact_colours_.size();
   bool stop = false;
   const auto extent = [&](Index phase) -> std::pair<Index, Index> {
     const Index p = phase % all;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
+#include "meniscus/numerics/graph/colouring.hpp"
 #include "meniscus/solids/rigid/contact/islands.hpp"
 #include "meniscus/solids/rigid/contact/joint_trees.hpp"
 #include "meniscus/solids/rigid/contact/lcp.hpp"
@@ -163,7 +164,7 @@ class RigidSystem {
   std::vector<JointRows> rows_;
   JointTrees trees_;
   std::vector<std::uint8_t> moving_;
-  PairColours joint_colours_, contact_colours_;
+  numerics::Colouring joint_colours_, contact_colours_;
   LcpScratch lcp_;
   std::vector<double> matrix_, u_, p_;
 };

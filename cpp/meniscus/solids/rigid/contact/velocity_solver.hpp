@@ -6,7 +6,6 @@
 /// before forces, contact after them).
 #pragma once
 
-#include "meniscus/solids/rigid/contact/colours.hpp"
 #include "meniscus/solids/rigid/contact/contact_point.hpp"
 
 namespace meniscus::solids {
