@@ -50,7 +50,14 @@ def source_of(target: str) -> str:
         return f"{built}: precompiled header"
     if parts[folder + 1] == "Unity":
         unit = parts[-1].removeprefix("unity_").split("_cxx")[0]
-        return f"cpp/meniscus/{built.removeprefix('meniscus_')}/unit {unit}" if unit.isdigit() else f"bindings/{unit}"
+        if built == "meniscus_bindings":
+            return f"bindings/{unit}"
+        room = built.removeprefix("meniscus_")
+        return (
+            f"tests/cpp/{unit.removeprefix('tests_cpp_')}"
+            if room == "test_objects"
+            else f"cpp/meniscus/{room}/{unit.split(f'_{room}_')[1]}"
+        )
     return "/".join(parts[folder + 1 :]).removesuffix(".o")
 
 

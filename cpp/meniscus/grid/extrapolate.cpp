@@ -12,11 +12,11 @@ namespace {
 
 enum Mark : std::uint8_t {
   unknown = 0,  ///< also what lies beyond the sides of the domain
-  given = 1,
+  is_given = 1,
   found = 2,
   queued = 3,
 };
-bool has_value(std::uint8_t mark) { return mark == given || mark == found; }
+bool has_value(std::uint8_t mark) { return mark == is_given || mark == found; }
 
 /// The samples of a block with ghosts, and which of them the block owns.
 template <int D>
@@ -88,7 +88,7 @@ struct KnownSamples {
   const T* values;  ///< where given
   const T* found;   ///< where found
 
-  T value(Index q) const { return marks[q] == given ? values[q] : found[q]; }
+  T value(Index q) const { return marks[q] == is_given ? values[q] : found[q]; }
 };
 
 /// Exchanges the arrays of a rule and up to two more in one message for each side.
@@ -179,8 +179,8 @@ class LinearRule {
   /// Differences to the next sample per axis; zero where nothing is known of them.
   std::array<T, D> slopes(const KnownSamples<T, D>& s, Index q) const {
     std::array<T, D> g{};
-    if (s.marks[q] == given && !alone(s, q)) return differences(s, q);
-    if (s.marks[q] == given && !completed_[q]) return g;
+    if (s.marks[q] == is_given && !alone(s, q)) return differences(s, q);
+    if (s.marks[q] == is_given && !completed_[q]) return g;
     for (std::size_t d = 0; d < D; ++d) g[d] = leases_[d].data()[q];
     return g;
   }
@@ -188,7 +188,7 @@ class LinearRule {
   /// Whether a sample has no given neighbour along some axis, as in the tip of a wedge.
   bool alone(const KnownSamples<T, D>& s, Index q) const {
     for (const Index step : samples_.strides)
-      if (s.marks[q - step] != given && s.marks[q + step] != given) return true;
+      if (s.marks[q - step] != is_given && s.marks[q + step] != is_given) return true;
     return false;
   }
 
@@ -198,7 +198,7 @@ class LinearRule {
     T squared = 0;
     for (std::size_t d = 0; d < D; ++d) {
       const Index step = samples_.strides[d];
-      const bool below = s.marks[q - step] == given, above = s.marks[q + step] == given;
+      const bool below = s.marks[q - step] == is_given, above = s.marks[q + step] == is_given;
       const T lower = s.values[below ? q - step : q], upper = s.values[above ? q + step : q];
       g[d] = (upper - lower) / static_cast<T>(below + above);
       squared += g[d] * g[d];
@@ -214,7 +214,7 @@ class LinearRule {
   /// from any that is not alone have none. Rounds with an exchange give all blocks the same, however the domain is cut.
   void complete_slopes(const KnownSamples<T, D>& s, parallel::Communicator& communicator, Workspace& workspace) {
     Workspace::Lease<Index> lonely;
-    const Index count = collect(samples_, workspace, lonely, [&](Index q) { return s.marks[q] == given && alone(s, q); });
+    const Index count = collect(samples_, workspace, lonely, [&](Index q) { return s.marks[q] == is_given && alone(s, q); });
     if (!parallel::global_any(communicator, count > 0)) return;
     completed_lease_ = workspace.take<std::uint8_t>(samples_.size);
     completed_ = completed_lease_.data();
@@ -227,7 +227,7 @@ class LinearRule {
         std::array<T, D> sum{};
         int n = 0;
         samples_.for_each_beside(q, [&](Index r) {
-          if (s.marks[r] != given || (alone(s, r) && completed_[r] != finished)) return;
+          if (s.marks[r] != is_given || (alone(s, r) && completed_[r] != finished)) return;
           const std::array<T, D> g = slopes(s, r);
           for (std::size_t d = 0; d < D; ++d) sum[d] += g[d];
           ++n;
@@ -272,7 +272,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   parallel_for(0, rows, piece, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       std::uint8_t* row = m + samples.origin + dot<D>(row_start<D>(samples.extents, r), samples.strides);
-      for (Index k = 0; k < length; ++k) row[k] = known[r * length + k] ? given : unknown;
+      for (Index k = 0; k < length; ++k) row[k] = known[r * length + k] ? is_given : unknown;
     }
   });
   exchange_with<D>(samples, {}, {parallel::HaloArray<D>(samples.halo, values), parallel::HaloArray<D>(samples.halo, m)});

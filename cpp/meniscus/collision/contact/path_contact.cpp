@@ -11,7 +11,7 @@ namespace {
 constexpr double time_tolerance = 1e-7;
 /// A normal is of use when this part of the relative motion is along it, and when the pair has at least this gap along it at the
 /// start, relative to the motion.
-constexpr double least_approach = 1e-4;
+constexpr double least_approach_on_path = 1e-4;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ PathContact path_contact(PairKind kind, const ElementPair& pair, const Stencil& 
   const double area = across.norm();
   if (area > 1e-10 * a.norm() * b.norm()) {
     across *= (across.dot(motion) > 0 ? -1 : 1) / area;
-    if (-across.dot(motion) >= least_approach * speed && across.dot(gap) >= least_approach * t * speed) {
+    if (-across.dot(motion) >= least_approach_on_path * speed && across.dot(gap) >= least_approach_on_path * t * speed) {
       contact.normal = across;
       return contact;
     }

@@ -2,11 +2,11 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace meniscus::collision {
@@ -37,28 +37,15 @@ void require_valid(const RepulsionOptions& o) {
 
 /// The number of the connected surface of each vertex: that of its lowest vertex.
 std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vertices) {
-  std::vector<std::int32_t> parent(vertices);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t v) {
-    while (parent[v] != v) {
-      std::int32_t& up = parent[v];
-      up = parent[up];
-      v = up;
-    }
-    return v;
-  };
-  const auto join = [&](std::int32_t a, std::int32_t b) {
-    const std::int32_t at_a = root(a);
-    const std::int32_t at_b = root(b);
-    parent[std::max(at_a, at_b)] = std::min(at_a, at_b);
-  };
-  for (const auto& e : mesh.edges()) join(e[0], e[1]);
+  numerics::DisjointSets<std::int32_t> sets(static_cast<Index>(vertices));
+  for (const auto& e : mesh.edges()) sets.join(e[0], e[1]);
   for (const mesh::Triangle& t : mesh.triangles()) {
-    join(t[0], t[1]);
-    join(t[1], t[2]);
+    sets.join(t[0], t[1]);
+    sets.join(t[1], t[2]);
   }
-  for (std::size_t v = 0; v < vertices; ++v) parent[v] = root(static_cast<std::int32_t>(v));
-  return parent;
+  std::vector<std::int32_t> lowest(vertices);
+  for (std::size_t v = 0; v < vertices; ++v) lowest[v] = sets.root(static_cast<std::int32_t>(v));
+  return lowest;
 }
 
 /// Returns whether a mesh has an edge that is in no triangle.

@@ -12,11 +12,11 @@ namespace {
 
 /// Bits of an integer of the highest degree in differences of `width` bits (six for patches, twelve for flat ones), with sums and
 /// with the small numbers of a ray.
-constexpr int needed_bits(int width) { return 13 * (width + 4) + 64; }
+constexpr int needed_bits_of_roots(int width) { return 13 * (width + 4) + 64; }
 
-using Narrow = numerics::FixedInteger<40>;
-using Wide = numerics::FixedInteger<430>;
-static_assert(needed_bits(2098) <= Wide::capacity_bits);
+using NarrowRoots = numerics::FixedInteger<40>;
+using WideRoots = numerics::FixedInteger<430>;
+static_assert(needed_bits_of_roots(2098) <= WideRoots::capacity_bits);
 
 /// Rays are tried until one meets no edge. Almost all do: of those with components up to `ray_size`, only the ones in a few
 /// planes fail.
@@ -95,9 +95,9 @@ bool root_parity(PairKind kind, const std::array<mesh::Point, 4>& start, const s
     for (const mesh::Point& x : *points)
       for (const double c : x) range.add(c);
   if (range.empty()) return true;
-  const bool narrow = needed_bits(range.width()) <= Narrow::capacity_bits;
-  const std::optional<bool> answer = narrow ? RayCaster<Narrow>(kind, start, end, range.low).collides(first_ray)
-                                            : RayCaster<Wide>(kind, start, end, range.low).collides(first_ray);
+  const bool narrow = needed_bits_of_roots(range.width()) <= NarrowRoots::capacity_bits;
+  const std::optional<bool> answer = narrow ? RayCaster<NarrowRoots>(kind, start, end, range.low).collides(first_ray)
+                                            : RayCaster<WideRoots>(kind, start, end, range.low).collides(first_ray);
   return answer ? *answer : contact_by_algebra(kind, ContactMode::parity, start, end);
 }
 

@@ -274,7 +274,7 @@ SimplexContact solve(const SimplexPair& pair, int low) {
   return Recursion<Kernel>(kernel)((1u << pair.count) - 1);
 }
 
-bool boxes_apart(const SimplexPair& pair) {
+bool pair_boxes_apart(const SimplexPair& pair) {
   for (int d = 0; d < pair.dimension; ++d) {
     std::array<double, 2> low{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
     std::array<double, 2> high{-low[0], -low[0]};
@@ -347,7 +347,7 @@ std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair) {
 
 SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
   const StandardArithmetic standard;
-  if (boxes_apart(pair)) return {};
+  if (pair_boxes_apart(pair)) return {};
   if (method == SimplexMethod::cramer)
     if (const auto answer = intersect_if_certain(pair)) return *answer;
   numerics::BitRange range;

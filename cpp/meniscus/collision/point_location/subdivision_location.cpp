@@ -11,12 +11,12 @@
 namespace meniscus::collision {
 namespace {
 
-constexpr Index mesh_chunk = 512;
-constexpr Index point_chunk = 512;
+constexpr Index child_mesh_chunk = 512;
+constexpr Index descent_chunk = 512;
 /// Points that are handled together.
 constexpr Index batch = 8;
 /// A walk that takes longer is lost: it may go in circles where tetrahedra are inverted.
-constexpr int longest_walk = 100;
+constexpr int longest_descent = 100;
 /// Tetrahedra around a vertex, at most; where there are more, the tree answers.
 constexpr std::size_t largest_star = 512;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
   fixed->levels = subdivision.levels();
   fixed->stride = static_cast<std::size_t>((diagonals_before(fixed->levels) + 3) / 4);
   fixed->diagonals.assign(fixed->stride * tets.size(), 0);
-  parallel_for(0, static_cast<Index>(tets.size()), mesh_chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(tets.size()), child_mesh_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t)
       for (Index level = 0; level < fixed->levels; ++level) {
         const auto from = subdivision.diagonals(level);
@@ -93,7 +93,7 @@ std::unique_ptr<SubdivisionLocator> SubdivisionLocator::moved(std::span<const me
 
 void SubdivisionLocator::place_all(std::span<const bool> disabled) {
   std::array<std::atomic<bool>, 3> any{};
-  parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
+  parallel_for(0, size(), child_mesh_chunk, [&](Index b, Index e) {
     std::array<bool, 3> here{};
     for (Index t = b; t < e; ++t) {
       place(static_cast<std::int32_t>(t), !disabled.empty() && disabled[t]);
@@ -256,7 +256,7 @@ TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coars
 /// What the walk finds; nothing where the tree has to answer.
 TetLocation SubdivisionLocator::walk(const mesh::Point& p, std::int32_t t, Index level) const {
   std::int32_t previous = -1;
-  for (int step = 0; step < longest_walk; ++step) {
+  for (int step = 0; step < longest_descent; ++step) {
     const Index i = t;
     if (pose_.placements[i].orientation == 0) return {};
     const std::array<int, 4> side = sides(p, t);
@@ -378,7 +378,7 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
   std::atomic<bool> finite = true;
   std::atomic<bool> known = true;
   const double growth = std::ldexp(1.0, static_cast<int>(2 * level));
-  parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
+  parallel_for(0, static_cast<Index>(points.size()), descent_chunk, [&](Index b, Index e) {
     simd_dispatch([&] {
       for (Index first = b; first < e; first += batch) {
         const auto n = static_cast<std::size_t>(std::min(batch, e - first));

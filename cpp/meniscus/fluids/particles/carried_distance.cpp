@@ -17,7 +17,7 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index piece = 2048;
+constexpr Index carried_piece = 2048;
 
 /// Least spread of particles, in squared cells, across which a slope can be fitted.
 constexpr double least_spread = 1e-3;
@@ -151,7 +151,7 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
   region.fill_ghosts(0.0);
   if (before) before->fill_ghosts(0.0);
   const grid::Field<T, D>& old = before ? *before : region;
-  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+  parallel_for(0, particles.size(), carried_piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Vec<double, D> y = position<T, D>(x, i);
       const double present = distance[i] == T(0) ? value_at(old, y) : static_cast<double>(distance[i]);
@@ -189,7 +189,7 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
   std::optional<grid::FieldProbe<double, D>> probe;
   if (solid) wall = &probe.emplace(*solid);
   const double near = solid_reach * grid.spacing();
-  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+  parallel_for(0, particles.size(), carried_piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Vec<double, D> y = position<T, D>(x, i);
       const Index clear = walls ? walls->clearance(y) : wall_reach + 1;
@@ -210,7 +210,7 @@ void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset,
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
   levelset.fill_ghosts(0.0);
-  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+  parallel_for(0, particles.size(), carried_piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
       distance[i] = known_distance<T>(static_cast<double>(distance[i]) + factor * value_at(levelset, position<T, D>(x, i)));
   });

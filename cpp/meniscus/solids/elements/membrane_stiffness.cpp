@@ -16,12 +16,12 @@ using detail::PackVec2;
 namespace {
 
 /// Below this stretch, quotients by stretches are cut off.
-constexpr double min_stretch_exact = 1e-8, min_stretch_definite = 1e-2;
+constexpr double min_stretch_membrane = 1e-8, min_stretch_membrane_definite = 1e-2;
 
 }  // namespace
 
 void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent) {
-  const Pack least = splat(tangent == Tangent::definite ? min_stretch_definite : min_stretch_exact);
+  const Pack least = splat(tangent == Tangent::definite ? min_stretch_membrane_definite : min_stretch_membrane);
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];

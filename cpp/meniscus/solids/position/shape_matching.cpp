@@ -20,7 +20,7 @@ constexpr double least_moment = 1e-8;
 constexpr double least_volume = 0.05;
 
 template <class T>
-Vec<double, 3> position_of(const PositionNode<T>& p) {
+Vec<double, 3> place_at(const PositionNode<T>& p) {
   return {static_cast<double>(p.x), static_cast<double>(p.y), static_cast<double>(p.z)};
 }
 
@@ -174,7 +174,7 @@ typename ShapeMatching<T>::Wide ShapeMatching<T>::transform(const Cluster& own, 
 template <class T>
 void ShapeMatching<T>::match(std::span<const PositionNode<T>> nodes) {
   const auto k = static_cast<std::size_t>(size_);
-  const auto at = [&](std::size_t m) { return position_of(nodes[members_[m]]); };
+  const auto at = [&](std::size_t m) { return place_at(nodes[members_[m]]); };
   parallel_for(0, static_cast<Index>(pieces_.size()), 1, [&](Index p, Index) {
     const Piece& piece = pieces_[p];
     const Vector3 origin = at(first_[piece.cluster]);
@@ -225,7 +225,7 @@ void ShapeMatching<T>::project(std::span<PositionNode<T>> nodes, const Projectio
     for (Index u = begin; u < end; ++u) {
       PositionNode<T>& p = nodes[used_[u]];
       if (p.w == 0) continue;
-      const Vector3 change = (goal_of(u) - position_of(p) - soft * multiplier_[u]) / (1 + soft);
+      const Vector3 change = (goal_of(u) - place_at(p) - soft * multiplier_[u]) / (1 + soft);
       multiplier_[u] += change;
       p.x += static_cast<T>(rules.part * change[0]);
       p.y += static_cast<T>(rules.part * change[1]);

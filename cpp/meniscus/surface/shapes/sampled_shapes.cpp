@@ -10,9 +10,9 @@
 namespace meniscus::surface {
 namespace {
 
-class MeshShape final : public ImplicitShape<3> {
+class ShapeOfMesh final : public ImplicitShape<3> {
  public:
-  explicit MeshShape(const MeshDistance& mesh) : mesh_(mesh) {
+  explicit ShapeOfMesh(const MeshDistance& mesh) : mesh_(mesh) {
     for (const mesh::Point& x : mesh_.mesh().vertices) {
       box_.lower = box_.lower.cwiseMin(x);
       box_.upper = box_.upper.cwiseMax(x);
@@ -111,7 +111,7 @@ class FunctionShape final : public ImplicitShape<D> {
 
 }  // namespace
 
-ShapePointer<3> mesh_shape(const MeshDistance& mesh) { return std::make_shared<MeshShape>(mesh); }
+ShapePointer<3> mesh_shape(const MeshDistance& mesh) { return std::make_shared<ShapeOfMesh>(mesh); }
 
 template <class T, int D>
 ShapePointer<D> level_set_shape(const grid::Field<T, D>& phi) {

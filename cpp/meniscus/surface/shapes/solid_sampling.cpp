@@ -12,7 +12,7 @@ namespace {
 
 /// Samples along the edge of a block: long enough that a far block is cheap, short enough that few samples share a near one.
 template <int D>
-constexpr Index block_edge = D == 2 ? 16 : 8;
+constexpr Index sampled_block_edge = D == 2 ? 16 : 8;
 
 /// Signed distance of the union of some images of a posed shape.
 template <int D>
@@ -91,8 +91,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
   const Coord<D> samples = layout.stagger.extents(grid.shape());
   Coord<D> blocks, before;
   for (std::size_t d = 0; d < D; ++d) {
-    before[d] = grid.first_cell()[d] % block_edge<D>;
-    blocks[d] = (before[d] + target.extents[d] + block_edge<D> - 1) / block_edge<D>;
+    before[d] = grid.first_cell()[d] % sampled_block_edge<D>;
+    blocks[d] = (before[d] + target.extents[d] + sampled_block_edge<D> - 1) / sampled_block_edge<D>;
   }
   parallel_for(0, product<D>(blocks), 8, [&](Index begin, Index end) {
     std::vector<double> at_center(images.count());
@@ -104,8 +104,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       Coord<D> low, high;
       Index rest = b;
       for (std::size_t d = D; d-- > 0;) {
-        low[d] = rest % blocks[d] * block_edge<D> - before[d];
-        high[d] = std::min(low[d] + block_edge<D>, samples[d] - grid.first_cell()[d]);
+        low[d] = rest % blocks[d] * sampled_block_edge<D> - before[d];
+        high[d] = std::min(low[d] + sampled_block_edge<D>, samples[d] - grid.first_cell()[d]);
         rest /= blocks[d];
       }
       Coord<D> top;

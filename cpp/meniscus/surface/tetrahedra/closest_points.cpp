@@ -12,7 +12,7 @@ namespace {
 using mesh::Point;
 
 constexpr Index point_chunk = 1024;
-constexpr std::size_t batch = std::size_t{1} << 16;
+constexpr std::size_t closest_batch = std::size_t{1} << 16;
 
 /// Corners of a regular tetrahedron around 0: a linear function has the gradient sum(f_k corner_k) / (4 step).
 const std::array<Point, 4> star{Point(1, 1, 1), Point(1, -1, -1), Point(-1, 1, -1), Point(-1, -1, 1)};
@@ -52,8 +52,8 @@ void closest_points(const SignedDistance& distance, std::span<const Point> point
                     std::span<Point> normals) {
   std::vector<Point> around;
   std::vector<double> values;
-  for (std::size_t first = 0; first < points.size(); first += batch) {
-    const std::size_t count = std::min(batch, points.size() - first);
+  for (std::size_t first = 0; first < points.size(); first += closest_batch) {
+    const std::size_t count = std::min(closest_batch, points.size() - first);
     around.resize(4 * count);
     values.resize(4 * count);
     for (std::size_t i = 0; i < count; ++i)

@@ -13,7 +13,7 @@ Vector3 across(const Vector3& a) {
   return a.cross(Vector3(Vector3::Unit(axis))).normalized();
 }
 
-double inverse_of(double x) { return x > 0 ? 1 / x : 0; }
+double inverse_of_response(double x) { return x > 0 ? 1 / x : 0; }
 
 /// The turn of the first body against the second beyond that at the place 0, as a vector in axes of the world, rad.
 Vector3 turn_between(const Joint& joint, const FormPose& first, const FormPose& second) {
@@ -87,7 +87,7 @@ void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia
   out.high_target = -allowed(joint.highest - out.place);
   // Implicit Euler of the spring: impulse = -h (k (x + h u) + c u).
   const double total = h * (h * joint.stiffness + joint.damping);
-  out.softness = inverse_of(total);
+  out.softness = inverse_of_response(total);
   out.spring_target = -h * joint.stiffness * (out.place - joint.rest) * out.softness;
 }
 
@@ -103,7 +103,7 @@ void sweep_free(const Joint& joint, const JointRows& rows, double h, JointMemory
     rows.free.apply(value - impulse, first, second);
     impulse = value;
   };
-  const double mass = inverse_of(rows.free.response);
+  const double mass = inverse_of_response(rows.free.response);
   if (rows.softness > 0) {
     const double u = rows.free.velocity(first, second);
     const double p = memory.spring;

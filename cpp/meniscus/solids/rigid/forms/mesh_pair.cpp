@@ -12,7 +12,7 @@ namespace {
 
 using collision::TriangleFeature;
 
-std::uint64_t key_of(std::uint64_t kind, std::int32_t a, std::int32_t b) {
+std::uint64_t key_of_elements(std::uint64_t kind, std::int32_t a, std::int32_t b) {
   return kind << 60 | static_cast<std::uint64_t>(a) << 30 | static_cast<std::uint64_t>(b);
 }
 
@@ -204,7 +204,7 @@ void edge_pair(const RigidForm& a, std::int32_t i, const Seen& b, std::int32_t j
   const double gap = n.dot(x - y);
   if (gap > margin) return;
   if (!(leaves(a, e, -n) && leaves(b.form, g, b.rotation.transpose() * n))) return;
-  out.add(0.5 * (x + y), n, gap, key_of(3, i, j));
+  out.add(0.5 * (x + y), n, gap, key_of_elements(3, i, j));
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ void mesh_contacts(const RigidForm& a, const FormPose& a_pose, const RigidForm& 
         scratch.vertices, reach, [&](std::int32_t v) { return nearest_of_all(v, of.at(v), against); },
         [&](const MeshScratch::Near& n) {
           const Vector3 normal = flip ? Vector3(-n.normal) : n.normal;
-          out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of(kind, n.own, n.other));
+          out.add(n.point + (0.5 * n.gap) * n.normal, normal, n.gap - radius, key_of_elements(kind, n.own, n.other));
         });
   };
   scratch.vertices.clear();
@@ -298,7 +298,7 @@ void mesh_rounded_contacts(const RigidForm& f, const FormPose& f_pose, const Rig
     const Vector3 on_rounded = n.point + (n.gap - rounded.radius) * n.normal;
     // From the second body to the first, which is the mesh.
     out.add(f_pose(0.5 * (n.point + on_rounded)), -(f_pose.rotation * n.normal), n.gap - rounded.radius,
-            key_of(4, n.own, n.other));
+            key_of_elements(4, n.own, n.other));
   });
   out.keep_directions();
 }
