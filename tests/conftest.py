@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,25 @@ def dimension(request: pytest.FixtureRequest) -> int:
     return request.param
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of float32 in two dimensions, which is refused there."""
+    """Leave out cases of float32 in two dimensions, which is refused there; mark as slow what `fast_cases` does not name."""
     left_out = {item for item in items if _is_single_in_plane(getattr(item, "callspec", None))}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+    missing: dict[str, set[str]] = {}
+    for item in items:
+        marker, test, case = item.get_closest_marker("fast_cases"), *item.nodeid.rstrip("]").partition("[")[::2]
+        if marker is not None:
+            named = {pattern for pattern in marker.args if fnmatchcase(case, pattern)}
+            missing.setdefault(test, set(marker.args)).difference_update(named)
+            if not named:
+                item.add_marker(pytest.mark.slow)
+    # Whoever asks for single cases has not collected the others.
+    if not any("::" in str(argument) for argument in config.args):
+        wrong = [f"{test} has no case like {name!r}" for test, names in missing.items() for name in sorted(names)]
+        if wrong:
+            raise pytest.UsageError("fast_cases: " + "; ".join(wrong))
 
 
 def _is_single_in_plane(case: Any) -> bool:

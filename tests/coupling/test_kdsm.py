@@ -66,6 +66,7 @@ def test_a_still_skin_moves_nothing(mode: str, material: str) -> None:
     assert kdsm.report().largest_gap.max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_rigid_pose_is_reached_from_rest() -> None:
     matrix, shift = turn(1.3), np.array([2.0, 0.5, -1.0])
     kdsm = built(lambda t: BALL.vertices @ matrix.T + shift, times=[0.0], mode="quasi-static")
@@ -109,6 +110,7 @@ def test_between_frames_skin_and_mesh_move_together() -> None:
     np.testing.assert_allclose(v, rate[kdsm.skin.triangles].mean(axis=1), atol=1e-9)
 
 
+@pytest.mark.fast_cases("dynamic")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 def test_any_number_of_threads_gives_the_same_bits(mode: str) -> None:
     before = ms.num_threads()
@@ -129,6 +131,7 @@ def test_quasi_static_frames_depend_on_nothing_else() -> None:
         np.testing.assert_array_equal(built(mode="quasi-static", times=[TIMES[k]]).frame(0), whole.frame(k))
 
 
+@pytest.mark.fast_cases("dynamic")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 def test_nodes_of_the_air_stay_out_of_the_creature(mode: str) -> None:
     """A spike shoots out of the ball into the air."""

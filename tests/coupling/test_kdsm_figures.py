@@ -23,6 +23,7 @@ def spot_in(name: str, **options) -> KDSM:
 
 
 # The bars are those of Lee's meshes as far as they were given: a tenth of a cell on average, 0.7 at most, half a percent disabled.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bend", "nod", pytest.param("twist", marks=pytest.mark.slow)])
 def test_the_skin_of_spot_stays_in_its_elements(name: str) -> None:
     kdsm = spot_in(name)

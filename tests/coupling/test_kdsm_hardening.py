@@ -16,6 +16,7 @@ from meniscus.coupling import KDSM
 from meniscus.coupling.animation import Animation
 
 
+@pytest.mark.fast_cases("dynamic")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 def test_a_function_may_use_its_memory_again(mode: str) -> None:
     buffer = np.empty_like(BALL.vertices)
@@ -39,6 +40,7 @@ def test_numbered_files_need_no_zeros(tmp_path: Path) -> None:
         np.testing.assert_allclose(animation.frame(k), squirm(times[k]), atol=1e-15)
 
 
+@pytest.mark.fast_cases("dynamic")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 def test_a_file_goes_on_with_its_own_animation_only(tmp_path: Path, mode: str) -> None:
     pytest.importorskip("h5py")

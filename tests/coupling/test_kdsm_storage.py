@@ -61,6 +61,7 @@ def test_a_build_is_readable_while_it_goes_on_and_extended_later(tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["ball.h5"]
 
 
+@pytest.mark.fast_cases("0.0-dynamic", "0.1-quasi-static")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 @pytest.mark.parametrize("start", [0.0, 0.1])
 def test_an_error_in_a_frame_keeps_those_before_and_the_build_goes_on(tmp_path: Path, mode: str, start: float) -> None:
@@ -79,6 +80,7 @@ def test_an_error_in_a_frame_keeps_those_before_and_the_build_goes_on(tmp_path: 
     np.testing.assert_array_equal(frames_of(resumed), frames_of(built(times=times, mode=mode)))
 
 
+@pytest.mark.slow
 def test_the_printed_morph_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     path, times = tmp_path / "ball.h5", TIMES + 0.1
     built(times=times[:3], out=path, morph="previous-frame")
@@ -172,9 +174,8 @@ def killed_builds(path: Path, mode: str, kills: int) -> None:
     subprocess.run([sys.executable, "-c", SCRIPT, str(path), mode], check=True, env=environment, cwd=path.parent, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize(
-    ("mode", "kills"), [("dynamic", 3), *[pytest.param(m, 20, marks=pytest.mark.slow) for m in ("dynamic", "quasi-static")]]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "kills"), [("dynamic", 3), ("dynamic", 20), ("quasi-static", 20)])
 def test_killed_builds_go_on_with_the_same_bits(tmp_path: Path, mode: str, kills: int) -> None:
     path = tmp_path / "ball.h5"
     killed_builds(path, mode, kills)

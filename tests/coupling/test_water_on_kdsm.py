@@ -64,6 +64,7 @@ def steps(vof: TetVOF) -> int:
     return round((TIMES[-1] - vof.time) / DT)
 
 
+@pytest.mark.fast_cases("random-wall", "adaptive-None")
 @pytest.mark.parametrize("outside", [None, "wall"])
 @pytest.mark.parametrize("samples", ["random", "exact", "adaptive"])
 def test_ledgers_and_room_around_a_creature(samples: Any, outside: Any) -> None:
@@ -101,6 +102,7 @@ def test_ledgers_and_room_around_a_creature(samples: Any, outside: Any) -> None:
     assert np.linalg.norm(vof.force_on_body()) > 0
 
 
+@pytest.mark.slow
 def test_elements_come_and_go() -> None:
     """Water of elements that the KDSM disables is handed on; in a closed mesh none leaves."""
     kdsm = coming_and_going()

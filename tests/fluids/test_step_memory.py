@@ -128,6 +128,7 @@ def taken_by(action: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.fast_cases("2d*", "3d-smoke", "3d-level set")
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_no_stage_takes_an_array(kind: str, dimension: int) -> None:
     """A mask of the cells, the smallest array over the grid, takes a byte per cell; everything that a stage takes is smaller."""
@@ -139,6 +140,7 @@ def test_no_stage_takes_an_array(kind: str, dimension: int) -> None:
     assert {name: n for name, n in ((name, taken_by(stage)) for name, stage in stages.items()) if n >= cells} == {}
 
 
+@pytest.mark.fast_cases("2d*", "3d-smoke")
 @pytest.mark.parametrize("kind", ["smoke", "level set"])
 def test_repeated_steps_take_no_blocks(kind: str, dimension: int) -> None:
     """Fields, particles and scratch memory stay where they are, too."""

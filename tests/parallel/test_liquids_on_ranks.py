@@ -40,25 +40,21 @@ def same_on_ranks(program: Any, dimension: int, cuts: list[Any], **arguments: An
         assert [name for name, value in expected.items() if not same(value, found[name])] == [], f"blocks {cut}"
 
 
-@pytest.mark.parametrize(
-    ("program", "dimension"),
-    [
-        *((program, 2) for program in ("masks", "budgets", "exchanges")),
-        *((program, 3) for program in ("masks", "exchanges")),
-        pytest.param("budgets", 3, marks=pytest.mark.slow),
-    ],
-)
+# What a volume needs is tested in steps, too, and the exchange in three dimensions in `test_ranks.py`.
+@pytest.mark.fast_cases("2-masks", "2-exchanges")
+@pytest.mark.parametrize("program", ["masks", "budgets", "exchanges"])
+@pytest.mark.parametrize("dimension", [2, 3])
 def test_operators(program: str, dimension: int) -> None:
     same_on_ranks(getattr(liquid_programs, program), dimension, BLOCKS[dimension])
 
 
 # These three take nearly every operator to the ranks; the others say what they say with fewer.
-@pytest.mark.parametrize(
-    "which", [pytest.param(w, marks=() if w in ("all", "exchange", "fluid") else pytest.mark.slow) for w in liquid_programs.LIQUID_OPTIONS]
-)
-def test_steps(which: str) -> None:
-    same_on_ranks(liquid_programs.liquids, 2, [(2, 1), (1, 3), (2, 2), (2, 4)], which=(which,))
-    same_on_ranks(liquid_programs.liquids, 3, [(1, 2, 1), (2, 2, 2)], which=(which,))
+@pytest.mark.fast_cases("2-all", "2-exchange", "2-fluid")
+@pytest.mark.parametrize("which", liquid_programs.LIQUID_OPTIONS)
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_steps(which: str, dimension: int) -> None:
+    cuts = {2: [(2, 1), (1, 3), (2, 2), (2, 4)], 3: [(1, 2, 1), (2, 2, 2)]}[dimension]
+    same_on_ranks(liquid_programs.liquids, dimension, cuts, which=(which,))
 
 
 def test_an_error_on_one_rank_undoes_the_step_on_all() -> None:

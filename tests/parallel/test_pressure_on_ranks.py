@@ -43,6 +43,7 @@ def test_bits_of_one_rank(name: str, dimension: int) -> None:
     assert [r[:3] for r in one["regions"]] == [r[:3] for r in alone["regions"]]
 
 
+@pytest.mark.fast_cases("2d-*", "3d-five regions", "3d-open side")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_smallest_tolerance(name: str, dimension: int) -> None:
     """A tolerance of 1e-13 is met, and leaves no more than round-off between one rank and eight."""
@@ -53,6 +54,7 @@ def test_smallest_tolerance(name: str, dimension: int) -> None:
     assert distance(alone, together) < 1e-10
 
 
+@pytest.mark.fast_cases("2d-*", "3d-periodic", "3d-half-filled tank", "3d-waves")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_incomplete_cholesky_of_each_block(name: str, dimension: int) -> None:
     """Fewer than twice the iterations on eight blocks; the solution within the tolerance, and twice the same on as many ranks."""

@@ -25,6 +25,7 @@ def expected() -> dict[str, str]:
     return ms.parallel.run_threads(1, rank_programs.digests)[0]
 
 
+@pytest.mark.fast_cases("3")
 @pytest.mark.parametrize("count", [2, 3, 4, 8])
 def test_threads_give_the_bits_of_one_rank(count: int, expected: dict[str, str]) -> None:
     found = ms.parallel.run_threads(count, rank_programs.digests)[0]
@@ -33,14 +34,9 @@ def test_threads_give_the_bits_of_one_rank(count: int, expected: dict[str, str])
 
 
 # Eight processes take ten times as long as eight threads, which cut the same blocks.
-@pytest.mark.parametrize(
-    ("count", "library"),
-    [
-        *((n, "mpich") for n in (1, 2, 3, 4)),
-        *((n, "openmpi") for n in (1, 2)),
-        *(pytest.param(n, name, marks=pytest.mark.slow) for n, name in ((3, "openmpi"), (4, "openmpi"), (8, "mpich"), (8, "openmpi"))),
-    ],
-)
+@pytest.mark.fast_cases("2-*")
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 8])
 def test_mpi_gives_the_bits_of_one_rank(library: str, count: int, expected: dict[str, str]) -> None:
     run = support.mpirun(library, count, PROGRAM)
     assert run.returncode == 0, run.stderr
@@ -50,6 +46,7 @@ def test_mpi_gives_the_bits_of_one_rank(library: str, count: int, expected: dict
     assert [name for name in expected if result["digests"][name] != expected[name]] == []
 
 
+@pytest.mark.fast_cases("mpich")
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_an_error_on_one_rank_is_raised_on_all(library: str) -> None:
     run = support.mpirun(library, 3, PROGRAM, "--fail")
@@ -252,6 +249,7 @@ def test_communicators_of_another_kind_are_refused() -> None:
         ms.Grid((8, 8), 1.0, comm="COMM_WORLD")
 
 
+@pytest.mark.fast_cases("mpich")
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_what_is_no_communicator_any_more_or_has_no_module(library: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"

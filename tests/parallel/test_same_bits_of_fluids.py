@@ -97,6 +97,20 @@ def test_vortex_particles(kernel: Any, dimension: int, dtype: type) -> None:
 POISSON_SHAPES = {2: [(301, 507), (300, 500)], 3: [(41, 43, 67), (48, 40, 64)]}
 
 
+@pytest.mark.fast_cases(
+    "2d-f64-box-even",
+    "2d-f64-cut cells-even",
+    "2d-f64-drops-odd",
+    "2d-f64-free surface-even",
+    "2d-f64-densities-even",
+    "2d-f64-regions-odd",
+    "3d-f64-box-even",
+    "3d-f64-free surface-odd",
+    "3d-f64-cut cells-even",
+    "3d-f32-box-odd",
+    "3d-f32-free surface-even",
+    "3d-f32-regions-even",
+)
 @pytest.mark.parametrize("which", [0, 1], ids=["odd", "even"])
 @pytest.mark.parametrize("surroundings", ["box", "cut cells", "drops", "free surface", "densities", "regions"])
 def test_projection(surroundings: str, which: int, dimension: int, dtype: type) -> None:
@@ -138,6 +152,7 @@ def test_buoyancy_and_viscosity(dimension: int, dtype: type) -> None:
         everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
 
 
+@pytest.mark.fast_cases("2d-*")
 def test_viscosity_of_liquids(dimension: int, dtype: type) -> None:
     """With either preconditioner."""
     for periodic, strength in ((False, 0.5), (True, 0.5), (False, 20.0), (True, 20.0)):
@@ -154,6 +169,7 @@ def test_viscosity_of_liquids(dimension: int, dtype: type) -> None:
         everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
 
 
+@pytest.mark.fast_cases("2d-*", "3d-f32")
 def test_smoke(dimension: int, dtype: type) -> None:
     """Two steps with everything that a solver can have."""
     n = {2: 150, 3: 40}[dimension]
@@ -213,6 +229,7 @@ def test_particles_and_grids(affine: bool, dimension: int, dtype: type) -> None:
     everywhere(run)
 
 
+@pytest.mark.fast_cases("2d-*", "*-average", "*-spheres", "3d-f64-*")
 @pytest.mark.parametrize("method", ["spheres", "average", "anisotropic"])
 def test_surfaces_of_particles(method: Any, dimension: int, dtype: type) -> None:
     rng = np.random.default_rng(42)
@@ -222,6 +239,7 @@ def test_surfaces_of_particles(method: Any, dimension: int, dtype: type) -> None
     everywhere(lambda: particle_levelset(points, g, method=method, cover=True).array.copy(), threads=(2, 3, 5, 8))
 
 
+@pytest.mark.fast_cases("2d-*")
 @pytest.mark.parametrize("transfer", ["flip", "apic"])
 def test_particle_liquid(transfer: Any, dimension: int, dtype: type) -> None:
     """Two steps with everything that a solver can have."""

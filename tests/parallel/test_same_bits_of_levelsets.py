@@ -35,6 +35,7 @@ def check(program: Callable[..., programs.Arrays], blocks: Any) -> None:
             assert array.tobytes() == expected[name].tobytes(), f"{name}: {np.argwhere(array != expected[name])[:5]}"
 
 
+@pytest.mark.fast_cases("*-(1, 2, 2)", "*-(2, 2)", "*-(1, 3)")
 @pytest.mark.parametrize("blocks", CUTS, ids=str)
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_bits_of_one_rank(name: str, blocks: Any) -> None:

@@ -12,6 +12,7 @@ from meniscus.fluids import Drain, LiquidOptions, LiquidSolver, LiquidSource, Vo
 from meniscus.surface import Box, KinematicSolid, Sphere
 
 
+@pytest.mark.fast_cases("2d-*", "3d-f32-level-set")
 @pytest.mark.parametrize("tracking", ["particle-level-set", "level-set"])
 def test_liquid(tracking: Any, dimension: int, dtype: type) -> None:
     """Steps with everything that a solver can have."""

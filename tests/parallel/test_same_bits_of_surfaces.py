@@ -20,6 +20,7 @@ from meniscus.surface import (
 )
 
 
+@pytest.mark.fast_cases("2d-*", "3d-f32-*")
 @pytest.mark.parametrize("interface", ["closest-point", "axis-crossings"])
 def test_redistancing(interface: Any, dimension: int, dtype: type) -> None:
     for periodic in (False, True):
@@ -37,6 +38,7 @@ def test_redistancing(interface: Any, dimension: int, dtype: type) -> None:
             everywhere(run)
 
 
+@pytest.mark.fast_cases("2d-*", "3d-f32")
 def test_extension_of_velocities(dimension: int, dtype: type) -> None:
     for periodic in (False, True):
         field, velocity = problem(dimension, dtype, periodic)
@@ -55,6 +57,7 @@ def test_extension_of_velocities(dimension: int, dtype: type) -> None:
         everywhere(run)
 
 
+@pytest.mark.fast_cases("2d-*", "3d-f32-nodes")
 @pytest.mark.parametrize("location", ["nodes", "cells"])
 def test_surfaces_of_level_sets(location: Any, dimension: int, dtype: type) -> None:
     rng = np.random.default_rng(41)
@@ -84,6 +87,7 @@ def test_surfaces_of_level_sets(location: Any, dimension: int, dtype: type) -> N
     everywhere(run)
 
 
+@pytest.mark.fast_cases("2d-*")
 def test_particle_level_set(dimension: int, dtype: type) -> None:
     """Seeding, carrying, correction, removal, flight against a solid, reincorporation and reseeding."""
     rng = np.random.default_rng(41)

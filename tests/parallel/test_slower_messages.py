@@ -97,6 +97,7 @@ def test_seconds_are_those_of_messages() -> None:
     assert program(processor=False)[0] == ms.parallel.Seconds(0.0, 0.0)
 
 
+@pytest.mark.fast_cases("openmpi")
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_messages_of_mpi_get_slower_too(library: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"

@@ -56,7 +56,8 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, 3])
 def test_viscosity(dimension: int) -> None:
     same_on_ranks(smoke_programs.viscosity, dimension, BLOCKS[dimension] if dimension == 2 else BLOCKS[3][-2:])
 
@@ -66,11 +67,13 @@ def test_viscosity_on_levels_that_are_divided() -> None:
     same_on_ranks(smoke_programs.viscosity, 2, cuts=[(2, 4)], shape=(171, 133))
 
 
+@pytest.mark.fast_cases("2")
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_solids(dimension: int) -> None:
     same_on_ranks(smoke_programs.solids, dimension, [BLOCKS[dimension][0], BLOCKS[dimension][-1]])
 
 
+@pytest.mark.fast_cases("2-0.5", "2-10.0")
 @pytest.mark.parametrize("cfl", [0.5, 3.0, 10.0])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_smoke(dimension: int, cfl: float) -> None:

@@ -50,6 +50,8 @@ def require_free(last: scenes.Frame) -> None:
     assert d["cuts"] <= max(1.0, 0.01 * d["loops"])
 
 
+# The others are found sound by tests below, which look at more of them.
+@pytest.mark.fast_cases("drape", "flag", "twisting", "spinning-ball", "pile", "tray", "leaves", "wardrobe", "playground")
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "reef-knot"])
 def test_nothing_intersects_and_nothing_freezes(name: str) -> None:
     pairs = contacts = 0.0
@@ -63,16 +65,22 @@ def test_nothing_intersects_and_nothing_freezes(name: str) -> None:
         assert pairs + contacts > 100
 
 
+@pytest.mark.fast_cases("stack")
 @pytest.mark.parametrize("name", ["stack", "pile"])
 def test_what_falls_comes_to_rest(name: str) -> None:
     scene = scenes.SCENES[name](**{**SMALL[name], "end": {"stack": 0.8, "pile": 2.0}[name], "frames": 12})
-    history = [frame.diagnostics for frame in scenes.frames(scene)]
+    history = []
+    for frame in scenes.frames(scene):
+        require_sound(frame)
+        history.append(frame.diagnostics)
+    require_free(frame)
     mass = sum(body.masses.sum() for body in scene.world.bodies)
     # What is left is of the size of gravity times a step, which repulsion takes back in the next step.
     assert np.sqrt(2.0 * history[-1]["kinetic"] / mass) < 0.1
     assert history[-1]["mean y"] < 0.5 * history[0]["mean y"]
 
 
+@pytest.mark.slow
 def test_repulsion_does_not_strain_sheets_at_rest() -> None:
     """Pushes along the sheets, as of edges that meet at their ends, would stretch and squeeze them."""
     scene = scenes.SCENES["stack"](triangles=900, sheets=3, end=0.8, frames=4)
@@ -85,6 +93,7 @@ def test_repulsion_does_not_strain_sheets_at_rest() -> None:
         assert np.sqrt(np.mean(strain**2)) < 0.02
 
 
+@pytest.mark.slow
 def test_a_cover_slides_off_only_without_friction() -> None:
     heights = {}
     for friction in (0.6, 0.02):
@@ -146,11 +155,14 @@ def area(mesh: Any, positions: Any) -> float:
     return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
 
 
+@pytest.mark.fast_cases("curtain")
 @pytest.mark.parametrize("name", ["twisting", "curtain", "leaves", "wardrobe"])
 def test_a_folded_state_is_split_flat(name: str) -> None:
     kind, small = scenes.SCENES[name], SMALL[name]
     coarse = kind(**small)
-    scenes.run(coarse)
+    for frame in scenes.frames(coarse):
+        require_sound(frame)
+    require_free(frame)
     bodies, time = coarse.world.bodies, coarse.world.time
     positions = np.concatenate([body.positions for body in bodies])
     velocities = np.concatenate([body.velocities for body in bodies])
@@ -226,6 +238,7 @@ def test_ropes_are_filled_without_gaps() -> None:
         assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
 
 
+@pytest.mark.slow
 def test_the_ball_takes_the_cloth_through_the_funnel() -> None:
     last = scenes.run("funnel", triangles=300, start=0.1, speed=1.0, end=1.4, frames=7)
     assert last.diagnostics["mean y"] < 0.0
@@ -250,6 +263,7 @@ def test_a_barrier_takes_finer_cloth_through_the_funnel_at_one_step_per_frame() 
     assert frame.diagnostics["mean y"] < -0.2
 
 
+@pytest.mark.fast_cases("tray")
 @pytest.mark.parametrize("name", ["twisting", "tray", "wardrobe"])
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")

@@ -43,6 +43,7 @@ def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.fast_cases("ball-stream-coupled", "ball-stream-flip")
 @pytest.mark.parametrize(("name", "solver"), [*(("ball-stream", solver) for solver in SOLVERS), ("breach", "coupled")])
 def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, name: str, solver: str) -> None:
     pytest.importorskip("h5py")
@@ -98,6 +99,7 @@ def test_coupled_streams_keep_their_volume(source: str) -> None:
     assert d["force z"] < 0  # the stream presses on the ball
 
 
+@pytest.mark.fast_cases("flip", "particle-level-set")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_two_streams_bring_twice_the_water(solver: str) -> None:
     injected = {}
@@ -113,6 +115,7 @@ def test_the_grid_alone_keeps_volume_and_its_own_loss_can_be_seen() -> None:
         assert low <= abs(scenes.run(made).diagnostics["volume error"]) < high
 
 
+@pytest.mark.slow
 def test_adhesion_holds_water_to_the_ball() -> None:
     """Beyond its equator water is closer to a ball that holds it."""
     away = {}
@@ -129,17 +132,19 @@ def test_adhesion_holds_water_to_the_ball() -> None:
     assert away[40.0] < away[0.0] - 0.01
 
 
-def test_the_ball_takes_its_mesh_along() -> None:
-    for kind in ("rigid", "kdsm"):
-        made = scene("ball-stream", "coupled", swing=0.3, mesh=kind, frames=6)
-        scenes.run(made)
-        t = made.model.time
-        assert made.pose(t).translation[0] > 1.02
-        middle = np.array(made.model.vof.positions).mean(axis=0)
-        assert middle[0] == pytest.approx(made.pose(t).translation[0], abs=0.02)
-        np.testing.assert_allclose(made.body(t).vertices.mean(axis=0), made.pose(t).translation, atol=1e-9)
+@pytest.mark.fast_cases("rigid")
+@pytest.mark.parametrize("kind", ["rigid", "kdsm"])
+def test_the_ball_takes_its_mesh_along(kind: str) -> None:
+    made = scene("ball-stream", "coupled", swing=0.3, mesh=kind, frames=6)
+    scenes.run(made)
+    t = made.model.time
+    assert made.pose(t).translation[0] > 1.02
+    middle = np.array(made.model.vof.positions).mean(axis=0)
+    assert middle[0] == pytest.approx(made.pose(t).translation[0], abs=0.02)
+    np.testing.assert_allclose(made.body(t).vertices.mean(axis=0), made.pose(t).translation, atol=1e-9)
 
 
+@pytest.mark.fast_cases("flip", "particle-level-set")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_water_above_the_level_at_rest_is_told(solver: str) -> None:
     made = scene("breach", solver, frames=1)
@@ -165,6 +170,7 @@ def test_a_body_from_a_file_leaps_as_the_whale_does(tmp_path: Path) -> None:
     assert made.body(0.0).vertices[:, 1].max() < made.level < made.body(1.9).vertices[:, 1].min()
 
 
+@pytest.mark.fast_cases("ball-stream-water")
 @pytest.mark.parametrize(("name", "show"), [("ball-stream", "water"), ("ball-stream", "layers"), ("breach", "water")])
 def test_pictures_show_water(tmp_path: Path, name: str, show: str) -> None:
     pytest.importorskip("vtk")

@@ -20,6 +20,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.fast_cases("twist", "reduced-beam", "cantilever", "recovery")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")
@@ -37,6 +38,7 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert np.abs(whole.body.positions - whole.mesh.vertices).max() > 1e-3
 
 
+@pytest.mark.fast_cases("drape", "recovery", "cantilever")
 @pytest.mark.parametrize("name", SMALL)
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -114,6 +114,7 @@ def test_libraries_that_were_asked_for_must_be_there(tmp_path, monkeypatch):
                 scenes.run("swirl", resolution=8, frames=1, out=tmp_path, pictures=False, **options)
 
 
+@pytest.mark.fast_cases("row")
 @pytest.mark.parametrize("stage", ["picture", "row", "checkpoint", "frame"])
 def test_full_disk_keeps_finished_frames_and_names_the_file(tmp_path, monkeypatch, stage):
     def full(*_, **__):

@@ -16,6 +16,7 @@ def run(out: Path | None = None, **parameters):
     return scenes.run(scenes.SCENES["kdsm"](**{**SMALL, **parameters}), out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, mode: str) -> None:
     pytest.importorskip("h5py")

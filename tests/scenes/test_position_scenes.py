@@ -18,6 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.fast_cases("panels", "modes")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")
@@ -53,6 +54,7 @@ def test_panels_stretch_in_order() -> None:
         assert max(row[:2]) < 1.01
 
 
+@pytest.mark.slow
 def test_sheets_lie_on_each_other() -> None:
     scene = scenes.SCENES["sheets"](resolution=10, sheets=2, end=1.5, frames=1, thickness=0.02, damping=2.0)
     last = scenes.run(scene)
@@ -61,6 +63,7 @@ def test_sheets_lie_on_each_other() -> None:
     assert last.diagnostics["least distance"] > 0.9
 
 
+@pytest.mark.slow
 def test_modes_swing_with_their_period() -> None:
     """After half a period each is its mirror image, but for a turn; six of the linear ones are turns in part, which do not come back."""
     scene = scenes.SCENES["modes"](resolution=2, end=0.5, frames=1, substeps=100)

@@ -82,6 +82,7 @@ def stop_after(out, frame, **parameters):
             return
 
 
+@pytest.mark.fast_cases("cut short")
 @pytest.mark.parametrize("damage", ["cut short", "changed", "emptied"])
 def test_damaged_checkpoint_is_passed_over_with_a_sentence(whole, tmp_path, caplog, damage):
     stop_after(tmp_path, 3, frames=25)

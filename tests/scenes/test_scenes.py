@@ -12,14 +12,10 @@ import meniscus as ms
 from meniscus import scenes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "limiter", "order"),
-    [
-        ("maccormack", "none", 2.4),
-        pytest.param("bfecc", "none", 2.4, marks=pytest.mark.slow),
-        pytest.param("maccormack", "reversion", 1.9, marks=pytest.mark.slow),
-        ("bfecc", "reversion", 1.9),
-    ],
+    [("maccormack", "none", 2.4), ("bfecc", "none", 2.4), ("maccormack", "reversion", 1.9), ("bfecc", "reversion", 1.9)],
 )
 def test_swirl_comes_back(method, limiter, order):
     distance = {}

@@ -21,6 +21,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.fast_cases("cloth-boat", "dipped-cup", "water-bag", "stream-on-curtain")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")

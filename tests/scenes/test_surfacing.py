@@ -36,6 +36,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_stream_flickers_less_when_it_is_carried_along(stream: Path) -> None:
     worst = {}
     for method in ("advected", "rebuilt", "anisotropic"):
@@ -85,6 +86,7 @@ def test_water_on_a_grid_is_shown_finer(pouring: Path) -> None:
         assert np.abs(liquid.sample(np.ascontiguousarray(mesh.vertices))).max() < 0.6 * frame.grid.spacing
 
 
+@pytest.mark.slow
 def test_the_command_line_draws_frames(stream: Path, capsys) -> None:
     pytest.importorskip("matplotlib")
     assert cli.main(["surface", str(stream), "--refine", "1", "--frames", "7-8", "--gain", "0.5", "--least-fill", "0.3"]) == 0

@@ -24,6 +24,7 @@ def errors(diagnostics: dict[str, float]) -> list[float]:
     return [abs(value) for name, value in diagnostics.items() if "error" in name]
 
 
+@pytest.mark.fast_cases("adhesion")
 @pytest.mark.parametrize("name", SMALL)
 def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
     pytest.importorskip("h5py")
@@ -70,6 +71,7 @@ def test_wet_tetrahedra_are_shown(show: str) -> None:
     assert len(figure.axes[0].collections[0].get_paths()) > 50
 
 
+@pytest.mark.fast_cases("0.0", "-4.0")
 @pytest.mark.parametrize("acceleration", [0.0, 4.0, -4.0])
 def test_a_plate_carries_the_water_on_it(acceleration: float) -> None:
     """The impulse of the force on the plate is the water's weight and the change of its momentum, in every step, and it comes to rest."""
@@ -99,6 +101,7 @@ def test_a_plate_carries_the_water_on_it(acceleration: float) -> None:
     assert abs(beside[-1]) < 0.7 * abs(beside[half]) < 0.7 * 9.81 * times[half] * 0.2
 
 
+@pytest.mark.slow
 def test_adhesion_moves_where_water_leaves_a_ball() -> None:
     leaves = {
         setting: scenes.run("adhesion", setting=setting, cell=0.2, water="cap", end=1.6, rate=15.0).diagnostics["leaves at"]

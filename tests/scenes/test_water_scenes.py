@@ -23,6 +23,7 @@ ITERATIONS = 16
 G = 9.8
 
 
+@pytest.mark.fast_cases("dam-break", "falling-drop", "ball-splash")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")
@@ -43,6 +44,7 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert last.diagnostics["max speed"] > 0.1
 
 
+@pytest.mark.fast_cases("dam-break")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in ("dam-break", "pour") else pytest.mark.slow) for n in SMALL])
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

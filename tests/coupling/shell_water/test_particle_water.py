@@ -46,6 +46,7 @@ def stepped(sim: ShellCoupling, dt: float, steps: int, inside: bool) -> tuple[in
     return lost, fastest
 
 
+@pytest.mark.fast_cases("True-0.05", "False-0.008")
 @pytest.mark.parametrize("dt", [0.008, 0.05])
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_shaken_ring_keeps_particles_on_their_side(inside: bool, dt: float) -> None:

@@ -42,6 +42,7 @@ def test_stars_on_their_way_keep_water_on_its_side(seed: int) -> None:
     assert np.isfinite(solver.levelset.array).all()
 
 
+@pytest.mark.fast_cases("0")
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 40))])
 def test_bodies_and_water_push_each_other_without_blowing_up(seed: int) -> None:
     """Tilted boxes that are light or heavy; cloth that is light or heavy, soft or stiff, held or free."""

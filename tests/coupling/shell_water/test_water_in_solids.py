@@ -30,6 +30,7 @@ def halves(slope: float, dimension: int = 2) -> ShellCoupling:
     return sim
 
 
+@pytest.mark.fast_cases("0.1-2-30", "0.0-2-100")
 @pytest.mark.parametrize(("slope", "dimension", "steps"), [(0.0, 2, 100), (0.1, 2, 30), (0.05, 3, 8)])
 def test_two_halves_of_a_bowl_are_at_rest_at_their_levels(slope: float, dimension: int, steps: int) -> None:
     sim = halves(slope, dimension)

@@ -47,6 +47,7 @@ def gone_across(seed: int) -> float:
     return float(np.abs(expected_on_sides(sim) - first).max()) * n**2
 
 
+@pytest.mark.slow
 def test_stars_that_are_shaken_keep_what_is_expected_on_each_side() -> None:
     """Drops beside a wall, parts that walls uncover, and parts that vanish belong to their own side: else up to 30 % goes across.
 

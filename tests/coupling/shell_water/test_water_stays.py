@@ -17,6 +17,7 @@ from meniscus.fluids import LiquidOptions, LiquidSolver
 from meniscus.surface import HalfSpace, Pose
 
 
+@pytest.mark.fast_cases("False-0.004-20-level-set", "True-0.05-25-particle-level-set")
 @pytest.mark.parametrize("tracking", ["particle-level-set", "level-set"])
 @pytest.mark.parametrize(("dt", "steps"), [(0.004, 20), (0.05, 25)])
 @pytest.mark.parametrize("inside", [True, False])
@@ -34,6 +35,7 @@ def test_a_ring_on_its_way_keeps_water_on_its_side(inside: bool, dt: float, step
         assert deleted <= 1e-3 * len(sim.solver.surface.particles.particles)
 
 
+@pytest.mark.slow
 def test_a_ball_on_its_way_keeps_water_on_its_side_in_3d() -> None:
     for inside, dtype in ((True, np.float32), (False, np.float64)):
         sim = pool(
@@ -69,6 +71,7 @@ def test_a_swatter_takes_all_water_before_it(cells: float, steps: int) -> None:
         assert behind(wet) + behind(water) + behind(particles.spray.positions) == 0
 
 
+@pytest.mark.fast_cases("0.42-0.61", "0.5-0.5")
 @pytest.mark.parametrize(("foot", "head"), [(0.53, 0.53), (0.5, 0.5), (0.515625, 0.515625), (0.42, 0.61)])
 def test_unequal_columns_beside_a_sheet_are_at_rest(foot: float, head: float) -> None:
     """Anywhere in a cell, on faces, through centres and slanted; levels anywhere in a cell."""

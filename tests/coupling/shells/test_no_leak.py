@@ -13,6 +13,7 @@ from meniscus.coupling.shells.parity import inside_cells
 from meniscus.fluids import SmokeSolver
 
 
+@pytest.mark.fast_cases("0.5-*", "10.0-True")
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("cfl", [0.5, 3.0, 10.0])
 def test_a_ring_at_rest_or_on_its_way_holds_smoke_in_2d(cfl: float, within: bool) -> None:

@@ -44,6 +44,7 @@ def test_a_boat_of_a_world_floats_at_rest() -> None:
     assert abs(body.positions()[:, 2].min() - 0.3777) < 1e-10
 
 
+@pytest.mark.slow
 def test_a_boat_of_a_world_sinks_and_lies_on_the_floor() -> None:
     sim, body, world = floating_box(10, 10.0)
     for _ in range(32):

@@ -43,6 +43,7 @@ def closed(sim: KDSMWater) -> None:
         assert np.abs(taken - given).max() <= 1e-12 * scale, way
 
 
+@pytest.mark.fast_cases("*-owned")
 @pytest.mark.parametrize("exchange", ["owned", "literal"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_everything_is_there_after_every_stage(exchange: str, seed: int) -> None:
@@ -139,6 +140,7 @@ def test_a_multiplier_of_zero_changes_no_bit() -> None:
     assert not np.array_equal(wet.vof.velocity, state[0][1])
 
 
+@pytest.mark.slow
 def test_a_mesh_that_stays_dry_leaves_the_bits_of_the_plain_solver() -> None:
     def dam(solver: LiquidSolver) -> None:
         solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 3.0, 0.5)))
@@ -260,6 +262,7 @@ def test_small_balls_of_water_leave_nothing_behind_as_rounding() -> None:
         assert abs(ledger.error) <= 1e-12
 
 
+@pytest.mark.slow
 def test_what_is_left_above_a_pool_comes_to_rest_in_it() -> None:
     # Drops fall on a ball in a pool for a while; debris that they leave must not hang over the pool, nor wait for ever.
     sources = [DropSource(region=Sphere((1.0, 1.0, 1.7), 0.1), rate=0.02, velocity=(0.0, 0.0, -1.0), radius=0.02, end=0.3)]

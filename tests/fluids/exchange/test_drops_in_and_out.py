@@ -150,6 +150,7 @@ def risen(solver: LiquidSolver, low: float, high: float) -> float:
     return (report.liquid - before) / given
 
 
+@pytest.mark.fast_cases("2d*", "3d-float32-True")
 @pytest.mark.parametrize("drift_correction", [False, True])
 @DTYPES
 def test_drops_raise_a_closed_pool_by_their_volume(dimension: int, dtype: Any, drift_correction: bool) -> None:
@@ -158,6 +159,7 @@ def test_drops_raise_a_closed_pool_by_their_volume(dimension: int, dtype: Any, d
     assert risen(solver, 0.45, 0.95) == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.fast_cases("2d")
 def test_only_expansion_makes_room_for_drops(dimension: int) -> None:
     """Drops that join a pool at depth vanish in it where nothing makes room. (Those that join at its surface raise it as markers, by a part
     that depends on their radius.)"""
@@ -197,6 +199,7 @@ def test_a_step_of_another_length_makes_no_more_room_than_there_is(dimension: in
     books_close(solver)
 
 
+@pytest.mark.fast_cases("2d")
 def test_a_liquid_closes_up_after_what_it_gives(dimension: int) -> None:
     solver = pool(dimension, 0.5, drift_correction=False)
     before = solver.volume_report().liquid
@@ -244,6 +247,7 @@ def test_drops_that_gather_in_air_become_liquid_once_they_fill_a_cell(dimension:
     assert part.expected == pytest.approx(joined.volume, rel=1e-12)
 
 
+@pytest.mark.fast_cases("2d")
 def test_a_heap_of_drops_on_a_dry_floor_becomes_a_puddle(dimension: int) -> None:
     """Drops rain into a trough until they stand in it as liquid; the books close all the time."""
     solver = pool(dimension, 0.0, gather=True, expansion=True)

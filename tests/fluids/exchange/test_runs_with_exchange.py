@@ -104,6 +104,7 @@ def test_a_step_that_fails_leaves_what_waits() -> None:
     assert solver.expansion.waiting > 0
 
 
+@pytest.mark.fast_cases("2d")
 def test_what_is_not_used_changes_no_bit(dimension: int) -> None:
     """Stages by themselves, as `step` calls them; drops that come and go; volumes that cancel; a room for nothing."""
 

@@ -39,6 +39,7 @@ def collapse(name: str, cells: int, **options: Any) -> tuple[float, float]:
     return speed / math.sqrt(2 * G * HEIGHT), energy / (1000 * G * WIDTH * HEIGHT * HEIGHT / 2)
 
 
+@pytest.mark.fast_cases("level-set-48-*")
 @pytest.mark.parametrize("name", ["ball", "smaller ball", "wedge", "ramp", "slit"])
 @pytest.mark.parametrize(("tracking", "cells"), [("level-set", 48), ("particle-level-set", 96)])
 def test_a_column_that_hits_a_solid_keeps_its_energy(name: str, tracking: Any, cells: int) -> None:
@@ -58,6 +59,7 @@ def test_a_column_that_hits_a_solid_keeps_its_energy_on_fine_grids(name: str, ce
     assert energy < 0.6
 
 
+@pytest.mark.fast_cases("32")
 @pytest.mark.parametrize("cells", [32, 48])
 def test_a_disk_thrown_into_a_pool_presses_nothing_out_at_its_rim(cells: int) -> None:
     """At 6 m/s; with outlets in cut cells and with air that cannot yield, water leaves its rim at up to 70 m/s."""
@@ -128,6 +130,7 @@ def test_water_that_lands_keeps_its_volume(name: str) -> None:
             assert abs(solver.volume_report().relative_error) < 0.07
 
 
+@pytest.mark.fast_cases("0.4")
 @pytest.mark.parametrize("angle", [0.4, 0.7])
 def test_water_that_sloshes_in_a_tilted_container_keeps_its_volume(angle: float) -> None:
     """At all its walls the surface is curved and slanted."""

@@ -33,6 +33,7 @@ def still(dimension: int, height: float, axis: int, tracking: Any, n: int, **opt
     return solver
 
 
+@pytest.mark.fast_cases("2d-*[0-9]-level-set", "2d-0.5312500001-particle-level-set", "3d-0.53125-level-set", "3d-0.5-particle-level-set")
 @pytest.mark.parametrize("tracking", TRACKING)
 @pytest.mark.parametrize("height", [0.5, 0.53125, 0.5312500001, 0.4999999, 0.611])
 def test_a_tank_at_rest_stays_at_rest(dimension: int, height: float, tracking: Any) -> None:
@@ -67,6 +68,7 @@ def check_rest(solver: LiquidSolver, height: float, axis: int) -> None:
     assert abs(solver.volume_report().relative_error) < 1e-6
 
 
+@pytest.mark.fast_cases("2d*", "3d-f64-level-set")
 @pytest.mark.parametrize("tracking", TRACKING)
 def test_a_falling_ball(dimension: int, tracking: Any, dtype: type) -> None:
     """It gains g dt in every step, wherever there is liquid, and keeps its shape."""
@@ -98,6 +100,7 @@ def test_a_falling_ball(dimension: int, tracking: Any, dtype: type) -> None:
     assert abs(solver.volume_report().liquid / volume - 1) < (0.03 if tracking == "particle-level-set" else 0.08)
 
 
+@pytest.mark.fast_cases("2d")
 def test_gravity_along_another_axis(dimension: int) -> None:
     """A collapsing column that is turned collapses the same."""
     results = []
@@ -121,6 +124,7 @@ def test_gravity_along_another_axis(dimension: int) -> None:
             assert np.abs(a - b).max() < 1e-9
 
 
+@pytest.mark.fast_cases("2d")
 def test_a_source_and_a_drain_are_accounted_for(dimension: int) -> None:
     n = 24
     middle = (0.5,) * (dimension - 1)
@@ -149,6 +153,7 @@ def test_a_source_and_a_drain_are_accounted_for(dimension: int) -> None:
     assert abs(later.relative_error) < 0.01
 
 
+@pytest.mark.fast_cases("2d")
 def test_pools_and_drops_are_told_apart(dimension: int) -> None:
     """Each has its volume; two that merge add up; the correction, which does nothing below a ten-thousandth, keeps each of them."""
     n = 32
@@ -172,6 +177,7 @@ def test_pools_and_drops_are_told_apart(dimension: int) -> None:
     assert abs(merged.error) < 1e-3
 
 
+@pytest.mark.fast_cases("2d*", "3d-False")
 @pytest.mark.parametrize("moving", [False, True])
 def test_water_around_a_ball_in_a_tank(dimension: int, moving: bool) -> None:
     """Hydrostatic around a ball at rest; a ball that rises through the surface pushes what it displaces."""
@@ -207,6 +213,7 @@ def test_outflow_through_an_open_side() -> None:
     assert abs(report.relative_error) < 0.04
 
 
+@pytest.mark.fast_cases("2d")
 def test_viscous_film(dimension: int) -> None:
     """A film between a no-slip floor and air reaches its parabola, carried by gravity along the floor."""
     nu, slope, height, n = 0.05, 1.3, 0.5, 16

@@ -12,6 +12,7 @@ from meniscus.surface import Box, LevelSet, Sphere
 G = 9.81
 
 
+@pytest.mark.fast_cases("2d*", "3d-50.0-open")
 @pytest.mark.parametrize("air", ["open", "pockets"])
 @pytest.mark.parametrize("pressure", [50.0, 101325.0])
 def test_the_pressure_of_the_surroundings_does_not_matter(dimension: int, air: Any, pressure: float) -> None:
@@ -39,6 +40,7 @@ def test_a_closed_box_of_two_fluids_under_pressure() -> None:
         assert solver.step(0.01).max_speed < 1e-7
 
 
+@pytest.mark.fast_cases("2d*", "3d-free-0.01-level-set", "3d-no-slip-0.01-flip")
 @pytest.mark.parametrize("kind", ["level-set", "particle-level-set", "flip"])
 @pytest.mark.parametrize("viscosity", [1e-4, 0.01])
 @pytest.mark.parametrize("slip", ["free", "no-slip"])

@@ -24,6 +24,7 @@ def plane(grid: ms.Grid, normal: np.ndarray, offset: float) -> LevelSet:
     return LevelSet.from_function(grid, lambda *x: sum(n * (c - 0.5) for n, c in zip(normal, x, strict=True)) - offset, "cells")
 
 
+@pytest.mark.fast_cases("2d-1.2-level-set", "2d-5000.0-particle-level-set", "3d-1.2-level-set")
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 @pytest.mark.parametrize("air_density", [1.2, 5000.0])
 def test_fluids_rest_on_one_another(dimension: int, tracking: Any, air_density: float) -> None:
@@ -119,6 +120,7 @@ def test_velocities_become_one_by_mass(dimension: int, dtype: Any) -> None:
         np.testing.assert_allclose(liquid.component(d), expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
 
 
+@pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 def test_a_drop_falls_freely(dimension: int, tracking: Any) -> None:
     """Air of a thousandth of the density takes hardly any of its speed."""
@@ -134,6 +136,7 @@ def test_a_drop_falls_freely(dimension: int, tracking: Any) -> None:
     assert speed == pytest.approx(G * solver.time, rel={2: 0.01, 3: 0.015}[dimension])
 
 
+@pytest.mark.fast_cases("*-pool")
 @pytest.mark.parametrize("name", ["ball", "pool"])
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 def test_impacts_gain_no_energy(name: str, tracking: Any) -> None:

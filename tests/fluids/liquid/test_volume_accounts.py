@@ -31,6 +31,7 @@ def test_sources_in_the_liquid_and_drains_in_the_air_change_no_bit(tracking: str
     np.testing.assert_equal(idle.snapshot(), dam().snapshot())
 
 
+@pytest.mark.fast_cases("1.25-1.0-False")
 @pytest.mark.parametrize(("width", "speed", "spray"), [(1.5, 1.0, True), (3.0, 0.5, True), (1.25, 1.0, False)])
 def test_a_thin_stream_brings_what_its_source_emits(width: float, speed: float, spray: bool) -> None:
     """What redistancing does to the stream is no emission: the correction mends it (errors of 3, 4 and 49 % otherwise)."""
@@ -96,6 +97,7 @@ def test_a_jet_through_an_open_side_takes_from_the_pool_what_is_counted(n: int) 
     assert report.outflow == pytest.approx(initial - report.liquid, rel=0.01)
 
 
+@pytest.mark.fast_cases("level-set")
 @TRACKING
 def test_drips_that_fall_past_a_cup_take_nothing_from_it(tracking: str) -> None:
     """Each expects a little more or less than there is of it when it leaves or vanishes; ten per cent of the cup were lost so."""
@@ -136,6 +138,7 @@ def test_drops_that_run_down_a_wall_have_nothing_to_do_with_the_pool_behind_it()
     assert abs(solver.volume_report().relative_error) < 0.01
 
 
+@pytest.mark.fast_cases("32-0.15-0.01")
 @pytest.mark.parametrize(("n", "radius", "most"), [(32, 0.15, 0.01), (48, 0.15, 0.01), (48, 0.08, 0.015)])
 def test_drops_that_spread_on_a_dry_floor_keep_their_volume(n: int, radius: float, most: float) -> None:
     """Sheets of about a cell break while they are corrected; 1.4 to 2.1 % were missing when all had spent the same limit by then."""

@@ -19,6 +19,7 @@ def run(grid: ms.Grid, solid: Any, down: np.ndarray, level: float, steps: int, *
     return solver, speed
 
 
+@pytest.mark.fast_cases("2d-0-level-set", "2d-0-particle-level-set", "3d-3-level-set", "3d-3-particle-level-set")
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 @pytest.mark.parametrize("seed", range(4))
 def test_water_rests_beside_any_solid(dimension: int, seed: int, tracking: Any) -> None:
@@ -35,6 +36,7 @@ def test_water_rests_beside_any_solid(dimension: int, seed: int, tracking: Any) 
         assert abs(solver.volume_report().relative_error) < 1e-12, name
 
 
+@pytest.mark.fast_cases("2d*", "3d-0")
 @pytest.mark.parametrize("seed", range(3))
 def test_water_rests_under_tilted_gravity(dimension: int, seed: int) -> None:
     """In a bowl, where no side of the box touches the water. Interpolation along slanted planes is exact but for round-off."""
@@ -63,6 +65,7 @@ def long_rest(kind: str, dimension: int, seed: int, n: int, steps: int, tilt: fl
     return float(solver.report.max_speed)
 
 
+@pytest.mark.fast_cases("wedge-0")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_water_rests_for_a_thousand_steps(kind: str, seed: int) -> None:

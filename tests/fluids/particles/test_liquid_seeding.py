@@ -87,6 +87,7 @@ def test_empty_parts_are_filled_first(dimension: int) -> None:
     np.testing.assert_allclose(particles.positions, every, atol=1e-15)
 
 
+@pytest.mark.fast_cases("2d-*", "3d-True")
 @pytest.mark.parametrize("periodic", [False, True])
 def test_cells_that_move_line_up(periodic: bool, dimension: int) -> None:
     """What a source has emitted before and what it emits later is one lattice that moves with the flow."""

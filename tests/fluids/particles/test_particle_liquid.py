@@ -16,6 +16,7 @@ from meniscus.scenes.library.dam_break import MARTIN_MOYCE
 from meniscus.surface import Box, Sphere
 
 
+@pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_a_tank_at_rest_stays_at_rest(transfer: str, dimension: int) -> None:
     for top in (0.5, 0.53):
@@ -50,6 +51,7 @@ def test_gravity_along_another_axis(dimension: int) -> None:
     np.testing.assert_allclose(found[np.lexsort(found.T.round(9))], expected, atol=1e-6)
 
 
+@pytest.mark.fast_cases("2d*", "3d-f64-flip", "3d-f32-apic")
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_free_fall_is_exact(transfer: str, dimension: int, dtype: type) -> None:
     grid = ms.Grid((24,) * dimension, 1 / 24)
@@ -130,6 +132,7 @@ def test_a_spinning_drop(transfer: str, kept: tuple[float, float]) -> None:
     assert kept[0] < momentum() / start < kept[1]
 
 
+@pytest.mark.fast_cases("flip")
 @pytest.mark.parametrize("transfer", ["flip", "apic"])
 def test_a_kicked_ball_in_a_liquid_keeps_two_thirds(transfer: str) -> None:
     """The exact answer to an impulse on a ball: it moves at 2/3 of its speed without the liquid, uniformly, and drags a dipole along."""

@@ -23,6 +23,7 @@ class Stop(Exception):
     """Not an error that any stage raises itself."""
 
 
+@pytest.mark.fast_cases("2d*", "3d-f64-move", "3d-f32-project")
 @pytest.mark.parametrize("stage", ParticleLiquidSolver.stages)
 def test_an_error_after_any_stage_changes_nothing(stage: str, dimension: int, dtype: type) -> None:
     s, untouched = everything(dimension, dtype), everything(dimension, dtype)
@@ -71,6 +72,7 @@ def test_values_that_are_not_finite(stage: str) -> None:
     assert same_bits(state(s), before)
 
 
+@pytest.mark.fast_cases("2d*", "3d-f32-apic")
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_snapshots_go_on_with_the_same_bits(transfer: str, dimension: int, dtype: type) -> None:
     s = everything(dimension, dtype, transfer)

@@ -15,6 +15,7 @@ from meniscus.fluids import (
 from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Pose, Sphere
 
 
+@pytest.mark.fast_cases("2d*")
 def test_the_density_correction_keeps_particles_apart(dimension: int) -> None:
     n = 16
     spread = []
@@ -85,6 +86,7 @@ def test_any_number_per_cell(per_cell: int, dimension: int) -> None:
     assert s.volume_report().initial == pytest.approx(0.5)
 
 
+@pytest.mark.fast_cases("2d*")
 def test_sources_and_drains_are_accounted_for(dimension: int) -> None:
     n = 16
     nozzle = Box((0.25,) * (dimension - 1) + (0.6875,), (0.5,) * (dimension - 1) + (0.8125,))
@@ -155,6 +157,7 @@ def test_walls_keep_everything(dimension: int, dtype: type) -> None:
     assert s.particles.positions.max() <= 1
 
 
+@pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("slip", ["free", "no-slip"])
 def test_a_ball_that_moves_pushes_the_liquid_out_of_its_way(slip: str, dimension: int) -> None:
     n = 20

@@ -10,6 +10,7 @@ from meniscus.fluids import ParticleLiquidOptions, ParticleLiquidSolver
 from meniscus.surface import Box, Sphere
 
 
+@pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("transfer", ["apic", "flip"])
 def test_viscosity_does_not_slow_a_rigid_rotation(dimension: int, transfer: Any) -> None:
     """Of a drop without gravity. Where each component diffuses alone, the surface resists it, and less than 1 % is left."""

@@ -21,6 +21,7 @@ def still(n: int, solid: Any, down: np.ndarray, level: float, **options: Any) ->
     return s
 
 
+@pytest.mark.fast_cases("2d-0", "2d-1", "2d-2", "2d-3", "3d-3")
 @pytest.mark.parametrize("seed", range(6))
 def test_particles_rest_beside_any_solid(dimension: int, seed: int) -> None:
     """With a surface from positions alone, speeds are 0.05 to 2.4 m/s; g dt is 0.098 m/s."""
@@ -34,6 +35,7 @@ def test_particles_rest_beside_any_solid(dimension: int, seed: int) -> None:
         assert speed < 1e-6, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transfer", [pytest.param(t, marks=() if t == "apic" else pytest.mark.slow) for t in TRANSFERS])
 def test_particles_rest_for_a_thousand_steps(transfer: str) -> None:
     rng = np.random.default_rng(7)

@@ -126,6 +126,7 @@ def film(adhesion: Any) -> tuple[float, float]:
     return float((vof.volume * r)[near].sum() / vof.volume[near].sum()), float(covered.sum() / (vof.rank == 0).sum())
 
 
+@pytest.mark.slow
 def test_outward_adhesion_thickens_and_dries() -> None:
     thin, plain, thick = film(8.0), film(None), film(WallAdhesion(strength=8.0, reach=0.25, direction="outward"))
     assert thin[0] < plain[0] < thick[0]

@@ -50,6 +50,7 @@ def test_water_that_moves_with_a_graded_mesh_is_not_touched(samples: Any, edges:
         assert math.fsum(vof.volume) == math.fsum(before)
 
 
+@pytest.mark.fast_cases("0", "3")
 @pytest.mark.parametrize("seed", range(6))
 def test_ledgers_hold_on_graded_meshes(seed: int) -> None:
     """In motion that inverts the smallest elements, around a body that crosses all sizes."""
@@ -80,6 +81,7 @@ def transport(vof: TetVOF, dt: float) -> None:
     vof.time, vof.steps, vof._moved_by = vof.time + dt, vof.steps + 1, None
 
 
+@pytest.mark.fast_cases("2.0-*", "*-direction2")
 @pytest.mark.parametrize("direction", [(0.9, 0.3, 0.2), (-0.9, -0.3, -0.2), (0.0, 0.0, 1.0)])
 @pytest.mark.parametrize(("edges", "steps"), [(0.05, 8), (0.5, 6), (2.0, 2)])
 def test_a_blob_drifts_across_all_sizes(edges: float, steps: int, direction: tuple[float, float, float]) -> None:

@@ -98,6 +98,7 @@ def test_no_copy_is_made_of_water_on_its_way() -> None:
     assert vof.copy().total_volume() == vof.total_volume()
 
 
+@pytest.mark.fast_cases("0.1-0.25-exact", "0.1-0.25-random", "0.1-0.17-random")
 @pytest.mark.parametrize("samples", ["random", "exact"])
 @pytest.mark.parametrize(("cell", "wall"), [(0.1, 0.17), (0.1, 0.25), (1 / 16, 0.2)])
 def test_a_tank_keeps_its_water(samples: Any, cell: float, wall: float) -> None:

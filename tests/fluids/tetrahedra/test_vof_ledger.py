@@ -97,6 +97,7 @@ def fuzz(vof: TetVOF, seed: int, steps: int) -> Audit:
     return audit
 
 
+@pytest.mark.fast_cases("?", "1[0-5]")
 @pytest.mark.parametrize("seed", range(40))
 def test_ledgers_hold_at_every_stage(seed: int) -> None:
     audit = fuzz(case(seed), seed, 6)
@@ -111,6 +112,7 @@ def test_ledgers_hold_for_a_thousand_steps(seed: int) -> None:
     assert audit.worst_overfill <= 1e-12
 
 
+@pytest.mark.fast_cases("mesh alone")
 @pytest.mark.parametrize("solid", [False, True], ids=["mesh alone", "ball"])
 def test_without_exchange_no_bit_of_water_is_lost_in_400_frames(solid: bool) -> None:
     vof = TetVOF(wild(3, 0.3, 0.0, 0, 0.0), ball(3) if solid else None, outside="wall", samples="random")
@@ -124,6 +126,7 @@ def test_without_exchange_no_bit_of_water_is_lost_in_400_frames(solid: bool) -> 
     assert len(vof.waiting) == 0
 
 
+@pytest.mark.slow
 def test_a_source_in_the_mesh_is_accounted_for_to_the_last_bit() -> None:
     """Figure 3.16: a thin stream on a ball, 400 frames; printed are 8.9e-4 % on average and 1.89e-3 % at most."""
     mesh = lattice(0.25, (8, 8, 10))

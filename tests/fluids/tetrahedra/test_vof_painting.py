@@ -102,6 +102,7 @@ def test_paint_turns_with_the_body(kind: str) -> None:
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-6 * np.abs(found[0]).max())
 
 
+@pytest.mark.slow
 def test_a_half_that_is_painted_outward_thickens_and_the_other_dries() -> None:
     """Water runs over a ball whose one half holds it, while the other leads it off."""
     grip = np.where(X[:, 0] < 0, -10.0, 10.0)

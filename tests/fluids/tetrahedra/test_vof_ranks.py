@@ -123,6 +123,7 @@ def test_a_slot_drains_through_its_nearest_outward_tetrahedra() -> None:
     assert math.fsum(vof.volume) + vof.ledger().waiting == pytest.approx(total, rel=1e-15)
 
 
+@pytest.mark.fast_cases("random-0", "exact-0", "adaptive-1")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("samples", ["random", "exact", "adaptive"])
 def test_water_does_not_cross_a_wall(samples: Any, seed: int) -> None:
@@ -151,6 +152,7 @@ def jaw(t: float) -> float:
     return 0.45 - 0.45 * min(max(t / 0.3, 0), 1) + 0.45 * min(max((t - 0.6) / 0.3, 0), 1)
 
 
+@pytest.mark.slow
 def test_a_jaw_that_closes_gives_all_back_when_it_opens() -> None:
     """A box of solid walls whose lid comes down on the water in it until there is no room left."""
     wall = 0.5

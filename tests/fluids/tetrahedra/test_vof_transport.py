@@ -139,6 +139,7 @@ def drift(samples: Any, count: int, edges: float, steps: int, seed: int = 0) -> 
     return float((centre(vof) - before) @ u / (steps * edges * EDGE))
 
 
+@pytest.mark.fast_cases("0.2-6", "0.5-4", "2.0-2")
 @pytest.mark.parametrize(("edges", "steps"), [(0.02, 25), (0.05, 12), (0.2, 6), (0.5, 4), (2.0, 2)])
 def test_a_blob_drifts_as_fast_as_it_flows_with_exact_overlaps(edges: float, steps: int) -> None:
     assert drift("exact", 1, edges, steps) == pytest.approx(1, abs=0.005)
@@ -147,6 +148,7 @@ def test_a_blob_drifts_as_fast_as_it_flows_with_exact_overlaps(edges: float, ste
 STEPS = ((0.02, 100), (0.05, 40), (0.2, 20), (0.5, 8), (2.0, 3))
 
 
+@pytest.mark.fast_cases("0.5-8-35-0.025", "2.0-3-35-0.025", "0.2-20-10-0.06", "0.5-8-10-0.06", "2.0-3-10-0.06")
 @pytest.mark.parametrize(("count", "bar"), [(10, 0.06), (35, 0.025)])
 @pytest.mark.parametrize(("edges", "steps"), STEPS)
 def test_random_points_have_no_dead_band(count: int, bar: float, edges: float, steps: int) -> None:
@@ -277,6 +279,7 @@ def test_what_donors_give_and_keep_is_what_they_had(samples: Any) -> None:
 # --- backward and forward together ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fast_cases("exact")
 @pytest.mark.parametrize("samples", ["random", "exact"])
 def test_a_lone_wet_tetrahedron_travels_at_its_speed(samples: Any) -> None:
     found = []
@@ -340,6 +343,7 @@ def smeared(steps: int, **options: Any) -> tuple[float, float, int]:
     return float(np.maximum(before - vof.volume, 0).sum() / before.sum()), spread(vof.volume) / spread(before), used
 
 
+@pytest.mark.slow
 def test_adaptive_is_as_good_as_random_with_half_its_samples() -> None:
     """In a turn of a blob; overlaps of two tetrahedra count as samples, too."""
     random, adaptive = (smeared(60, samples=s, count=10) for s in ("random", "adaptive"))

@@ -63,6 +63,9 @@ def test_no_way_across_faces_leads_through_a_plate(thickness: float, mesh: str, 
         assert not plate.below[found[found >= 0]].any()
 
 
+@pytest.mark.fast_cases(
+    "0.05-wall-random", "2.0-wall-random", "0.5-None-random", "2.0-wall-exact", "2.0-None-exact", "2.0-wall-adaptive", "0.25-None-adaptive"
+)
 @pytest.mark.parametrize("samples", ["random", "exact", "adaptive"])
 @pytest.mark.parametrize("outside", [None, "wall"])
 @pytest.mark.parametrize("thickness", THICKNESSES)
@@ -144,6 +147,7 @@ def test_a_group_of_plates_is_tight() -> None:
         assert not vof.volume[beyond].any()
 
 
+@pytest.mark.fast_cases("random-*", "exact--0.075")
 @pytest.mark.parametrize("floor", [-0.275, -0.2, -0.075])
 @pytest.mark.parametrize("samples", ["random", "exact"])
 def test_a_plate_is_tight_where_it_stands_on_a_floor(floor: float, samples: Any) -> None:
@@ -174,6 +178,7 @@ def test_a_closed_box_of_thin_walls_keeps_its_water(wall: float) -> None:
     assert vof.volume[outside].sum() + vof.drops["volume"].sum() <= 5e-3 * total
 
 
+@pytest.mark.fast_cases("5.0-exact", "5.0-random")
 @pytest.mark.parametrize("samples", ["random", "exact"])
 @pytest.mark.parametrize("rate", [5.0, 50.0])
 def test_a_plate_that_moves_with_the_mesh_holds_what_is_before_it(rate: float, samples: Any) -> None:

