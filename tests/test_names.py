@@ -91,8 +91,6 @@ ABOVE_THE_LIMIT = {
     "fluids.project": "the solvers that call it become lists of stages of the core",
     "solids.World": "the classes of contact are rebuilt as one",
     "surface.ParticleOptions": "goes with LiquidOptions",
-    "viz.cutaway": "notebooks call it with what belongs together",
-    "viz.water": "notebooks call it with what belongs together",
 }
 
 

@@ -82,8 +82,8 @@ def test_smoke_around_solids_in_any_form() -> None:
 def test_water_and_surfaces_of_level_sets() -> None:
     ball = ms.surface.LevelSet.from_shape(DEEP, BALL)
     vertices, triangles, normals = ball.to_mesh(normals=True)
-    expected = viz.water(vertices, triangles, normals=normals, size=(48, 48), samples=1)
-    np.testing.assert_array_equal(viz.water(ball, size=(48, 48), samples=1), expected)
+    expected = viz.water(vertices, triangles, normals=normals, size=(48, 48), look=viz.WaterLook(samples=1))
+    np.testing.assert_array_equal(viz.water(ball, size=(48, 48), look=viz.WaterLook(samples=1)), expected)
     np.testing.assert_array_equal(pixels(viz.surface(ball)), pixels(viz.surface(*ball.to_mesh())))
 
 

@@ -10,6 +10,7 @@ import meniscus as ms
 from meniscus.surface import LevelSet
 from meniscus.viz import Camera, liquid2d, water
 from meniscus.viz.optics import dot, fresnel, normalized, refract, sky
+from meniscus.viz.water import WaterLook
 from meniscus.viz.water_light import Tracer
 
 UP = Camera(azimuth=0.0, elevation=89.0, distance=20.0)
@@ -54,7 +55,9 @@ def test_deeper_water_is_darker_and_less_red() -> None:
     colors = []
     for depth in (0.1, 0.4, 1.6):
         v, t = box((-1.0, -1.0, -depth), (1.0, 1.0, 0.0))
-        picture = water(v, t, box=((-1, -1, -2), (1, 1, 0)), floor=-depth, camera=UP, size=(48, 48), caustics=False, samples=1)
+        picture = water(
+            v, t, box=((-1, -1, -2), (1, 1, 0)), look=WaterLook(floor=-depth, caustics=False, samples=1), camera=UP, size=(48, 48)
+        )
         colors.append(picture[16:32, 16:32].reshape(-1, 3).mean(axis=0))
     found = np.array(colors)
     assert (np.diff(found[:, 0]) < -5).all()
@@ -63,7 +66,9 @@ def test_deeper_water_is_darker_and_less_red() -> None:
 
 def test_no_water_is_the_floor_and_the_sky() -> None:
     nothing = np.zeros((0, 3)), np.zeros((0, 3), np.int32)
-    picture = water(*nothing, floor=-0.5, box=((0, 0, 0), (1, 1, 1)), size=(64, 48), camera=Camera(azimuth=10, elevation=5), samples=1)
+    picture = water(
+        *nothing, look=WaterLook(floor=-0.5, samples=1), box=((0, 0, 0), (1, 1, 1)), size=(64, 48), camera=Camera(azimuth=10, elevation=5)
+    )
     assert picture.shape == (48, 64, 3)
     assert picture.dtype == np.uint8
     assert picture[2, 2, 2] > picture[2, 2, 0]
@@ -76,7 +81,7 @@ def test_mirror_symmetry_and_order_of_triangles(rng: np.random.Generator) -> Non
     n = 20
     phi = LevelSet.from_function(ms.Grid((n, n, n), 1 / n, (-0.5, -0.5, 0.0)), lambda x, y, z: z - 0.3 - 0.2 * x**2 + 0 * y)
     v, t = phi.to_mesh()
-    options = {"size": (64, 48), "camera": Camera(azimuth=0, elevation=30), "light": (0.0, 1.0, 0.3), "samples": 1}
+    options = {"size": (64, 48), "camera": Camera(azimuth=0, elevation=30), "look": WaterLook(light=(0.0, 1.0, 0.3), samples=1)}
     picture = water(v, t, **options)  # type: ignore[arg-type]
     shuffled = water(v, np.ascontiguousarray(rng.permutation(t)), **options)  # type: ignore[arg-type]
     assert np.abs(picture.astype(int) - shuffled).max() <= 2
@@ -95,12 +100,12 @@ def test_light_on_the_floor_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Tracer, "light_floor", spied)
     v, t = box((-1.0, -1.0, 0.0), (1.0, 1.0, 0.2))
-    options = {"size": (16, 16), "samples": 1, "light": (0.0, 1.0, 0.0)}
-    water(v, t, clarity=1e9, **options)  # type: ignore[arg-type]
+    options = {"size": (16, 16), "look": WaterLook(clarity=1e9, light=(0.0, 1.0, 0.0), samples=1)}
+    water(v, t, **options)  # type: ignore[arg-type]
     inner = seen[0][40:-40, 40:-40]
     assert np.abs(inner - (1 - (0.33 / 2.33) ** 2)).max() < 1e-6
     ring = torus(0.4, 0.1)
-    water(v, t, solids=[(np.ascontiguousarray(ring[0] + [0, 0, 0.5]), ring[1])], clarity=1e9, **options)  # type: ignore[arg-type]
+    water(v, t, solids=[(np.ascontiguousarray(ring[0] + [0, 0, 0.5]), ring[1])], **options)  # type: ignore[arg-type]
     shadow = (seen[1] < 0.2).sum() / (seen[1] > 0.5).sum()
     assert shadow == pytest.approx(np.pi * (0.5**2 - 0.3**2) / (2.24**2 - np.pi * (0.5**2 - 0.3**2)), rel=0.1)
 
@@ -110,7 +115,7 @@ def test_spray_is_seen_in_front_and_hidden_behind() -> None:
         ms.Grid((16,) * 3, 1 / 16), lambda x, y, z: np.sqrt((x - 0.5) ** 2 + (y - 0.5) ** 2 + (z - 0.5) ** 2) - 0.3
     )
     v, t = ball.to_mesh()
-    options = {"size": (48, 48), "samples": 1, "camera": Camera(azimuth=0, elevation=0), "caustics": False}
+    options = {"size": (48, 48), "camera": Camera(azimuth=0, elevation=0), "look": WaterLook(caustics=False, samples=1)}
     plain = water(v, t, **options)  # type: ignore[arg-type]
     front = water(v, t, spray=np.array([[0.5, 0.1, 0.5]]), spray_radius=0.05, **options)  # type: ignore[arg-type]
     behind = water(v, t, spray=np.array([[0.5, 0.9, 0.5]]), spray_radius=0.05, **options)  # type: ignore[arg-type]
@@ -127,7 +132,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="normals must have 8 rows"):
         water(v, t, normals=np.zeros((3, 3)))
     with pytest.raises(ValueError, match="light must come from above"):
-        water(v, t, light=(1.0, -1.0, 0.0))
+        water(v, t, look=WaterLook(light=(1.0, -1.0, 0.0)))
     with pytest.raises(ValueError, match="elevation must be from -89 to 89"):
         water(v, t, camera=Camera(elevation=90))
     with pytest.raises(ValueError, match="box must be its lowest and its highest corner"):
@@ -135,7 +140,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="up must be one of"):
         water(v, t, up="w")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="spray must have shape"):
-        water(v, t, spray=np.zeros((3, 2)), size=(16, 16), samples=1)
+        water(v, t, spray=np.zeros((3, 2)), size=(16, 16), look=WaterLook(samples=1))
 
 
 def test_liquid2d() -> None:

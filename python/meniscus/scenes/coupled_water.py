@@ -220,7 +220,12 @@ class CoupledWater(Scene):
 
         if self.show == "layers":
             return layers(frame, self._shown(frame), round(0.875 * self.width), title=f"t = {frame.time:.2f} s")
-        return viz.water(**self._shown(frame), size=(self.width, round(self.width / self.aspect)), edges=False, caustics=self.caustics)
+        return viz.water(
+            **self._shown(frame),
+            size=(self.width, round(self.width / self.aspect)),
+            edges=False,
+            look=viz.WaterLook(caustics=self.caustics),
+        )
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any] | None:
         """Describe the water, the body in it and the drops around it, on a floor."""

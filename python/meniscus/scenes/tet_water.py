@@ -222,8 +222,7 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
         spray_radius=np.concatenate([b["radius"] for b in balls]) if balls else None,
         box=box,
         edges=False,
-        solid_color=(0.42, 0.16, 0.07),
-        clarity=0.15 * math.dist(*box),
+        look=viz.WaterLook(solid_color=(0.42, 0.16, 0.07), clarity=0.15 * math.dist(*box)),
         camera=viz.Camera(azimuth=azimuth, elevation=elevation),
         **more,
     )

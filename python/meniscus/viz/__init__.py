@@ -3,7 +3,7 @@
 
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
-from meniscus.viz.cutaway import cutaway
+from meniscus.viz.cutaway import TetColors, cutaway
 from meniscus.viz.interactive import View, view3d
 from meniscus.viz.live import LiveView, live
 from meniscus.viz.meshes import surface
@@ -11,14 +11,16 @@ from meniscus.viz.picture import Picture
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
 from meniscus.viz.smoke import Camera, smoke
 from meniscus.viz.tet_slices import tet_slice, transport_slice, way_out_slice
-from meniscus.viz.water import water
+from meniscus.viz.water import WaterLook, water
 from meniscus.viz.wet_tets import wet_tets
 
 __all__ = [
     "Camera",
     "LiveView",
     "Picture",
+    "TetColors",
     "View",
+    "WaterLook",
     "animate",
     "animations",
     "contours",

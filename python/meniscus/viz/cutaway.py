@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,20 +21,44 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TetColors:
+    """Colours of tetrahedra by a value of each.
+
+    Attributes:
+        values: (m,), one per tetrahedron.
+        limits: values of the first and the last colour; default: the least and the greatest.
+        colormap: a name that matplotlib knows.
+    """
+
+    values: npt.ArrayLike
+    limits: tuple[float, float] | None = None
+    colormap: str = "RdYlBu"
+
+    def of(self, count: int, chosen: npt.NDArray[np.int64]) -> Floats:
+        """Return red, green and blue (n, 3) of the chosen ones among `count` tetrahedra. Raises ValueError for another number of values."""
+        from matplotlib import colormaps
+
+        v = np.asarray(self.values, np.float64)
+        if v.shape != (count,):
+            raise ValueError(f"values must have shape ({count},), not {v.shape}")
+        low, high = _range(v) if self.limits is None else self.limits
+        shares = (v[chosen] - low) / max(high - low, 1e-300)
+        return np.asarray(colormaps[self.colormap](np.clip(shares, 0.0, 1.0)))[:, :3]
+
+
 def cutaway(
     mesh: TetMesh,
     positions: npt.ArrayLike | None = None,
     *,
     surface: SurfaceLike | None = None,
-    values: npt.ArrayLike | None = None,
-    limits: tuple[float, float] | None = None,
+    colors: TetColors | None = None,
     point: Sequence[float] | None = None,
     normal: Sequence[float] = (0.0, 0.0, 1.0),
     points: npt.ArrayLike | None = None,
     eye: Sequence[float] = (0.5, 0.5, 2.0),
     up: Sequence[float] = (0.0, 1.0, 0.0),
     box: tuple[Sequence[float], Sequence[float]] | None = None,
-    colormap: str = "RdYlBu",
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
 ) -> Figure:
@@ -43,23 +68,19 @@ def cutaway(
         mesh: a `mesh.TetMesh`.
         positions: (n, 3), m, of its vertices; default: at rest.
         surface: a `TriangleMesh` or what it is made from, drawn whole.
-        values: (m,), one per tetrahedron, shown as colours; default: one colour.
-        limits: values of the first and the last colour; default: the least and the greatest.
+        colors: of the tetrahedra; default: one colour.
         point: of the plane, m; default: the middle of the box of the mesh.
         normal: of the plane; tetrahedra with their centre on the side that it points to are left out.
         points: (k, 3), m, of which those behind the plane are drawn as dots.
         eye: direction from the mesh towards the eye.
         up: direction that points up in the picture.
         box: lowest and highest corner of what is shown, m; default: all vertices.
-        colormap: a name that matplotlib knows.
         title: above the picture.
         size: width and height of the figure, inches.
 
     Raises:
         TypeError, ValueError: wrong types or shapes.
     """
-    from matplotlib import colormaps
-
     _checks.one_of_type("mesh", mesh, TetMesh)
     x = mesh.vertices if positions is None else _points("positions", positions)
     if len(x) != len(mesh.vertices):
@@ -71,21 +92,13 @@ def cutaway(
     kept = np.flatnonzero((x[mesh.tets].mean(axis=1) - middle) @ cut <= 0)
     rest = mesh.submesh(kept)
     faces, owners = rest.boundary.triangles, rest.face_tets[rest.boundary_faces].max(axis=1)
-    if values is None:
-        colors = np.tile([0.72, 0.80, 0.90], (len(faces), 1))
-    else:
-        v = np.asarray(values, np.float64)
-        if v.shape != (len(mesh.tets),):
-            raise ValueError(f"values must have shape ({len(mesh.tets)},), not {v.shape}")
-        low, high = _range(v) if limits is None else limits
-        shares = (v[kept[owners]] - low) / max(high - low, 1e-300)
-        colors = np.asarray(colormaps[colormap](np.clip(shares, 0.0, 1.0)))[:, :3]
+    painted = np.tile([0.72, 0.80, 0.90], (len(faces), 1)) if colors is None else colors.of(len(mesh.tets), kept[owners])
     corners, seen = x[faces], [x]
     lines = np.full(len(faces), 0.55)
     if surface is not None:
         skin = triangle_mesh(surface)
         corners = np.concatenate([corners, skin.vertices[skin.triangles]])
-        colors = np.concatenate([colors, np.tile([0.93, 0.55, 0.36], (len(skin.triangles), 1))])
+        painted = np.concatenate([painted, np.tile([0.93, 0.55, 0.36], (len(skin.triangles), 1))])
         lines = np.concatenate([lines, np.ones(len(skin.triangles))])
         seen.append(skin.vertices)
     dots = None
@@ -93,7 +106,7 @@ def cutaway(
         dots = _points("points", points)
         dots = dots[(dots - middle) @ cut <= 0]
     shown = np.concatenate(seen) if box is None else facets.corners_of(box)
-    return facets.draw(facets.Sight(eye, up), corners, colors, lines, shown, ambient=0.45, title=title, size=size, dots=dots)
+    return facets.draw(facets.Sight(eye, up), corners, painted, lines, shown, ambient=0.45, title=title, size=size, dots=dots)
 
 
 def _points(name: str, value: npt.ArrayLike) -> Floats:

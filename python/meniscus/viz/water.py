@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,42 @@ from meniscus.viz.water_scene import Scene
 _AT_ONCE = 200_000  # samples of drops
 
 
+@dataclass(frozen=True, kw_only=True)
+class WaterLook:
+    """Light, colours and fineness of a picture of water.
+
+    Attributes:
+        clarity: m of water that take most of the red light and half of the green; default: two thirds of the diagonal of the box.
+        light: direction towards the sun as (right, up, towards the camera) of the picture.
+        caustics: whether light is followed through the water onto the floor.
+        floor: height, m; default: the lowest point of the box.
+        solid_color: red, green and blue from 0 to 1.
+        samples: rays per pixel along each axis.
+    """
+
+    clarity: float | None = None
+    light: tuple[float, float, float] = (-0.55, 0.75, 0.30)
+    caustics: bool = True
+    floor: float | None = None
+    solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13)
+    samples: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+        if self.clarity is not None:
+            _checks.positive("clarity", self.clarity)
+        for name in ("light", "solid_color"):
+            _checks.vector(name, getattr(self, name), 3)
+        _checks.integer("samples", self.samples, 1, 9)
+
+
 def water(
     surface: LevelSet | SurfaceLike,
     triangles: npt.ArrayLike | None = None,
     *,
     normals: npt.NDArray[np.float64] | None = None,
     solids: Sequence[SurfaceLike] = (),
-    solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13),
     spray: npt.NDArray[Any] | None = None,
     spray_radius: float | npt.NDArray[Any] | None = None,
     size: tuple[int, int] = (640, 480),
@@ -42,11 +72,7 @@ def water(
     camera: Camera | None = None,
     box: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     edges: bool = True,
-    floor: float | None = None,
-    clarity: float | None = None,
-    light: tuple[float, float, float] = (-0.55, 0.75, 0.30),
-    caustics: bool = True,
-    samples: int = 2,
+    look: WaterLook | None = None,
 ) -> Picture:
     """Return a picture of water under a clear sky, on a tiled floor, with solids in it and drops around it.
 
@@ -56,7 +82,6 @@ def water(
         triangles: (m, 3), with normals out of the water.
         normals: (n, 3) at the vertices, as `to_mesh(normals=True)` gives them; without, those of the triangles are averaged.
         solids: surfaces, opaque.
-        solid_color: red, green and blue from 0 to 1.
         spray: positions (k, 3) of drops, m.
         spray_radius: of the drops, m: one number or (k,); without, a thousandth of the diagonal of the picture's box.
         size: width and height, pixels.
@@ -64,11 +89,7 @@ def water(
         camera: as for `smoke`; azimuth 0 looks along the last horizontal axis.
         box: lowest and highest corner, m, of what the picture contains and is framed by; default: the bounds of the meshes, no frame.
         edges: whether the edges of the box are drawn; they throw shadows.
-        floor: height, m; default: the lowest point of the box.
-        clarity: m of water that take most of the red light and half of the green; default: two thirds of the diagonal of the box.
-        light: direction towards the sun as (right, up, towards the camera) of the picture.
-        caustics: whether light is followed through the water onto the floor.
-        samples: rays per pixel along each axis.
+        look: default `WaterLook()`.
 
     Returns:
         (height, width, 3) uint8, an array that notebooks show as a picture.
@@ -82,15 +103,16 @@ def water(
         surface, triangles, normals = surface.to_mesh(normals=True)
     scene = Scene(surface, triangles, normals, solids, box, edges=_checks.flag("edges", edges))
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
-    count = _checks.integer("samples", samples, 1, 9)
+    look = WaterLook() if look is None else _checks.one_of_type("look", look, WaterLook)
+    count = look.samples
     view = View(scene.low, scene.high, axis, camera or Camera(azimuth=28, elevation=22), size)
-    base = float(scene.low[axis]) if floor is None else _checks.number("floor", floor)
-    tint = 0.66 * scene.diagonal if clarity is None else _checks.positive("clarity", clarity)
-    sun = view.direction(_checks.vector("light", light, 3))
+    base = float(scene.low[axis]) if look.floor is None else look.floor
+    tint = 0.66 * scene.diagonal if look.clarity is None else look.clarity
+    sun = view.direction(look.light)
     if sun[axis] <= 0.05:
         raise ValueError("light must come from above")
-    tracer = Tracer(scene, axis, base, tint, sun, np.asarray(_checks.vector("solid_color", solid_color, 3)))
-    if caustics and scene.has_water:
+    tracer = Tracer(scene, axis, base, tint, sun, np.asarray(look.solid_color))
+    if look.caustics and scene.has_water:
         tracer.light_floor()
     directions = view.rays(count)
     color, depth = tracer.trace(np.broadcast_to(view.eye, directions.shape), directions)

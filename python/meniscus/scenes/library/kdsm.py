@@ -168,8 +168,7 @@ class FollowCreature(Scene):
         return viz.cutaway(
             TetMesh(mesh.vertices, mesh.elements),
             surface=(skin.vertices, skin.elements),
-            values=values,
-            limits=(0.0, 1.0) if self.show == "quality" else None,
+            colors=viz.TetColors(values=values, limits=(0.0, 1.0) if self.show == "quality" else None),
             point=middle.tolist(),
             points=frame.meshes["trails"].vertices[-count:] if count else None,
             box=((middle - half).tolist(), (middle + half).tolist()),
