@@ -64,7 +64,8 @@ def main() -> None:
     if not given.surface:
         kind = type(kind.__name__, (kind,), {"_show_surface": lambda self, t: None, "name": ""})
     scene = kind(**parameters(SCENES[given.scene], given.parameters))
-    clock = scene.setup()
+    clock = scene.clock()
+    scene.setup()
     tets = len(scene.model.vof.tets) if hasattr(scene.model, "vof") else 0
     print(
         f"{'x'.join(map(str, scene.liquid.grid.shape))} cells, {tets} tetrahedra, made in {time.perf_counter() - began:.1f} s", flush=True

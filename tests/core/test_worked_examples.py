@@ -27,7 +27,7 @@ from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.grid.fields import ScalarField
 from meniscus.grid.transport import advection
-from meniscus.scenes import Scene, TimeStepper, parameter
+from meniscus.scenes import Scene, parameter
 from meniscus.scenes.scene import choices_of
 from meniscus.solids.force import FLOAT64, Floats, Force
 
@@ -151,16 +151,16 @@ class Drift(Scene):
 
     cells: int = parameter(12, "cells per axis")
     shade: Shade = parameter("pale", "of the dye")  # noqa: RUF009
+    end: float = parameter(0.5, "length of the run, s")
     frames: int = parameter(3, "frames to write")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         grid = ms.Grid((self.cells, self.cells), 1 / self.cells, periodic=True)
         self.velocity = ms.MacField(grid)
         self.velocity.u = 1.0
         self.dye = self.declare("dye", ms.CellField(grid))
         self.dye.array[2:5, 2:5] = 1.0 if self.shade == "strong" else 0.5
         self.steps = self.declare("steps", 0)
-        return TimeStepper(0.5, self.frames)
 
     def max_dt(self) -> float:
         return 0.05

@@ -36,7 +36,10 @@ class Dust(Scene):
     frames: int = parameter(8, "frames to write")
     steps_per_frame: int = parameter(5, "steps")
 
-    def setup(self) -> TimeStepper:
+    def clock(self) -> TimeStepper:
+        return TimeStepper(1.0, self.frames)
+
+    def setup(self) -> None:
         n = self.resolution
         grid = ms.Grid((n, n, n + 2), 1.0 / n)
         self.smoke = self.declare("smoke", ms.CellField(grid, np.float32))
@@ -49,7 +52,6 @@ class Dust(Scene):
         self.emitted = self.declare("emitted", 20)
         self.work = self.declare("work", 0.0)
         self.counter = self.declare("counter", Counter())
-        return TimeStepper(1.0, self.frames)
 
     def max_dt(self) -> float:
         return 1.0 / (self.frames * self.steps_per_frame)

@@ -116,7 +116,7 @@ def test_a_run_sets_its_scene_up_once_and_animates_its_own_pictures(tmp_path):
 
         def setup(self):
             self.setups += 1
-            return super().setup()
+            super().setup()
 
     for frames in (6, 2):
         scene = Counting(resolution=16, frames=frames)

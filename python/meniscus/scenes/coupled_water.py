@@ -24,7 +24,6 @@ from meniscus.mesh import MovingTetMesh
 from meniscus.scenes.frame_meshes import box_of
 from meniscus.scenes.layers import layers
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import wet_tetrahedra
 from meniscus.scenes.water_curves import water_curves
 from meniscus.surface import LevelSet, Shape, Solid, WaterInDrops, WaterInTets, WaterSurface
@@ -67,6 +66,7 @@ class CoupledWater(Scene):
 
     frames_per_second: ClassVar[float] = 24.0
     on_ranks: ClassVar[bool] = False
+    stepped: ClassVar[str] = "model"
     up: ClassVar[UpAxis] = "z"
     aspect: ClassVar[float] = 1.2
     """Of pictures, width over height."""
@@ -103,16 +103,14 @@ class CoupledWater(Scene):
         known = {"coupled": KDSMWater.stages, "particle-level-set": LiquidSolver.stages, "flip": ParticleLiquidSolver.stages}
         vars(self)["stages"] = (*known[self.solver], "surface")
 
-    def use(self, setting: Setting) -> TimeStepper:
-        """Make and declare the solver and the surface of its water at the start; return the clock of the run."""
+    def use(self, setting: Setting) -> None:
+        """Make and declare the solver and the surface of its water at the start."""
         self.setting = setting
         self.model = self.declare("model", self._make(setting))
         overlap: Literal["sum", "union"] = "sum" if self.exchange == "owned" else "union"
         self.water = self.declare("water", WaterSurface(setting.grid, self.refine, overlap=overlap))
         self.shown_at = self.declare("shown_at", 0.0)
         self._show_surface(0.0)
-        frames = _checks.integer("frames", self.frames, 1)
-        return TimeStepper(frames / _checks.positive("rate", self.rate), frames)
 
     def _make(self, setting: Setting) -> LiquidSolver | ParticleLiquidSolver | KDSMWater:
         made: LiquidSolver | ParticleLiquidSolver
@@ -146,11 +144,11 @@ class CoupledWater(Scene):
 
     def max_dt(self) -> float:
         """Return the limit of the solver and of the number of steps in a frame, s."""
-        return min(self.model.max_dt(), 1.0 / (self.rate * self.steps))
+        return min(super().max_dt(), 1.0 / (self.rate * self.steps))
 
     def advance(self, time: float, dt: float) -> None:
         """Step the water; where the step ends a frame, its surface too."""
-        self.model.step(dt, on_stage=self.after_stage)
+        super().advance(time, dt)
         frame = (time + dt) * self.rate
         if abs(frame - round(frame)) < 1e-6:
             with self.stage("surface"):

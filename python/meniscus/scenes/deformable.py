@@ -9,11 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import QuadraticTetMesh, TetMesh, TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import DeformableBody
 
 
@@ -45,11 +43,10 @@ class Deforming(Scene):
         """Advance the body."""
         self.body.step(dt)
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the body."""
         self.mesh = self.make_mesh()
         self.body = self.declare("body", self.make_body(self.mesh))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
         """Return the limit of the body."""

@@ -24,13 +24,9 @@ class FluidScene(Scene, Generic[Solver]):
     def add_particles(self, time: float, dt: float) -> None:
         """Add the vortex particles of a step; here none."""
 
-    def max_dt(self) -> float:
-        """Return the limit of the solver."""
-        return self.solver.max_dt()
-
     def advance(self, time: float, dt: float) -> None:
-        """Seed vortex particles, then step the solver and time each stage."""
+        """Seed vortex particles, then step."""
         with self.stage("seed"):
             self.add_particles(time, dt)
-        self.solver.step(dt, on_stage=self.after_stage)
+        super().advance(time, dt)
         self.steps_done += 1

@@ -22,7 +22,6 @@ from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.global_measures import count
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Pose, SolidSample, Sphere
 from meniscus.viz.smoke import Background
 
@@ -144,7 +143,7 @@ class RisingSmoke(BoxOfSmoke):
     sway: float = parameter(0.03, "how far the source moves to and fro, m")
     vortex_rate: float = parameter(250.0, "vortex particles per second")
 
-    def start(self, solid: SolidSample | None = None) -> TimeStepper:
+    def start(self, solid: SolidSample | None = None) -> None:
         """Create the solver, with the first puff at the source."""
         self.nozzle = Sphere((0.5 * WIDTH, 0.5 * WIDTH, 0.06 + _checks.positive("source_radius", self.source_radius)), self.source_radius)
         options = SmokeOptions(
@@ -158,9 +157,7 @@ class RisingSmoke(BoxOfSmoke):
         self.use(
             SmokeSolver(self.make_grid(), options, boundary={"z+": Open()}, solid=solid, emitters=[emitter], vortices=self.make_particles())
         )
-        clock = TimeStepper(self.end, self.frames)
-        self.solver.emit(clock.time_of(1))
-        return clock
+        self.solver.emit(self.clock().time_of(1))
 
     def offset(self, time: float) -> tuple[float, float, float]:
         """Return the offset of the swaying source, m. Its two frequencies have no common period within a run."""

@@ -169,7 +169,8 @@ class _Run:
     def _set_up(self, found: StoredCheckpoint | None) -> None:
         """Make the scene's objects, or restore them from a checkpoint, and open the files."""
         scene, folder, options = self._scene, self._folder, self._options
-        self._stepper = scene.setup()
+        self._stepper = scene.clock()
+        scene.setup()
         self._stages = StageTimes(scene, options.on_stage)
         self._frames_done = 0
         self._diagnostics: dict[str, float] = {}

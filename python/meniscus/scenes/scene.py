@@ -22,15 +22,18 @@ from meniscus.scenes.stepper import TimeStepper
 class Scene(Stateful):
     """A named experiment: a dataclass of parameters, whose fields become options of the command line.
 
-    A subclass sets `name` and `summary`, declares its parameters with `parameter`, and implements `setup`, `max_dt`, `advance` and
-    `report`. In `setup` it declares its state with `declare`, which makes its runs resumable; from its `frame_data` frames are written and
-    drawn. It composes the library and contains no numerics of its own. A subclass with a name is registered under it, see `registered`.
+    A subclass sets `name` and `summary`, declares its parameters with `parameter`, and implements `setup`. There it declares its state with
+    `declare`, which makes its runs resumable; from its `frame_data` frames are written and drawn. A step of the scene is one of its
+    attribute `solver`, unless `stepped` names another or `advance` says more. It composes the library and contains no numerics of its own.
+    A subclass with a name is registered under it, see `registered`.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     stages: ClassVar[tuple[str, ...]] = ()
-    """Names of the stages of `advance` that are timed, see `stage`."""
+    """Names of the stages of `advance` that are timed, see `stage`. With the only stage `step`, those of the solver are not told apart."""
+    stepped: ClassVar[str] = "solver"
+    """Name of the attribute that a step of the scene steps."""
     frames_per_second: ClassVar[float] = 8.0
     """Of the animation."""
     on_ranks: ClassVar[bool] = True
@@ -48,8 +51,20 @@ class Scene(Stateful):
         """Check the parameters by their annotations. Raises TypeError or ValueError that names one."""
         _checks.options(self)
 
-    def setup(self) -> TimeStepper:
-        """Create and declare the state at time 0, and return the clock of the run.
+    def clock(self) -> TimeStepper:
+        """Return the clock of a run, from two of the parameters `end` (s), `frames`, and `rate` (frames per second of time)."""
+        known = {f.name for f in dataclasses.fields(self)}
+        end, frames, rate = (getattr(self, name) if name in known else None for name in ("end", "frames", "rate"))
+        if end is not None and frames is not None:
+            return TimeStepper(end, frames)
+        if rate is None or end is frames:
+            raise TypeError(f"scene {type(self).__name__} has no clock(), nor two of the parameters end, frames and rate")
+        _checks.positive("rate", rate)
+        count = max(round(_checks.positive("end", end) * rate), 1) if frames is None else _checks.integer("frames", frames, 1)
+        return TimeStepper(count / rate, count)
+
+    def setup(self) -> None:
+        """Create and declare the state at time 0.
 
         Declared is everything that the next steps depend on and that `setup` does not create anew. A run of a scene that declares nothing
         cannot be resumed.
@@ -57,12 +72,17 @@ class Scene(Stateful):
         raise TypeError(f"scene {type(self).__name__} has no setup()")
 
     def max_dt(self) -> float:
-        """Return the largest step (s) that the scene allows now."""
-        raise TypeError(f"scene {type(self).__name__} has no max_dt()")
+        """Return the largest step (s) that the scene allows now; here that of the solver."""
+        limit: float = self._solver().max_dt()
+        return limit
 
     def advance(self, time: float, dt: float) -> None:
-        """Advance the state from `time` to `time + dt` (s)."""
-        raise TypeError(f"scene {type(self).__name__} has no advance()")
+        """Advance the state from `time` to `time + dt` (s): here by a step of the solver, which is timed by its stages or as a whole."""
+        if self.stages != ("step",):
+            self._solver().step(dt, on_stage=self.after_stage)
+            return
+        with self.stage("step"):
+            self._solver().step(dt)
 
     def report(self, time: float) -> dict[str, float]:
         """Return the diagnostics of the state at `time`, by name: the same names at every step. Changes nothing."""
@@ -116,6 +136,12 @@ class Scene(Stateful):
 
     def _arguments(self) -> Arguments:
         return (), {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def _solver(self) -> Any:
+        solver = getattr(self, self.stepped, None)
+        if solver is None:
+            raise TypeError(f"scene {type(self).__name__} has no {self.stepped} to step")
+        return solver
 
     def _make_parts(self) -> None:
         self.setup()

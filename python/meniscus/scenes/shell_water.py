@@ -29,6 +29,7 @@ class ShellWater(Water):
 
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("seed", *WATER_STAGES)
+    stepped: ClassVar[str] = "coupling"
 
     refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")
     smooth: int = parameter(0, "levels of subdivision of the shells in pictures")
@@ -38,15 +39,6 @@ class ShellWater(Water):
         self.coupling = coupling
         self.impulses = self.declare("impulses", coupling.impulses)
         self.begun = self.declare("begun", coupling.begun)
-
-    def max_dt(self) -> float:
-        """Return the step in which neither water nor shells pass more than `cfl` cells."""
-        return self.coupling.max_dt()
-
-    def advance(self, time: float, dt: float) -> None:
-        """Step water and shells, and time each stage."""
-        self.coupling.step(dt, on_stage=self.after_stage)
-        self.steps_done += 1
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the water on each side of the shells."""

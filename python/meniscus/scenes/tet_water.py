@@ -31,6 +31,7 @@ class TetWaterScene(Scene):
     """A scene that steps one `TetVOF`, its attribute `vof`, which `setup` passes to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("fly", *TetVOF.stages)
+    stepped: ClassVar[str] = "vof"
     frames_per_second: ClassVar[float] = 24.0
     on_ranks: ClassVar[bool] = False
 
@@ -57,10 +58,6 @@ class TetWaterScene(Scene):
         """Return the options of the solver that follow from the parameters."""
         return TetVOFOptions(samples=self.samples, count=self.count, seed=self.seed, conservation=self.conservation, columns=self.columns)
 
-    def frame_count(self) -> int:
-        """Return the number of frames."""
-        return max(round(_checks.positive("end", self.end) * _checks.positive("rate", self.rate)), 1)
-
     def max_dt(self) -> float:
         """Return the time of a step."""
         return 1.0 / (self.rate * _checks.integer("steps", self.steps, 1))
@@ -70,7 +67,7 @@ class TetWaterScene(Scene):
         with self.stage("fly"):
             self.gone += fly(self.vof, dt, self._view, self._fall)
         flying = len(self.vof.drops)
-        self.vof.step(dt, on_stage=self.after_stage)
+        super().advance(time, dt)
         self.left(flying)
 
     def left(self, first: int) -> None:

@@ -16,7 +16,6 @@ from meniscus.mesh import SubdivisionHierarchy
 from meniscus.scenes.bodies.many_bodies import ManyBodies
 from meniscus.scenes.bodies.many_bodies import Obstacle as Obstacle
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import DeformableBody, ImplicitElasticity, World
 from meniscus.solids.contact.reports import WorldInfo
 
@@ -64,7 +63,7 @@ class Touching(ManyBodies):
         """Return the world with the bodies in their order, and the obstacles."""
         raise TypeError(f"scene {type(self).__name__} has no make_world()")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the world."""
         self.meshes = self.split_meshes()
         self.mesh = self.meshes[0]
@@ -73,7 +72,6 @@ class Touching(ManyBodies):
         self.body = self.world.bodies[0]
         self.counts = self.declare("counts", np.zeros(4))
         self._last: list[WorldInfo] = []
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def start_from(self, time: float, positions: npt.NDArray[np.float64], velocities: npt.NDArray[np.float64]) -> None:
         """Go on from a state of this scene without splits: those of its triangles are cut flat, and move with them.

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from meniscus import _checks
 from meniscus.io.frames import FrameItem, FrameMesh
 from meniscus.scenes.bodies.many_bodies import ManyBodies
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import PositionBody, PositionContacts
 
 
@@ -39,7 +37,7 @@ class Positioned(ManyBodies):
         """Return contacts of all bodies, or None."""
         return None
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create bodies and contacts."""
         self.meshes = self.split_meshes()
         self.mesh = self.meshes[0]
@@ -47,7 +45,6 @@ class Positioned(ManyBodies):
         self.contacts = self.make_contacts(self.bodies)
         if self.contacts is not None:
             self.declare("contacts", self.contacts)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
         """Return the longest step."""

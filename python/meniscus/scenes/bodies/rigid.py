@@ -14,7 +14,6 @@ from meniscus import _checks
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import RigidBody, RigidInfo, RigidOptions, World
 
 Floats = npt.NDArray[np.float64]
@@ -73,7 +72,7 @@ class Rigid(Scene):
     def prepare(self, world: World) -> None:
         """Add obstacles and joints."""
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the world."""
         _checks.positive("dt", self.dt)
         options = RigidOptions(iterations=self.iterations, substeps=self.substeps)
@@ -83,7 +82,6 @@ class Rigid(Scene):
         self.prepare(self.world)
         self.cut = self.declare("cut", 0)
         self._last = RigidInfo()
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
         """Return an equal part of a frame."""

@@ -11,7 +11,6 @@ from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import KinematicSolid, Sphere
 
@@ -37,7 +36,7 @@ class BallSplash(Water):
     frames: int = parameter(40, "frames to write")
     end: float = parameter(5 / 3, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the pool and the ball."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = water_grid((round(1.5 * n), n, n), 1 / n, below(self.level))
@@ -45,7 +44,6 @@ class BallSplash(Water):
         self.ball = KinematicSolid(ball, self.center)
         self.use(LiquidSolver(grid, self.liquid_options(gravity=(0.0, 0.0, -9.8)), solid=self.ball))
         self.solver.fill(pool(self.level, self.solver.levelset.field))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def center(self, time: float) -> tuple[float, ...]:
         """Return the centre of the ball, m."""

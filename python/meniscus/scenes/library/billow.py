@@ -11,7 +11,6 @@ import numpy.typing as npt
 from meniscus.fluids.vorticity.measures import energy_spectrum
 from meniscus.scenes.gas import WIDTH, RisingSmoke
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,9 +30,9 @@ class Billow(RisingSmoke):
 
     confinement: float = parameter(0.0, "epsilon of vorticity confinement")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the smoke."""
-        return self.start()
+        self.start()
 
     def spectrum(self) -> tuple[Floats, Floats]:
         """Return wave numbers, rad/m, and the energy at each, as `fluids.energy_spectrum`."""

@@ -17,7 +17,6 @@ from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.library.ghia import centerlines
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 
 
 @dataclass(kw_only=True)
@@ -42,7 +41,7 @@ class Cavity(GasScene):
     limiter: Limiter = parameter("none", "limiter of the scheme")
     interpolation: Interpolation = parameter("linear", "interpolation")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the fluid at rest."""
         n = _checks.integer("resolution", self.resolution, 4)
         options = SmokeOptions(
@@ -57,7 +56,6 @@ class Cavity(GasScene):
         sides = {"x-": still, "x+": still, "y-": still, "y+": lid}
         self.use(SmokeSolver(Grid((n, n), 1.0 / n), options, dtype=np.float64, boundary=sides))
         self.reference = centerlines(self.reynolds)
-        return TimeStepper(self.end, self.frames)
 
     def max_dt(self) -> float:
         """Return the limit of the solver, or that of the lid, which the fluid follows, if it is smaller."""

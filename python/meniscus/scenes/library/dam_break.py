@@ -12,7 +12,6 @@ from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.io.frames import FrameData
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water, water_grid
 from meniscus.surface import Box
 
@@ -63,7 +62,7 @@ class DamBreak(Water):
     frames: int = parameter(48, "frames to write")
     end: float = parameter(0.6, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the column."""
         if self.dimension not in (2, 3):
             raise ValueError(f"dimension must be 2 or 3, not {self.dimension}")
@@ -76,7 +75,6 @@ class DamBreak(Water):
         grid = water_grid(tuple(max(1, round(s * a / h)) for s in sides), h, column)
         self.use(LiquidSolver(grid, self.liquid_options(viscosity=self.viscosity)))
         self.solver.fill(column)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the front on the floor and the height at the left wall, in widths of the column."""

@@ -13,7 +13,6 @@ from meniscus.fluids.vorticity.vortex_particles import seed_vortices
 from meniscus.grid import Open
 from meniscus.scenes.gas import VORTICITY, WIDTH, BoxOfSmoke
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Sphere
 
 
@@ -43,7 +42,7 @@ class SmokeExplosion(BoxOfSmoke):
     vortex_radius: float = parameter(2.0, "reach of a vortex particle, cells")
     vortex_force: float = parameter(0.5, "acceleration of the air beside a vortex particle, m/s^2")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the solver, with the first smoke in the source."""
         self.nozzle = Sphere((0.5 * WIDTH, 0.5 * WIDTH, self.source_height), self.source_radius)
         _checks.integer("particles", self.particles, 0)
@@ -55,9 +54,7 @@ class SmokeExplosion(BoxOfSmoke):
         )
         open_sides = dict.fromkeys(("x-", "x+", "y-", "y+", "z+"), Open())
         self.use(SmokeSolver(self.make_grid(), options, boundary=open_sides, emitters=[burst], vortices=self.make_particles()))
-        clock = TimeStepper(self.end, self.frames)
-        self.solver.emit(clock.time_of(1))
-        return clock
+        self.solver.emit(self.clock().time_of(1))
 
     def max_dt(self) -> float:
         """Return the limit of the solver, or that of the gas about to flow in, if it is smaller."""

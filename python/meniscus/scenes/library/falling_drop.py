@@ -8,7 +8,6 @@ from typing import ClassVar
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import Sphere
 
@@ -34,7 +33,7 @@ class FallingDrop(Water):
     frames: int = parameter(36, "frames to write")
     end: float = parameter(1.5, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the drop and the pool."""
         n = _checks.integer("resolution", self.resolution, 8)
         drop = Sphere((0.5, 0.5, self.drop_height), _checks.positive("radius", self.radius))
@@ -42,4 +41,3 @@ class FallingDrop(Water):
         self.use(LiquidSolver(grid, self.liquid_options(gravity=(0.0, 0.0, -9.8))))
         self.solver.fill(pool(self.level, self.solver.levelset.field))
         self.solver.fill(drop, (0.0, 0.0, -self.speed) if self.speed else None)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)

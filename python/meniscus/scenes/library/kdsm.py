@@ -19,7 +19,6 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import Embedding, TriangleMesh
 from meniscus.scenes.creatures import creature, motion
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.stepper import TimeStepper
 
 Floats = npt.NDArray[np.float64]
 Shown = Literal["quality", "layer"]
@@ -82,7 +81,7 @@ class FollowCreature(Scene):
         parts, morph = make_parts(rest, plan, np.empty((0, 3)), None, None)
         return Follower(parts, morph, plan, skinning)
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the mesh and its first frame."""
         self.follower = self.make_follower()
         parts = self.follower.parts
@@ -94,7 +93,6 @@ class FollowCreature(Scene):
         self.measures = self.declare("measures", first.measures)
         self.skin = self.declare("skin", first.skin)
         self.volumes = parts.mesh.volumes
-        return TimeStepper(self.frames / self.rate, self.frames)
 
     def _embedded_points(self) -> Embedding:
         """Scatter points outside of the skin, in the mesh."""

@@ -12,7 +12,6 @@ from meniscus.io.frames import FrameItem
 from meniscus.scenes.gas import WIDTH, RisingSmoke
 from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import KinematicSolid
 from meniscus.viz.smoke import UpAxis
 
@@ -34,13 +33,13 @@ class Plume(RisingSmoke):
     mesh_size: float = parameter(0.6, "longest edge of the obstacle's bounding box, m")
     mesh_height: float = parameter(0.62, "of the middle of the obstacle, m")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the obstacle and the smoke."""
         mesh = knot() if self.mesh is None else load(self.mesh, self.mesh_up)
         self.obstacle = KinematicSolid(placed(mesh, (0.5 * WIDTH, 0.5 * WIDTH, self.mesh_height), self.mesh_size))
         sample = self.obstacle.sample(self.make_grid(), dtype=np.float32)
         self._distance = sample.levelset.array.astype(np.float32)
-        return self.start(sample)
+        self.start(sample)
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The smoke, the vortex particles and the signed distance of the obstacle."""

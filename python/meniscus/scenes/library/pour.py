@@ -11,7 +11,6 @@ from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water, below, water_grid
 from meniscus.surface import KinematicSolid, Sphere
 from meniscus.viz.smoke import UpAxis
@@ -39,7 +38,7 @@ class Pour(Water):
     frames: int = parameter(48, "frames to write")
     end: float = parameter(2.0, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the obstacle and the source."""
         n = _checks.integer("resolution", self.resolution, 8)
         mesh = knot() if self.mesh is None else load(self.mesh, self.mesh_up)
@@ -51,7 +50,6 @@ class Pour(Water):
         self._sample = obstacle.sample(grid)
         self.use(LiquidSolver(grid, self.liquid_options(), solid=self._sample, sources=[source]))
         self.solver.fill(nozzle, source.velocity)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def solid_distance(self) -> FrameItem:
         """Return the signed distance of the obstacle on nodes, m."""

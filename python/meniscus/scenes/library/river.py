@@ -14,7 +14,6 @@ from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vor
 from meniscus.grid import Prescribed
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import Box, KinematicSolid, Shape, Sphere
 
@@ -45,7 +44,7 @@ class River(Water):
     frames: int = parameter(48, "frames to write")
     end: float = parameter(4.0, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the channel, the rocks and the stream."""
         n = _checks.integer("resolution", self.resolution, 8)
         h = 1 / n
@@ -69,7 +68,6 @@ class River(Water):
         )
         self.solver.velocity.u = self.speed
         self.solver.fill(pool(self.level, self.solver.levelset.field))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def bed(self) -> Shape:
         """Return the rocks, half sunk into the bed."""

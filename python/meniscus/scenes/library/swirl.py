@@ -42,7 +42,11 @@ class Swirl(Scene):
     interpolation: Interpolation = parameter("linear", "interpolation")
     frames: int = parameter(16, "frames to write")
 
-    def setup(self) -> TimeStepper:
+    def clock(self) -> TimeStepper:
+        """Return a clock of one period."""
+        return TimeStepper(self.period, self.frames)
+
+    def setup(self) -> None:
         """Create the dye."""
         n = _checks.integer("resolution", self.resolution, 4)
         grid = mg.Grid((n, n), 1.0 / n)
@@ -55,7 +59,6 @@ class Swirl(Scene):
         self.dye.array[...] = np.where(r < 0.21, np.cos(np.pi * r / 0.14) ** 2, 0.0)
         self.start = self.dye.array.copy()
         self.workspace = Workspace()
-        return TimeStepper(self.period, self.frames)
 
     def max_dt(self) -> float:
         """Return the step of the given CFL number at the flow's peak speed of 1 m/s."""

@@ -18,7 +18,6 @@ from meniscus.grid.transport.advection import Limiter, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import KinematicSolid, Sphere
 
 LENGTH, HEIGHT = 3.0, 1.0
@@ -50,7 +49,7 @@ class Wake(GasScene):
     method: Method = parameter("maccormack", "scheme")
     limiter: Limiter = parameter("reversion", "limiter of the scheme")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the stream and the cylinder."""
         n = _checks.integer("resolution", self.resolution, 8)
         if _checks.number("reynolds", self.reynolds) < 0:
@@ -73,7 +72,6 @@ class Wake(GasScene):
         self.use(solver)
         self.crossings = self.declare("crossings", np.full(_KEPT, -1.0))
         self.last_cross_flow = self.declare("last_cross_flow", self.cross_flow())
-        return TimeStepper(self.end, self.frames)
 
     def cross_flow(self) -> float:
         """Return the velocity across the stream two diameters behind the cylinder, m/s."""

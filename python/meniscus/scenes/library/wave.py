@@ -42,7 +42,11 @@ class Wave(Scene):
     limiter: Limiter = parameter("none", "limiter")
     frames: int = parameter(1, "frames to write")
 
-    def setup(self) -> TimeStepper:
+    def clock(self) -> TimeStepper:
+        """Return a clock of full steps and a last one of what is left, for which the tables are."""
+        return TimeStepper(self.end, self.frames, even=False)
+
+    def setup(self) -> None:
         """Create the line."""
         _checks.choice("profile", self.profile, Profile)
         n = _checks.integer("nodes", self.nodes, 2) - 1
@@ -53,8 +57,6 @@ class Wave(Scene):
         self.wave = self.declare("wave", mg.CellField(grid))
         self.wave.array[...] = self._own_exact(0.0)
         self.workspace = Workspace()
-        # The tables are for full steps and a last one of what is left.
-        return TimeStepper(self.end, self.frames, even=False)
 
     def exact(self, time: float) -> Any:
         """Return the exact solution at `time`, shape (nodes - 1, 1)."""

@@ -74,7 +74,11 @@ class Zalesak(Scene):
     trace: Trace = parameter("euler", "how characteristics are integrated")
     frames: int = parameter(8, "frames to write")
 
-    def setup(self) -> TimeStepper:
+    def clock(self) -> TimeStepper:
+        """Return the clock of the turns."""
+        return TimeStepper(self.turns * PERIOD, self.frames)
+
+    def setup(self) -> None:
         """Create the disc and the rotation."""
         n = _checks.integer("nodes", self.nodes, 3) - 1
         grid = mg.Grid((n, n), DOMAIN / n)
@@ -86,7 +90,6 @@ class Zalesak(Scene):
         x, y = self.phi.coordinates()
         self.phi.array[...] = self.exact(x, y, 0.0)
         self.workspace = Workspace()
-        return TimeStepper(self.turns * PERIOD, self.frames)
 
     def exact(self, x: npt.ArrayLike, y: npt.ArrayLike, time: float) -> Floats:
         """Return the exact signed distance at `time`."""

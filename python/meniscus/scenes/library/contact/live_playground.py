@@ -13,7 +13,6 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import SubdivisionHierarchy, TriangleMesh, cloth_mesh, tet_block
 from meniscus.scenes.bodies.many_bodies import ManyBodies, Obstacle
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import BendingConstraints, DistanceConstraints, FrameInfo, PositionBody, ReducedBody, ReducedModel, RigidBody, World
 from meniscus.surface import HalfSpace, Pose
 
@@ -107,13 +106,12 @@ class LivePlayground(ManyBodies):
         world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=0.6, thickness=0.5 * self.thickness)
         return world
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the world."""
         self.meshes = self.split_meshes()
         self.mesh = self.meshes[0]
         self.world = self.declare("world", self.make_live_world())
         self._last: FrameInfo | None = None
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
         """Return the longest step."""

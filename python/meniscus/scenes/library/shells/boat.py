@@ -16,7 +16,6 @@ from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace, Pose, Sphere
 
@@ -45,7 +44,7 @@ class Boat(ShellWater):
     stream: float = parameter(1.5, "speed of the stream, m/s")
     pouring: float = parameter(2.0, "how long water is poured, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the tank, the boat and the stream."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((n, n, n), 1 / n)
@@ -58,7 +57,6 @@ class Boat(ShellWater):
         self.world.add_obstacle(HalfSpace((0.0, 0.0, 0.25 / n), (0.0, 0.0, 1.0)))
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat], world=self.world)))
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def make_boat(self) -> RigidBody:
         """Return the boat, afloat."""

@@ -16,7 +16,6 @@ from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
 from meniscus.surface import HalfSpace
 
@@ -44,7 +43,7 @@ class ClothBoat(ShellWater):
     weight: float = parameter(12.0, "of the rim, kg")
     stiffness: float = parameter(5000.0, "of the edges of the cloth, N/m")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the boat and the tank."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((n, n, n), 1 / n)
@@ -52,7 +51,6 @@ class ClothBoat(ShellWater):
         self.boat = self.declare("boat", self.make_boat())
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat])))
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def make_boat(self) -> DeformableBody:
         """Return the bowl with its rim, a band of two rings of nodes that springs from each to every other hold."""

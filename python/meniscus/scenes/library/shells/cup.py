@@ -17,7 +17,6 @@ from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Pose, Sphere
 
 
@@ -40,7 +39,7 @@ class Cup(ShellWater):
     pouring: float = parameter(1.2, "how long water is poured, s")
     tilted: float = parameter(115.0, "angle to which the cup is turned, degrees")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the cup and the stream."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((n, n, n), 1 / n)
@@ -50,7 +49,6 @@ class Cup(ShellWater):
         self.cup = self.declare("cup", KinematicShell(cup_mesh(_checks.positive("radius", self.radius), 0.34), self.pose))
         self.solver.fill(nozzle, source.velocity)
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.cup])))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def pose(self, time: float) -> Pose:
         """Return where the cup is: upright, then turned about a line through its middle."""

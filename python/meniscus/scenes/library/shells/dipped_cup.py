@@ -17,7 +17,6 @@ from meniscus.mesh import TriangleMesh
 from meniscus.scenes.library.shells.cup import cup_mesh, turned
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import HalfSpace, Pose
 
 _HIGH = 0.74
@@ -46,7 +45,7 @@ class DippedCup(ShellWater):
     mesh: str | None = parameter(None, "mesh file (OBJ, PLY, STL, OFF) of a surface, y upwards, instead of the cup; it may have holes")
     size: float = parameter(0.4, "of the longest side of that mesh, m")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the cup and the tank."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((n, n, n), 1 / n)
@@ -54,7 +53,6 @@ class DippedCup(ShellWater):
         self.cup = self.declare("cup", KinematicShell(self.make_mesh(), self.pose))
         self.solver.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)))
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.cup])))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def pose(self, time: float) -> Pose:
         """Return where the cup is: it goes down, waits, comes up, and is turned."""

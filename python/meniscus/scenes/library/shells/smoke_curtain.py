@@ -21,7 +21,6 @@ from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
 from meniscus.surface import Sphere
 
@@ -45,6 +44,7 @@ class SmokeCurtain(GasScene):
     frames_per_second: ClassVar[float] = 16.0
     on_ranks: ClassVar[bool] = False
     stages: ClassVar[tuple[str, ...]] = ("seed", *ShellCoupling.stages)
+    stepped: ClassVar[str] = "coupling"
 
     resolution: int = parameter(40, "cells across the box, 1 m")
     quads: int = parameter(16, "quads along a side of the curtain")
@@ -60,7 +60,7 @@ class SmokeCurtain(GasScene):
     smooth: int = parameter(1, "levels of subdivision of the curtain in pictures")
     azimuth: float = parameter(-32.0, "of the camera, degrees")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the air, the jet and the curtain."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((round(n * LENGTH), n, n), WIDTH / n)
@@ -70,7 +70,6 @@ class SmokeCurtain(GasScene):
         self.use(SmokeSolver(grid, options, boundary=sides, emitters=[jet]))
         self.curtain = self.declare("curtain", self.make_curtain())
         self.coupling = ShellCoupling(self.solver, Shells(grid, [self.curtain]), "one-way")
-        return TimeStepper(self.end, self.frames)
 
     def make_curtain(self) -> DeformableBody:
         """Return the curtain, raised, with folds, and pinned at its rod."""
@@ -89,15 +88,6 @@ class SmokeCurtain(GasScene):
         body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
         body.pin(np.flatnonzero(down == 0.0))
         return body
-
-    def max_dt(self) -> float:
-        """Return the step in which neither air nor curtain passes more than `cfl` cells."""
-        return self.coupling.max_dt()
-
-    def advance(self, time: float, dt: float) -> None:
-        """Step air and curtain, and time each stage."""
-        self.coupling.step(dt, on_stage=self.after_stage)
-        self.steps_done += 1
 
     def report(self, time: float) -> dict[str, float]:
         """As for all gases; with the smoke, that behind the curtain's rod, and how far the curtain's hem is from below the rod."""

@@ -16,7 +16,6 @@ from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
 from meniscus.surface import Sphere
 
@@ -43,7 +42,7 @@ class StreamOnCurtain(ShellWater):
     azimuth: float = parameter(-38.0, "of the camera, degrees")
     smooth: int = parameter(1, "levels of subdivision of the shells in pictures")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the curtain and the stream."""
         n = _checks.integer("resolution", self.resolution, 12)
         grid = Grid((n, 2 * n // 3, 2 * n // 3), 1.2 / n)
@@ -54,7 +53,6 @@ class StreamOnCurtain(ShellWater):
         self.curtain = self.declare("curtain", self.make_curtain())
         self.solver.fill(nozzle, flow)
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.curtain])))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def make_curtain(self) -> DeformableBody:
         """Return the curtain in folds, pinned at its upper edge."""

@@ -15,7 +15,6 @@ from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
 from meniscus.surface import Sphere
 
@@ -41,7 +40,7 @@ class WaterBag(ShellWater):
     stiffness: float = parameter(5000.0, "of the edges of the cloth, N/m")
     cloth_density: float = parameter(0.5, "of the cloth, kg/m^2")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the cloth and the ball of water."""
         n = _checks.integer("resolution", self.resolution, 8)
         grid = Grid((n, n, n), 1 / n)
@@ -49,7 +48,6 @@ class WaterBag(ShellWater):
         self.cloth = self.declare("cloth", self.make_cloth())
         self.solver.fill(Sphere((0.5, 0.5, self.height), _checks.positive("radius", self.radius)))
         self.couple(ShellCoupling(self.solver, Shells(grid, [self.cloth])))
-        return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def make_cloth(self) -> DeformableBody:
         """Return the cloth, sagging, and pinned at its corners."""

@@ -15,7 +15,6 @@ from meniscus.fluids import LiquidSource, TetVOF, WallAdhesion
 from meniscus.io.frames import FrameMesh
 from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import TetWaterScene
 from meniscus.surface import Capsule, Sphere, enclosing_mesh
 
@@ -59,7 +58,7 @@ class Adhesion(TetWaterScene):
     speed: float = parameter(2.0, "of the stream, m/s")
     end: float = parameter(1.6, "length of the run, s")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the ball, its mesh and the water."""
         r, d = _checks.positive("radius", self.radius), _checks.positive("thickness", self.thickness)
         cell = _checks.positive("cell", self.cell)
@@ -80,8 +79,6 @@ class Adhesion(TetWaterScene):
         self.leaving = self.declare("leaving", np.zeros(2))
         wide = r + d
         self.use(vof, ((-wide, -wide, -1.6 * r), (wide, wide, wide)), fall=r)
-        frames = self.frame_count()
-        return TimeStepper(frames / self.rate, frames)
 
     def cap(self, points: Floats) -> Floats:
         """Return the signed distance (k,), m, of the cap, one edge of the lattice thick."""

@@ -16,7 +16,6 @@ from meniscus.io.frames import FrameMesh
 from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.scenes.coupled_water import CoupledWater, Setting
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Box, KinematicSolid, Pose, Solid, Sphere, enclosing_mesh
 
 SIDE = 2.0
@@ -55,7 +54,7 @@ class BallStream(CoupledWater):
 
     zoom: float = parameter(1.1, "of the camera; 1 shows the whole box")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the box, the ball and the sources."""
         n = round(CELLS * self.scale)
         if n < 8:
@@ -90,7 +89,7 @@ class BallStream(CoupledWater):
         )
         if inside and self.source == "drops":
             setting = replace(setting, tet_sources=[self._rained(k, region) for k, region in enumerate(from_top)])
-        return self.use(setting)
+        self.use(setting)
 
     def rigid_mesh(self) -> MovingTetMesh:
         """Return a mesh around the ball that moves with it."""

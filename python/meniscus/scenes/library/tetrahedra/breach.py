@@ -20,7 +20,6 @@ from meniscus.scenes.coupled_water import CoupledWater, Setting
 from meniscus.scenes.creatures import creature, whale
 from meniscus.scenes.obstacle import placed
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Box, DeformingSolid, LevelSet
 from meniscus.viz.smoke import UpAxis
 
@@ -60,7 +59,7 @@ class Breach(CoupledWater):
     elevation: float = parameter(10.0, "of the camera, degrees")
     zoom: float = parameter(1.2, "of the camera; 1 shows the whole pool")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the pool and the body."""
         shape = tuple(round(n * self.scale) for n in CELLS)
         if min(shape) < 8:
@@ -75,10 +74,11 @@ class Breach(CoupledWater):
         self._outside = CellField(grid)
         if self.solver != "coupled":
             solid = DeformingSolid(self.motion, self.rest.triangles)
-            return self.use(Setting(grid=grid, solid=solid, gravity=_GRAVITY, pool=pool, mesh=self.kdsm))
+            self.use(Setting(grid=grid, solid=solid, gravity=_GRAVITY, pool=pool, mesh=self.kdsm))
+            return
         kdsm = self.kdsm()
         self.motion = kdsm.skin_at  # on straight lines between frames
-        return self.use(Setting(grid=grid, solid=kdsm.solid, gravity=_GRAVITY, pool=pool, mesh=lambda: kdsm))
+        self.use(Setting(grid=grid, solid=kdsm.solid, gravity=_GRAVITY, pool=pool, mesh=lambda: kdsm))
 
     def kdsm(self) -> KDSM:
         """Return the mesh that follows the body."""

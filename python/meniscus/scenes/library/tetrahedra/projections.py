@@ -16,7 +16,6 @@ from meniscus.fluids.tetrahedra.options import Conservation, WaterSampling
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import MovingTetMesh, bcc_lattice, icosphere, tet_block
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import Box as Box3
 from meniscus.scenes.tet_water import fly, water_frame, water_picture
 from meniscus.surface import Box, Sphere
@@ -56,7 +55,7 @@ class Projections(Scene):
     azimuth: float = parameter(28.0, "of the camera, degrees")
     elevation: float = parameter(16.0, "of the camera, degrees")
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the same water three times."""
         n = _checks.integer("cells", self.cells, 4)
         h = 1.0 / n
@@ -76,8 +75,6 @@ class Projections(Scene):
             vof.fill(Box((-0.25, -0.25, 0.45), (0.25, 0.25, 0.85)))
             self.vofs[name] = self.declare(name, vof)
             setattr(self, name, vof)
-        frames = max(round(_checks.positive("end", self.end) * _checks.positive("rate", self.rate)), 1)
-        return TimeStepper(frames / self.rate, frames)
 
     def max_dt(self) -> float:
         """Return the time of a step."""

@@ -16,7 +16,6 @@ from meniscus.fluids import LiquidSource, TetVOF
 from meniscus.io.frames import FrameMesh
 from meniscus.mesh import MovingTetMesh, icosphere
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import TetWaterScene
 from meniscus.surface import Capsule, KinematicSolid, Pose, Sphere, enclosing_mesh
 
@@ -55,14 +54,13 @@ class TetBall(TetWaterScene):
         half = math.pi * self.turns * share
         return Pose((self.swing * math.sin(phase) * math.sin(0.5 * phase) ** 2, 0.0, 0.0), (math.cos(half), 0.0, 0.0, math.sin(half)))
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the ball, its mesh and the source."""
         r, d = _checks.positive("radius", self.radius), _checks.positive("thickness", self.thickness)
         cell = r / _checks.integer("cells", self.cells, 3)
         self._ball = icosphere(4, r)
-        frames = self.frame_count()
         if self.mesh == "kdsm":
-            times = np.linspace(0.0, self.end, frames + 1)
+            times = np.linspace(0.0, self.end, self.clock().frames + 1)
             kdsm = KDSM.build(
                 icosphere(3, r),
                 lambda t: self.pose(t).apply(icosphere(3, r).vertices),
@@ -82,7 +80,6 @@ class TetBall(TetWaterScene):
         vof = TetVOF(moving, solid, sources=[source], adhesion=self.adhesion, options=self.options(), columns=COLUMNS)
         wide = top + abs(self.swing)
         self.use(vof, ((-wide, -top, -top - 0.5 * r), (wide, top, top + 0.1 * r)), fall=r)
-        return TimeStepper(frames / self.rate, frames)
 
     def distance(self, points: Floats) -> Floats:
         """Return the signed distance of the ball, m."""

@@ -15,7 +15,6 @@ from meniscus.fluids import TetVOF
 from meniscus.io.frames import FrameMesh
 from meniscus.mesh import MovingTetMesh, bcc_lattice, tet_block
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.tet_water import TetWaterScene
 from meniscus.surface import Box, KinematicSolid
 
@@ -46,7 +45,7 @@ class TetColumn(TetWaterScene):
         """Return how far the plate has gone, m: it starts at rest."""
         return 0.5 * self.acceleration * time * time if time > 0 else 0.0
 
-    def setup(self) -> TimeStepper:
+    def setup(self) -> None:
         """Create the plate, its mesh and the water."""
         n = _checks.integer("cells", self.cells, 4)
         h = 1.0 / n
@@ -65,12 +64,10 @@ class TetColumn(TetWaterScene):
             options=self.options(),
         )
         vof.fill(Box((-half, -half, 0.0), (half, half, self.height)))
-        frames = self.frame_count()
-        end = frames / self.rate
+        end = self.clock().end
         high = max(self.height_of_plate(end), 0.0)
         low = min(self.height_of_plate(end), 0.0)
         self.use(vof, ((-0.7, -0.7, low - 0.35), (0.7, 0.7, top + high)), fall=1.0)
-        return TimeStepper(end, frames)
 
     def distance(self, points: Floats) -> Floats:
         """Return the signed distance of the plate, m."""
