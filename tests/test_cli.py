@@ -147,6 +147,7 @@ def test_ctrl_c_ends_a_run_and_keeps_its_frames(tmp_path):
     assert diagnostics.read_text().endswith("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_the_command_that_ctrl_c_names_goes_on_from_the_last_completed_step(tmp_path, capsys):
     pytest.importorskip("h5py")

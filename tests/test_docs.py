@@ -120,17 +120,18 @@ def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest
     assert np.any(solver.levelset.array[80:, 0] <= 0)  # the front has come far
 
 
-def test_the_stages_on_the_page_on_water_are_those_of_the_solver() -> None:
-    listed = re.findall(r"^\d\. `(\w+)`", (ROOT / "docs" / "water.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert tuple(listed) == fluids.LiquidSolver.stages
+@pytest.mark.parametrize(("page", "solver"), [("water", fluids.LiquidSolver), ("tet_vof", fluids.TetVOF)])
+def test_the_stages_on_a_page_on_water_are_those_of_the_solver(page: str, solver: Any) -> None:
+    listed = re.findall(r"^\d+\. `(\w+)`", (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(listed) == solver.stages
 
 
-def test_the_page_on_water_on_a_moving_mesh_runs_and_names_the_stages(
+@pytest.mark.slow
+def test_the_page_on_water_on_a_moving_mesh_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("PIL")
     page = (ROOT / "docs" / "tet_vof.md").read_text(encoding="utf-8")
-    assert tuple(re.findall(r"^\d+\. `(\w+)`", page, re.MULTILINE)) == fluids.TetVOF.stages
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     variables: dict[str, Any] = {}
@@ -160,6 +161,7 @@ def scripts_of_the_first_hour() -> dict[str, str]:
     }
 
 
+@pytest.mark.fast_cases("A convergence study", "A jelly", "When do two meshes touch?")
 @pytest.mark.parametrize("title", list(scripts_of_the_first_hour()))
 def test_a_script_of_the_first_hour_runs_as_it_stands(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -213,6 +215,21 @@ def test_the_notebook_of_the_first_hour_needs_none_either() -> None:
     assert sum("text/html" in kinds for kinds in shown) == 2  # the solver and the table
 
 
+# These take more than a second; others of their pages do not.
+LONG = {
+    "smoke-sources-1",
+    "smoke-obstacles-1",
+    "smoke-inflow-and-outflow-1",
+    "smoke-files-and-other-libraries-1",
+    "solids-cloth-in-the-wind-1",
+    "solids-held-moved-sliding-1",
+    "solids-a-fine-surface-on-a-coarse-body-1",
+    "solids-bindings-1",
+    "meshes-level-sets-of-meshes-1",
+    "worlds-worlds-bodies-that-touch-1",
+}
+
+
 def scripts_of_pages() -> list[Any]:
     """Scripts of the pages whose parts stand alone, by page and section."""
     found = []
@@ -220,8 +237,9 @@ def scripts_of_pages() -> list[Any]:
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         for section in re.split(r"^##? ", text, flags=re.MULTILINE)[1:]:
             for k, code in enumerate(re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)):
-                name = re.sub(r"\W+", "-", section.partition("\n")[0]).lower()
-                found.append(pytest.param(page, code, id=f"{page}-{name}-{k + 1}"))
+                title = re.sub(r"\W+", "-", section.partition("\n")[0]).lower()
+                name = f"{page}-{title}-{k + 1}"
+                found.append(pytest.param(page, code, id=name, marks=pytest.mark.slow if name in LONG else ()))
     return found
 
 
@@ -266,6 +284,7 @@ def test_points_on_the_page_on_moving_meshes_stay_in_their_elements(capsys: pyte
     assert float(share) == 1.0
 
 
+@pytest.mark.slow
 def test_the_script_of_the_page_on_the_kdsm_builds_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
