@@ -1,5 +1,6 @@
 """Fixtures and settings of all tests."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -36,6 +37,12 @@ def dtype(request: pytest.FixtureRequest) -> type:
 def dimension(request: pytest.FixtureRequest) -> int:
     """Both dimensions."""
     return request.param
+
+
+def pytest_collection_finish() -> None:
+    """What the tests themselves are made of is no garbage: `gc.collect` in a test takes half a second if it looks at thousands of them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
