@@ -1,5 +1,6 @@
 """Fixtures and settings of all tests."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -37,6 +38,12 @@ def dtype(request: pytest.FixtureRequest) -> type:
 def dimension(request: pytest.FixtureRequest) -> int:
     """Both dimensions."""
     return request.param
+
+
+def pytest_collection_finish() -> None:
+    """What the tests themselves are made of is no garbage: `gc.collect` in a test takes half a second if it looks at thousands of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

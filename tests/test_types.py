@@ -70,6 +70,7 @@ def checked(code: str, folder: Path) -> dict[int, list[str]]:
     return said
 
 
+@pytest.mark.slow
 def test_a_script_has_types_and_its_mistakes_are_found(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     lines = [*SCRIPT.splitlines(), *MISTAKES]

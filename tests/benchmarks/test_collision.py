@@ -32,6 +32,7 @@ def rows(written: dict[str, Any], threads: int = 1) -> dict[str, dict[str, Any]]
     return {r["what"]: r for r in written["rows"] if r["threads"] == threads}
 
 
+@pytest.mark.slow
 def test_all_of_ours_ran_and_found_the_same(written: dict[str, Any]) -> None:
     found = rows(written)
     ours = {"candidates", "candidates-first", "candidates-grid", "any", "parity", "any-moving-frame", "impact", "self-intersections"}
@@ -51,6 +52,7 @@ def test_all_of_ours_ran_and_found_the_same(written: dict[str, Any]) -> None:
     assert culled["items"] + positive["items"] == mixed["items"]
 
 
+@pytest.mark.slow
 def test_the_peer_has_the_same_candidates_or_is_missing(written: dict[str, Any]) -> None:
     found = rows(written)
     if importlib.util.find_spec("ipctk") is None:
@@ -65,6 +67,7 @@ def test_the_peer_has_the_same_candidates_or_is_missing(written: dict[str, Any])
     assert found["query-vertex-face-all/tight-inclusion"]["seconds_best"] > 0
 
 
+@pytest.mark.slow
 def test_tables_and_growth(written: dict[str, Any]) -> None:
     growth = {g["what"]: g["times_smallest"] for g in written["scaling"]}
     assert growth["candidates"] == 1  # there is one size

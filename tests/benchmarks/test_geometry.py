@@ -35,6 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 def test_every_method_is_timed_on_one_and_on_two_threads(report: dict[str, Any]) -> None:
     cases = {c["name"]: c for c in report["cases"]}
     subjects = [name.split("/")[1] for name in cases]
@@ -57,6 +58,7 @@ def test_every_method_is_timed_on_one_and_on_two_threads(report: dict[str, Any])
         )
 
 
+@pytest.mark.slow
 def test_peers_agree_or_say_why_they_are_absent(report: dict[str, Any]) -> None:
     peers = {p["name"]: p for p in report["peers"]}
     assert set(peers) == set(TOLERANCE)

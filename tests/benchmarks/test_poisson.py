@@ -113,6 +113,7 @@ def test_the_closed_problem_is_compatible_and_the_tank_has_bounded_coefficients(
     assert 0.4 < tank.unknowns / SIZE**3 < 0.6
 
 
+@pytest.mark.slow
 def test_every_solver_reaches_the_tolerance_or_says_why_it_is_absent(report: dict[str, Any]) -> None:
     rows = report["rows"]
     assert report["cases"] == []
@@ -133,6 +134,7 @@ def test_every_solver_reaches_the_tolerance_or_says_why_it_is_absent(report: dic
     assert present == {"meniscus", "hypre", "AMGCL", "pyamg"}
 
 
+@pytest.mark.slow
 def test_ratios_come_from_rows_that_belong_together(report: dict[str, Any]) -> None:
     rows = {(r["problem"], r["solver"], r["threads"]): r for r in report["rows"]}
     for (problem, solver, threads), row in rows.items():
@@ -148,6 +150,7 @@ def test_ratios_come_from_rows_that_belong_together(report: dict[str, Any]) -> N
             assert row["times_hypre"] in [pytest.approx(r["seconds_best"] / row["seconds_best"]) for r in others if r["failure"] is None]
 
 
+@pytest.mark.slow
 def test_the_page_has_a_table_per_problem(report: dict[str, Any]) -> None:
     for title in ("all kinds of sides and insides", "walls, sphere with cut cells", "periodic, nothing inside", "solvers"):
         assert f"### Poisson: {title}" in report["page"]

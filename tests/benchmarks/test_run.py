@@ -107,6 +107,7 @@ def test_the_table_replaces_what_stands_between_the_markers(produced: tuple[dict
     assert "| scalar/3d/float32/maccormack-midpoint | Mcell/s |" in page
 
 
+@pytest.mark.slow
 def test_mistakes_end_with_one_sentence(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("no markers\n", encoding="utf-8")

@@ -28,6 +28,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {**written["smoke"], "page": page.read_text(encoding="utf-8"), "cases": written["cases"]}
 
 
+@pytest.mark.slow
 def test_all_cases_ran_on_one_and_on_two_threads(report: dict[str, Any]) -> None:
     assert report["cases"] == []
     wanted = {(v, n, t) for v in ("plain", "sphere") for n in (12, 16) for t in (1, 2)} | {("particles", 16, t) for t in (1, 2)}
@@ -35,6 +36,7 @@ def test_all_cases_ran_on_one_and_on_two_threads(report: dict[str, Any]) -> None
     assert len(report["rows"]) == len(wanted)
 
 
+@pytest.mark.slow
 def test_figures_of_a_row_agree(report: dict[str, Any]) -> None:
     for row in report["rows"]:
         assert row["cells"] == row["n"] ** 3
@@ -48,6 +50,7 @@ def test_figures_of_a_row_agree(report: dict[str, Any]) -> None:
         assert row["bytes_per_cell"] > 2 * (3 + 2) * 4 + 8
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_but_the_time(report: dict[str, Any]) -> None:
     rows = {(r["variant"], r["n"], r["threads"]): r for r in report["rows"]}
     for (variant, n, threads), row in rows.items():
@@ -55,6 +58,7 @@ def test_threads_change_nothing_but_the_time(report: dict[str, Any]) -> None:
         assert (row["iterations"], row["cfl"]) == (other["iterations"], other["cfl"])
 
 
+@pytest.mark.slow
 def test_vortex_particles_have_the_documented_density_and_are_compared_with_the_plain_step(report: dict[str, Any]) -> None:
     rows = {(r["variant"], r["n"], r["threads"]): r for r in report["rows"]}
     for threads in (1, 2):
@@ -66,6 +70,7 @@ def test_vortex_particles_have_the_documented_density_and_are_compared_with_the_
             assert row["extra_time"] == pytest.approx(row["seconds_best"] / plain["seconds_best"] - 1)
 
 
+@pytest.mark.slow
 def test_the_peer_solves_its_pressure_equation_or_says_why_it_is_absent(report: dict[str, Any]) -> None:
     assert [p["name"] for p in report["peers"]] == ["smoke/phiflow/12", "smoke/phiflow/16"]
     for peer in report["peers"]:
@@ -76,6 +81,7 @@ def test_the_peer_solves_its_pressure_equation_or_says_why_it_is_absent(report: 
             assert peer["divergence"] < 1e-4
 
 
+@pytest.mark.slow
 def test_the_tables_are_on_the_page(report: dict[str, Any]) -> None:
     for title in ("whole steps, float32", "ms per stage", "peer"):
         assert f"### Smoke step: {title}" in report["page"]

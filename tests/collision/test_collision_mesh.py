@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.build import same_bits
 from support.collision import FRAMES, Scene, brute_force, cloth, edges_of, public_frames, soup
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, edge_edge, edge_triangle, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
@@ -303,7 +304,7 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
         CollisionMesh(None, triangles.astype(float))
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", slow_but(FRAMES, "cloth-funnel"))
 def test_public_frames(name: str) -> None:
     """Every pair that is known to collide is found, and no other."""
     frames = public_frames(name)

@@ -49,6 +49,7 @@ def check(v: ms.MacField, reynolds: int, tolerance: float) -> None:
         assert abs(sample(v, np.array([[x, 0.5]]))[0, 1] - value) < tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full_stress", [False, True])
 def test_reynolds_100(full_stress: bool) -> None:
     """Without a free surface both forms of viscosity are one."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.fluids import Flow, deformation, rotation, single_vortex
@@ -84,6 +85,7 @@ def test_area_of_the_slotted_disc():
     assert cells.sum() * h**2 == pytest.approx(ZALESAK.size(), rel=4e-4)
 
 
+@pytest.mark.slow
 def test_zalesak():
     """One turn on 100 x 100 cells: the document's bar is 0.35 %."""
     ours, plain, documents = track(ZALESAK, 100), track(ZALESAK, 100, particles=False), track(ZALESAK, 100, **DOCUMENTS)
@@ -101,7 +103,7 @@ def test_zalesak():
     assert documents.difference < 0.1 * plain_documents.difference
 
 
-@pytest.mark.parametrize(("cfl", "bar", "difference"), [(0.5, 0.0035, 0.012), (3.0, 0.005, 0.03)])
+@pytest.mark.parametrize(("cfl", "bar", "difference"), slow_but([(0.5, 0.0035, 0.012), (3.0, 0.005, 0.03)], (3.0, 0.005, 0.03)))
 def test_zalesak_at_other_steps(cfl, bar, difference):
     r = track(ZALESAK, 100, cfl=cfl)
     report(f"Zalesak cfl {cfl:g}", particles=r)
@@ -109,9 +111,10 @@ def test_zalesak_at_other_steps(cfl, bar, difference):
     assert r.difference < difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "bar", "difference"),
-    [(64, 0.008, 0.01), pytest.param(128, 0.003, 0.005, marks=pytest.mark.slow), pytest.param(256, 0.002, 0.003, marks=pytest.mark.slow)],
+    [(64, 0.008, 0.01), (128, 0.003, 0.005), (256, 0.002, 0.003)],
 )
 def test_single_vortex(cells, bar, difference):
     """T = 8; the documents' bars are 1.8, 0.75 and 0.4 % at 64, 128 and 256 cells."""
@@ -122,6 +125,7 @@ def test_single_vortex(cells, bar, difference):
     assert plain.difference > 10 * ours.difference
 
 
+@pytest.mark.slow
 def test_seeding_beside_escaped_markers_spoils_the_vortex():
     """Purpose of `avoid_escaped`: the level set is wrong where markers have escaped, and so is what is seeded from it."""
     spared, spoilt = track(VORTEX, 64), track(VORTEX, 64, avoid_escaped=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.variants import slow
 
 import meniscus as ms
 
@@ -50,7 +51,7 @@ def test_projection_is_first_order_at_a_fixed_cfl_number() -> None:
     assert 0.8 < np.log2(errors[0] / errors[1]) < 1.2, errors
 
 
-@pytest.mark.parametrize("wind", [REST, CARRIED])
+@pytest.mark.parametrize("wind", [REST, slow(CARRIED)])
 def test_reflection_at_a_fixed_cfl_number(wind: tuple[float, float]) -> None:
     """Advection-reflection: second order in both, steady or not, and far below the classical splitting at the same step."""
     errors = [_error(n, n, wind, "reflection", 0.5) for n in (32, 64, 128)]

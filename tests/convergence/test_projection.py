@@ -8,11 +8,13 @@ pressure is of second order in every norm.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from support.projection import cells, nodes, open_faces, set_faces
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.fluids import project
@@ -247,7 +249,11 @@ def check(name: str, result: ConvergenceStudy, dimension: int, margin: float = 1
         assert np.log(errors[0] / errors[-1]) / np.log(steps[0] / steps[-1]) >= order - slack, f"{norm}\n{result}"
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+# In space, one problem with and one without a cut boundary.
+IN_SPACE = [("periodic", 3), ("moving ball", 3)]
+
+
+@pytest.mark.parametrize(("name", "dimension"), slow_but(product(PROBLEMS, (2, 3)), *product(PROBLEMS, (2,)), *IN_SPACE))
 def test_orders_and_constants(name: str, dimension: int) -> None:
     check(name, study(name, dimension, SIZES[dimension]), dimension)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.fluids import LiquidOptions, LiquidSolver
@@ -64,8 +65,9 @@ def rise(case: int, n: int, tracking: Any) -> Rise:
     return Rise(speeds[fast], t[fast], heights[-1], circularity[flat], t[flat], error.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
-@pytest.mark.parametrize("n", [40, pytest.param(80, marks=pytest.mark.slow), pytest.param(160, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, 80, 160])
 def test_an_ellipsoidal_bubble(n: int, tracking: Any) -> None:
     """Case 1, density ratio 10: 0.2417 at 0.921, 1.081, 0.9013 at 1.90."""
     r = rise(1, n, tracking)
@@ -76,7 +78,7 @@ def test_an_ellipsoidal_bubble(n: int, tracking: Any) -> None:
     assert r.area_error < 0.005
 
 
-@pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
+@pytest.mark.parametrize("tracking", slow_but(["level-set", "particle-level-set"], "level-set"))
 @pytest.mark.parametrize("n", [40, pytest.param(80, marks=pytest.mark.slow), pytest.param(160, marks=pytest.mark.slow)])
 def test_a_skirted_bubble(n: int, tracking: Any) -> None:
     """Case 2, density ratio 1000: 0.2502 to 0.2524 at 0.728 to 0.733; 1.1249 to 1.1380."""

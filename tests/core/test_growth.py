@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.variants import slow_but
 
 # Bytes in use by malloc, and those of blocks, before and after many steps; the resident size also grows where memory is only spread.
 CODE = """
@@ -54,7 +55,7 @@ print(*(b - a for a, b in zip(before, after)))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mallinfo2 is of glibc")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers have a malloc of their own")
-@pytest.mark.parametrize("kind", ["liquid", "particles", "smoke", "body"])
+@pytest.mark.parametrize("kind", slow_but(["liquid", "particles", "smoke", "body"], "smoke", "body"))
 def test_memory_in_use_stops_growing(kind: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", CODE, kind], capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

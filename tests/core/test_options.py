@@ -85,13 +85,12 @@ def test_choices_are_listed_once() -> None:
     literals: set[frozenset[str]] = set()
     lists: list[tuple[Path, int, frozenset[str]]] = []
     for path, tree in trees.items():
-        inside = set()
+        inside = set()  # of literals, which come before what is in them
         for node in ast.walk(tree):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
                 inside.add(node.slice)
                 literals.add(frozenset(names_in(node.slice)))
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and node not in inside:
+            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)) and node not in inside:
                 lists.append((path, node.lineno, frozenset(names_in(node))))
     copies = [f"{path.name}:{line}" for path, line, names in lists if len(names) > 1 and names in literals]
     assert not copies

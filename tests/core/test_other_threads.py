@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.mesh import Embedding, QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
@@ -82,7 +83,7 @@ def run(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
 
 
-@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("kind", slow_but(CALLS, "closest_point", "TetMesh"))
 def test_indices_that_another_thread_changes(kind: str, tmp_path: Path) -> None:
     done = run(CHANGED, kind, cwd=tmp_path)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
@@ -163,7 +164,7 @@ time.sleep(wait)
 """
 
 
-@pytest.mark.parametrize("wait", [0.15, 0.2, 0.25])
+@pytest.mark.parametrize("wait", slow_but([0.15, 0.2, 0.25], 0.15))
 @pytest.mark.parametrize("kind", ["solvers", "queries", "functions"])
 def test_the_interpreter_ends_while_threads_compute(kind: str, wait: float, tmp_path: Path) -> None:
     done = run(DAEMONS, kind, str(wait), cwd=tmp_path)

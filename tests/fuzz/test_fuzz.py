@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.variants import slow_but
 
 FOLDER = Path(__file__).parent
 CALLS = 1250
@@ -21,13 +22,7 @@ def run(seed: int, calls: int, log: Path) -> None:
     assert done.returncode == 0, f"after the call {last}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_calls_at_random(seed: int, tmp_path: Path) -> None:
-    run(seed, CALLS, tmp_path / "calls.txt")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 80))
+@pytest.mark.parametrize("seed", slow_but(range(80), 0))
 def test_a_hundred_thousand_calls_at_random(seed: int, tmp_path: Path) -> None:
     run(seed, CALLS, tmp_path / "calls.txt")
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.build import FIELD_TYPES, components, grid_of, random_scalar, random_velocity, same_bits, scalar_types
 from support.reference import wide_component, wide_scalar
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 
@@ -141,6 +142,7 @@ def test_mixed_sides_narrow_grids_and_corners(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("periodic", [False, True])
+@SLOW_IN_SINGLE
 def test_narrow_axes(cells: int, periodic: bool, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     for axis in range(dimension):
         shape = tuple(cells if d == axis else 4 for d in range(dimension))

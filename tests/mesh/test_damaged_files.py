@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 
@@ -17,7 +18,7 @@ pytest.importorskip("trimesh", reason="mesh files need trimesh")
 FOLDER = Path(__file__).parent
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", slow_but([1, 2], 1))
 def test_random_damage(seed: int, tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / "damaged_files.py"), str(seed), "1800"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False)

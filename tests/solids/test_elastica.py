@@ -91,6 +91,7 @@ def test_strips_droop_like_the_elastica(load: float, constant: float, aspect: fl
         assert error <= constant / cells**2
 
 
+@pytest.mark.slow
 def test_wide_strips_are_as_stiff_as_cylinders() -> None:
     """Beside each other, cells hinder each other from bending along their diagonals; what is left is at the sides of a strip."""
     errors = [droop(16, 5.0, across=across, give=False) for across in (1, 2, 4, 8)]

@@ -138,6 +138,7 @@ def test_reduced_bodies_survive_torture() -> None:
     assert torture_reduced(300) < 1e3
 
 
+@pytest.mark.slow
 def test_a_world_of_all_types_survives_torture() -> None:
     assert torture_world(300) < 1e3
 

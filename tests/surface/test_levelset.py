@@ -29,6 +29,7 @@ def test_linear_interpolation_is_second_order_outside_of_a_cube(rng: np.random.G
     assert (orders > 1.8).all(), (errors, orders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WATERTIGHT_FILES)
 def test_second_order_on_real_meshes_away_from_the_medial_axis(name: str, rng: np.random.Generator) -> None:
     v, t = real_mesh(name)

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.viz import view3d
@@ -49,7 +50,7 @@ def test_a_notebook_shows_it() -> None:
     assert repr(picture) == str(picture) == "<Picture 160x120>"
 
 
-@pytest.mark.parametrize("display", [None, ":987"])
+@pytest.mark.parametrize("display", slow_but([None, ":987"], ":987"))
 def test_a_picture_without_a_display_says_nothing(display: str | None) -> None:
     code = "import meniscus as ms; print(ms.viz.view3d(ms.mesh.icosphere(1), size=(64, 48)).picture().shape)"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}

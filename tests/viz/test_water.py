@@ -76,6 +76,7 @@ def test_no_water_is_the_floor_and_the_sky() -> None:
         water(*nothing)
 
 
+@pytest.mark.slow
 def test_mirror_symmetry_and_order_of_triangles(rng: np.random.Generator) -> None:
     # A scene that is the same from the left and the right gives such a picture, whatever the order of its triangles.
     n = 20

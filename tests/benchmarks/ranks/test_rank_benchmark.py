@@ -21,6 +21,7 @@ def run(*options: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(c) for c in command], cwd=FOLDER, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_report_has_the_parts_of_every_rank(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")

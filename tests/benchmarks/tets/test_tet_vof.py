@@ -28,6 +28,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run(tmp_path_factory.mktemp("vof") / "report.json", "run.py", "--quick", "--rounds", "1", "--only", "tet-vof/")
 
 
+@pytest.mark.slow
 def test_all_cases_ran_on_one_and_on_two_threads(report: dict[str, Any]) -> None:
     assert {c["name"].split("/")[2] for c in report["cases"]} == CASES
     for case in report["cases"]:
@@ -35,6 +36,7 @@ def test_all_cases_ran_on_one_and_on_two_threads(report: dict[str, Any]) -> None
         assert [r["threads"] for r in case["results"]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_cases_are_what_they_claim(report: dict[str, Any]) -> None:
     cases = {c["name"].split("/")[2]: c for c in report["cases"]}
     about = cases["step-all-wet"]["parameters"]

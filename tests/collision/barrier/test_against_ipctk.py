@@ -6,32 +6,32 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow
 
 import meniscus as ms
 from meniscus.mesh import icosphere
 
 ipctk: Any = pytest.importorskip("ipctk")
 
-PAIRS = 10_000
 DISTANCE = 0.1
 
 
-def _near_pairs(rng: np.random.Generator, kind: str) -> np.ndarray:
+def _near_pairs(rng: np.random.Generator, kind: str, count: int) -> np.ndarray:
     """Random pairs, the first element moved to where its centre is 0.2 to 1.5 activation distances from a point of the second."""
-    x = rng.uniform(-0.5, 0.5, (PAIRS, 4, 3))
+    x = rng.uniform(-0.5, 0.5, (count, 4, 3))
     own = 1 if kind == "vertex-face" else 2
-    weights = rng.dirichlet(np.ones(4 - own), PAIRS)
+    weights = rng.dirichlet(np.ones(4 - own), count)
     # A quarter has a corner of the second element nearest by, so that all features occur.
-    weights[: PAIRS // 4] = np.eye(4 - own)[rng.integers(0, 4 - own, PAIRS // 4)]
+    weights[: count // 4] = np.eye(4 - own)[rng.integers(0, 4 - own, count // 4)]
     on_second = np.einsum("nk,nkd->nd", weights, x[:, own:])
-    along = rng.uniform(0, 1, PAIRS)
+    along = rng.uniform(0, 1, count)
     on_first = x[:, 0] if own == 1 else x[:, 0] + along[:, None] * (x[:, 1] - x[:, 0])
-    away = rng.normal(size=(PAIRS, 3))
-    away *= (DISTANCE * rng.uniform(0.2, 1.5, PAIRS) / np.linalg.norm(away, axis=1))[:, None]
+    away = rng.normal(size=(count, 3))
+    away *= (DISTANCE * rng.uniform(0.2, 1.5, count) / np.linalg.norm(away, axis=1))[:, None]
     x[:, :own] += (on_second + away - on_first)[:, None]
     if kind == "edge-edge":
         # A fifth nearly parallel, where the mollifier acts.
-        n = PAIRS // 5
+        n = count // 5
         x[-n:, 3] = x[-n:, 2] + (x[-n:, 1] - x[-n:, 0]) * rng.uniform(0.5, 1.5, (n, 1)) + 0.01 * rng.normal(size=(n, 3))
     return x
 
@@ -51,15 +51,16 @@ def _theirs(potential: Any, kind: str, x: np.ndarray, projected: Any) -> tuple[f
     return potential(collisions, mesh, x), gradient, potential.hessian(collisions, mesh, x, projected).toarray()
 
 
+@pytest.mark.parametrize("count", [1000, slow(10_000)])
 @pytest.mark.parametrize("kind", ["vertex-face", "edge-edge"])
-def test_pairs_have_the_energies_and_derivatives_of_ipctk(kind: Any) -> None:
-    x = _near_pairs(np.random.default_rng(3), kind)
+def test_pairs_have_the_energies_and_derivatives_of_ipctk(kind: Any, count: int) -> None:
+    x = _near_pairs(np.random.default_rng(3), kind, count)
     exact = ms.collision.barrier_of_pairs(x, kind, DISTANCE)
     definite = ms.collision.barrier_of_pairs(x, kind, DISTANCE, curvature="definite")
     potential = ipctk.BarrierPotential(DISTANCE, 1.0)
-    assert np.count_nonzero(exact.value) > 0.5 * PAIRS
+    assert np.count_nonzero(exact.value) > 0.5 * count
     worst = np.zeros(4)
-    for i in range(PAIRS):
+    for i in range(count):
         value, gradient, hessian = _theirs(potential, kind, x[i], ipctk.PSDProjectionMethod.NONE)
         errors = (
             abs(exact.value[i] - value) / max(abs(value), 1e-300),

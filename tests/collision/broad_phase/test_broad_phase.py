@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.build import same_bits
 from support.collision import FRAMES, Scene, brute_force, cloth, edges_of, public_frames, soup
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh
@@ -192,6 +193,7 @@ def test_pairs_of_two_meshes(inflation: float, rng: np.random.Generator) -> None
         first.candidates_with(first, a.start, a.end, a.start, a.end)
 
 
+@pytest.mark.slow
 def test_candidates_do_not_depend_on_threads_or_vectors(rng: np.random.Generator) -> None:
     scene = cloth(70, 4, 0.01)
     # Vertices in no order, so that places in memory and in space have nothing in common.
@@ -226,7 +228,7 @@ def test_candidates_do_not_depend_on_threads_or_vectors(rng: np.random.Generator
 COUNTS = {"cloth-funnel": (7_319, 33_770), "cloth-ball": (1_655_541, 5_197_332)}
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", slow_but(FRAMES, "cloth-funnel"))
 def test_public_frames(name: str) -> None:
     frames = public_frames(name)
     scene = frames.scene

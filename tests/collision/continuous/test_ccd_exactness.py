@@ -12,6 +12,7 @@ import pytest
 from support.ccd import cases, oracle, queries
 from support.ccd.oracle import KINDS, Answer, Kind
 from support.collision import FRAMES, public_frames
+from support.variants import slow
 
 import meniscus as ms
 
@@ -30,16 +31,17 @@ TIMES: dict[Kind, Callable[..., np.ndarray]] = {
 
 
 @functools.cache
-def questions(kind: Kind) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
-    """Ten thousand queries, most of them generic, with their exact answers."""
+def questions(kind: Kind, count: int) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
+    """Queries, most of them generic, with their exact answers."""
     rng = np.random.default_rng(2012)
-    parts = [queries.mixture(queries.GENERIC, rng, 7000, kind), queries.mixture(queries.DEGENERATE, rng, 3000, kind)]
+    generic = 7 * count // 10
+    parts = [queries.mixture(queries.GENERIC, rng, generic, kind), queries.mixture(queries.DEGENERATE, rng, count - generic, kind)]
     start, end = (np.concatenate([p[k] for p in parts]) for k in range(2))
     return start, end, oracle.solve_all(kind, start, end)
 
 
 def first_difference(kind: Kind, got: np.ndarray, expected: np.ndarray) -> str:
-    start, end, _ = questions(kind)
+    start, end, _ = questions(kind, len(got))
     i = int(np.flatnonzero(got != expected)[0])
     return f"{np.count_nonzero(got != expected)} differences, the first: {start[i].tolist()} -> {end[i].tolist()}"
 
@@ -60,20 +62,25 @@ def test_times_of_known_cases(case: cases.Case) -> None:
         assert time > 0 or case.first == 0
 
 
+MANY = pytest.mark.parametrize("count", [1000, slow(10_000)])
+
+
+@MANY
 @pytest.mark.parametrize("mode", ["parity", "any"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_exact_answers(kind: Kind, mode: Mode) -> None:
-    start, end, answers = questions(kind)
+def test_agrees_with_exact_answers(kind: Kind, mode: Mode, count: int) -> None:
+    start, end, answers = questions(kind, count)
     expected = np.array([getattr(a, mode) for a in answers])
     got = contacts(kind, start, end, mode)
     assert (got == expected).all(), first_difference(kind, got, expected)
-    assert expected.sum() > 1000
+    assert expected.sum() > count // 10
 
 
+@MANY
 @pytest.mark.parametrize("tolerance", [1e-6, 0.1, 1e-13])
 @pytest.mark.parametrize("kind", KINDS)
-def test_times_are_certified(kind: Kind, tolerance: float) -> None:
-    start, end, answers = questions(kind)
+def test_times_are_certified(kind: Kind, tolerance: float, count: int) -> None:
+    start, end, answers = questions(kind, count)
     times = TIMES[kind](start, end, tolerance=tolerance)
     slack = Fraction(tolerance)
     for i, (answer, time) in enumerate(zip(answers, times.tolist(), strict=True)):
@@ -86,9 +93,10 @@ def test_times_are_certified(kind: Kind, tolerance: float) -> None:
         assert right, f"{time} for {start[i].tolist()} -> {end[i].tolist()}"
 
 
+@MANY
 @pytest.mark.parametrize("kind", KINDS)
-def test_order_of_points_and_pairs_does_not_matter(kind: Kind) -> None:
-    start, end, _ = questions(kind)
+def test_order_of_points_and_pairs_does_not_matter(kind: Kind, count: int) -> None:
+    start, end, _ = questions(kind, count)
     orders = [[0, 2, 3, 1], [0, 1, 3, 2]] if kind == "vertex-face" else [[1, 0, 2, 3], [2, 3, 0, 1]]
     modes: tuple[Mode, Mode] = ("parity", "any")
     for mode in modes:

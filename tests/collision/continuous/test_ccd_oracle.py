@@ -116,6 +116,7 @@ def test_multiplicities(kind: Kind, rng: np.random.Generator) -> None:
             assert _summary(answer) == (False, multiplicity, 1, False)
 
 
+@pytest.mark.slow
 def test_roots_and_intersections_are_conserved(rng: np.random.Generator) -> None:
     """Whether an edge meets a face changes as often as one of their five pairs of parts collides (Brochu 2012, section 4.5.1)."""
     changes = 0

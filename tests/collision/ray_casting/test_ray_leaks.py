@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.meshes import Mesh, box, random_points, real_mesh, sphere_like, torus
 from support.segments import aimed_segments, dyadic, segment_distances
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.collision import VISIBLE, ThickSurface, edge_triangle
@@ -35,7 +36,7 @@ def leak_run(meshes: list[Mesh], n: int, thickness: float, rng: np.random.Genera
         assert 0.1 * n < visible < 0.45 * n
 
 
-@pytest.mark.parametrize("thickness", [1e-6, 1e-3])
+@pytest.mark.parametrize("thickness", slow_but([1e-6, 1e-3], 1e-3))
 def test_nothing_leaks(thickness: float, rng: np.random.Generator) -> None:
     leak_run([box(), torus(n=24, m=12), sphere_like(6, rng), sphere_like(24, rng)], 120_000, thickness, rng)
 
@@ -66,7 +67,7 @@ def exactly_met(mesh: Mesh, a: np.ndarray, b: np.ndarray, bits: int) -> np.ndarr
     return result
 
 
-@pytest.mark.parametrize("thickness", [0.0, 1e-12, 1e-4])
+@pytest.mark.parametrize("thickness", slow_but([0.0, 1e-12, 1e-4], 0.0))
 def test_what_exactly_meets_the_surface_is_never_visible(thickness: float, rng: np.random.Generator) -> None:
     bits = 11
     for mesh in (box(), torus(n=10, m=6), sphere_like(4, rng)):

@@ -103,6 +103,7 @@ def test_who_changes_sides_is_swept_over(rng: np.random.Generator) -> None:
     assert total > 2500
 
 
+@pytest.mark.slow
 def test_points_in_wedges_at_the_ends_count(rng: np.random.Generator) -> None:
     mesh = sphere_like(4, rng)
     end = mesh[0] + np.array([0, 0, 1e-3])

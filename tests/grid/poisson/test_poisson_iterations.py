@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.poisson import random_faces
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.fluids import project
@@ -93,7 +94,7 @@ def test_odd_prime_and_thin_boxes(shape: tuple[int, ...], periodic: bool) -> Non
     assert project(noisy(ms.Grid(shape, 0.01, periodic=periodic)), 0.01).iterations <= BOX
 
 
-@pytest.mark.parametrize("name", ["box", "sphere", "waves"])
+@pytest.mark.parametrize("name", slow_but(["box", "sphere", "waves"], "waves"))
 def test_no_growth_to_128_cells(name: str) -> None:
     counts = [iterations(name, n, 3) for n in (64, 128)]
     assert counts[1] <= min(CASES[name][0], counts[0] + 2)

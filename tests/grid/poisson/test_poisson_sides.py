@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.variants import slow
 
 import meniscus as ms
 from meniscus.grid import PoissonSolver
@@ -88,7 +89,7 @@ def iterations(sides: str, inside: str, shape: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize("inside", INSIDES)
-@pytest.mark.parametrize("shape", [(700, 640), (96, 333), (48, 48, 48), (40, 52, 67)], ids=str)
+@pytest.mark.parametrize("shape", [slow((700, 640)), (96, 333), (48, 48, 48), (40, 52, 67)], ids=str)
 def test_ceiling(sides: str, inside: str, shape: tuple[int, ...]) -> None:
     if sides == "periodic":
         shape = tuple(n - n % 4 for n in shape)

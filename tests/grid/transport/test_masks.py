@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.build import components, grid_of, random_scalar, random_velocity, same_bits
 from support.reference import transport_of
+from support.variants import SLOW_IN_SINGLE, slow
 
 import meniscus as ms
 from meniscus.grid import Visibility, advect
@@ -78,7 +79,7 @@ def test_first_order_samples(method: str, block: str, dimension: int, dtype: typ
         assert not same_bits(low.array, high.array)
 
 
-@pytest.mark.parametrize("cfl", [0.4, 2.5, 9.0])
+@pytest.mark.parametrize(("cfl", "dimension"), [(0.4, 2), (0.4, 3), (2.5, 2), (2.5, 3), (9.0, 2), slow(9.0, 3)])
 @pytest.mark.parametrize("hidden_value", ["mean", "own"])
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -98,6 +99,7 @@ def test_hidden_sources_against_reference(domain: str, interpolation: str, hidde
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("cfl", [0.4, 2.5, 9.0])
 @pytest.mark.parametrize("domain", DOMAINS)
+@SLOW_IN_SINGLE
 def test_hidden_values_never_matter(domain: str, cfl: float, method: str, dimension: int, dtype: type) -> None:
     for seed in (5, 6):
         f, v = problem(domain, dimension, dtype, seed)

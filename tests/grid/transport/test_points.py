@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.build import grid_of, random_scalar, random_velocity, same_bits
 from support.reference import cubic, linear, wide_component, wide_scalar
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 from meniscus.grid import sample, trace
@@ -48,6 +49,7 @@ def at_points(wide: Any, grid: ms.Grid, points: np.ndarray, interpolation: str =
 @pytest.mark.parametrize("kind", ["cell", "node"])
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 @pytest.mark.parametrize("name", CONDITIONS)
+@SLOW_IN_SINGLE
 def test_sample_against_reference(name: str, interpolation: str, kind: str, dimension: int, dtype: type) -> None:
     rng = np.random.default_rng(21)
     g = grid_of(dimension, periodic=CONDITIONS[name][0])

@@ -58,6 +58,7 @@ def _run(seed: int, scenes: int) -> int:
     return pairs
 
 
+@pytest.mark.slow
 def test_random_scenes_have_no_iterate_with_intersections() -> None:
     assert _run(1, 8) > 100
 

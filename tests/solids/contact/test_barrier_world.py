@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import THREAD_COUNTS, slow_but
 
 import meniscus as ms
 from meniscus.mesh import TriangleMesh, cloth_mesh, tet_block
@@ -63,7 +64,7 @@ def on_incline(friction: float, obstacle: str) -> World:
 
 
 @pytest.mark.parametrize("obstacle", ["solid", "mesh"])
-@pytest.mark.parametrize("dt", [1 / 24, 1 / 100])
+@pytest.mark.parametrize("dt", slow_but([1 / 24, 1 / 100], 1 / 24))
 def test_a_block_slides_down_an_incline(obstacle: str, dt: float) -> None:
     world = on_incline(0.3, obstacle)
     body = world.bodies[0]
@@ -102,6 +103,7 @@ def stack(count: int) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_a_stack_of_twenty_cubes_stands_at_steps_of_a_frame() -> None:
     world = stack(20)
     iterates = watched(world)
@@ -310,18 +312,19 @@ def state(world: World) -> list[np.ndarray]:
     return [part for body in world.bodies for part in (body.positions.copy(), body.velocities.copy())]
 
 
-def test_results_have_the_same_bits_on_any_number_of_threads() -> None:
-    threads = ms.num_threads()
+@THREAD_COUNTS
+def test_results_have_the_same_bits_on_any_number_of_threads(threads: tuple[int, ...]) -> None:
+    before = ms.num_threads()
     found = []
     try:
-        for n in (1, 2, 3, 5, 8):
+        for n in threads:
             ms.set_num_threads(n)
             world = two_sheets()
             for _ in range(4):
                 world.step(1 / 24)
             found.append(state(world))
     finally:
-        ms.set_num_threads(threads)
+        ms.set_num_threads(before)
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, b)

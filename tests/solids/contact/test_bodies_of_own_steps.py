@@ -23,6 +23,7 @@ from support.contact.bodies import (
     world_of,
 )
 from support.motion import random_rotation
+from support.variants import THREAD_COUNTS, slow_but
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, ContactNodes, resolve
@@ -51,7 +52,7 @@ def collision(first: str, second: str, thickness: float) -> World:
     return world
 
 
-@pytest.mark.parametrize("thickness", [0.008, 1e-4])
+@pytest.mark.parametrize("thickness", slow_but([0.008, 1e-4], 1e-4))
 @pytest.mark.parametrize(("first", "second"), [pytest.param(*p, marks=() if p in FAST else pytest.mark.slow) for p in PAIRS])
 def test_a_collision_keeps_momentum_and_gains_no_energy(first: str, second: str, thickness: float) -> None:
     """With the default tolerance of the velocity solves; with little thickness, impulses at the ends of loops do most of it."""
@@ -156,11 +157,12 @@ def test_copies_pickles_snapshots_and_checkpoints_go_on_with_the_same_bits(tmp_p
     assert same(state(world), expected)
 
 
-def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+@THREAD_COUNTS
+def test_bits_do_not_depend_on_the_number_of_threads(threads: tuple[int, ...]) -> None:
     found, before = [], ms.num_threads()
     try:
-        for threads in (1, 2, 3, 5, 8):
-            ms.set_num_threads(threads)
+        for count in threads:
+            ms.set_num_threads(count)
             world = mixed()
             for _ in range(24):
                 world.step(DT)

@@ -75,6 +75,7 @@ def slips(world: World) -> tuple[float, float]:
     return ways[1], ways[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obstacle", ["shape", "mesh"])
 @pytest.mark.parametrize("kind", ["rope", "strip"])
 def test_it_rests_below_the_ratio_and_slips_above(kind: str, obstacle: str) -> None:

@@ -1,10 +1,12 @@
 """What friction holds on an inclined mesh stays where it is."""
 
 import numpy as np
+import pytest
 
 import meniscus as ms
 
 
+@pytest.mark.slow
 def test_cloth_at_rest_on_a_slope_of_triangles_does_not_creep() -> None:
     c, s = np.cos(0.2), np.sin(0.2)
     turn = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])

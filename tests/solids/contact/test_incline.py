@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import World
@@ -34,7 +35,7 @@ def moved(made: World, dt: float, duration: float = 1.0) -> tuple[float, float]:
     return float((body.positions.mean(axis=0) - start) @ DOWN), float(body.velocities.mean(axis=0) @ DOWN)
 
 
-@pytest.mark.parametrize("dt", [1 / 24, 1 / 96, 1e-3])
+@pytest.mark.parametrize("dt", slow_but([1 / 24, 1 / 96, 1e-3], 1 / 24, 1 / 96))
 def test_a_sliding_particle_is_exact(dt: float) -> None:
     made = world(particle(0.0), 0.6)
     way, speed = moved(made, dt)
@@ -45,7 +46,9 @@ def test_a_sliding_particle_is_exact(dt: float) -> None:
     assert abs(made.bodies[0].positions[0] @ UP) < 1e-13
 
 
-@pytest.mark.parametrize(("dt", "error"), [(1 / 24, 2.4e-4), (1 / 96, 2.8e-6), (1e-3, 1.5e-8)])
+@pytest.mark.parametrize(
+    ("dt", "error"), slow_but([(1 / 24, 2.4e-4), (1 / 96, 2.8e-6), (1e-3, 1.5e-8)], (1 / 24, 2.4e-4), (1 / 96, 2.8e-6))
+)
 def test_a_particle_stops_where_it_should_but_for_the_last_step(dt: float, error: float) -> None:
     made = world(particle(1.0), 0.9)
     way, speed = moved(made, dt)
@@ -55,7 +58,7 @@ def test_a_particle_stops_where_it_should_but_for_the_last_step(dt: float, error
     assert abs(way - 0.5 / deceleration) == pytest.approx(error, rel=0.03)
 
 
-@pytest.mark.parametrize(("speed", "friction"), [(0.0, 0.6), (1.0, 0.9)])
+@pytest.mark.parametrize(("speed", "friction"), slow_but([(0.0, 0.6), (1.0, 0.9)], (1.0, 0.9)))
 def test_the_older_method_knows_no_friction(speed: float, friction: float) -> None:
     way, end = moved(world(particle(speed), friction, solid_response="projection"), 1e-3)
     assert way == pytest.approx(2.8801 + speed, abs=1e-4)
@@ -74,6 +77,7 @@ def tetrahedron(speed: float) -> ms.solids.DeformableBody:
     return body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("speed", "friction"), [(0.0, 0.6), (1.0, 0.9)])
 def test_a_tetrahedron_slides_and_stops_like_a_particle(speed: float, friction: float) -> None:
     made = world(tetrahedron(speed), friction, tolerance=1e-10)
@@ -83,7 +87,10 @@ def test_a_tetrahedron_slides_and_stops_like_a_particle(speed: float, friction: 
     assert way == pytest.approx(exact, abs=1e-3)
 
 
-@pytest.mark.parametrize(("friction", "slips"), [(1.3, 0.0), (np.tan(ANGLE) + 0.05, 1e-5), (np.tan(ANGLE) - 0.1, np.inf)])
+@pytest.mark.parametrize(
+    ("friction", "slips"),
+    slow_but([(1.3, 0.0), (np.tan(ANGLE) + 0.05, 1e-5), (np.tan(ANGLE) - 0.1, np.inf)], (1.3, 0.0), (np.tan(ANGLE) - 0.1, np.inf)),
+)
 def test_a_block_rests_above_the_angle_of_friction_and_slips_below(friction: float, slips: float) -> None:
     # So flat that no part of its base is lifted.
     mesh = ms.mesh.tet_block(4, 4, 1, (0.6, 0.6, 0.15))
@@ -108,7 +115,7 @@ def test_a_block_rests_above_the_angle_of_friction_and_slips_below(friction: flo
     assert np.allclose(impulse, body.masses.sum() * np.array([0, 0, G]) / 400, rtol=0, atol=0.02 * impulse @ UP)
 
 
-@pytest.mark.parametrize("steepness", [1.1, 1.3, 0.95])
+@pytest.mark.parametrize("steepness", slow_but([1.1, 1.3, 0.95], 1.1))
 def test_a_stiff_block_slides_as_a_whole(steepness: float) -> None:
     """From rest, on a slope somewhat steeper than the angle of friction: single nodes that stick would hold all of it."""
     size, mu, dt = 0.2, 0.5, 1 / 400
@@ -127,7 +134,9 @@ def test_a_stiff_block_slides_as_a_whole(steepness: float) -> None:
     assert block.velocities.mean(axis=0) @ down == pytest.approx(exact, rel=0.01, abs=1e-3)
 
 
-@pytest.mark.parametrize(("modulus", "damping", "friction"), [(1e6, 0.01, 0.1), (1e6, 0.01, 0.29), (1e7, 0.0, 0.1)])
+@pytest.mark.parametrize(
+    ("modulus", "damping", "friction"), slow_but([(1e6, 0.01, 0.1), (1e6, 0.01, 0.29), (1e7, 0.0, 0.1)], (1e6, 0.01, 0.1))
+)
 def test_a_stiff_block_that_slides_does_not_hop(modulus: float, damping: float, friction: float) -> None:
     """Friction after the solve would stop its light lower nodes; the block would shiver, and lose half of its speed."""
     turn = np.array([[0.8, 0.6, 0], [-0.6, 0.8, 0], [0, 0, 1]]) @ np.stack([DOWN, np.cross(UP, DOWN), UP])

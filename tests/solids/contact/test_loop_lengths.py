@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions, World
@@ -78,7 +79,7 @@ def test_loops_shorten_in_collisions_and_a_copy_goes_on_with_the_same_bits() -> 
         assert np.array_equal(a.velocities, b.velocities)
 
 
-@pytest.mark.parametrize("frames", [1, 6])
+@pytest.mark.parametrize("frames", slow_but([1, 6], 6))
 def test_advance_ends_exactly_and_with_a_whole_loop(frames: int) -> None:
     world = falling()
     for k in range(frames):
@@ -89,6 +90,7 @@ def test_advance_ends_exactly_and_with_a_whole_loop(frames: int) -> None:
         assert infos[-1].contact.certified
 
 
+@pytest.mark.slow
 def test_advance_finishes_a_loop_that_has_begun() -> None:
     world = falling()
     world.step(1e-3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow
 
 import meniscus as ms
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World, WorldInfo
@@ -72,6 +73,7 @@ def test_a_loop_in_which_something_collides_is_undone_and_halved() -> None:
     assert set(steps) == {1, 2, 4, 8}
 
 
+@pytest.mark.slow
 def test_a_loop_of_one_step_is_resolved() -> None:
     world = falling(loop="rewind")
     infos = [world.step(DT) for _ in range(72)]
@@ -136,7 +138,7 @@ def test_finish_loop_does_not_rewind() -> None:
     assert (again.time, again.inner_steps) == (time, 0)
 
 
-@pytest.mark.parametrize("options", [{"loop": "rewind"}, {"history": False}], ids=["rewind", "history"])
+@pytest.mark.parametrize("options", [slow({"loop": "rewind"}), {"history": False}], ids=["rewind", "history"])
 def test_bits_survive_copies_pickles_checkpoints_and_threads(options: dict[str, Any], tmp_path: Path) -> None:
     """Saved in the middle of a loop that is undone later."""
     probe = falling(**options)
@@ -248,6 +250,7 @@ def folding(**options: Any) -> list[WorldInfo]:
     return infos
 
 
+@pytest.mark.slow
 def test_rewinding_takes_more_steps_than_fixed_loops_of_sixteen() -> None:
     """As figure 6.11 of the thesis: what rewinding takes anew costs more than what ends of fixed loops correct."""
     fixed, rewinding = (folding(loop=loop) for loop in ("fixed", "rewind"))

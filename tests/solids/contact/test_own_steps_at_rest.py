@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from support.contact.bodies import (
@@ -20,6 +22,7 @@ from support.contact.bodies import (
     world_of,
 )
 from support.motion import random_rotation
+from support.variants import slow_but
 
 from meniscus.solids import (
     NeoHookeanConstraints,
@@ -31,7 +34,8 @@ from meniscus.solids import (
 from meniscus.surface import Pose, Sphere
 
 
-@pytest.mark.parametrize("support", ["box", "reduced", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jelly", "sphere"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("support", ["box", "reduced", "jelly", "sphere"])
 def test_cloth_that_falls_on_a_body_comes_to_rest(support: str) -> None:
     """Cloth of position based dynamics falls on each kind of body; it loses what the fall gave it and stays."""
     world = world_of()
@@ -71,7 +75,8 @@ def layers(hard: bool) -> World:
     return world
 
 
-@pytest.mark.parametrize("hard", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("hard", [False, True])
 def test_cloth_on_boxes_on_jellies_weigh_what_they_weigh(hard: bool) -> None:
     world = layers(hard)
     masses = [b.masses.sum() for b in world.bodies] + [b.mass for b in world.rigid.bodies]
@@ -97,8 +102,7 @@ def energy(world: World) -> float:
 
 
 FALLING = {**{name: KINDS[name] for name in ("cloth", "soft cloth", "strands", "reduced")}, "position jelly": position_jelly}
-FAST = {("cloth", "box"), ("strands", "reduced"), ("reduced", "box"), ("position jelly", "floor")}
-DROPS = [pytest.param(a, b, marks=() if (a, b) in FAST else pytest.mark.slow) for a in FALLING for b in ("floor", "box", "reduced")]
+DROPS = slow_but(product(FALLING, ("floor", "box", "reduced")), ("reduced", "box"))
 
 
 @pytest.mark.parametrize(("kind", "under"), DROPS)

@@ -6,6 +6,7 @@ import pytest
 import meniscus as ms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps_per_loop", [8, 32])
 def test_a_strip_that_folds_on_the_ground_stays_above_it(steps_per_loop: int) -> None:
     world = ms.solids.World(gravity=(0, 0, -9.8), elasticity="full-step", steps_per_loop=steps_per_loop, tolerance=1e-8)

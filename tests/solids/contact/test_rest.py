@@ -1,6 +1,7 @@
 """What lies on solids and meshes comes to rest, with the bits of any number of threads."""
 
 import numpy as np
+import pytest
 
 import meniscus as ms
 from meniscus.solids import EdgeSprings, SpringOptions, World
@@ -21,6 +22,7 @@ def speed(world: World) -> float:
     return float(np.sqrt(np.mean([np.mean((body.velocities**2).sum(axis=1)) for body in world.bodies])))
 
 
+@pytest.mark.slow
 def test_a_stack_with_many_sweeps_keeps_its_distance_and_nearly_rests() -> None:
     few, many = sheets(5, sweeps=1), sheets(5, sweeps=16)
     for world in (few, many):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.motion import random_rotation
+from support.variants import THREAD_COUNTS, slow_but
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, ContactNodes, resolve
@@ -132,6 +133,7 @@ def layers(**options: Any) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_cloth_on_a_box_on_a_jelly_weigh_what_they_weigh() -> None:
     world = layers()
     mass = sum(body.masses.sum() for body in world.bodies) + world.rigid.bodies[0].mass
@@ -173,7 +175,7 @@ def random_world(seed: int) -> World:
     return world
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", slow_but(range(10), 8, 9))
 def test_rigid_bodies_never_pass_through_cloth(seed: int) -> None:
     world = random_world(seed)
     for _ in range(96):
@@ -227,6 +229,7 @@ def same(a: list[np.ndarray], b: list[np.ndarray]) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
+@pytest.mark.slow
 def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
     world = layers()
     for _ in range(43):
@@ -245,11 +248,12 @@ def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
     assert same(state(world), expected)
 
 
-def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+@THREAD_COUNTS
+def test_bits_do_not_depend_on_the_number_of_threads(threads: tuple[int, ...]) -> None:
     found, before = [], ms.num_threads()
     try:
-        for threads in (1, 2, 3, 5, 8):
-            ms.set_num_threads(threads)
+        for count in threads:
+            ms.set_num_threads(count)
             world = layers()
             for _ in range(40):
                 world.step(DT)

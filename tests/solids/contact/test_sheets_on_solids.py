@@ -53,6 +53,7 @@ def inclined_sheets(friction: float, rest: str = "held") -> tuple[World, list[fl
     return world, ways
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.3, 0.6, 1.0])
 def test_a_sheet_slides_down_an_inclined_sheet_or_sticks(friction: float) -> None:
     world, ways = inclined_sheets(friction)

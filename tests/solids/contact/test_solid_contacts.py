@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.collision import points_of_bodies
@@ -139,7 +140,7 @@ def test_a_platform_lifts_what_stands_on_it() -> None:
     assert world.bodies[0].velocities[0, 2] == pytest.approx(0.3, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["shape", "mesh", "level set"])
+@pytest.mark.parametrize("kind", slow_but(["shape", "mesh", "level set"], "shape"))
 def test_a_node_slides_down_a_ball_on_its_surface(kind: str) -> None:
     ball = Sphere((0.0, 0.0, 0.0), 1.0)
     solid, tolerance = {"shape": (ball, 1e-3), "mesh": (None, 2e-2), "level set": (None, 5e-3)}[kind]

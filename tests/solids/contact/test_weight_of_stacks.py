@@ -6,6 +6,7 @@ import pytest
 import meniscus as ms
 
 
+@pytest.mark.slow
 def test_the_ground_bears_the_weight_of_all_sheets_of_a_stack() -> None:
     world = ms.solids.World(gravity=(0, 0, -9.8), steps_per_loop=8, elasticity="full-step", tolerance=1e-6)
     for k in range(3):

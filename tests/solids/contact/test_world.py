@@ -226,6 +226,7 @@ def test_cloth_that_is_pinched_raises_an_error_that_names_the_pairs() -> None:
     assert world.time == time
 
 
+@pytest.mark.slow
 def test_or_lets_it_go_and_says_so() -> None:
     world = pinched(on_pinch="release")
     deactivated = [world.step(0.005).contact.deactivated for _ in range(40)]

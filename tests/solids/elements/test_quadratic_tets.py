@@ -313,6 +313,7 @@ def test_bodies_in_free_flight(integrator: Any, options: dict[str, Any], materia
         assert np.abs(body.angular_momentum() - turning).max() <= 1e-9 * np.linalg.norm(turning)
 
 
+@pytest.mark.slow
 def test_the_limit_of_steps_is_safe_and_not_far_from_the_real_one(rng: np.random.Generator) -> None:
     mesh = irregular(rng)
     for factor, blows_up in ((1.0, False), (2.5, True)):

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as solvers
 from support.beams import Elastica, first_frequency, tip_deflection
+from support.variants import slow_but
 
 from meniscus.mesh import QuadraticTetMesh, TetMesh, quadratic_mesh, tet_block
 from meniscus.numerics import polar_rotation
@@ -78,7 +79,7 @@ def figures(mesh: QuadraticTetMesh, nu: float, *, fixed: bool = False, turned: b
     return tip, float(np.sqrt(squares.min())) / first_frequency(length, HEIGHT, E, nu, 2.0)
 
 
-SHAPES = [(5, 1, False), (5, 1, True), (5, 2, True), pytest.param(10, 1, False, marks=pytest.mark.slow), (10, 1, True), (10, 2, True)]
+SHAPES = slow_but([(5, 1, False), (5, 1, True), (5, 2, True), (10, 1, False), (10, 1, True), (10, 2, True)], (5, 2, True))
 
 
 @pytest.mark.parametrize("nu", [0.0, 0.3, 0.49])
@@ -90,7 +91,8 @@ def test_cantilevers_are_those_of_timoshenko(slenderness: int, stretched: int, i
     assert frequency == pytest.approx(1, abs=0.005)
 
 
-@pytest.mark.parametrize("slenderness", [5, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("slenderness", [5, 10])
 def test_cantilevers_with_a_fixed_end(slenderness: int) -> None:
     mesh = cantilever(slenderness, 1, True)
     for nu in (0.0, 0.3):
@@ -204,7 +206,7 @@ def bent_strip(cells: int, load: float, material: str, height: float = 0.02) -> 
 
 
 @pytest.mark.parametrize("material", ["corotational", "st-venant-kirchhoff", "neo-hookean"])
-@pytest.mark.parametrize("load", [1.0, 10.0])
+@pytest.mark.parametrize("load", slow_but([1.0, 10.0], 10.0))
 def test_strips_follow_the_elastica(material: str, load: float) -> None:
     """The error falls at least with the third order, down to what a beam as thick as this deviates from a thin one, 1.4 h^2."""
     errors = [bent_strip(cells, load, material) for cells in (5, 10, 20, 40)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.implicit import SOLIDS, Make, Motion, altitudes, bad_starts, block, cloth, motions, twisted
+from support.variants import slow
 
 import meniscus as ms
 from meniscus.mesh import cloth_mesh
@@ -34,7 +35,7 @@ def newton_iterations(infos: list[StepInfo]) -> list[int]:
     return [info.newton.iterations for info in infos if info.newton is not None]
 
 
-@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize("name", [slow(n) if n in ("cloth/stiff", "cloth/biphasic") else n for n in MOTIONS])
 def test_steps_converge_at_the_defaults(name: str) -> None:
     motion = MOTIONS[name]
     iterations = newton_iterations(steps_of(motion, 20))

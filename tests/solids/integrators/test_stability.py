@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.forces.checks import matrix as matrix_of
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import (
@@ -213,7 +214,7 @@ def run(name: str, integrator: Any, options: dict[str, Any], ratio: float, steps
         assert speed < 30 * start
 
 
-@pytest.mark.parametrize("ratio", RATIOS)
+@pytest.mark.parametrize("ratio", slow_but(RATIOS, 0.1, 30.0))
 @pytest.mark.parametrize(("integrator", "options"), EXPLICIT)
 def test_damped_bodies_stay_bounded_below_the_limit(integrator: str, options: dict[str, Any], ratio: float) -> None:
     for name in BODIES:

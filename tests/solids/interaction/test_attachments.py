@@ -62,6 +62,7 @@ def test_a_chain_of_three_bodies_swings_as_one() -> None:
     assert sum(b.kinetic_energy for b in bodies) < 0.5**2 / (2 * bodies[0].mass) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_cloth_hangs_on_a_box() -> None:
     sheet = ms.mesh.cloth_mesh(6, 6, (0.4, 0.4), origin=(0, 0, 0))
     cloth = ms.solids.DeformableBody(sheet, density=0.4, gravity=(0, 0, -9.81))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.surface import Pose
@@ -42,6 +43,7 @@ def test_a_handle_is_the_implicit_damped_oscillator(stiffness: float, damping: f
         assert abs(body.velocity[2] - state[1]) < 1e-11 * scale
 
 
+@pytest.mark.slow
 def test_a_critically_damped_handle_converges_within_its_time_constant() -> None:
     """The default follows with the time constant of 0.1 s: what is left of the way is (1 + t/T) exp(-t/T), to first order."""
     errors = []
@@ -78,7 +80,7 @@ def test_the_force_is_at_most_the_largest() -> None:
     assert world.report.pulls.largest_force <= 3.0 * (1 + 1e-14)
 
 
-@pytest.mark.parametrize("stiffness", [None, 1e9, 1e12])
+@pytest.mark.parametrize("stiffness", slow_but([None, 1e9, 1e12], None, 1e12))
 def test_the_account_of_momentum_has_the_handles(stiffness: float | None) -> None:
     """Without gravity and obstacles, what all bodies have is what they had and what the hands gave, to rounding."""
     block = ms.mesh.tet_block(2, 2, 2, (0.3, 0.3, 0.3), origin=(0, 0, 0.5))
@@ -107,6 +109,7 @@ def test_the_account_of_momentum_has_the_handles(stiffness: float | None) -> Non
     assert most > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stiffness", [1e9, 1e12, 1e300])
 def test_no_stiffness_and_no_target_is_too_much(stiffness: float) -> None:
     world = playground()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import Attractor, Explosion, Fan, FunctionField, KinematicPath, Wind
@@ -101,10 +102,12 @@ def overlapping() -> Any:
     return world
 
 
+@pytest.mark.slow
 def test_rigid_bodies_stay_bounded() -> None:
     assert torment(overlapping(), 150, 0.01, 1, 50.0) < 1e3
 
 
+@pytest.mark.slow
 def test_a_mixed_world_stays_bounded() -> None:
     assert torment(playground(4), 120, DT, 2, 3.0) < 1e3
 
@@ -115,7 +118,7 @@ def test_rigid_bodies_stay_bounded_for_long(seed: int) -> None:
     assert torment(overlapping(), 10_000, 0.01, seed, 50.0) < 1e3
 
 
-@pytest.mark.parametrize("kind", ["position", "reduced", "jelly"])
+@pytest.mark.parametrize("kind", slow_but(["position", "reduced", "jelly"], "position", "reduced"))
 def test_single_bodies_of_all_types_stay_bounded(kind: str) -> None:
     """Pulls and fields on bodies with steps of their own: thousands of random ones, targets far away, stiffness up to 1e12."""
     from tests.support.interaction.bench import Bench

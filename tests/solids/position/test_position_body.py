@@ -99,6 +99,7 @@ def test_a_converged_step_is_one_of_implicit_euler():
     assert length(body) > 1.2 * 1.01
 
 
+@pytest.mark.slow
 def test_stretch_of_a_loaded_link_is_its_compliance():
     """m g times the compliance, whatever the step and the iterations; that of the printed form depends on both."""
     stretches = {"compliant": [], "printed": []}

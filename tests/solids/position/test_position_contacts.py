@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.variants import THREAD_COUNTS, slow_but
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, point_triangle_distance
@@ -148,11 +149,12 @@ def test_a_cloth_dropped_on_itself_keeps_its_thickness():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_give_the_same_bits(dtype):
+@THREAD_COUNTS
+def test_threads_give_the_same_bits(threads, dtype):
     found, before = [], ms.num_threads()
     try:
-        for threads in (1, 2, 3, 5, 8):
-            ms.set_num_threads(threads)
+        for count in threads:
+            ms.set_num_threads(count)
             body, _ = dropped_on_itself(dtype, 12, 14)
             found.append(body.nodes.tobytes() + body.velocities.tobytes())
     finally:
@@ -198,7 +200,7 @@ def test_friction_on_an_incline(friction, slides):
         assert abs(way) < 1e-4
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("restitution", slow_but([0.0, 0.5, 1.0], 0.5))
 def test_restitution_at_a_solid(restitution):
     body = PositionBody(np.array([[0.0, 0, 1]]), masses=2.0, gravity=G)
     contacts = PositionContacts(body, restitution=restitution, friction=0.0)
@@ -228,7 +230,7 @@ def test_restitution_of_two_bodies():
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
-@pytest.mark.parametrize("dt", [1 / 60, 1 / 600])
+@pytest.mark.parametrize("dt", slow_but([1 / 60, 1 / 600], 1 / 60))
 def test_a_block_bounces_as_a_whole(restitution, dt):
     """The nodes at the bottom collide, and the others of the shape leave with them: h = e^2."""
     mesh = ms.mesh.tet_block(2, 2, 2, (0.2, 0.2, 0.2), origin=(0, 0, 1.0))

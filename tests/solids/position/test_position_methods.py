@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import (
@@ -295,7 +296,7 @@ def tortured(kind, dtype, **options):
     return body
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", slow_but([np.float32, np.float64], np.float64))
 @pytest.mark.parametrize("kind", ["links", "tets", "shape"])
 def test_torture(kind, dtype):
     """Finite and bounded, and at rest soon after where no constraints contradict each other."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.motion import random_rotation
+from support.variants import slow
 
 from meniscus.solids import RigidBody, RigidOptions, RigidSystem, solve_lcp
 from meniscus.surface import HalfSpace, Pose, Sphere, Twist
@@ -88,11 +89,12 @@ def quadratic_program(system, before, rows, least):
     raise AssertionError(f"the quadratic program ended with {found.status}")
 
 
+@pytest.mark.parametrize("count", [40, slow(200)])
 @pytest.mark.parametrize("solver", ["exact", "sweeps"])
-def test_velocities_of_random_stacks_are_those_of_the_quadratic_program(solver):
+def test_velocities_of_random_stacks_are_those_of_the_quadratic_program(solver, count):
     options = RigidOptions(solver="exact", iterations=1) if solver == "exact" else RigidOptions(iterations=100_000, tolerance=1e-13)
     worst, pressed = 0.0, 0
-    for seed in range(200):
+    for seed in range(count):
         system = random_stack(seed, options)
         before, after, rows, least = stages(system)
         assert len(rows) >= 4
@@ -100,7 +102,7 @@ def test_velocities_of_random_stacks_are_those_of_the_quadratic_program(solver):
         worst = max(worst, float(np.abs(found - after[bodies]).max()))
         pressed += np.abs(before[bodies] - after[bodies]).max() > 1e-3
     assert worst < 1e-8
-    assert pressed > 150
+    assert pressed > 0.75 * count
 
 
 def test_lcp_of_redundant_contacts():

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.motion import random_rotation
+from support.variants import slow_but
 
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
 from meniscus.surface import HalfSpace, Pose, Sphere, Twist
@@ -34,7 +35,7 @@ def largest_gap(system):
     return max([first] + [float(np.linalg.norm(p[1] - q[0])) for p, q in pairwise(ends)])
 
 
-@pytest.mark.parametrize(("dt", "most"), [(0.01, 0.06), (0.005, 0.03)])
+@pytest.mark.parametrize(("dt", "most"), slow_but([(0.01, 0.06), (0.005, 0.03)], (0.01, 0.06)))
 def test_a_chain_that_swings_does_not_tear(dt, most):
     system = chain(15)
     energy, worst = system.energy, 0.0

@@ -32,6 +32,7 @@ def heap(count, thickness):
     return system
 
 
+@pytest.mark.slow
 def test_six_meshes_do_not_intersect():
     system = heap(6, 0.02)
     contacts = 0
@@ -45,6 +46,7 @@ def test_six_meshes_do_not_intersect():
     assert info.blocked == 0
 
 
+@pytest.mark.slow
 def test_threads_and_resuming_give_the_same_bits():
     def run(threads, resume=False):
         ms.set_num_threads(threads)

@@ -37,6 +37,7 @@ def flips(body, dt, duration, method):
     return np.array(times), np.array(energies)
 
 
+@pytest.mark.slow
 def test_a_tumbling_body_flips_in_time():
     times, energies = flips(tumbling(), 0.01, 40, "midpoint")
     assert np.diff(times) == pytest.approx([FLIP], abs=0.02)

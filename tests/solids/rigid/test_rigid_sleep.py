@@ -44,6 +44,7 @@ def carried(kind, path, seconds=4.0, **box):
     return body, info
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["body", "solid"])
 def test_what_begins_to_move_takes_sleepers_along(kind):
     for speed in (0.1, 0.005, -0.1):

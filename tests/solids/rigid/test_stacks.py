@@ -38,6 +38,7 @@ def test_ten_boxes_stand_for_ten_seconds():
     assert abs(ground[2]) == pytest.approx(total, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_pyramid_of_55_stands():
     system = on_ground()
     for row in range(10):

@@ -174,6 +174,7 @@ def test_springs_that_act_only_when_compressed() -> None:
             assert springs.forces(low)[3, 2] == pytest.approx(-6.0 * expected, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_scrambled_tetrahedra_recover_and_with_edge_springs_alone_half_of_them_end_mirrored(rng: np.random.Generator) -> None:
     count = 200
     rest, t = separate(np.tile(CORNER, (count, 1, 1)))
@@ -208,6 +209,7 @@ def test_a_squashed_block_recovers_its_height(squashed: str) -> None:
     assert size == pytest.approx(np.sqrt(12), rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_block_whose_nodes_are_scattered_at_random_recovers_its_shape(rng: np.random.Generator) -> None:
     rest, t = tet_block(3)
     e = edges_of(t)
@@ -249,6 +251,7 @@ def fold(x: np.ndarray) -> float:
     return float(dihedral_angles(pairs[(pairs[:, :2] == (2, 3)).all(axis=1)], x)[0])
 
 
+@pytest.mark.slow
 def test_a_folded_strip_recovers_its_angle_with_altitude_springs_and_dihedral_bending_but_not_with_bending_springs() -> None:
     rest, t = folded_strip(0.5 * np.pi)
     pairs = hinges(t)

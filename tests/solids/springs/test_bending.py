@@ -1,9 +1,12 @@
 """Bending angles, the published forces, and the droop of strips."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.forces.meshes import edges_of, herring_bone, hinges
 from support.motion import symplectic
+from support.variants import slow_but
 
 from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, SpringOptions, dihedral_angles
 
@@ -109,23 +112,31 @@ def test_given_rest_angles() -> None:
     assert not DihedralBending(HINGE, SpringOptions(stiffness=2.0), x, rest_angles=[0.3]).forces(hinge(0.3)).round(14).any()
 
 
-def test_stiffer_strips_droop_less() -> None:
+def strip() -> tuple[Any, ...]:
+    """Vertices of a strip, its clamped end, its hinges, and springs of its edges."""
     v, t = herring_bone(6, 1)
-    fixed = np.flatnonzero(v[:, 0] <= 1)
-    pairs = hinges(t)
     edges = EdgeSprings(edges_of(t), SpringOptions(stiffness=200.0, damping_fraction=0.2, masses=0.1), v)
-    for kind in ("shell", "sine", "bridson", "springs"):
-        droop = []
-        for k in (1.0, 4.0, 16.0):
-            force = (
-                BendingSprings(pairs, SpringOptions(stiffness=10 * k, damping_fraction=0.5, masses=0.1), v)
-                if kind == "springs"
-                else DihedralBending(pairs, SpringOptions(stiffness=k, damping_fraction=0.2, masses=0.1), v, law=kind)  # type: ignore[arg-type]
-            )
-            x = symplectic([edges, force], v, 0.1, 0.01, 3000, gravity=1.0, ether=0.03, fixed=fixed)
-            droop.append(-x[-2:, 2].mean())
-        assert droop[0] > droop[1] > droop[2] > 0, kind
-    # Small deflections are inversely proportional to the stiffness.
+    return v, np.flatnonzero(v[:, 0] <= 1), hinges(t), edges
+
+
+@pytest.mark.parametrize("kind", slow_but(["shell", "sine", "bridson", "springs"], "shell"))
+def test_stiffer_strips_droop_less(kind: Any) -> None:
+    v, fixed, pairs, edges = strip()
+    droop = []
+    for k in (1.0, 4.0, 16.0):
+        force = (
+            BendingSprings(pairs, SpringOptions(stiffness=10 * k, damping_fraction=0.5, masses=0.1), v)
+            if kind == "springs"
+            else DihedralBending(pairs, SpringOptions(stiffness=k, damping_fraction=0.2, masses=0.1), v, law=kind)
+        )
+        x = symplectic([edges, force], v, 0.1, 0.01, 3000, gravity=1.0, ether=0.03, fixed=fixed)
+        droop.append(-x[-2:, 2].mean())
+    assert droop[0] > droop[1] > droop[2] > 0
+
+
+@pytest.mark.slow
+def test_small_deflections_are_inversely_proportional_to_the_stiffness() -> None:
+    v, fixed, pairs, edges = strip()
     small = []
     for k in (200.0, 400.0):
         stiff = DihedralBending(pairs, SpringOptions(stiffness=k, damping_fraction=0.3, masses=0.1), v)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.build import same_bits
 from support.surfaces import LOCATIONS, enclosed, level_set, noise, parts
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 from meniscus.surface import LevelSet, components
@@ -39,6 +40,7 @@ def flood(inside: np.ndarray, periodic: tuple[bool, ...]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("location", LOCATIONS)
+@SLOW_IN_SINGLE
 def test_equal_to_a_flood_fill(location: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     for trial in range(60):
         shape = rng.integers(1, 12, dimension) + (location == "nodes")

@@ -19,6 +19,7 @@ from support.surfaces import (
     open_edges,
     parts,
 )
+from support.variants import SLOW_IN_SINGLE, slow_but
 
 import meniscus as ms
 from meniscus.surface import LevelSet, Torus, extract
@@ -29,6 +30,7 @@ def every_sign(samples: int) -> np.ndarray:
     return 1.0 - 2.0 * (np.arange(1 << samples)[:, None] >> np.arange(samples) & 1)
 
 
+@pytest.mark.slow
 def test_every_pair_of_neighbouring_cubes(rng: np.random.Generator) -> None:
     # 12 samples in two cubes, along each axis: every case beside every case that can be its neighbour.
     for axis, signs in product(range(3), every_sign(12)):
@@ -53,7 +55,8 @@ def test_every_square_of_squares() -> None:
         assert abs(enclosed(v, s) - phi.volume()) < 1e-14
 
 
-@pytest.mark.parametrize("location", LOCATIONS)
+@SLOW_IN_SINGLE
+@pytest.mark.parametrize("location", slow_but(LOCATIONS, "nodes"))
 def test_noise_in_space(location: str, dtype: type, rng: np.random.Generator) -> None:
     for trial in range(600):
         shape = rng.integers(1, 5, 3) + (location == "nodes")

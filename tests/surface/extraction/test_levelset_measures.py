@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.build import same_bits
 from support.surfaces import LOCATIONS, ball, level_set, measures, noise
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 from meniscus.surface import LevelSet, curvature, measure, symmetric_difference, volume_fractions
@@ -182,6 +183,7 @@ def beside_the_surface(phi: LevelSet) -> np.ndarray:
     return near
 
 
+@SLOW_IN_SINGLE
 def test_curvature_of_columns(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     k = (dimension - 1) / RADIUS
     errors = []

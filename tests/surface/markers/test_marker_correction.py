@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.build import grid_of, random_scalar, same_bits
 from support.particle_levelset import ball, swirl
+from support.variants import SLOW_IN_SINGLE, SLOW_IN_SPACE
 
 import meniscus as ms
 from meniscus.surface import ParticleLevelSet, ParticleOptions, Sphere
@@ -61,6 +62,7 @@ def test_correction_against_brute_force(location, radii, escape_distance, dimens
     assert report.inside > 10
 
 
+@SLOW_IN_SINGLE
 def test_correction_does_not_depend_on_the_order(dimension, dtype):
     rng = np.random.default_rng(5)
     p = ball(dimension, dtype)
@@ -83,6 +85,7 @@ def test_a_lost_drop_comes_back():
     assert p.levelset.volume() == pytest.approx(area, rel=0.4)
 
 
+@SLOW_IN_SINGLE
 def test_radii_from_the_level_set(dimension, dtype):
     p = ball(dimension, dtype, radii_from="levelset")
     h = p.grid.spacing
@@ -146,6 +149,7 @@ def test_changes_from_outside_are_accepted(dimension, dtype):
     assert q.levelset.volume() == pytest.approx(volume, rel=3e-3)
 
 
+@SLOW_IN_SPACE
 def test_a_surface_at_rest_stays_where_it_is(dimension):
     """Nothing moves: neither the level set nor the markers, and no radius makes them correct anything for long."""
     p = ball(dimension)

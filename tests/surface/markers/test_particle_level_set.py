@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.build import random_velocity, same_bits
 from support.particle_levelset import ball, state, swirl
+from support.variants import SLOW_IN_SINGLE, SLOW_IN_SPACE
 
 import meniscus as ms
 from meniscus.fluids import single_vortex
@@ -35,6 +36,7 @@ def test_rotation_of_markers_is_second_order(dimension):
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 @pytest.mark.parametrize("location", ["cells", "nodes"])
+@SLOW_IN_SINGLE
 def test_the_band_is_carried_like_the_whole(interpolation, location, dimension, dtype):
     p = ball(dimension, dtype, location=location, interpolation=interpolation, radii_from="levelset")
     velocity = random_velocity(p.grid, dtype, np.random.default_rng(6), speed=0.5)
@@ -94,6 +96,7 @@ def test_sides_of_the_domain():
     np.testing.assert_allclose(p.particles.positions[1, 1], 0.09, atol=1e-12)
 
 
+@SLOW_IN_SPACE
 def test_markers_of_both_signs_stay_out_of_solids(dimension, dtype):
     p = ball(dimension, dtype, cells=32)
     # A plate that the flow blows the ball against.

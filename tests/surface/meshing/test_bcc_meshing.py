@@ -249,6 +249,7 @@ def test_skin_morph_follows_the_skin(rng: np.random.Generator) -> None:
         ms.surface.skin_morph(mesh, skin, np.zeros((3, 3)))
 
 
+@pytest.mark.slow
 def test_bunny_is_reported_and_meshed_by_the_winding_number() -> None:
     """A scan with holes: a warning names them, the mesh is sound."""
     vertices, triangles = real_mesh("stanford-bunny")

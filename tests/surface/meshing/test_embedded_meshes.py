@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from support.meshes import box, join, real_mesh
+from support.variants import slow_but
 
 import meniscus as ms
 
@@ -101,13 +102,16 @@ def length(surface: ms.surface.MeshDistance) -> float:
 SHAPES = {"gap": two_boxes(0.02), "contact": two_boxes(0.0), "gear": gear(), "knot": knot()}
 
 
-@pytest.mark.parametrize(("name", "parts"), [("gap", 6), ("gap", 5), ("contact", 6), ("gear", 5), ("knot", 9)])
+@pytest.mark.parametrize(
+    ("name", "parts"), slow_but([("gap", 6), ("gap", 5), ("contact", 6), ("gear", 5), ("knot", 9)], ("gap", 5), ("contact", 6))
+)
 def test_details_below_the_cells_do_not_overlap(name: str, parts: int) -> None:
     """Gaps of a twentieth of a cell, teeth and strands of one cell."""
     surface = ms.surface.MeshDistance(*placed(SHAPES[name], 3))
     assert not require_fitted(surface, length(surface) / parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e5])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_any_size_and_position(scale: float, seed: int) -> None:

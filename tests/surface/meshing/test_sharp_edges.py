@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.meshes import box, join, real_mesh, torus
+from support.variants import slow_but
 
 import meniscus as ms
 
@@ -50,7 +51,7 @@ def staircase() -> Mesh:
 
 
 @pytest.mark.parametrize("name", ["box", "wedge", "staircase"])
-@pytest.mark.parametrize("refine", [0, 1])
+@pytest.mark.parametrize("refine", slow_but([0, 1], 0))
 def test_polyhedra_keep_corners_and_edges(name: str, refine: int) -> None:
     """All corners are vertices, and volume and surface are exact but for the tolerance; without, they are far off."""
     surface = turned({"box": box(), "wedge": wedge(40.0), "staircase": staircase()}[name])
@@ -89,6 +90,7 @@ def test_creases_are_edges_of_the_mesh() -> None:
                 assert covered.mean() >= least
 
 
+@pytest.mark.slow
 def test_smooth_surfaces_come_closer() -> None:
     """Nothing is sharp on a torus; vertices go where the boundary is far away all the same."""
     surface = ms.mesh.TriangleMesh(*torus(n=80, m=48))

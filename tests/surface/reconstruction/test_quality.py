@@ -57,6 +57,7 @@ def rms(values: list[float]) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edge", [1.5, 2.5])
 def test_a_flying_ball_flickers_and_bumps_less_than_both_baselines(edge: float) -> None:
     """Lee 2018, figure 3.15; the ball passes through tetrahedra at rest, so that each frame shows it through others."""

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from support.tet_vof.ball_of_water import CELL, FINE, ball_in, ball_on_grid, ball_volume, lattice, thrown
+from support.variants import THREAD_COUNTS, slow_but
 
 import meniscus as ms
 from meniscus.grid.conversion import cell_means
@@ -34,8 +35,8 @@ def is_closed(mesh: WaterMesh) -> bool:
     return ms.mesh.check_watertight(mesh.vertices, mesh.triangles).watertight
 
 
-@pytest.mark.parametrize("edge", [1.0, 1.5, 2.5, 4.0])
-@pytest.mark.parametrize("radius", [5.0, 8.0])
+@pytest.mark.parametrize("edge", slow_but([1.0, 1.5, 2.5, 4.0], 2.5, 4.0))
+@pytest.mark.parametrize("radius", slow_but([5.0, 8.0], 5.0))
 def test_a_resting_ball_keeps_volume_and_shape(edge: float, radius: float, rng) -> None:
     """Lee 2018, section 3.4.2; edges and radius in fine cells."""
     centre = MIDDLE + FINE * rng.uniform(-0.5, 0.5, 3)
@@ -68,8 +69,8 @@ def test_thin_sheets_and_crumbs_of_full_tetrahedra_are_inside() -> None:
         assert there.mean() == pytest.approx(inside, abs=0.01), "without the rule they are too thin to be seen"
 
 
-@pytest.mark.parametrize("edge", [1.2, 2.0])
-@pytest.mark.parametrize("gain", [1.0, 0.25])
+@pytest.mark.parametrize("edge", slow_but([1.2, 2.0], 2.0))
+@pytest.mark.parametrize("gain", slow_but([1.0, 0.25], 0.25))
 def test_there_is_no_seam_between_tetrahedra_and_grid(edge: float, gain: float) -> None:
     """Half of a ball is in tetrahedra, half on the grid; the surface is as near to the ball at the seam as elsewhere."""
     centre, radius = np.array([0.5, 0.51, 0.49]), 0.25
@@ -108,6 +109,7 @@ def test_water_fills_a_tank_up_to_its_sides() -> None:
     assert is_closed(mesh)
 
 
+@pytest.mark.slow
 def test_velocities_are_those_of_the_flow() -> None:
     given = ball_in(lattice(1.3 * FINE), MIDDLE, 0.25, (1.0, 2.0, 3.0))
     assert np.abs(WaterSurface(UNIT, 2).update(tets=given).velocities - (1.0, 2.0, 3.0)).max() < 1e-12
@@ -175,6 +177,7 @@ def fly(water: WaterSurface, frames: range, tets=None) -> list[WaterMesh]:
     return meshes
 
 
+@pytest.mark.slow
 def test_a_box_around_the_water_has_the_bits_of_the_whole_grid() -> None:
     large = ms.Grid((36, 36, 36), CELL)
     x, tets, room = lattice(1.7 * FINE)
@@ -192,15 +195,17 @@ def test_a_box_around_the_water_has_the_bits_of_the_whole_grid() -> None:
     assert all(same(a, b) for a, b in zip(*meshes, strict=True))
 
 
-def test_nothing_depends_on_the_number_of_threads(default_parallelism) -> None:
+@THREAD_COUNTS
+def test_nothing_depends_on_the_number_of_threads(threads: tuple[int, ...], default_parallelism) -> None:
     expected = None
-    for threads in (1, 2, 3, 5, 8):
-        ms.set_num_threads(threads)
+    for count in threads:
+        ms.set_num_threads(count)
         found = fly(WaterSurface(UNIT, 2), range(3))
         expected = found if expected is None else expected
         assert all(same(a, b) for a, b in zip(found, expected, strict=True))
 
 
+@pytest.mark.slow
 def test_a_snapshot_goes_on_with_the_same_bits() -> None:
     water = WaterSurface(UNIT, 2)
     fly(water, range(2))

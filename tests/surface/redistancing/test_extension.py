@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.build import components, random_scalar, random_velocity, same_bits
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 from meniscus.surface import LevelSet, Sphere, extend, extend_velocity
@@ -61,6 +62,7 @@ def reference(f: np.ndarray, key: np.ndarray, known: np.ndarray, wanted: np.ndar
 
 
 @pytest.mark.parametrize("side", ["outside", "both"])
+@SLOW_IN_SINGLE
 def test_solves_the_upwind_equations_in_order(side: Any, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     for periodic in (False, True, (True, False, False)[:dimension]):
         grid = ms.Grid(SHAPES[dimension], 0.5, periodic=periodic)
@@ -153,6 +155,7 @@ def test_first_order_around_a_sphere(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("location", ["cells", "nodes"])
+@SLOW_IN_SINGLE
 def test_faces_use_averages_of_phi(location: Any, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     for periodic in (False, True):
         grid = ms.Grid(SHAPES[dimension], 0.25, periodic=periodic)

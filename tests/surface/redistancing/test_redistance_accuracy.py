@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.eikonal import crossing_shift
+from support.variants import SLOW_IN_SPACE, slow
 
 import meniscus as ms
 from meniscus.surface import Box, Ellipsoid, LevelSet, Shape, Sphere, Torus
@@ -49,7 +50,7 @@ SMOOTH = [(sphere, 2), (sphere, 3), (ellipse, 2), (ellipse, 3), (ring, 3)]
 IDS = ["circle", "sphere", "ellipse", "ellipsoid", "torus"]
 
 
-@pytest.mark.parametrize(("make", "dimension"), SMOOTH, ids=IDS)
+@pytest.mark.parametrize(("make", "dimension"), [c if c[1] == 2 else slow(*c) for c in SMOOTH], ids=IDS)
 def test_crossings_stay_and_distances_near_the_surface_are_second_order(make: Callable[[int], Shape], dimension: int) -> None:
     # Radii of at least 16 cells on the coarsest grid.
     near, far, literal = [], [], []
@@ -79,6 +80,7 @@ def test_crossings_stay_and_distances_near_the_surface_are_second_order(make: Ca
     assert (np.log(np.array(far[:-1]) / far[1:]) / refinement > 0.9).all(), far
 
 
+@SLOW_IN_SPACE
 def test_first_order_far_away(dimension: int) -> None:
     errors = []
     for n in (32, 64, 128):
@@ -114,6 +116,7 @@ def test_the_variant_of_the_documents_is_first_order(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("method", ["parallel", "fast-marching"])
+@SLOW_IN_SPACE
 def test_flat_water_does_not_drift(method: Any, dimension: int) -> None:
     for axis in range(dimension):
         for height in (0.5, 0.50001, 0.3337, 0.51875, 0.04, 0.96):
@@ -149,6 +152,7 @@ def test_planes_of_any_direction(dimension: int, rng: np.random.Generator) -> No
         np.testing.assert_allclose(phi.array[middle], start[middle], rtol=0, atol=1e-9)
 
 
+@SLOW_IN_SPACE
 def test_many_repetitions_move_little(dimension: int) -> None:
     n = 64
     phi = level(sphere(dimension), n)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.build import random_velocity, same_bits
 from support.surfaces import LOCATIONS
+from support.variants import SLOW_IN_SINGLE
 
 import meniscus as ms
 from meniscus.surface import LevelSet, interpolate_levelsets
@@ -29,6 +30,7 @@ def moving(phi: LevelSet, speed: float) -> ms.MacField:
 
 
 @pytest.mark.parametrize("location", LOCATIONS)
+@SLOW_IN_SINGLE
 def test_a_sphere_that_moves_by_half_a_unit_per_frame(location: Any, dtype: type) -> None:
     n = 40
     frames = [sphere(n, x, location, dtype) for x in (0.7, 1.2)]

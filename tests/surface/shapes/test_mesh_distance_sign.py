@@ -15,6 +15,7 @@ from support.meshes import (
     size_of,
     torus,
 )
+from support.variants import slow, slow_but
 
 import meniscus as ms
 from meniscus.collision import winding_number
@@ -29,6 +30,7 @@ def outward_winding(mesh: Mesh, points: np.ndarray, accuracy: float | None) -> n
     return np.sign(volume) * winding_number(v, t, points, accuracy=accuracy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WATERTIGHT_FILES)
 def test_a_million_points_on_lines(name: str, rng: np.random.Generator) -> None:
     # The parity of crossings is exact but for points within round-off of the surface, and knows neither normals nor angles.
@@ -45,7 +47,7 @@ def test_a_million_points_on_lines(name: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", WATERTIGHT_FILES)
+@pytest.mark.parametrize("name", slow_but(WATERTIGHT_FILES, "spot"))
 def test_random_points_by_winding_number(name: str, n: int, rng: np.random.Generator) -> None:
     mesh = real_mesh(name)
     points = random_points(mesh, n, rng, 0.02)
@@ -76,7 +78,7 @@ def features(mesh: Mesh, n: int, rng: np.random.Generator) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("name", WATERTIGHT_FILES)
+@pytest.mark.parametrize("name", slow_but(WATERTIGHT_FILES, "spot"))
 def test_on_and_beside_vertices_edges_and_faces(name: str, rng: np.random.Generator) -> None:
     mesh = real_mesh(name)
     size = size_of(mesh)
@@ -94,7 +96,7 @@ def test_on_and_beside_vertices_edges_and_faces(name: str, rng: np.random.Genera
     assert ((d.signed_distance(some) < 0) == (outward_winding(mesh, some, None) > 0.5)).all()
 
 
-@pytest.mark.parametrize("name", WATERTIGHT_FILES)
+@pytest.mark.parametrize("name", slow_but(WATERTIGHT_FILES, "spot"))
 def test_on_the_planes_of_triangles_beyond_their_edges(name: str, rng: np.random.Generator) -> None:
     mesh = real_mesh(name)
     corners = mesh[0][mesh[1][rng.integers(len(mesh[1]), size=2000)]]
@@ -107,6 +109,7 @@ def test_on_the_planes_of_triangles_beyond_their_edges(name: str, rng: np.random
     assert ((d < 0) == (outward_winding(mesh, points, 8.0) > 0.5))[off].all()
 
 
+@pytest.mark.slow
 def test_along_the_creases_of_the_fandisk(rng: np.random.Generator) -> None:
     mesh = v, t = real_mesh("fandisk")
     normals = np.cross(v[t[:, 1]] - v[t[:, 0]], v[t[:, 2]] - v[t[:, 0]])
@@ -152,6 +155,7 @@ def test_the_thin_ears_of_spot(rng: np.random.Generator) -> None:
     assert signs[0] < max(signs)  # the deepest points have come out on the other side
 
 
+@pytest.mark.slow
 def test_the_bunny_has_a_warning_and_the_sign_of_the_winding_number(rng: np.random.Generator) -> None:
     mesh = real_mesh("stanford-bunny")
     text = r"^the mesh is not watertight: it has 5 holes with 223 boundary edges, and the winding number decides what is inside$"
@@ -172,7 +176,7 @@ def test_the_bunny_has_a_warning_and_the_sign_of_the_winding_number(rng: np.rand
     assert (d.contains(between) == (winding_number(*mesh, between, accuracy=None) > 0.5)).all()
 
 
-@pytest.mark.parametrize(("mesh", "edges"), [(torus(), 6), (box(), 4)], ids=["torus", "box"])
+@pytest.mark.parametrize(("mesh", "edges"), [slow(torus(), 6), (box(), 4)], ids=["torus", "box"])
 def test_open_meshes(mesh: Mesh, edges: int, rng: np.random.Generator) -> None:
     v, t = mesh
     part = np.ascontiguousarray(t[2:])

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 from support.build import same_bits
 from support.shapes import BOUNDED, PRIMITIVES, cloud, surface_points
+from support.variants import slow
 
 import meniscus as ms
 from meniscus.surface import (
@@ -34,7 +36,7 @@ def test_distance_against_dense_points_of_the_surface(name: str) -> None:
     dense = surface_points(name)
     assert np.abs(shape.signed_distance(dense)).max() < 1e-14
     x = cloud(shape.dimension, 60)
-    brute = np.array([np.linalg.norm(dense - p, axis=1).min() for p in x])
+    brute, _ = cKDTree(dense).query(x)
     phi = shape.signed_distance(x)
     # Brute force errs upwards by the square of the spacing of the points, about 4e-3, times the curvature of sphere and surface.
     assert (np.abs(phi) <= brute + 1e-12).all()
@@ -74,7 +76,7 @@ def test_sign_from_the_definitions() -> None:
     assert (inside("L with a hole") == (in_l & ~in_hole)).all()
 
 
-@pytest.mark.parametrize("radii", [(1.0, 0.6), (1.0, 1e-3), (0.2, 0.9, 0.5), (1.0, 1.0, 0.01), (0.3, 0.3, 0.3)])
+@pytest.mark.parametrize("radii", [(1.0, 0.6), (1.0, 1e-3), (0.2, 0.9, 0.5), slow((1.0, 1.0, 0.01)), slow((0.3, 0.3, 0.3))])
 def test_ellipsoid_against_minimisation(radii: tuple[float, ...]) -> None:
     """Search of the surface's own angles, ever finer around the best one."""
     e = np.array(radii)

@@ -39,15 +39,15 @@ def test_distances_normals_and_velocities_between_frames(time: float) -> None:
 
 
 def test_it_pushes_a_node_along_and_pickles() -> None:
-    for solid in (stored(), pickle.loads(pickle.dumps(stored()))):
-        body = ms.solids.DeformableBody(np.array([[0.85, 0.5, 0.5]]), masses=1.0)
-        world = ms.solids.World()
-        world.add(body)
-        world.add_obstacle(solid, friction=0.0)
-        for _ in range(50):
-            world.step(0.02)
-        assert body.positions[0, 0] == pytest.approx(0.8 + SPEED, abs=5e-3)
-        assert body.velocities[0, 0] == pytest.approx(SPEED, abs=1e-9)
+    solid = pickle.loads(pickle.dumps(stored()))
+    body = ms.solids.DeformableBody(np.array([[0.85, 0.5, 0.5]]), masses=1.0)
+    world = ms.solids.World()
+    world.add(body)
+    world.add_obstacle(solid, friction=0.0)
+    for _ in range(50):
+        world.step(0.02)
+    assert body.positions[0, 0] == pytest.approx(0.8 + SPEED, abs=5e-3)
+    assert body.velocities[0, 0] == pytest.approx(SPEED, abs=1e-9)
 
 
 def test_samples_on_a_grid() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.same_bits import everywhere
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.surface import SolidOnTets
@@ -47,7 +48,7 @@ def degrees_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.degrees(2 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=1) / 2, 0, 1)))
 
 
-@pytest.mark.parametrize(("seed", "jitter"), [(0, 0.0), (1, 0.0), (2, 0.15)])
+@pytest.mark.parametrize(("seed", "jitter"), slow_but([(0, 0.0), (1, 0.0), (2, 0.15)], (2, 0.15)))
 def test_volume_of_a_sphere_is_of_second_order(seed: int, jitter: float) -> None:
     errors = []
     for n in (8, 16, 32):
@@ -59,7 +60,7 @@ def test_volume_of_a_sphere_is_of_second_order(seed: int, jitter: float) -> None
     assert np.log2(errors[1] / errors[2]) > 1.8
 
 
-@pytest.mark.parametrize("count", [4, 5, 10, 20, 35])
+@pytest.mark.parametrize("count", slow_but([4, 5, 10, 20, 35], 20))
 def test_volume_by_counted_samples_converges(count: int) -> None:
     """Of first order at least; errors of single tetrahedra cancel in part, so that orders of 1.4 to 2.8 are measured."""
     steps, errors = [], []
@@ -242,7 +243,7 @@ def test_nothing_solid_and_everything_solid() -> None:
     assert not s.normal.any()
 
 
-@pytest.mark.parametrize("solid", ["shape", "mesh", "function", "level set", "group"])
+@pytest.mark.parametrize("solid", slow_but(["shape", "mesh", "function", "level set", "group"], "shape", "level set"))
 def test_same_bits_for_any_threads(solid: str, default_parallelism: None) -> None:
     x, tets = lattice(20, 2, 0.1)
     ball = ms.mesh.icosphere(3, RADIUS, tuple(CENTRE))

@@ -134,6 +134,7 @@ def test_same_bits_for_any_threads(default_parallelism: None) -> None:
     everywhere(lambda: [touched_tets(mesh.vertices, mesh.tets, x, np.asarray(triangles, np.int32))])
 
 
+@pytest.mark.slow
 def test_every_triangle_of_a_skin_touches_a_cut_tetrahedron() -> None:
     x, triangles = real_mesh("spot")
     low, high = x.min(axis=0), x.max(axis=0)
