@@ -34,14 +34,13 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest fuzz fuzz-sanitized bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread \
+.PHONY: help demo test test-all fuzz fuzz-sanitized bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread \
   test-cpp build-cost test-cost package address-package wheel clean distclean FORCE
 
 help:
 	@echo "make demo      build, pour water on a ball, on tetrahedra and a grid coupled, and say where the pictures are"
 	@echo "make test      build; C++ tests, lint and the fast Python tests"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
 	@echo "make fuzz      100,000 random calls of everything public"
 	@echo "make fuzz-sanitized  the same calls under the address and undefined-behaviour sanitizers"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
@@ -54,7 +53,7 @@ help:
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make wheel     a wheel for Linux in dist, tried out in an empty environment that has no compiler"
 	@echo "make build-cost  a build from nothing that measures the processor time of every file"
-	@echo "make test-cost  the fast Python tests, and the processor time of each"
+	@echo "make test-cost  the fast Python tests, the processor time of every room, and which take longest"
 	@echo "make clean     remove everything that was built; make distclean also removes .venv"
 
 # --- the environment and the package -------------------------------------------------------------------------------------------
@@ -128,9 +127,6 @@ test: test-cpp lint $(STAMPS)/packages-test
 test-all: export MENISCUS_TEST_SIZE = full
 test-all: test-cpp lint $(STAMPS)/packages-test
 	$(pytest) $(PYTEST_OPTIONS)
-
-slowest: $(STAMPS)/package $(STAMPS)/packages-test
-	$(pytest) -q -m "not slow" --durations=20 $(PYTEST_OPTIONS)
 
 fuzz: $(STAMPS)/package $(STAMPS)/packages-test
 	$(pytest) tests/fuzz $(PYTEST_OPTIONS)
