@@ -239,6 +239,18 @@ void bind_walls(py::class_<WaterStages>& type) {
       py::arg("volume"), py::arg("velocity"), py::arg("before"), py::arg("after"), py::arg("dt"));
 }
 
+/// Volume and momentum (over density) of the water in all tetrahedra, which may be rounded before.
+py::tuple totals_of(const WaterStages& w, const py::array& volume, const py::array& velocity, bool round) {
+  const auto water = water_of(*w.graph.graph, volume, velocity);
+  double sum = 0;
+  const mesh::Point momentum = interruptible([&] {
+    if (round) fluids::round_water(water, w.quantum);
+    sum = fluids::total_volume(water.volume, w.quantum);
+    return fluids::total_momentum(water);
+  });
+  return py::make_tuple(sum, numbers_of(momentum));
+}
+
 void bind_measures(py::class_<WaterStages>& type) {
   type.def(
           "total_volume",
@@ -250,15 +262,13 @@ void bind_measures(py::class_<WaterStages>& type) {
       .def(
           "round_water",
           [](const WaterStages& w, const py::array& volume, const py::array& velocity) {
-            const auto water = water_of(*w.graph.graph, volume, velocity);
-            return interruptible([&] { return fluids::round_water(water, w.quantum); });
+            return totals_of(w, volume, velocity, true);
           },
           py::arg("volume"), py::arg("velocity"))
       .def(
-          "total_momentum",
+          "totals",
           [](const WaterStages& w, const py::array& volume, const py::array& velocity) {
-            const auto water = water_of(*w.graph.graph, volume, velocity);
-            return numbers_of(interruptible([&] { return fluids::total_momentum(water); }));
+            return totals_of(w, volume, velocity, false);
           },
           py::arg("volume"), py::arg("velocity"))
       .def(

@@ -137,7 +137,7 @@ class Communicator:
 
     def total(self, count: int) -> int:
         """Return the sum of the counts that all ranks hand in; collective."""
-        return int(self._core.total(count))
+        return int(self._core.total(count)) if self.size > 1 else int(count)
 
     def exact_sum(self, values: Any) -> float:
         """Return the sum of the numbers that all ranks hand in, rounded once, so that their order does not matter; collective."""

@@ -18,7 +18,7 @@ from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.drop_source import DropSource
 from meniscus.coupling.water.ledger import Transfers, WaterLedger
 from meniscus.coupling.water.options import KDSMWaterOptions, KDSMWaterReport, multiplier, rank
-from meniscus.coupling.water.ownership import GRID, Kept, Owners
+from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners
 from meniscus.coupling.water.passing import Passing
 from meniscus.coupling.water.setting import check_setting, is_body_of, time_of_edges
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -137,6 +137,7 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
         self._accounts = self.declare("_accounts", SharedAccounts())
         self._gradient: Floats | None = None
         self._kept: Kept | None = None
+        self._block: GridBlock | None = None
         self._surface: WaterSurface | None = None
         self._surface_refine, self._surface_time = 0, 0.0
         check_setting(vof, liquid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ class GridBlock:
         if not self.empty:
             self.grid = Grid((last - first).tolist(), h, (origin + first * h).tolist())
 
+    @cached_property
+    def fields(self) -> tuple[CellField, CellField, LevelSet]:
+        """Memory for what is kept: the liquid, how far cells are beyond, and the level set of where a ball fits in."""
+        return CellField(self.grid), CellField(self.grid), LevelSet(self.grid, "cells")
+
     def centres(self, where: Bools) -> Floats:
         """Return the centres (k, dim) of cells, m."""
         index = np.argwhere(where)
@@ -58,7 +64,7 @@ class Kept:
     """What the grid keeps of its liquid, on a block of cells: the part that a ball of some radius fits in, and what is near it.
 
     Args:
-        block: the cells.
+        block: the cells; its fields are overwritten.
         levelset: of the liquid on the whole grid.
         outside: cells (of the whole grid) whose centres are not in the solid; None: all.
         radius: of the ball, cells.
@@ -72,15 +78,13 @@ class Kept:
     def __init__(self, block: GridBlock, levelset: LevelSet, outside: Bools | None, radius: float) -> None:
         h = block.grid.spacing
         self.block = block
-        self.liquid = CellField(block.grid)
+        self.liquid, self._distance, core = block.fields
         self.liquid.array[...] = levelset.array[block.cells]
         self.outside = np.ones(block.grid.shape, bool) if outside is None else outside[block.cells]
         self.wet = (self.liquid.array <= 0) & self.outside
-        self._distance = CellField(block.grid)
         if not self.wet.any() or radius == 0:
             self._distance.array[...] = _FAR * h if radius > 0 else -_FAR * h
             return
-        core = LevelSet(block.grid, "cells")
         core.array[...] = self.liquid.array + radius * h
         core.array[~self.outside & (core.array < 0.5 * h)] = 0.5 * h
         if (core.array <= 0).any():

@@ -35,6 +35,7 @@ class Passing:
     transfers: Transfers
     time: float
     _kept: Kept | None
+    _block: GridBlock | None
 
     # --- accounts --------------------------------------------------------------------------------------------------------------------
 
@@ -74,6 +75,9 @@ class Passing:
         radius = self.options.resolved
         pad = min(math.ceil(3 * radius), 12) + 3
         block = GridBlock(self.liquid.grid, *box_around(self.vof.positions), pad)
+        if self._block is None or block.cells != self._block.cells:
+            self._block = block
+        block = self._block  # with its fields, where the mesh is in the same cells as before
         if block.empty or not (self._reaches_out() or (self.liquid.levelset.array[block.cells] <= 0).any()):
             return None
         solid = self.liquid.solid_after(dt)

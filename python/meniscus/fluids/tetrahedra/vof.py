@@ -250,9 +250,9 @@ class TetVOF(TetWater):
         self._after_move("project")
         if self._projection is None:
             self._projection = ProjectionOfWater(self._geometry)
-        before = np.array(self._stages.total_momentum(self.volume, self.velocity))
+        before = np.array(self._stages.totals(self.volume, self.velocity)[1])
         self.running_report.projection = self._projection.act(self.volume, self.velocity, dt, self.options)
-        change = self.options.density * (np.array(self._stages.total_momentum(self.volume, self.velocity)) - before)
+        change = self.options.density * (np.array(self._stages.totals(self.volume, self.velocity)[1]) - before)
         self._accounts.book("pressure", momentum=change)
         self._feel(change, dt)
 

@@ -198,10 +198,8 @@ class TetWater(Solver[TetVOFReport]):
     def ledger(self) -> TetLedger:
         """Return where the water is, where it came from and where it went, since the solver was made."""
         with self.exclusive():
-            if self._phase in ("", "move"):
-                self._book_changes()
+            inside, waiting, momentum = self._book_changes() if self._phase in ("", "move") else self._present()
             a = self._accounts
-            inside, waiting, momentum = self._present()
             return TetLedger(
                 in_tets=inside,
                 waiting=waiting,
@@ -219,11 +217,12 @@ class TetWater(Solver[TetVOFReport]):
                 momentum_scale=a.turnover(),
             )
 
-    def _present(self) -> tuple[float, float, Floats]:
-        """Return the volume in the mesh, and on its way out, m^3, and the momentum of both, kg m/s, summed anew."""
-        inside, momentum = self.total_volume(), np.array(self._stages.total_momentum(self.volume, self.velocity))
+    def _present(self, rounded: bool = False) -> tuple[float, float, Floats]:
+        """Return the volume in the mesh, and on its way out, m^3, and the momentum of both, kg m/s, summed anew, maybe of rounded water."""
+        totals = self._stages.round_water if rounded else self._stages.totals
+        inside, carried = totals(self.volume, self.velocity)
         waiting, moving = self.waiting.total()
-        momentum = momentum + moving
+        momentum = np.array(carried) + moving
         if self._transit:
             rest, rest_momentum = self._stages.remainder()
             inside += rest
@@ -233,14 +232,14 @@ class TetWater(Solver[TetVOFReport]):
             momentum = momentum + (volume[:, None] * velocity).sum(axis=0)
         return inside, waiting, self.options.density * momentum
 
-    def _book_changes(self) -> None:
-        """Round what was written to the views, and book it as filled."""
-        self._stages.round_water(self.volume, self.velocity)
+    def _book_changes(self) -> tuple[float, float, Floats]:
+        """Round what was written to the views, and book it as filled; return what is `_present`."""
         a = self._accounts
-        inside, waiting, momentum = self._present()
-        volume, momentum = inside + waiting - a.expected_volume(), momentum - a.expected_momentum()
-        if abs(volume) > 1e-13 * max(inside, self.quantum) or np.abs(momentum).max() > 1e-12 * max(a.turnover(), 1e-300):
-            a.book("filled", volume, momentum)
+        present = inside, waiting, momentum = self._present(rounded=True)
+        volume, change = inside + waiting - a.expected_volume(), momentum - a.expected_momentum()
+        if abs(volume) > 1e-13 * max(inside, self.quantum) or np.abs(change).max() > 1e-12 * max(a.turnover(), 1e-300):
+            a.book("filled", volume, change)
+        return present
 
     # --- water put in --------------------------------------------------------------------------------------------------------------
 
@@ -339,9 +338,9 @@ class TetWater(Solver[TetVOFReport]):
         with self.exclusive():
             if self._phase in ("", "move"):
                 self._book_changes()
-            before = np.array(self._stages.total_momentum(self.volume, self.velocity))
+            before = np.array(self._stages.totals(self.volume, self.velocity)[1])
             self.velocity += change
-            gained: Floats = self.options.density * (np.array(self._stages.total_momentum(self.volume, self.velocity)) - before)
+            gained: Floats = self.options.density * (np.array(self._stages.totals(self.volume, self.velocity)[1]) - before)
             self._accounts.book(account, momentum=gained)
             return gained
 
