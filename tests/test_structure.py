@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from support.tet_vof.coupled import ball
 import meniscus as ms
 from meniscus.surface import Box
 
+ROOT = Path(__file__).parents[1]
+CASTS = 533
 CALLS = 40
 CALLS_OVER = {"KDSM water": 115}
 ANCESTORS, METHODS = 5, 60
@@ -138,6 +141,14 @@ def test_a_step_makes_few_calls_into_the_core(name: str) -> None:
     counts = calls_of(lambda: solver.step(0.004))
     assert sum(counts.values()) > 5, "calls were not seen"
     assert sum(counts.values()) <= CALLS_OVER.get(name, CALLS), counts
+
+
+def test_casts_of_subscripts_do_not_come_back() -> None:
+    """Subscripts and sizes are signed; what is cast is compared with unsigned sizes, or given to the standard library."""
+    sources = [path for path in (ROOT / "cpp").rglob("*") if path.suffix in (".cpp", ".hpp")]
+    if not sources:
+        pytest.skip("the sources are not here")
+    assert sum(path.read_text(encoding="utf-8").count("static_cast<std::size_t>") for path in sources) <= CASTS
 
 
 def test_calls_are_counted() -> None:
