@@ -19,7 +19,7 @@ from support.runs.types import mypy
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # That what the others call exists is checked by types.
-FAST = {"errata_of_bodies", "nothing_leaks"}
+FAST = {"errata_of_bodies"}
 # Folders of people and of machines, and addresses of objects.
 TRACES = re.compile(r"/(?:home|root|tmp|Users|mnt|opt|usr|var)/[\w.]|[A-Z]:\\\\|site-packages|\.venv| at 0x[0-9a-f]{6,}")
 

@@ -61,7 +61,7 @@ def test_a_build_is_readable_while_it_goes_on_and_extended_later(tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["ball.h5"]
 
 
-@pytest.mark.fast_cases("0.0-dynamic", "0.1-quasi-static")
+@pytest.mark.fast_cases("0.0-dynamic")
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 @pytest.mark.parametrize("start", [0.0, 0.1])
 def test_an_error_in_a_frame_keeps_those_before_and_the_build_goes_on(tmp_path: Path, mode: str, start: float) -> None:

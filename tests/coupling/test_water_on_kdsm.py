@@ -64,7 +64,7 @@ def steps(vof: TetVOF) -> int:
     return round((TIMES[-1] - vof.time) / DT)
 
 
-@pytest.mark.fast_cases("random-wall", "adaptive-None")
+@pytest.mark.fast_cases("random-wall")
 @pytest.mark.parametrize("outside", [None, "wall"])
 @pytest.mark.parametrize("samples", ["random", "exact", "adaptive"])
 def test_ledgers_and_room_around_a_creature(samples: Any, outside: Any) -> None:
@@ -129,6 +129,7 @@ def test_elements_come_and_go() -> None:
     assert lost > 0, "no water was in an element that was disabled"
 
 
+@pytest.mark.fast_cases("random")
 @pytest.mark.parametrize("samples", ["random", "exact"])
 def test_water_that_moves_with_the_mesh_of_a_creature_is_not_touched(samples: Any) -> None:
     """The creature and its air are carried along at one velocity."""

@@ -46,7 +46,7 @@ def alone(name: str) -> Arrays:
     return programs.PROGRAMS[name]()
 
 
-@pytest.mark.fast_cases("particle liquids-2x2", "particle transfers-1x3", "particle transfers-2x2", "p[lou]*", "replicated particles-*")
+@pytest.mark.fast_cases("particle liquids-2x2", "particle transfers-2x2", "p[lou]*", "replicated particles-*")
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: "x".join(map(str, cut[2])))
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_bits_of_one_rank(name: str, cut: dict[int, tuple[int, ...]]) -> None:

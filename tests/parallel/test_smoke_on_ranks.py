@@ -73,7 +73,7 @@ def test_solids(dimension: int) -> None:
     same_on_ranks(smoke_programs.solids, dimension, [BLOCKS[dimension][0], BLOCKS[dimension][-1]])
 
 
-@pytest.mark.fast_cases("2-0.5", "2-10.0")
+@pytest.mark.fast_cases("2-10.0")
 @pytest.mark.parametrize("cfl", [0.5, 3.0, 10.0])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_smoke(dimension: int, cfl: float) -> None:

@@ -197,7 +197,7 @@ OPERATORS: dict[str, Check] = {
 }
 
 
-@pytest.mark.fast_cases("*-reductions", "*-exchanges", "*-vortices", "*-particles", "*-extrapolation", "[234]-transport")
+@pytest.mark.fast_cases("*-reductions", "*-exchanges", "*-vortices", "*-particles", "*-extrapolation", "[23]-transport")
 @pytest.mark.parametrize("operators", OPERATORS)
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
 def test_operators_send_what_their_closed_form_says(size: int, operators: str) -> None:

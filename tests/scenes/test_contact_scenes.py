@@ -51,7 +51,7 @@ def require_free(last: scenes.Frame) -> None:
 
 
 # The others are found sound by tests below, which look at more of them.
-@pytest.mark.fast_cases("drape", "flag", "twisting", "spinning-ball", "pile", "tray", "leaves", "wardrobe", "playground")
+@pytest.mark.fast_cases("drape", "flag", "twisting", "spinning-ball", "pile", "tray", "leaves", "wardrobe", "playground", "roll")
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "reef-knot"])
 def test_nothing_intersects_and_nothing_freezes(name: str) -> None:
     pairs = contacts = 0.0
@@ -130,6 +130,7 @@ def require_rolling(triangles: int) -> None:
     assert way < 0.8 * older_way
 
 
+@pytest.mark.slow
 def test_a_cloth_rolls_and_slips_with_the_older_method() -> None:
     require_rolling(400)
 

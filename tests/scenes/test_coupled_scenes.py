@@ -43,7 +43,7 @@ def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.fast_cases("ball-stream-coupled", "ball-stream-flip")
+@pytest.mark.fast_cases("ball-stream-coupled")
 @pytest.mark.parametrize(("name", "solver"), [*(("ball-stream", solver) for solver in SOLVERS), ("breach", "coupled")])
 def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, name: str, solver: str) -> None:
     pytest.importorskip("h5py")
@@ -81,6 +81,7 @@ def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, nam
     assert all(float(row["seconds surface"]) > 0 for row in ends)
 
 
+@pytest.mark.fast_cases("tetrahedra", "drops")
 @pytest.mark.parametrize("source", ["tetrahedra", "drops", "grid"])
 def test_coupled_streams_keep_their_volume(source: str) -> None:
     made = scene("ball-stream", "coupled", source=source, frames=6, swing=0.1, pool=0.0)
@@ -109,6 +110,7 @@ def test_two_streams_bring_twice_the_water(solver: str) -> None:
     assert injected["two"] == pytest.approx(2 * injected["one"], rel=0.3)
 
 
+@pytest.mark.slow
 def test_the_grid_alone_keeps_volume_and_its_own_loss_can_be_seen() -> None:
     for correction, low, high in ((True, 0.0, 2e-3), (False, 2e-3, 1.0)):
         made = scene("ball-stream", "particle-level-set", frames=6, drift_correction=correction)

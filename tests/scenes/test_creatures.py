@@ -20,6 +20,7 @@ def test_the_skin_is_closed_and_does_not_cross_itself(name: str) -> None:
     np.testing.assert_allclose(being.vertices(0.0), being.rest.vertices, atol=1e-9)
 
 
+@pytest.mark.fast_cases("whale-*", "bear-swim")
 @pytest.mark.parametrize(("name", "what"), [(name, what) for name in CREATURES for what in CREATURES[name].motions])
 def test_motions_are_smooth_and_keep_the_size(name: str, what: str) -> None:
     being = creature(name, what)

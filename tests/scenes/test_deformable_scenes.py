@@ -38,7 +38,7 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     assert np.abs(whole.body.positions - whole.mesh.vertices).max() > 1e-3
 
 
-@pytest.mark.fast_cases("drape", "recovery", "cantilever")
+@pytest.mark.fast_cases("drape", "recovery")
 @pytest.mark.parametrize("name", SMALL)
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -53,6 +53,7 @@ def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     assert {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")} == pictures
 
 
+@pytest.mark.slow
 def test_the_cloth_swings_through_and_loses_energy() -> None:
     totals, low = [], 0.0
     for frame in scenes.frames(scenes.Drape(resolution=10, end=2.0, frames=20)):
@@ -85,6 +86,7 @@ def test_damaged_blocks_recover(damage: str) -> None:
     assert last.diagnostics["elastic"] < 1e-2
 
 
+@pytest.mark.slow
 def test_a_beam_of_quadratic_elements_does_not_lock() -> None:
     """Linear elements let it droop by less than half of what it should."""
     droop = {}

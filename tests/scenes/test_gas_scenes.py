@@ -69,7 +69,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(name, tmp_path):
     assert diagnostics(whole) == diagnostics(broken)
 
 
-@pytest.mark.fast_cases("plume", "wake", "explosion", "billow")
+@pytest.mark.fast_cases("plume", "wake")
 @pytest.mark.parametrize("name", TINY)
 def test_every_picture_shows_something_from_the_first_frame_on(name):
     pytest.importorskip("matplotlib")

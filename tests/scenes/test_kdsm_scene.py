@@ -52,6 +52,7 @@ def test_trails_join_where_embedded_points_have_been() -> None:
     assert np.abs(seen[-1] - seen[0]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_surfaces_and_animations_from_files(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     ball = trimesh.creation.icosphere(subdivisions=2, radius=0.5)

@@ -18,7 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.fast_cases("panels", "modes")
+@pytest.mark.fast_cases("panels")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")

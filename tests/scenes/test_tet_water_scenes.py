@@ -71,7 +71,7 @@ def test_wet_tetrahedra_are_shown(show: str) -> None:
     assert len(figure.axes[0].collections[0].get_paths()) > 50
 
 
-@pytest.mark.fast_cases("0.0", "-4.0")
+@pytest.mark.fast_cases("0.0")
 @pytest.mark.parametrize("acceleration", [0.0, 4.0, -4.0])
 def test_a_plate_carries_the_water_on_it(acceleration: float) -> None:
     """The impulse of the force on the plate is the water's weight and the change of its momentum, in every step, and it comes to rest."""
@@ -136,6 +136,7 @@ def test_curves_of_the_projections_are_drawn(tmp_path: Path) -> None:
         assert {"seconds projection", "seconds both", "seconds push_out"} <= set(next(csv.DictReader(file)))
 
 
+@pytest.mark.slow
 def test_the_mesh_of_the_ball_may_follow_it_elastically() -> None:
     last = scenes.run("tet-ball", mesh="kdsm", cells=3, end=0.3, rate=20.0).diagnostics
     assert max(errors(last)) < 1e-12

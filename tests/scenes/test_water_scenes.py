@@ -23,7 +23,7 @@ ITERATIONS = 16
 G = 9.8
 
 
-@pytest.mark.fast_cases("dam-break", "falling-drop", "ball-splash")
+@pytest.mark.fast_cases("dam-break")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")

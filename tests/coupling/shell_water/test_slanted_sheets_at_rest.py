@@ -60,6 +60,7 @@ def test_in_a_box(seed: int) -> None:
     check_rest(two_levels(seed, False, "particle-level-set"), 1e-9)
 
 
+@pytest.mark.fast_cases("126-level-set", "13-level-set", "26-particle-level-set")
 @pytest.mark.parametrize(
     ("seed", "tracking"),
     [(13, "level-set"), (126, "level-set"), (5, "particle-level-set"), (26, "particle-level-set"), (42, "particle-level-set")],

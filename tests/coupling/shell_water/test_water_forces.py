@@ -40,6 +40,7 @@ def open_box(width: float, height: float) -> TriangleMesh:
     return TriangleMesh(x, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))], np.int32))
 
 
+@pytest.mark.slow
 def test_an_empty_sphere_of_twenty_cells_under_water() -> None:
     n, radius = 32, 10 / 32
     mesh = icosphere(4, radius)

@@ -64,6 +64,7 @@ def test_a_held_sheet_in_a_shaft_carries_the_water_between_its_walls(wall: float
     assert report.fluid.max_speed < 1e-10
 
 
+@pytest.mark.slow
 def test_no_water_gets_into_stars_while_solids_move_through_them() -> None:
     n = 24
     for seed in (0, 1, 4, 5, 18, 20):

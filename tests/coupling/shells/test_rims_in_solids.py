@@ -103,7 +103,7 @@ def in_a_duct(rng: np.random.Generator, dimension: int, depth: float) -> tuple[S
     return solid, sheet(tuple(corner), tuple(ends[1] - ends[0]), (0.0, 0.0, 1.2), 12), middle, normal
 
 
-@pytest.mark.fast_cases("3-60-*", "2-400-in_a_bowl")
+@pytest.mark.fast_cases("3-60-*")
 @pytest.mark.parametrize("make", [in_a_bowl, in_a_duct])
 @pytest.mark.parametrize(("dimension", "runs"), [(2, 400), (3, 60), pytest.param(3, 600, marks=pytest.mark.slow)])
 def test_a_rim_within_a_solid_seals(

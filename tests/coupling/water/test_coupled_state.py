@@ -57,6 +57,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.fast_cases("owned")
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_same_bits_on_any_number_of_threads(changes: dict[str, Any], default_parallelism: None) -> None:
     def go() -> list[np.ndarray]:
@@ -68,6 +69,7 @@ def test_same_bits_on_any_number_of_threads(changes: dict[str, Any], default_par
     everywhere(go)
 
 
+@pytest.mark.fast_cases("literal")
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_snapshots_copies_and_pickles_go_on_alike(changes: dict[str, Any]) -> None:
     sim = simulation(**changes)
@@ -127,6 +129,7 @@ def untroubled() -> tuple[KDSMWater, Any, list[np.ndarray]]:
     return sim, snapshot, bits(sim)
 
 
+@pytest.mark.fast_cases("RuntimeError-*", "KeyboardInterrupt-move", "KeyboardInterrupt-fly", "KeyboardInterrupt-project")
 @pytest.mark.parametrize("stage", KDSMWater.stages)
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_error_leaves_the_last_whole_step(

@@ -150,7 +150,7 @@ def risen(solver: LiquidSolver, low: float, high: float) -> float:
     return (report.liquid - before) / given
 
 
-@pytest.mark.fast_cases("2d*", "3d-float32-True")
+@pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("drift_correction", [False, True])
 @DTYPES
 def test_drops_raise_a_closed_pool_by_their_volume(dimension: int, dtype: Any, drift_correction: bool) -> None:

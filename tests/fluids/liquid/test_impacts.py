@@ -39,7 +39,7 @@ def collapse(name: str, cells: int, **options: Any) -> tuple[float, float]:
     return speed / math.sqrt(2 * G * HEIGHT), energy / (1000 * G * WIDTH * HEIGHT * HEIGHT / 2)
 
 
-@pytest.mark.fast_cases("level-set-48-*")
+@pytest.mark.fast_cases("level-set-48-wedge", "level-set-48-ball", "level-set-48-slit")
 @pytest.mark.parametrize("name", ["ball", "smaller ball", "wedge", "ramp", "slit"])
 @pytest.mark.parametrize(("tracking", "cells"), [("level-set", 48), ("particle-level-set", 96)])
 def test_a_column_that_hits_a_solid_keeps_its_energy(name: str, tracking: Any, cells: int) -> None:
@@ -113,6 +113,7 @@ def test_a_solid_that_moves_in_water_presses_nothing_through_cut_cells() -> None
     assert fastest < 8
 
 
+@pytest.mark.fast_cases("square", "layer")
 @pytest.mark.parametrize("name", ["disk", "square", "slab at a wall", "layer"])
 def test_water_that_lands_keeps_its_volume(name: str) -> None:
     """On the floor of the box; held up by markers of air that cannot get out of the way, it loses 20 to 50 %."""
@@ -130,7 +131,7 @@ def test_water_that_lands_keeps_its_volume(name: str) -> None:
             assert abs(solver.volume_report().relative_error) < 0.07
 
 
-@pytest.mark.fast_cases("0.4")
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [0.4, 0.7])
 def test_water_that_sloshes_in_a_tilted_container_keeps_its_volume(angle: float) -> None:
     """At all its walls the surface is curved and slanted."""

@@ -31,7 +31,7 @@ def test_sources_in_the_liquid_and_drains_in_the_air_change_no_bit(tracking: str
     np.testing.assert_equal(idle.snapshot(), dam().snapshot())
 
 
-@pytest.mark.fast_cases("1.25-1.0-False")
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "speed", "spray"), [(1.5, 1.0, True), (3.0, 0.5, True), (1.25, 1.0, False)])
 def test_a_thin_stream_brings_what_its_source_emits(width: float, speed: float, spray: bool) -> None:
     """What redistancing does to the stream is no emission: the correction mends it (errors of 3, 4 and 49 % otherwise)."""

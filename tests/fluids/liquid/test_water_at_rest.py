@@ -19,7 +19,7 @@ def run(grid: ms.Grid, solid: Any, down: np.ndarray, level: float, steps: int, *
     return solver, speed
 
 
-@pytest.mark.fast_cases("2d-0-level-set", "2d-0-particle-level-set", "3d-3-level-set", "3d-3-particle-level-set")
+@pytest.mark.fast_cases("2d-0-level-set", "3d-3-particle-level-set")
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 @pytest.mark.parametrize("seed", range(4))
 def test_water_rests_beside_any_solid(dimension: int, seed: int, tracking: Any) -> None:

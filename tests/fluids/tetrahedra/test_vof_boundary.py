@@ -137,6 +137,7 @@ def test_a_mesh_that_shrinks_gives_off_what_it_has_no_room_for(solid: Any, stage
 # --- drops ---------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fast_cases("1", "2")
 @pytest.mark.parametrize("seed", range(4))
 def test_drops_have_radii_within_bounds_and_the_exact_volume(seed: int) -> None:
     solid = ms.surface.Sphere((0.0, 0.0, -0.1), 0.3)

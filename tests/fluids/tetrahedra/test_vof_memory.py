@@ -87,6 +87,7 @@ REGIONS = {
 }
 
 
+@pytest.mark.fast_cases("[!f]*", "fillet")
 @pytest.mark.parametrize("name", REGIONS)
 def test_a_region_is_found_where_a_search_of_all_tetrahedra_finds_it(name: str, monkeypatch: Any) -> None:
     mesh, _ = around_a_ball(1)

@@ -84,6 +84,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.fast_cases("exact with planes", "adaptive, per node", "projection", "random", "count, wall")
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_same_bits_on_any_number_of_threads(changes: dict[str, Any], default_parallelism: None) -> None:
     def run() -> list[np.ndarray]:

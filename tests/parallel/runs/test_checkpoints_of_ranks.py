@@ -199,6 +199,7 @@ def test_the_last_two_are_kept_with_their_parts(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoint-000000004.h5", "checkpoint-000000005.h5"]
 
 
+@pytest.mark.fast_cases("3-*")
 @pytest.mark.parametrize("damage", ["part missing", "part changed", "part of another", "index cut short"])
 @pytest.mark.parametrize("count", [1, 3])
 def test_what_is_damaged_is_passed_over_for_an_older_one(tmp_path: Path, damage: str, count: int) -> None:

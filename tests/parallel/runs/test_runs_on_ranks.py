@@ -60,7 +60,7 @@ def run(name: str, embers: Path, out: Path, frames: int | None = None, **options
     return last
 
 
-@pytest.mark.fast_cases("wave", "zalesak")
+@pytest.mark.fast_cases("wave")
 @pytest.mark.parametrize("name", SCENES)
 def test_a_run_leaves_the_same_on_any_number_of_ranks(name: str, embers: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -117,7 +117,7 @@ def test_other_readers_give_the_arrays_of_one_rank(embers: Path, tmp_path: Path)
             assert len(one[name]) > 0
 
 
-@pytest.mark.fast_cases("1-3", "3-4", "4-1")
+@pytest.mark.fast_cases("1-3", "4-1")
 @pytest.mark.parametrize(("writers", "readers"), [(4, 1), (4, 3), (4, 8), (1, 3), (3, 4)])
 def test_another_number_of_ranks_goes_on(embers: Path, tmp_path: Path, writers: int, readers: int) -> None:
     def start(out: Path) -> None:

@@ -155,6 +155,7 @@ def test_what_cannot_work_together_is_one_sentence(library: str, case: str, tmp_
     assert not done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ONE_OF_THEM)
 def test_other_arguments_on_other_ranks_are_one_sentence(library: str) -> None:
     one, other = ([*MENISCUS, "run", "swirl", "--frames", "1", "--resolution", n] for n in ("16", "17"))
@@ -191,7 +192,7 @@ def test_launchers_are_known_by_what_they_set(monkeypatch: pytest.MonkeyPatch) -
             assert (launcher.launched(), launcher.launched_rank()) == (size, rank), variables
 
 
-@pytest.mark.fast_cases("openmpi-2")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("library", "number"),
     [("mpich", signal.SIGTERM), ("openmpi", signal.SIGINT), ("mpich", signal.SIGINT), ("openmpi", signal.SIGTERM)],
