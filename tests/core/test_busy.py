@@ -16,23 +16,6 @@ def smoke() -> ms.fluids.SmokeSolver:
     return solver
 
 
-def test_a_step_within_a_step_is_refused() -> None:
-    solver, alone = smoke(), smoke()
-    refused = []
-
-    def again(stage: str, s: ms.fluids.SmokeSolver) -> None:
-        with pytest.raises(ms.core.BusyError, match="a step of this SmokeSolver is going on"):
-            s.step(0.1)
-        refused.append(stage)
-
-    solver.step(0.02, on_stage=again)
-    alone.step(0.02)
-    assert refused == list(solver.stages)
-    assert np.array_equal(solver.density.array, alone.density.array)
-    assert solver.time == 0.02
-    solver.step(0.02)
-
-
 def test_of_two_threads_one_steps() -> None:
     solver, alone = smoke(), smoke()
     inside, go_on = threading.Event(), threading.Event()

@@ -268,19 +268,6 @@ def test_copies_are_independent(way: str, kind: str, dimension: int, dtype: type
     assert not same_bits(other.snapshot(), before)
 
 
-def test_snapshot_and_restore(dimension: int, dtype: type, rng: np.random.Generator) -> None:
-    g = grid_of(dimension)
-    for f in (random_scalar("cell", g, dtype, rng), random_velocity(g, dtype, rng)):
-        saved = f.snapshot()
-        kept = tuple(a.copy() for a in saved)
-        v = random_velocity(g, dtype, rng)
-        ms.grid.advect(f, v, 0.1)
-        assert not same_bits(f.snapshot(), kept)
-        assert same_bits(saved, kept)
-        f.restore(saved)
-        assert same_bits(f.snapshot(), kept)
-
-
 def test_a_failing_restore_changes_nothing(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     v = random_velocity(grid_of(dimension), dtype, rng)
     before = v.snapshot()

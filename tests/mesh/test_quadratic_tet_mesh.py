@@ -1,6 +1,5 @@
 """Meshes of quadratic tetrahedra: nodes on edges, pieces and boundary, masses, files, state."""
 
-import copy
 import pickle
 from pathlib import Path
 
@@ -135,18 +134,11 @@ def test_points_and_surfaces_follow(rng: np.random.Generator) -> None:
 
 def test_state_and_arguments(rng: np.random.Generator) -> None:
     q = curved(rng)
-    for other in (pickle.loads(pickle.dumps(q)), copy.deepcopy(q), q.copy(), q.moved(q.vertices.copy())):
+    for other in (pickle.loads(pickle.dumps(q)), q.moved(q.vertices.copy())):
         assert other == q
         assert hash(other) == hash(q)
     assert q != q.moved(q.vertices + 1)
     assert q != q.corners
-    q.restore(q.snapshot())
-    q.assign(q.moved(q.vertices.copy()))
-    with pytest.raises(ValueError, match="a mesh does not change"):
-        q.restore(quadratic_mesh(tet_block(1, 1, 1)).snapshot())
-    with pytest.raises(ValueError, match="a mesh does not change"):
-        q.assign(q.moved(q.vertices + 1))
-    assert q.nbytes == q.vertices.nbytes + q.elements.nbytes
     assert repr(quadratic_mesh(tet_block(1, 1, 1))) == "<QuadraticTetMesh: 27 vertices, 6 elements, 1 x 1 x 1 m>"
     for array in (q.vertices, q.elements):
         with pytest.raises(ValueError, match="read-only"):

@@ -1,8 +1,5 @@
 """Level sets: positions of samples, second order, copies and restoring."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from support.build import same_bits
@@ -99,24 +96,6 @@ def test_the_field_is_the_memory() -> None:
     phi.field.array[1, 2, 3] = -1
     assert view[1, 2, 3] == -1
     assert repr(phi) == "<LevelSet 4x5x6 cells, at nodes, float64, phi in [-1, 2.5]>"
-
-
-@pytest.mark.parametrize("location", ["nodes", "cells"])
-def test_copies_snapshots_and_pickles(location: str, dtype: type, rng: np.random.Generator) -> None:
-    phi = LevelSet(ms.Grid((4, 5, 6), 0.5, (1.0, 2.0, 3.0)), location, dtype)  # type: ignore[arg-type]
-    phi.array = rng.standard_normal(phi.array.shape).astype(dtype)
-    saved = phi.snapshot()
-    for other in (phi.copy(), copy.copy(phi), copy.deepcopy(phi), pickle.loads(pickle.dumps(phi))):
-        assert (other.grid, other.location, other.dtype) == (phi.grid, location, dtype)
-        assert same_bits(other.array, phi.array)
-        other.array[...] = 0
-    assert same_bits(phi.snapshot(), saved)
-    phi.array = 1
-    phi.restore(saved)
-    assert same_bits(phi.snapshot(), saved)
-    with pytest.raises(ValueError, match="snapshot"):
-        phi.restore(())
-    assert same_bits(phi.snapshot(), saved)
 
 
 def test_what_is_refused() -> None:

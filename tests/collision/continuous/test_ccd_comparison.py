@@ -10,6 +10,7 @@ import pytest
 from support.ccd import cases, queries
 from support.ccd.oracle import KINDS, Kind
 from support.exact import hulls_meet, integers
+from support.variants import slow_but
 
 import meniscus as ms
 
@@ -118,7 +119,7 @@ def test_simplices_against_linear_feasibility(kind: Kind, n: int, rng: np.random
         assert np.isfinite(SIMPLEX[kind](start, end, indices, method).times).tolist() == expected, method
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(KINDS, "vertex-face"))
 def test_all_ways_to_solve_the_systems_agree(kind: Kind, rng: np.random.Generator) -> None:
     parts = [queries.mixture(queries.GENERIC, rng, 4000, kind), queries.mixture(queries.DEGENERATE, rng, 4000, kind)]
     start, end = (np.concatenate([p[k] for p in parts]) for k in range(2))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.ccd import cases, oracle, queries
 from support.ccd.oracle import KINDS, Answer, Kind
+from support.variants import slow_but
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
@@ -51,7 +52,7 @@ def _summary(answer: Answer) -> tuple[bool, int, int, bool]:
     return answer.boundary, answer.interior, answer.times, answer.infinite
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(KINDS, "vertex-face"))
 def test_symmetries(kind: Kind, rng: np.random.Generator) -> None:
     """Corners in another order, the mirror image, another scale, and the motion backwards."""
     start, end = queries.mixture(queries.DEGENERATE, rng, 120, kind)

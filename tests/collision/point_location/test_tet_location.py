@@ -112,6 +112,7 @@ def test_ranks_and_disabled_tetrahedra(rng: np.random.Generator) -> None:
         assert (tets == expected_tets(mesh, points, ranks)).all()
 
 
+@pytest.mark.slow
 def test_hints_change_nothing(rng: np.random.Generator) -> None:
     v, t = jittered(4, rng)
     keep = np.ones(len(t), bool)

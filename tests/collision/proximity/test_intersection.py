@@ -158,6 +158,7 @@ def test_policies_on_one_triangle() -> None:
         assert edge_triangle(edge, triangle, degenerate="does not count").tolist() == [proper], ends
 
 
+@pytest.mark.slow
 def test_triangles_of_a_mesh_meet_where_they_share_corners() -> None:
     vertices, triangles = torus()
     corners = vertices[triangles]

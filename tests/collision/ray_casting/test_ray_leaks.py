@@ -36,7 +36,8 @@ def leak_run(meshes: list[Mesh], n: int, thickness: float, rng: np.random.Genera
         assert 0.1 * n < visible < 0.45 * n
 
 
-@pytest.mark.parametrize("thickness", slow_but([1e-6, 1e-3], 1e-3))
+@pytest.mark.slow
+@pytest.mark.parametrize("thickness", [1e-6, 1e-3])
 def test_nothing_leaks(thickness: float, rng: np.random.Generator) -> None:
     leak_run([box(), torus(n=24, m=12), sphere_like(6, rng), sphere_like(24, rng)], 120_000, thickness, rng)
 

@@ -1,9 +1,7 @@
 """Vortex particles: state, motion, stretching, solids and sides."""
 
-import copy
 import gc
 import math
-import pickle
 from typing import Any
 
 import numpy as np
@@ -61,28 +59,6 @@ def test_columns(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     assert (p.vorticity[where] == np.array(one, dtype)).all()
     assert (p.radius[where] == 0.5).all()
     assert repr(p) == f"<VortexParticles 12 in {dimension}-D, {np.dtype(dtype)}, columns vorticity, radius, age>"
-
-
-@pytest.mark.parametrize("way", ["copy", "copy.copy", "copy.deepcopy", "pickle"])
-def test_copies(way: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
-    p = vortices(40, grid_of(dimension), dtype, rng, age=np.arange(40))
-    p.remove(np.arange(40) % 3 == 0)
-    q = {
-        "copy": lambda: p.copy(),
-        "copy.copy": lambda: copy.copy(p),
-        "copy.deepcopy": lambda: copy.deepcopy(p),
-        "pickle": lambda: pickle.loads(pickle.dumps(p)),
-    }[way]()
-    assert type(q) is VortexParticles
-    names = ["positions", "vorticity", "radius", "ids"]
-    before = [getattr(p, n).copy() for n in names]
-    assert same_bits([getattr(q, n) for n in names], before)
-    assert same_bits(q["age"], p["age"])
-    q.vorticity[...] = 0
-    assert same_bits([getattr(p, n) for n in names], before)
-    one = (0.0, 0.0, 1.0) if dimension == 3 else 1.0
-    where = q.append(np.zeros((1, dimension), dtype), vorticity=one, radius=1.0)
-    assert q.ids[where] == 40
 
 
 def test_snapshots_and_views_that_become_stale(dimension: int, dtype: type, rng: np.random.Generator) -> None:

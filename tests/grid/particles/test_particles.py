@@ -1,8 +1,6 @@
 """Particles: columns, ids, growth, removal, sorting and copies."""
 
-import copy
 import gc
-import pickle
 from typing import Any
 
 import numpy as np
@@ -213,26 +211,6 @@ def test_sort_refuses(dimension: int, dtype: type, rng: np.random.Generator) -> 
     with pytest.raises(ValueError, match="component 1 of particle 11 is nan"):
         p.sort_by_cell(grid_of(dimension))
     assert same_state(state(p), before)
-
-
-@pytest.mark.parametrize("way", ["copy", "copy.copy", "copy.deepcopy", "pickle"])
-def test_copies(way: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
-    p = make(40, dimension, dtype, rng)
-    p.remove(np.arange(40) % 3 == 1)
-    p.remove(p.ids == 39)
-    q = {
-        "copy": lambda: p.copy(),
-        "copy.copy": lambda: copy.copy(p),
-        "copy.deepcopy": lambda: copy.deepcopy(p),
-        "pickle": lambda: pickle.loads(pickle.dumps(p)),
-    }[way]()
-    before = state(p)
-    assert same_state(state(q), before)
-    q.positions[...] = 0
-    q.remove(np.ones(len(q), bool))
-    assert same_state(state(p), before)
-    new, mine = q.append(np.zeros((1, dimension), dtype)), p.append(np.zeros((1, dimension), dtype))
-    assert q.ids[new] == p.ids[mine] == 40
 
 
 def test_snapshot_and_restore(dimension: int, dtype: type, rng: np.random.Generator) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.variants import slow
 
 import meniscus as ms
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World, WorldInfo
@@ -83,6 +82,7 @@ def test_a_loop_of_one_step_is_resolved() -> None:
     assert len(world.audit()) == 0
 
 
+@pytest.mark.slow
 def test_surfaces_repel_each_other_once_per_loop_when_rewinding() -> None:
     for loop, often in (("fixed", True), ("rewind", False)):
         world = falling(loop=loop)
@@ -138,7 +138,8 @@ def test_finish_loop_does_not_rewind() -> None:
     assert (again.time, again.inner_steps) == (time, 0)
 
 
-@pytest.mark.parametrize("options", [slow({"loop": "rewind"}), {"history": False}], ids=["rewind", "history"])
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"loop": "rewind"}, {"history": False}], ids=["rewind", "history"])
 def test_bits_survive_copies_pickles_checkpoints_and_threads(options: dict[str, Any], tmp_path: Path) -> None:
     """Saved in the middle of a loop that is undone later."""
     probe = falling(**options)

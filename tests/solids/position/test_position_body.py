@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -329,21 +327,6 @@ def test_threads_give_the_same_bits(dtype):
     finally:
         ms.set_num_threads(before)
     assert len(set(found)) == 1
-
-
-def test_copies_pickles_and_snapshots_go_on_alike():
-    body = sheet()
-    body.step(1 / 60)
-    others = [body.copy(), pickle.loads(pickle.dumps(body))]
-    saved = body.snapshot()
-    body.step(1 / 60)
-    for other in others:
-        other.step(1 / 60)
-        np.testing.assert_array_equal(other.nodes, body.nodes)
-    end = body.nodes.copy()
-    body.restore(saved)
-    body.step(1 / 60)
-    np.testing.assert_array_equal(body.nodes, end)
 
 
 def test_a_violent_cloth_stays_finite_and_slows_down():

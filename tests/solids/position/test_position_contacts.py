@@ -135,6 +135,7 @@ def dropped_on_itself(dtype=np.float64, n=16, frames=40):
     return body, contacts
 
 
+@pytest.mark.slow
 def test_a_cloth_dropped_on_itself_keeps_its_thickness():
     start, _ = dropped_on_itself(frames=0)
     body, contacts = dropped_on_itself()

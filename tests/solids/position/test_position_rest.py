@@ -104,6 +104,7 @@ def test_small_disturbances_stay_small_for_long(kind, dt):
             require_rest(kind, dt, substeps, iterations, 1000)
 
 
+@pytest.mark.slow
 def test_a_balloon_does_not_roll():
     """Sweeps of one order only push nodes to one side, and friction with a floor turned that into motion."""
     mesh = ms.mesh.icosphere(2, 0.3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -156,6 +154,7 @@ def spin(bodies):
     return total
 
 
+@pytest.mark.slow
 def test_the_weights_of_a_tower_are_on_the_floor():
     """Cloth on a box on jelly, at rest: the floor holds what they weigh within a thousandth, and nothing is in anything."""
     world = tower(squares=14)
@@ -186,20 +185,6 @@ def test_threads_give_the_same_bits():
     finally:
         ms.set_num_threads(before)
     assert len(set(found)) == 1
-
-
-def test_steps_go_on_alike_from_snapshots_copies_and_pickles():
-    world = tower()
-    world.advance(0.3)
-    saved, other, third = world.snapshot(), world.copy(), pickle.loads(pickle.dumps(world))
-    ends = []
-    for w in (world, other, third):
-        w.advance(0.2)
-        ends.append(state_of(w))
-    world.restore(saved)
-    world.advance(0.2)
-    assert len({*ends, state_of(world)}) == 1
-    assert other.node_bodies[0] is not world.node_bodies[0]
 
 
 def test_a_frame_may_be_taken_substep_by_substep():

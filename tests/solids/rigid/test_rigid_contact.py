@@ -86,6 +86,7 @@ def test_two_balls_into_a_cradle_move_two():
     np.testing.assert_allclose([b.velocity[0] for b in balls], [0, 0, 0, 1, 1], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_ball_bounces_to_the_heights_of_its_restitution():
     system = on_ground()
     ball = system.add(RigidBody.sphere(0.1, pose=Pose((0, 0, 1.1))), restitution=0.8)

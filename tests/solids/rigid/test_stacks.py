@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.variants import slow_but
 
 import meniscus as ms
 from meniscus.solids import MassProperties, RigidBody, RigidOptions, RigidSystem
@@ -116,7 +117,7 @@ def test_the_least_thickness_of_an_arch():
     assert high == pytest.approx(0.1068, abs=2e-4)
 
 
-@pytest.mark.parametrize(("thickness", "falls"), [(0.115, False), (0.100, True)])
+@pytest.mark.parametrize(("thickness", "falls"), slow_but([(0.115, False), (0.100, True)], (0.115, False)))
 def test_an_arch_of_21_stones(thickness, falls):
     system = on_ground(MU, iterations=50, substeps=4)
     for k in range(STONES):

@@ -145,18 +145,6 @@ def test_continuing_gives_the_same_bits(way):
     assert len(p.spray) + len(p.bubbles) > 0
 
 
-def test_a_wrong_snapshot_changes_nothing():
-    p = ball(2)
-    good = state(p)
-    bad = p.snapshot()
-    bad["spray"] = {**bad["spray"], "radius": np.zeros(5)}
-    with pytest.raises((ValueError, TypeError)):
-        p.restore(bad)
-    assert same_bits(state(p), good)
-    with pytest.raises(ValueError, match="a snapshot of ParticleLevelSet must hold levelset, particles"):
-        p.restore({"levelset": ()})
-
-
 def test_memory():
     widths = {(2, np.float64): 33, (3, np.float32): 25, (3, np.float64): 41}
     for (dimension, dtype), width in widths.items():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from support.tet_vof.ball_of_water import CELL, FINE, ball_in, ball_on_grid, ball_volume, lattice, thrown
@@ -203,17 +201,6 @@ def test_nothing_depends_on_the_number_of_threads(threads: tuple[int, ...], defa
         found = fly(WaterSurface(UNIT, 2), range(3))
         expected = found if expected is None else expected
         assert all(same(a, b) for a, b in zip(found, expected, strict=True))
-
-
-@pytest.mark.slow
-def test_a_snapshot_goes_on_with_the_same_bits() -> None:
-    water = WaterSurface(UNIT, 2)
-    fly(water, range(2))
-    others = [water.copy(), pickle.loads(pickle.dumps(water)), WaterSurface(UNIT, 2)]
-    others[2].restore(water.snapshot())
-    expected = fly(water, range(2, 4))
-    for other in others:
-        assert all(same(a, b) for a, b in zip(fly(other, range(2, 4)), expected, strict=True))
 
 
 DRY = np.empty((0, 3)), np.empty((0, 4), np.int32), np.empty(0), np.empty(0), np.empty((0, 3))

@@ -1,0 +1,232 @@
+"""Every public type of state, with what makes a small one and a change of it, for the battery of `tests/contracts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import meniscus as ms
+from meniscus.core import Solver, State, Stateful
+from meniscus.fluids import LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
+from meniscus.solids import DeformableBody, PositionBody, PositionContacts, PositionsWorld, ReducedBody, RigidBody, RigidSystem, World
+from meniscus.surface import LevelSet, ParticleLevelSet, Pose, WaterSurface
+from support.contact import bodies
+
+GRID, SPACE = ms.Grid((6, 5), 0.2), ms.Grid((6, 5, 4), 0.2)
+FLOOR = ms.surface.HalfSpace((0, 0, 0), (0, 0, 1))
+GRAVITY = (0.0, 0.0, -9.8)
+
+
+@dataclass
+class Specimen:
+    """A type of state.
+
+    Attributes:
+        type: its class.
+        make: a new object; states of different seeds differ.
+        change: any change of the state, which depends on nothing but the state.
+        finite: snapshots with a NaN are refused.
+        none_until: parts of a snapshot that are None until a first step.
+        unchecked: parts of a snapshot that are restored without a look at what is in them.
+    """
+
+    type: type[Any]
+    make: Callable[[int], Any]
+    change: Callable[[Any], Any]
+    finite: bool = True
+    none_until: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+def cells(seed: int) -> ms.CellField:
+    field = ms.CellField(SPACE, np.float32)
+    field.array[...] = np.random.default_rng(seed).random(field.shape)
+    field.fill_ghosts()
+    return field
+
+
+def nodes(seed: int) -> ms.NodeField:
+    field = ms.NodeField(GRID)
+    field.array[...] = np.random.default_rng(seed).random(field.shape)
+    return field
+
+
+def velocity(seed: int) -> ms.MacField:
+    field = ms.MacField(GRID, boundary={"x+": ms.Open()})
+    for d in range(2):
+        field.component(d)[...] = np.random.default_rng(seed + d).random(field.component(d).shape)
+    return field
+
+
+def particles(seed: int) -> ms.Particles:
+    rng = np.random.default_rng(seed)
+    made = ms.Particles(rng.random((9 * seed, 2)), age=rng.random(9 * seed), kind=np.arange(9 * seed, dtype=np.int8))
+    made.remove(made["age"] < 0.3)
+    made.sort_by_cell(GRID)
+    return made
+
+
+def vortices(seed: int) -> VortexParticles:
+    rng = np.random.default_rng(seed)
+    return VortexParticles(rng.random((seed, 3)), rng.random((seed, 3)), 0.3)
+
+
+def level_set(seed: int) -> LevelSet:
+    made = LevelSet(SPACE, "nodes", np.float32)
+    made.array[...] = np.random.default_rng(seed).normal(size=made.array.shape)
+    return made
+
+
+def particle_level_set(seed: int) -> ParticleLevelSet:
+    made = ParticleLevelSet(GRID)
+    made.levelset.unite(ms.surface.Sphere((0.5, 0.5), 0.1 + 0.1 * seed))
+    made.seed()
+    return made
+
+
+def level(height: float) -> LevelSet:
+    return LevelSet.from_shape(SPACE, ms.surface.HalfSpace((0.0, 0.0, height), (0.0, 0.0, 1.0)), "cells")
+
+
+def water_surface(seed: int) -> WaterSurface:
+    made = WaterSurface(SPACE, 2)
+    made.update(0.1, levelset=level(0.1 + 0.1 * seed))
+    return made
+
+
+def smoke(seed: int) -> SmokeSolver:
+    made = SmokeSolver(GRID)
+    made.density.array[...] = np.random.default_rng(seed).random(GRID.shape)
+    made.step(0.01 * seed)
+    return made
+
+
+def liquid(seed: int) -> LiquidSolver:
+    made = LiquidSolver(GRID)
+    made.fill(ms.surface.Box((-1.0, -1.0), (2.0, 0.2 + 0.1 * seed)))
+    made.step(0.001 * seed)
+    return made
+
+
+def particle_liquid(seed: int) -> ParticleLiquidSolver:
+    made = ParticleLiquidSolver(GRID)
+    made.fill(ms.surface.Box((-1.0, -1.0), (2.0, 0.2 + 0.1 * seed)))
+    made.step(0.001 * seed)
+    return made
+
+
+TETS = ms.mesh.bcc_lattice((0.0, 0.0, 0.0), 0.5, (2, 2, 2))
+
+
+def still(time: float) -> np.ndarray:
+    return np.asarray(TETS.vertices)
+
+
+def water_in_tets(seed: int) -> TetVOF:
+    made = TetVOF(ms.mesh.MovingTetMesh(TETS, still))
+    made.fill(ms.surface.Box((0.0, 0.0, 0.0), (1.0, 1.0, 0.2 * seed)))
+    made.step(0.01)
+    return made
+
+
+def body(seed: int) -> DeformableBody:
+    rng = np.random.default_rng(seed)
+    made = DeformableBody(rng.random((7, 3)), masses=1.0)
+    made.velocities[...] = rng.random((7, 3))
+    made.step(0.01 * seed, "verlet")
+    return made
+
+
+def position_body(seed: int) -> PositionBody:
+    made = bodies.strands(0.1 * seed)
+    made.gravity = np.array(GRAVITY)
+    made.step(0.01)
+    return made
+
+
+def reduced_body(seed: int) -> ReducedBody:
+    block = bodies.block((0.4, 0.4, 0.2), 0.0, (1, 1, 1))
+    made = ReducedBody(block, modes=2, size=3, youngs_modulus=2e5, density=1000.0, pose=Pose((0.0, 0.0, 0.1 * seed)))
+    made.rates[...] = 0.01 * seed
+    made.step(0.01)
+    return made
+
+
+def rigid_body(seed: int) -> RigidBody:
+    made = RigidBody.box((0.3, 0.7, 1.2), pose=Pose((0.0, 0.0, float(seed))), gravity=GRAVITY)
+    made.step(0.01 * seed)
+    return made
+
+
+def rigid_system(seed: int) -> RigidSystem:
+    made = RigidSystem(gravity=GRAVITY)
+    made.add_obstacle(FLOOR, friction=0.5)
+    made.add(RigidBody.box((0.2, 0.2, 0.2), pose=Pose((0.0, 0.0, 0.0998))))
+    made.step(0.001 * seed)
+    return made
+
+
+def world(seed: int, kind: type[Any] = World) -> Any:
+    """Strands on a box on the floor."""
+    made = kind(gravity=GRAVITY)
+    made.add_obstacle(FLOOR, friction=0.5)
+    made.add(bodies.box(0.0499))
+    made.add(bodies.strands(0.1045), thickness=0.005)
+    made.step(0.001 * seed)
+    return made
+
+
+def real_time(seed: int) -> PositionsWorld:
+    return world(seed, PositionsWorld)
+
+
+def shift(state: Any) -> None:
+    """Samples or positions a little farther."""
+    array = next(getattr(state, name) for name in ("array", "u", "positions") if hasattr(state, name))
+    array[...] += array.dtype.type(0.01)
+
+
+def grow(state: Any) -> None:
+    """One particle more, whose number is the next."""
+    state.append(np.zeros((1, state.dimension), state.positions.dtype), **{name: state[name][:1] for name in state.columns})
+
+
+def step(state: Any) -> None:
+    state.step(0.002)
+
+
+STATES = (
+    Specimen(ms.CellField, cells, shift),
+    Specimen(ms.NodeField, nodes, shift),
+    Specimen(ms.MacField, velocity, shift),
+    Specimen(ms.Particles, particles, grow),
+    Specimen(VortexParticles, vortices, grow),
+    Specimen(LevelSet, level_set, shift),
+    Specimen(ParticleLevelSet, particle_level_set, lambda s: s.advance(velocity(1), 0.01)),
+    Specimen(WaterSurface, water_surface, lambda s: s.update(0.1, levelset=level(0.35)), finite=False),
+    Specimen(SmokeSolver, smoke, step),
+    Specimen(LiquidSolver, liquid, step),
+    Specimen(ParticleLiquidSolver, particle_liquid, step),
+    Specimen(TetVOF, water_in_tets, step, finite=False),
+    Specimen(DeformableBody, body, lambda s: s.step(0.002, "verlet"), none_until=("previous",)),
+    Specimen(PositionBody, position_body, step, finite=False),
+    Specimen(ReducedBody, reduced_body, step, finite=False),
+    Specimen(RigidBody, rigid_body, step, finite=False),
+    Specimen(RigidSystem, rigid_system, step, finite=False),
+    Specimen(World, world, step, finite=False, unchecked=("interaction",)),
+    Specimen(PositionsWorld, real_time, step, finite=False, unchecked=("interaction",)),
+)
+# Public states without a specimen, and where they are tested.
+OTHERS: dict[type[Any], str] = {
+    State: "abstract",
+    Stateful: "a base, see core/test_state.py",
+    Solver: "a base, see core/test_solver.py",
+    ms.grid.ScalarField: "a base of fields",
+    OpenLiquid: "a part of LiquidSolver",
+    PositionContacts: "remembers bodies that it does not own, see solids/position/test_position_contacts.py",
+    ms.mesh.SimplexMesh: "a base of meshes",
+    **{mesh: "does not change" for mesh in (ms.mesh.SegmentMesh, ms.mesh.TriangleMesh, ms.mesh.TetMesh, ms.mesh.QuadraticTetMesh)},
+}
