@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from meniscus.collision import CollisionMesh, time_of_impact_edge_edge, time_of_impact_vertex_face
-from meniscus.scenes.obstacle import knot
+from meniscus.scenes.shapes import knot
 from meniscus.viz import Camera, path_tracing
 
 Floats = npt.NDArray[np.float64]

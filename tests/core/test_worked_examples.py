@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -148,6 +147,7 @@ class Drift(Scene):
 
     name: ClassVar[str] = "drift"
     summary: ClassVar[str] = "dye that drifts"
+    shows: ClassVar[dict[str, str]] = {"dye": "dye"}
 
     cells: int = parameter(12, "cells per axis")
     shade: Shade = parameter("pale", "of the dye")  # noqa: RUF009
@@ -171,9 +171,6 @@ class Drift(Scene):
 
     def report(self, time: float) -> dict[str, float]:
         return {"dye": float(self.dye.array.sum()), "steps": float(self.steps)}
-
-    def frame_data(self) -> Mapping[str, Any]:
-        return {"dye": self.dye}
 
 
 def test_a_scene_registers_itself_runs_and_resumes(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import meniscus as ms
 from meniscus import io, scenes
 from meniscus.scenes.library.ghia import REYNOLDS, centerlines
-from meniscus.scenes.obstacle import knot, placed
+from meniscus.scenes.shapes import knot, placed
 
 TINY = {
     "plume": {"resolution": 16, "frames": 3, "end": 0.3, "vortex_rate": 60.0},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from meniscus import scenes
-from meniscus.scenes.bodies.rigid import cup, hexahedron, ring, star
+from meniscus.scenes.shapes import cup, hexahedron, ring, star
 
 
 def history(name, **parameters):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from meniscus import _checks
 from meniscus.parallel.communicator import resolve
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.creatures import Creature, Motion, creature, motion
-from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.progress import NotebookBar, ProgressBar, in_notebook
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
@@ -24,8 +24,8 @@ from meniscus.scenes.water import Water
 __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
+    "Bodies",
     "Creature",
-    "Deforming",
     "Frame",
     "Motion",
     "Renderer",

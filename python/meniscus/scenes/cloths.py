@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.mesh import TriangleMesh, cloth_mesh, icosphere
+from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle, Touching
+from meniscus.scenes.touching import Touching
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World
 
 Floats = npt.NDArray[np.float64]
@@ -75,11 +75,7 @@ class Cloths(Touching):
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs along and across edges."""
         weights = {"masses": np.full(len(mesh.vertices), self.node_mass)} if self.node_mass > 0 else {"density": self.density}
-        body = DeformableBody(mesh, gravity=self.gravity, **weights)
-        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
-        body.add(EdgeSprings(mesh, edges))
-        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending, damping_fraction=self.bending_damping)))
-        return body
+        return sprung(mesh, (self.stiffness, self.damping), (self.bending, self.bending_damping), gravity=self.gravity, **weights)
 
     def make_world(self, bodies: Sequence[DeformableBody]) -> World:
         """The cloths, and what `add_obstacles` adds."""
@@ -96,6 +92,20 @@ class Cloths(Touching):
 
     def add_obstacles(self, world: World) -> None:
         """Add the obstacles to the world."""
+
+
+def sprung(mesh: Any, edges: tuple[float, float], bending: tuple[float, float | None], **options: Any) -> DeformableBody:
+    """Return a body of springs along and across the edges of a mesh.
+
+    Args:
+        mesh: of triangles.
+        edges, bending: stiffness (N) and damping (fraction of the critical one; None: none) of both.
+        **options: of the body: its density or masses, gravity.
+    """
+    body = DeformableBody(mesh, **options)
+    body.add(EdgeSprings(mesh, SpringOptions(stiffness=edges[0], damping_fraction=edges[1], masses=body.masses)))
+    body.add(BendingSprings(mesh, SpringOptions(stiffness=bending[0], damping_fraction=bending[1], masses=body.masses)))
+    return body
 
 
 def horizontal(mesh: TriangleMesh) -> TriangleMesh:
@@ -115,39 +125,3 @@ def smooth_start(time: float, start: float, ramp: float) -> tuple[float, float]:
     s = min(max((time - start) / ramp, 0.0), 1.0)
     rate = s * s * (3.0 - 2.0 * s)
     return rate, ramp * s**3 * (1.0 - 0.5 * s) + max(time - start - ramp, 0.0)
-
-
-def ball(center: Sequence[float], radius: float) -> Obstacle:
-    """Return the triangles of a sphere."""
-    mesh = icosphere(3, radius)
-    return Obstacle(mesh.vertices + np.asarray(center), mesh.triangles)
-
-
-def tube(
-    start: Sequence[float], end: Sequence[float], radii: Sequence[float] | Floats, along: Floats | None = None, around: int = 48
-) -> Obstacle:
-    """Return the triangles of a surface of revolution with given radii (m) at parts of the way along the axis; None: equal parts."""
-    a, b = np.asarray(start, float), np.asarray(end, float)
-    axis = (b - a) / np.linalg.norm(b - a)
-    u = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    u /= np.linalg.norm(u)
-    v = np.cross(axis, u)
-    angles = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
-    ring = np.cos(angles)[:, None] * u + np.sin(angles)[:, None] * v
-    along = np.linspace(0.0, 1.0, len(radii)) if along is None else along
-    vertices = np.concatenate([a + s * (b - a) + r * ring for s, r in zip(along, radii, strict=True)])
-    i = np.arange(around)
-    j = (i + 1) % around
-    quads = np.concatenate([np.stack([i + k, j + k, j + k + around, i + k + around], 1) for k in around * np.arange(len(radii) - 1)])
-    return Obstacle(vertices, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]).astype(np.int32))
-
-
-def block(lower: Sequence[float], upper: Sequence[float], cells: int = 6) -> Obstacle:
-    """Return the triangles of a box."""
-    from meniscus.mesh import tet_block
-
-    size = np.subtract(upper, lower)
-    n = np.maximum(1, np.round(cells * size / size.max())).astype(int)
-    nx, ny, nz = n.tolist()
-    mesh = tet_block(nx, ny, nz, size.tolist(), origin=tuple(lower)).boundary
-    return Obstacle(mesh.vertices, mesh.triangles)

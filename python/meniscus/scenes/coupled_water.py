@@ -21,11 +21,11 @@ from meniscus.fluids.tetrahedra.options import WaterSampling
 from meniscus.grid import Grid, Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import MovingTetMesh
-from meniscus.scenes.frame_meshes import box_of
+from meniscus.scenes.curves import water_curves
+from meniscus.scenes.frame_meshes import box_of, drops_of, surface_of
 from meniscus.scenes.layers import layers
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.tet_water import wet_tetrahedra
-from meniscus.scenes.water_curves import water_curves
 from meniscus.surface import LevelSet, Shape, Solid, WaterInDrops, WaterInTets, WaterSurface
 from meniscus.viz.smoke import UpAxis
 
@@ -240,16 +240,11 @@ class CoupledWater(Scene):
         from meniscus.viz import Camera
 
         box = self.view(frame)
-        made, drops = frame.meshes["surface"], frame.particles.get("spray")
-        flying = drops is not None and len(drops["position"]) > 0
         return {
-            "surface": made.vertices,
-            "triangles": made.elements,
-            "normals": np.ascontiguousarray(made.columns["normal"], np.float64),
+            **surface_of(frame),
             "solids": [(frame.meshes["body"].vertices, frame.meshes["body"].elements)],
             "solid_color": (0.42, 0.16, 0.07),
-            "spray": drops["position"] if drops is not None and flying else None,
-            "spray_radius": drops["radius"] if drops is not None and flying else None,
+            **drops_of(frame, "spray"),
             "box": box,
             "clarity": 0.25 * math.dist(*box),
             "up": self.up,

@@ -14,10 +14,10 @@ from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import enstrophy, kinetic_energy
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid import Grid, Open
 from meniscus.grid.transport.advection import max_speed
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.global_measures import count
@@ -55,6 +55,7 @@ class BoxOfSmoke(GasScene):
     frames_per_second: ClassVar[float] = 16.0
     HEIGHT: ClassVar[float] = 1.5
     OPACITY: ClassVar[float] = 40.0
+    shows: ClassVar[Mapping[str, str]] = {"smoke": "solver.density", "vortices": "solver.vortices"}
 
     resolution: int = parameter(64, "cells across the width of the box, 1 m")
     frames: int = parameter(40, "frames to write")
@@ -98,11 +99,6 @@ class BoxOfSmoke(GasScene):
             "transport change": 0.0 if s.report is None else s.report.transport_change,
             "vortices": 0.0 if s.vortices is None else float(count(s.vortices, s.grid)),
         }
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The smoke and, if there are any, the vortex particles."""
-        s = self.solver
-        return {"smoke": s.density} | ({} if s.vortices is None else {"vortices": s.vortices})
 
     def draw(self, frame: FrameData) -> Any:
         """Show the smoke, lit by a sun, and the solid in it."""
@@ -163,18 +159,7 @@ class RisingSmoke(BoxOfSmoke):
         """Return the offset of the swaying source, m. Its two frequencies have no common period within a run."""
         return self.sway * math.sin(5.7 * time), self.sway * math.sin(8.2 * time + 1.0), 0.0
 
-    def add_particles(self, time: float, dt: float) -> None:
-        """Seed vortex particles of random direction in the source."""
-        if self.solver.vortices is None:
-            return
-        seed_vortices(
-            self.solver.vortices,
-            self.nozzle.translated(self.offset(time)),
-            rate=self.vortex_rate,
-            dt=dt,
-            strength=VORTICITY,
-            radius=self.reach,
-            time=time,
-            seed=self.seed,
-            step=self.steps_done,
-        )
+    def vortex_source(self, time: float, dt: float) -> dict[str, Any]:
+        """Return the source of vortex particles of random direction: that of the smoke."""
+        region = self.nozzle.translated(self.offset(time))
+        return {"region": region, "rate": self.vortex_rate, "strength": VORTICITY, "radius": self.reach, "seed": self.seed}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus.io.frames import FrameData
 from meniscus.mesh import TetMesh
-from meniscus.surface import LevelSet
+from meniscus.scenes.frame_meshes import drops_of, liquid_of, meshed, surface_of, towards_eye
 
 _SHOWN_WET = 0.05  # fill from which on a tetrahedron is drawn
 
@@ -28,15 +28,9 @@ def layers(frame: FrameData, shown: dict[str, Any], width: int, *, title: str = 
     """
     from meniscus import viz
 
-    assert frame.grid is not None
     size = _size(shown["box"], "xyz".index(shown["up"]), width)
-    liquid = LevelSet(frame.grid, "cells")
-    liquid.array = frame["liquid"].astype(np.float64)
-    x, triangles, normals = liquid.to_mesh(normals=True)
-    empty = {"surface": np.empty((0, 3)), "triangles": np.empty((0, 3), np.int32), "normals": np.empty((0, 3))}
-    none = {"spray": None, "spray_radius": None}
-    grid = {"surface": x, "triangles": triangles, "normals": normals, **none}
-    pictures = [viz.water(**{**shown, **part}, size=size, edges=False) for part in (grid, empty, {})]
+    grid = {**meshed(liquid_of(frame)), **drops_of(frame)}
+    pictures = [viz.water(**{**shown, **part}, size=size, edges=False) for part in (grid, surface_of(frame, ""), {})]
     row = [pictures[0], _tetrahedra(frame, shown, size, title), pictures[1], pictures[2]]
     return np.concatenate([np.asarray(p) for p in row], axis=1)
 
@@ -53,11 +47,6 @@ def _tetrahedra(frame: FrameData, shown: dict[str, Any], size: tuple[int, int], 
     from meniscus import viz
 
     camera, up = shown["camera"], "xyz".index(shown["up"])
-    a, e = math.radians(camera.azimuth), math.radians(camera.elevation)
-    upward = np.eye(3)[up]
-    side = np.eye(3)[1 if up == 0 else 0]
-    front = np.cross(side, upward)
-    eye = math.cos(e) * (math.sin(a) * side + math.cos(a) * front) + math.sin(e) * upward
     wet = frame.meshes.get("wet")
     vertices, tets, fill = np.empty((0, 3)), np.empty((0, 4), np.int32), np.empty(0)
     if wet is not None:
@@ -70,8 +59,8 @@ def _tetrahedra(frame: FrameData, shown: dict[str, Any], size: tuple[int, int], 
         np.minimum(fill, 1.0),
         surfaces=shown["solids"],
         limits=(0.0, 1.0),
-        eye=eye.tolist(),
-        up=upward.tolist(),
+        eye=towards_eye(camera.azimuth, camera.elevation, up),
+        up=np.eye(3)[up].tolist(),
         box=((middle - half).tolist(), (middle + half).tolist()),
         title=title,
         size=(size[0] / 110, size[1] / 110),

@@ -8,6 +8,7 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -36,6 +37,8 @@ class Scene(Stateful):
     """Name of the attribute that a step of the scene steps."""
     frames_per_second: ClassVar[float] = 8.0
     """Of the animation."""
+    shows: ClassVar[Mapping[str, str]] = {}
+    """What frames hold, by name: attributes of the scene, or of what these hold, as `solver.density`. Those that are None are left out."""
     on_ranks: ClassVar[bool] = True
     """Whether several ranks can run it: its grids are cut among them."""
     file: ClassVar[str | None] = None
@@ -50,6 +53,8 @@ class Scene(Stateful):
     def __post_init__(self) -> None:
         """Check the parameters by their annotations. Raises TypeError or ValueError that names one."""
         _checks.options(self)
+        self.last_report: Any = None
+        """Of the solver; None before its first step in this process."""
 
     def clock(self) -> TimeStepper:
         """Return the clock of a run, from two of the parameters `end` (s), `frames`, and `rate` (frames per second of time)."""
@@ -78,19 +83,30 @@ class Scene(Stateful):
 
     def advance(self, time: float, dt: float) -> None:
         """Advance the state from `time` to `time + dt` (s): here by a step of the solver, which is timed by its stages or as a whole."""
+        step, options = self._solver().step, self.step_options()
         if self.stages != ("step",):
-            self._solver().step(dt, on_stage=self.after_stage)
+            self.last_report = step(dt, on_stage=self.after_stage, **options)
             return
         with self.stage("step"):
-            self._solver().step(dt)
+            self.last_report = step(dt, **options)
+
+    def step_options(self) -> dict[str, Any]:
+        """Return options of the steps of the solver."""
+        return {}
 
     def report(self, time: float) -> dict[str, float]:
         """Return the diagnostics of the state at `time`, by name: the same names at every step. Changes nothing."""
         return {}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """Return the data of a frame, by name: fields on one grid, level sets, particles, arrays per cell or node."""
-        return {}
+        """Return the data of a frame, what `shows` says: fields on one grid, level sets, particles, meshes, arrays per cell or node."""
+
+        def part_of(whole: Any, attribute: str) -> Any:
+            return None if whole is None else getattr(whole, attribute)
+
+        scene: Any = self
+        found = {name: reduce(part_of, path.split("."), scene) for name, path in self.shows.items()}
+        return {name: item for name, item in found.items() if item is not None}
 
     def draw(self, frame: FrameData) -> Any:
         """Return a picture of a frame: a matplotlib figure, an RGB array (height, width, 3) of bytes, or None.
@@ -115,6 +131,10 @@ class Scene(Stateful):
         from meniscus import viz
 
         return viz.animations(pictures, out / f"{self.name}.gif", frames_per_second=self.frames_per_second)
+
+    def values(self, *names: str) -> dict[str, Any]:
+        """Return parameters by name, for what takes arguments of the same names: `solver.step(dt, **self.values("substeps"))`."""
+        return {name: getattr(self, name) for name in names}
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Return the context of one stage of `advance`: `with self.stage("advect"): ...`.

@@ -14,12 +14,13 @@ from meniscus.coupling.shell_pictures.water_mesh import water_surface
 from meniscus.coupling.shell_water.water_stages import WATER_STAGES
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.coupling.shells.shell_walls import ShellWalls
-from meniscus.coupling.shells.shells import THICKNESS
+from meniscus.coupling.shells.shells import THICKNESS, Shells
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh
+from meniscus.scenes.frame_meshes import liquid_of
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.water import Array, Water, liquid_of
+from meniscus.scenes.water import Water
 from meniscus.surface import LevelSet
 
 
@@ -34,11 +35,21 @@ class ShellWater(Water):
     refine: int = parameter(2, "samples per cell, along each axis, of the surface in pictures")
     smooth: int = parameter(0, "levels of subdivision of the shells in pictures")
 
-    def couple(self, coupling: ShellCoupling) -> None:
-        """Step this; water and bodies are state of the scene, and so is what the coupling knows of the next step."""
-        self.coupling = coupling
+    def couple(self, body: Any, **options: Any) -> None:
+        """Couple the water and a thin body; both are state of the scene, and so is what the coupling knows of the next step."""
+        coupling = self.coupling = ShellCoupling(self.solver, Shells(self.solver.grid, [body], **options))
         self.impulses = self.declare("impulses", coupling.impulses)
         self.begun = self.declare("begun", coupling.begun)
+
+    def force(self, axis: int) -> float:
+        """Return the mean force of the water on the shells in the last step along an axis, N."""
+        last = self.coupling.report
+        return 0.0 if last is None else float(last.impulse[axis] / last.next_dt)
+
+    def deleted(self) -> float:
+        """Return the number of markers and drops that found no way past the shells in the last step."""
+        last = self.coupling.report
+        return 0.0 if last is None else float(last.deleted_markers + last.deleted_drops)
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the water on each side of the shells."""
@@ -59,11 +70,11 @@ class ShellWater(Water):
             shown["spray_radius"] = np.minimum(shown["spray_radius"], free)
         return shown
 
-    def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
+    def shown_surface(self, frame: FrameData) -> dict[str, Any]:
         """Return the free surface of the water alone, which ends at the shells: light goes from water into a shell without air between."""
         walls, liquid = self.shown_shells(frame)
         made = water_surface(liquid, walls, self.refine)
-        return made.vertices, made.elements[~made.wetted], made.normals
+        return {"surface": made.vertices, "triangles": made.elements[~made.wetted], "normals": made.normals}
 
     def shown_shells(self, frame: FrameData) -> tuple[ShellWalls, LevelSet]:
         """Return the shells of a frame as they are drawn, and the water beside them."""

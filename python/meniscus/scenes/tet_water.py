@@ -16,6 +16,7 @@ from meniscus.fluids.tetrahedra.options import Conservation, TetVOFOptions, TetV
 from meniscus.grid import Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh, collect
 from meniscus.mesh import TetMesh
+from meniscus.scenes.frame_meshes import drops_of, surface_of, towards_eye
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.surface import filled_surface
 
@@ -126,7 +127,7 @@ class TetWaterScene(Scene):
                 name=self.show,
                 surfaces=solids,
                 box=(low, high),
-                eye=_towards_eye(self.azimuth, self.elevation),
+                eye=towards_eye(self.azimuth, self.elevation),
                 title=f"{self.name}, t = {frame.time:.2f} s",
             )
         return water_picture(frame, (low, high), solids, azimuth=self.azimuth, elevation=self.elevation)
@@ -206,17 +207,10 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
     """Return a ray-traced picture of a frame made by `water_frame`."""
     from meniscus import viz
 
-    surface = frame.meshes.get(f"{prefix}surface")
-    empty = FrameMesh(np.empty((0, 3)), np.empty((0, 3), np.int32), {"normal": np.empty((0, 3))})
-    shown = empty if surface is None else surface
-    balls = [frame.particles[name] for name in (f"{prefix}apart", f"{prefix}drops") if name in frame.particles]
     return viz.water(
-        shown.vertices,
-        shown.elements,
-        normals=np.ascontiguousarray(shown.columns["normal"], np.float64),
+        **surface_of(frame, f"{prefix}surface"),
         solids=solids,
-        spray=np.concatenate([b["position"] for b in balls]) if balls else None,
-        spray_radius=np.concatenate([b["radius"] for b in balls]) if balls else None,
+        **drops_of(frame, f"{prefix}apart", f"{prefix}drops"),
         box=box,
         edges=False,
         look=viz.WaterLook(solid_color=(0.42, 0.16, 0.07), clarity=0.15 * math.dist(*box)),
@@ -228,12 +222,6 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
 def _solids(frame: FrameData) -> list[Any]:
     """Return the solids of a frame as meshes."""
     return [(mesh.vertices, mesh.elements) for name, mesh in frame.meshes.items() if name.startswith("body")]
-
-
-def _towards_eye(azimuth: float, elevation: float) -> tuple[float, float, float]:
-    """Return the direction towards the camera of ray-traced pictures."""
-    a, e = math.radians(azimuth), math.radians(elevation)
-    return math.cos(e) * math.sin(a), -math.cos(e) * math.cos(a), math.sin(e)
 
 
 def _radius(volume: Floats) -> Floats:

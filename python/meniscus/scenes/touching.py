@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.io.frames import FrameItem, FrameMesh
 from meniscus.mesh import SubdivisionHierarchy
-from meniscus.scenes.bodies.many_bodies import ManyBodies
-from meniscus.scenes.bodies.many_bodies import Obstacle as Obstacle
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, ImplicitElasticity, World
 from meniscus.solids.contact.reports import WorldInfo
@@ -26,7 +24,7 @@ _LOOPS, _CUTS, _RIGID, _UNCERTIFIED = range(4)
 
 
 @dataclass(kw_only=True)
-class Touching(ManyBodies):
+class Touching(Bodies):
     """Bodies in one `World`. A step of the run is an outer loop of it, at whose end nothing intersects.
 
     A subclass makes the meshes at rest, the bodies, and the world. The diagnostics have the columns
@@ -46,32 +44,26 @@ class Touching(ManyBodies):
     steps_per_loop: int = parameter(8, "steps from one certified state to the next")
     dt: float = parameter(1.0 / 384.0, "longest step, s")
 
-    def make_meshes(self) -> Sequence[Any]:
-        """Return the meshes of all bodies at rest, before they are split, from the parameters alone."""
-        return [self.make_mesh()]
-
     def split_meshes(self) -> list[Any]:
         """Return the meshes of all bodies at rest, from the parameters alone."""
         times = _checks.integer("splits", self.splits, 0)
         return [SubdivisionHierarchy(mesh, times).mesh(times) for mesh in self.make_meshes()]
 
-    def make_bodies(self, meshes: Sequence[Any]) -> list[DeformableBody]:
-        """Return the bodies of these meshes."""
-        return [self.make_body(mesh) for mesh in meshes]
-
     def make_world(self, bodies: Sequence[DeformableBody]) -> World:
         """Return the world with the bodies in their order, and the obstacles."""
         raise TypeError(f"scene {type(self).__name__} has no make_world()")
 
-    def setup(self) -> None:
-        """Create the world."""
-        self.meshes = self.split_meshes()
-        self.mesh = self.meshes[0]
+    def declare_bodies(self, bodies: list[DeformableBody]) -> None:
+        """Declare the world."""
         _checks.positive("dt", self.dt)
-        self.world = self.declare("world", self.make_world(self.make_bodies(self.meshes)))
+        self.world = self.declare("world", self.make_world(bodies))
         self.body = self.world.bodies[0]
         self.counts = self.declare("counts", np.zeros(4))
         self._last: list[WorldInfo] = []
+
+    def all_bodies(self) -> Sequence[DeformableBody]:
+        """Return the deformable bodies of the world."""
+        return self.world.bodies
 
     def start_from(self, time: float, positions: npt.NDArray[np.float64], velocities: npt.NDArray[np.float64]) -> None:
         """Go on from a state of this scene without splits: those of its triangles are cut flat, and move with them.
@@ -99,9 +91,8 @@ class Touching(ManyBodies):
             first = rows.stop
 
     def max_dt(self) -> float:
-        """Return the length of a loop: an equal part of a frame, since resting contacts shiver when the length of steps varies."""
-        frame = self.end / self.frames
-        return frame / math.ceil(frame / (self.steps_per_loop * min(self.dt, self.stable_dt())) - 1e-9)
+        """Return the length of a loop."""
+        return self.equal_dt(self.steps_per_loop * min(self.dt, self.stable_dt()))
 
     def stable_dt(self) -> float:
         """Return the longest step (s) that is stable."""
@@ -132,16 +123,11 @@ class Touching(ManyBodies):
         """Change what changes with time (s), such as what is pinned."""
 
     def report(self, time: float) -> dict[str, float]:
-        """Energies (J), the largest speed (m/s), the mean position (m), and the contacts."""
-        bodies = self.world.bodies
-        energies = [body.energy() for body in bodies]
-        mean = sum(body.positions.sum(axis=0) for body in bodies) / sum(map(len, bodies))
+        """As for all bodies; with the contacts."""
         ends = [info.contact for info in self._last if info.contact.loop_ended]
         loops = max(float(self.counts[_LOOPS]), 1.0)
         return {
-            **{name: float(sum(e[name] for e in energies)) for name in energies[0]},
-            "max speed": max(float(np.linalg.norm(body.velocities, axis=1).max()) for body in bodies),
-            **{f"mean {axis}": float(mean[k]) for k, axis in enumerate("xyz")},
+            **super().report(time),
             "pairs": float(self._last[-1].contact.pairs if self._last else 0),
             "contacts": float(sum(c.contacts for c in ends)),
             "impulses": float(sum(c.impulses for c in ends)),
@@ -153,10 +139,3 @@ class Touching(ManyBodies):
             "deactivated": float(sum(len(pairs) for pairs in self.world.deactivated_pairs())),
             "intersections": float(len(self.world.audit())),
         }
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The surfaces of all bodies as one mesh, with the velocities of the nodes."""
-        bodies = self.world.bodies
-        positions = np.concatenate([body.positions for body in bodies])
-        velocities = np.concatenate([body.velocities for body in bodies])
-        return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities})}

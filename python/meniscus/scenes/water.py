@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import Grid, ScalarField
 from meniscus.grid.transport.advection import Limiter, Method
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.fluid import FluidScene
-from meniscus.scenes.frame_meshes import box_of, solid_meshes
+from meniscus.scenes.frame_meshes import box_of, drops_of, liquid_of, meshed, solid_meshes, surface_of
 from meniscus.scenes.scene import parameter
 from meniscus.surface import Box, LevelSet, Shape
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(kw_only=True)
@@ -29,6 +26,7 @@ class Water(FluidScene[LiquidSolver]):
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
     frames_per_second: ClassVar[float] = 24.0
+    shows: ClassVar[Mapping[str, str]] = {"liquid": "solver.levelset", "velocity": "solver.velocity", "spray": "solver.particles.spray"}
 
     cfl: float = parameter(1.0, "cells that the fastest liquid passes in a step")
     method: Method = parameter("maccormack", "transport of the velocity")
@@ -74,21 +72,6 @@ class Water(FluidScene[LiquidSolver]):
         """Return the volumes of the liquid."""
         return self.solver.volume_report()
 
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The level set, the velocity, the drops and the signed distance of the solid."""
-        s = self.solver
-        data: dict[str, FrameItem] = {"liquid": s.levelset, "velocity": s.velocity}
-        if s.particles is not None:
-            data["spray"] = s.particles.spray
-        distance = self.solid_distance()
-        if distance is not None:
-            data["solid"] = distance
-        return data
-
-    def solid_distance(self) -> FrameItem | None:
-        """Return the signed distance of the solid for the frames, on cells or nodes; here none."""
-        return None
-
     def draw(self, frame: FrameData) -> Any:
         """Show the water."""
         from meniscus import viz
@@ -107,26 +90,19 @@ class Water(FluidScene[LiquidSolver]):
         """Return the arguments of both renderers."""
         from meniscus.viz import Camera
 
-        vertices, triangles, normals = self.shown_surface(frame)
-        drops = frame.particles.get("spray")
-        flying = drops is not None and len(drops["position"]) > 0
         return {
-            "surface": vertices,
-            "triangles": triangles,
-            "normals": normals,
+            **self.shown_surface(frame),
             "solids": solid_meshes(frame),
             "camera": Camera(azimuth=self.azimuth, elevation=self.elevation),
             "box": box_of(frame),
-            "spray": drops["position"] if drops is not None and flying else None,
-            "spray_radius": drops["radius"] if drops is not None and flying else None,
+            **drops_of(frame, "spray"),
         }
 
-    def shown_surface(self, frame: FrameData) -> tuple[Array, Array, Array]:
+    def shown_surface(self, frame: FrameData) -> dict[str, Any]:
         """Return vertices, triangles and normals of the water of a frame."""
-        made = frame.meshes.get("surface")
-        if made is not None:
-            return made.vertices, made.elements, np.ascontiguousarray(made.columns["normal"], np.float64)
-        return self.clipped(liquid_of(frame), frame).to_mesh(normals=True)
+        if "surface" in frame.meshes:
+            return surface_of(frame)
+        return meshed(self.clipped(liquid_of(frame), frame))
 
     def clipped(self, liquid: LevelSet, frame: FrameData) -> LevelSet:
         """Return the liquid of a frame outside of the solid."""
@@ -138,14 +114,6 @@ class Water(FluidScene[LiquidSolver]):
             # A little into the solid, so that no gap shows.
             np.maximum(liquid.array, -phi - 0.25 * liquid.grid.spacing, out=liquid.array)
         return liquid
-
-
-def liquid_of(frame: FrameData) -> LevelSet:
-    """Return the level set of the liquid of a frame."""
-    assert frame.grid is not None
-    liquid = LevelSet(frame.grid, "cells")
-    liquid.array = frame["liquid"].astype(np.float64)
-    return liquid
 
 
 def water_grid(shape: Sequence[int], spacing: float, *water: Shape) -> Grid:

@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
     ms.set_num_threads(options.threads)
     scene = LivePlayground(substeps=options.substeps)
-    world = scene.make_live_world()
+    world = scene.make_live_world(scene.make_bodies(scene.split_meshes()))
     for _ in range(options.settle):
         world.step(1 / 60)
     seconds, stages = [], []

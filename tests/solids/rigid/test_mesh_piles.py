@@ -10,7 +10,7 @@ from support.meshes import WATERTIGHT_FILES, real_mesh
 from support.motion import random_rotation
 
 import meniscus as ms
-from meniscus.scenes.bodies.rigid import cup, ring, star
+from meniscus.scenes.shapes import cup, ring, star
 from meniscus.solids import RigidBody, RigidSystem
 from meniscus.surface import HalfSpace, Pose
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
-from meniscus.io.frames import FrameItem
+from meniscus.grid import NodeField
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import KinematicSolid, Sphere
@@ -28,6 +29,7 @@ class BallSplash(Water):
 
     name: ClassVar[str] = "ball-splash"
     summary: ClassVar[str] = "a ball thrown into a pool"
+    shows: ClassVar[Mapping[str, str]] = {**Water.shows, "solid": "solid"}
 
     resolution: int = parameter(48, "cells per metre")
     radius: float = parameter(0.2, "of the ball, m")
@@ -50,6 +52,7 @@ class BallSplash(Water):
         part = min(max(time / DURATION, 0.0), 1.0)
         return tuple((START + part * (END - START)).tolist())
 
-    def solid_distance(self) -> FrameItem:
-        """Return the signed distance of the ball on nodes, m."""
+    @property
+    def solid(self) -> NodeField:
+        """The signed distance of the ball on nodes, m."""
         return self.ball.sample(self.solver.grid, self.solver.time).levelset

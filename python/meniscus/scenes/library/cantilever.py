@@ -9,7 +9,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import QuadraticTetMesh, TetMesh, quadratic_mesh, tet_block
-from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, Material, QuadraticTetElements, TetElements
 
@@ -20,7 +20,7 @@ Integrator = Literal["newmark", "implicit-euler"]
 
 
 @dataclass(kw_only=True)
-class Cantilever(Deforming):
+class Cantilever(Bodies):
     """A beam of finite elements, clamped at one end, that gravity bends.
 
     Source: Müller et al. 2008, sections 4.3 and 4.4 (corotational elements).
@@ -67,9 +67,8 @@ class Cantilever(Deforming):
         """Return the longest step."""
         return self.dt
 
-    def take_step(self, dt: float) -> None:
-        """Newmark with elasticity implicit, or implicit Euler."""
+    def step_options(self) -> dict[str, Any]:
+        """Return those of Newmark with elasticity implicit, or of implicit Euler."""
         if self.integrator == "implicit-euler":
-            self.body.step(dt, "implicit-euler", tolerance=1e-4, newton_tolerance=1e-6)
-        else:
-            self.body.step(dt, "newmark", elasticity="full-step", tolerance=1e-6)
+            return {"integrator": "implicit-euler", "tolerance": 1e-4, "newton_tolerance": 1e-6}
+        return {"integrator": "newmark", "elasticity": "full-step", "tolerance": 1e-6}

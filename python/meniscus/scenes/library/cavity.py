@@ -13,7 +13,7 @@ from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid import Grid, Wall, sample
 from meniscus.grid.transport.advection import Interpolation, Limiter, Method
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.library.ghia import centerlines
 from meniscus.scenes.scene import parameter
@@ -31,6 +31,7 @@ class Cavity(GasScene):
 
     name: ClassVar[str] = "cavity"
     summary: ClassVar[str] = "a viscous fluid under a moving lid in two dimensions"
+    shows: ClassVar[Mapping[str, str]] = {"velocity": "solver.velocity"}
 
     resolution: int = parameter(96, "cells across the cavity, 1 m")
     frames: int = parameter(16, "frames to write")
@@ -78,10 +79,6 @@ class Cavity(GasScene):
         if self.reference is not None:
             result["u deviation"], result["v deviation"] = self.deviations()
         return result
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The velocity."""
-        return {"velocity": self.solver.velocity}
 
     def draw(self, frame: FrameData) -> Any:
         """Show the speed and streamlines."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
-from meniscus.scenes.deformable import turned
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Touching
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, ImplicitElasticity, SpringOptions, World
+from meniscus.solids import DeformableBody, ImplicitElasticity, World
 
 
 @dataclass(kw_only=True)
@@ -38,14 +38,13 @@ class Drape(Touching):
     def make_mesh(self) -> TriangleMesh:
         """The cloth, flat, with y up."""
         n = _checks.integer("resolution", self.resolution, 2)
-        return turned(cloth_mesh(n, n), (0, 2, 1))
+        flat = cloth_mesh(n, n)
+        return TriangleMesh(np.ascontiguousarray(flat.vertices[:, (0, 2, 1)]), flat.triangles)
 
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs along and across edges, and two pinned corners."""
-        body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
-        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
-        body.add(EdgeSprings(mesh, edges))
-        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
+        springs = (self.stiffness, self.damping), (self.bending, self.damping)
+        body = sprung(mesh, *springs, density=self.density, gravity=(0.0, -9.8, 0.0))
         x = mesh.vertices
         body.pin(np.flatnonzero((x[:, 2] == 0.0) & ((x[:, 0] == 0.0) | (x[:, 0] == 1.0))))
         return body
@@ -58,4 +57,4 @@ class Drape(Touching):
 
     def stable_dt(self) -> float:
         """Return the longest step (s) that is stable."""
-        return self.body.limits(elasticity=self.elasticity).frequency
+        return float(self.body.limits(elasticity=self.elasticity).frequency)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from meniscus import _checks
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
-from meniscus.fluids.vorticity.vortex_particles import seed_vortices
 from meniscus.grid import Open
 from meniscus.scenes.gas import VORTICITY, WIDTH, BoxOfSmoke
 from meniscus.scenes.scene import parameter
@@ -63,21 +62,17 @@ class SmokeExplosion(BoxOfSmoke):
         speed = self.divergence * self.source_radius / 3
         return min(dt, self.cfl * self.solver.grid.spacing / speed) if speed > 0 else dt
 
-    def add_particles(self, time: float, dt: float) -> None:
-        """Seed vortex particles while the source is on."""
-        if self.solver.vortices is None or time >= self.expansion:
-            return
-        # The last step may reach beyond the end of the expansion.
-        seed_vortices(
-            self.solver.vortices,
-            self.nozzle,
-            rate=self.particles / self.expansion,
-            dt=min(dt, self.expansion - time),
-            strength=VORTICITY,
-            radius=self.reach,
-            direction="tangent",
-            axis=(0.0, 0.0, 1.0),
-            time=time,
-            seed=self.seed,
-            step=self.steps_done,
-        )
+    def vortex_source(self, time: float, dt: float) -> dict[str, Any] | None:
+        """Return the source of vortex particles while that of the smoke is on."""
+        if time >= self.expansion:
+            return None
+        return {
+            "region": self.nozzle,
+            "rate": self.particles / self.expansion,
+            "dt": min(dt, self.expansion - time),  # the last step may reach beyond the end of the expansion
+            "strength": VORTICITY,
+            "radius": self.reach,
+            "direction": "tangent",
+            "axis": (0.0, 0.0, 1.0),
+            "seed": self.seed,
+        }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Touching
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, WindDrag, World
+from meniscus.solids import DeformableBody, WindDrag, World
 
 
 class Gusts:
@@ -60,10 +61,8 @@ class Flag(Touching):
 
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs, wind, and a pinned side."""
-        body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
-        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
-        body.add(EdgeSprings(mesh, edges))
-        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
+        springs = (self.stiffness, self.damping), (self.bending, self.damping)
+        body = sprung(mesh, *springs, density=self.density, gravity=(0.0, -9.8, 0.0))
         body.add(WindDrag(mesh, per_area=self.drag, wind=Gusts(self.wind, self.sway)))
         body.pin(np.flatnonzero(mesh.vertices[:, 0] == 0.0))
         return body

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from meniscus.io.frames import FrameItem
 from meniscus.scenes.gas import WIDTH, RisingSmoke
-from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import knot, load, placed
 from meniscus.surface import KinematicSolid
 from meniscus.viz.smoke import UpAxis
 
@@ -27,6 +26,7 @@ class Plume(RisingSmoke):
 
     name: ClassVar[str] = "plume"
     summary: ClassVar[str] = "smoke that rises past a mesh"
+    shows: ClassVar[Mapping[str, str]] = {**RisingSmoke.shows, "solid": "_distance"}
 
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
     mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward")
@@ -40,7 +40,3 @@ class Plume(RisingSmoke):
         sample = self.obstacle.sample(self.make_grid(), dtype=np.float32)
         self._distance = sample.levelset.array.astype(np.float32)
         self.start(sample)
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The smoke, the vortex particles and the signed distance of the obstacle."""
-        return {**super().frame_data(), "solid": self._distance}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
-from meniscus.io.frames import FrameItem
-from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import knot, load, placed
 from meniscus.scenes.water import Water, below, water_grid
 from meniscus.surface import KinematicSolid, Sphere
 from meniscus.viz.smoke import UpAxis
@@ -25,6 +25,7 @@ class Pour(Water):
 
     name: ClassVar[str] = "pour"
     summary: ClassVar[str] = "a stream of water poured over a mesh"
+    shows: ClassVar[Mapping[str, str]] = {**Water.shows, "solid": "_sample.levelset"}
 
     resolution: int = parameter(56, "cells across the box, 1 m")
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
@@ -50,7 +51,3 @@ class Pour(Water):
         self._sample = obstacle.sample(grid)
         self.use(LiquidSolver(grid, self.liquid_options(), solid=self._sample, sources=[source]))
         self.solver.fill(nozzle, source.velocity)
-
-    def solid_distance(self) -> FrameItem:
-        """Return the signed distance of the obstacle on nodes, m."""
-        return self._sample.levelset

@@ -9,13 +9,13 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
-from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.scene import parameter
 from meniscus.solids import AltitudeSprings, DeformableBody, EdgeSprings, SpringOptions
 
 
 @dataclass(kw_only=True)
-class Recovery(Deforming):
+class Recovery(Bodies):
     """A block of tetrahedra that starts flattened into a plane, or with random positions of all nodes, and recovers by altitude springs.
 
     Source: Selle 2008, section 5.3.4, figure 5.3.
@@ -52,7 +52,7 @@ class Recovery(Deforming):
 
     def max_dt(self) -> float:
         """Return the limit of the springs."""
-        return min(self.body.max_dt(cfl=0.5, max_strain=0.3), 1.0 / 48.0)
+        return min(float(self.body.max_dt(cfl=0.5, max_strain=0.3)), 1.0 / 48.0)
 
     def report(self, time: float) -> dict[str, float]:
         """Energies, the height, and the share of tetrahedra with a positive volume."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
-from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.scene import parameter
 from meniscus.solids import ReducedBody
 
 
 @dataclass(kw_only=True)
-class ReducedBeam(Deforming):
+class ReducedBeam(Bodies):
     """A beam of few coordinates, clamped at one end, that gravity bends by more than half of its length.
 
     With `derivatives` off the same number of modes of vibration alone, which lock.

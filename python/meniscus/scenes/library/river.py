@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid import Prescribed
-from meniscus.io.frames import FrameItem
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.water import Water, below, pool, water_grid
 from meniscus.surface import Box, KinematicSolid, Shape, Sphere
@@ -31,6 +31,7 @@ class River(Water):
 
     name: ClassVar[str] = "river"
     summary: ClassVar[str] = "a river past rocks, with vortex particles"
+    shows: ClassVar[Mapping[str, str]] = {**Water.shows, "solid": "_sample.levelset"}
 
     resolution: int = parameter(40, "cells across the channel, 1 m")
     level: float = parameter(0.3, "of the water, m")
@@ -81,25 +82,8 @@ class River(Water):
             bed = bed | Sphere((x[k], y[k], 0.2 * radius[k]), radius[k])
         return bed
 
-    def add_particles(self, time: float, dt: float) -> None:
-        """Seed vortex particles at the inflow, with vorticities up or down at random."""
-        if self.solver.vortices is None:
-            return
+    def vortex_source(self, time: float, dt: float) -> dict[str, Any]:
+        """Return the source of vortex particles at the inflow, with vorticities up or down at random."""
         h = self.solver.grid.spacing
         inlet = Box((h, 0.1 * WIDTH, 0.2 * self.level), (4 * h, 0.9 * WIDTH, 0.8 * self.level))
-        seed_vortices(
-            self.solver.vortices,
-            inlet,
-            rate=self.vortex_rate,
-            dt=dt,
-            strength=1.0,
-            radius=self.reach,
-            direction="axis",
-            time=time,
-            seed=self.seed,
-            step=self.steps_done,
-        )
-
-    def solid_distance(self) -> FrameItem:
-        """Return the signed distance of the rocks on nodes, m."""
-        return self._sample.levelset
+        return {"region": inlet, "rate": self.vortex_rate, "strength": 1.0, "radius": self.reach, "direction": "axis", "seed": self.seed}

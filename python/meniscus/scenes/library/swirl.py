@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import single_vortex
 from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace, TransportBlock
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.global_measures import mean
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -31,6 +31,7 @@ class Swirl(Scene):
     name: ClassVar[str] = "swirl"
     summary: ClassVar[str] = "dye stretched and wound back by a vortex in a box"
     stages: ClassVar[tuple[str, ...]] = ("flow", "transport")
+    shows: ClassVar[Mapping[str, str]] = {"dye": "dye", "velocity": "velocity"}
 
     resolution: int = parameter(320, "cells per axis")
     cfl: float = parameter(1.5, "largest |velocity| dt / dx")
@@ -90,10 +91,6 @@ class Swirl(Scene):
             "max": self.dye.max(),
             "mean": mean(self.dye.array, self.dye),
         }
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The dye and the velocity of the last step."""
-        return {"dye": self.dye, "velocity": self.velocity}
 
     def draw(self, frame: FrameData) -> Any:
         """Show the dye."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
-from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.bodies.base import Bodies
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, TetElements
 
@@ -36,7 +36,7 @@ class Turning:
 
 
 @dataclass(kw_only=True)
-class TwistedBar(Deforming):
+class TwistedBar(Bodies):
     """A square beam of jelly whose ends are twisted against each other by two whole turns, before one of them is released.
 
     Source: Müller et al. 2008, chapter 4; Selle 2008, section 5.4.
@@ -92,6 +92,6 @@ class TwistedBar(Deforming):
             self.body.release(self.right)
         super().advance(time, dt)
 
-    def take_step(self, dt: float) -> None:
-        """Implicit Euler, which is stable for any twist."""
-        self.body.step(dt, "implicit-euler", tolerance=1e-3, newton_tolerance=1e-5)
+    def step_options(self) -> dict[str, Any]:
+        """Return those of implicit Euler, which is stable for any twist."""
+        return {"integrator": "implicit-euler", "tolerance": 1e-3, "newton_tolerance": 1e-5}

@@ -12,10 +12,10 @@ from meniscus import _checks
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import vorticity
-from meniscus.grid import CellField, Grid, Open, Prescribed, sample
+from meniscus.grid import Grid, Open, Prescribed, sample
 from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Limiter, Method
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
 from meniscus.surface import KinematicSolid, Sphere
@@ -39,6 +39,7 @@ class Wake(GasScene):
 
     name: ClassVar[str] = "wake"
     summary: ClassVar[str] = "vortices behind a cylinder in two dimensions"
+    shows: ClassVar[Mapping[str, str]] = {"velocity": "solver.velocity", "vorticity": "vorticity", "solid": "_distance"}
 
     resolution: int = parameter(100, "cells across the channel, 1 m")
     frames: int = parameter(32, "frames to write")
@@ -96,11 +97,10 @@ class Wake(GasScene):
         """As for all gases; with the cross flow at the probe and the Strouhal number so far."""
         return {**super().report(time), "cross flow": self.last_cross_flow, "strouhal": self.strouhal}
 
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """Velocity, vorticity and the signed distance of the cylinder."""
-        curl = vorticity(self.solver.velocity)
-        assert isinstance(curl, CellField)
-        return {"velocity": self.solver.velocity, "vorticity": curl, "solid": self._distance}
+    @property
+    def vorticity(self) -> Any:
+        """The vorticity, 1/s."""
+        return vorticity(self.solver.velocity)
 
     def draw(self, frame: FrameData) -> Any:
         """Show the vorticity."""

@@ -12,7 +12,7 @@ import meniscus.grid as mg
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.grid.transport.advection import Limiter, Method, TransportBlock
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.global_measures import mean, total
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -32,6 +32,7 @@ class Wave(Scene):
 
     name: ClassVar[str] = "wave"
     summary: ClassVar[str] = "a sine or square wave carried around a periodic line"
+    shows: ClassVar[Mapping[str, str]] = {"wave": "wave"}
 
     nodes: int = parameter(201, "nodes of the line, both ends counted")
     cfl: float = parameter(0.75, "dt / dx")
@@ -102,10 +103,6 @@ class Wave(Scene):
         """Return the exact solution at the nodes of the own block, shape (n, 1)."""
         first = self.wave.grid.first_cell[0]
         return self._profile(np.arange(first, first + len(self.wave.array)), time)
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The wave."""
-        return {"wave": self.wave}
 
     def draw(self, frame: FrameData) -> Any:
         """Plot the wave over the exact one."""

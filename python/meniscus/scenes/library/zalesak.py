@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import rotation
 from meniscus.grid.transport.advection import Limiter, Method, Trace, TransportBlock
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData
 from meniscus.scenes.global_measures import mean, total
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -64,6 +64,7 @@ class Zalesak(Scene):
     name: ClassVar[str] = "zalesak"
     summary: ClassVar[str] = "Zalesak's slotted disc after one rigid turn"
     frames_per_second: ClassVar[float] = 4.0
+    shows: ClassVar[Mapping[str, str]] = {"phi": "phi"}
 
     nodes: int = parameter(201, "nodes per axis, both ends counted")
     cfl: float = parameter(1.75, "dt (max |u| + max |v|) / dx")
@@ -126,10 +127,6 @@ class Zalesak(Scene):
         """Mean error over the whole domain and area of the disc by counting nodes."""
         area = total(self.phi.array <= 0, self.phi) * self.phi.grid.spacing**2
         return {"error": mean(self.error_field(time), self.phi), "area": area}
-
-    def frame_data(self) -> Mapping[str, FrameItem]:
-        """The distance."""
-        return {"phi": self.phi}
 
     def draw(self, frame: FrameData) -> Any:
         """Draw the zero contour over the exact one."""

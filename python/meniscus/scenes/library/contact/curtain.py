@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh, cloth_mesh
-from meniscus.scenes.cloths import Cloths, ball
+from meniscus.scenes.cloths import Cloths
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
+from meniscus.scenes.shapes import ball
 from meniscus.solids import DeformableBody, World
 from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
 
@@ -98,7 +98,7 @@ class Curtain(Cloths):
         world.add_obstacle(KinematicSolid(Sphere((0.0, 0.0, 0.0), self.radius), motion), friction=self.ball_friction)
         world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The ball."""
         return [ball(Swinging(self._ball, self.way, self.period, self.begin)(time).translation, 0.96 * self.radius)]
 

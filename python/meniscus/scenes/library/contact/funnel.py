@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.cloths import Cloths, ball, centered_cloth, smooth_start, tube
+from meniscus.scenes.cloths import Cloths, centered_cloth, smooth_start
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
+from meniscus.scenes.shapes import ball, tube
 from meniscus.solids import DeformableBody, World
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.world import Response
@@ -69,8 +68,7 @@ class Funnel(Cloths):
         """Return the length of a loop."""
         if self.response == "impulses":
             return super().max_dt()
-        frame = self.end / self.frames
-        return frame / math.ceil(frame / self.dt - 1e-9)
+        return self.equal_dt(self.dt)
 
     def _loops(self, duration: float) -> list[WorldInfo]:
         return super()._loops(duration) if self.response == "impulses" else [self.world.step(duration)]
@@ -103,8 +101,8 @@ class Funnel(Cloths):
         world.add_obstacle(KinematicSolid(Sphere((0.0, 0.0, 0.0), self.radius), self.path()), friction=self.friction)
         world.add_obstacle(HalfSpace((0.0, -0.6, 0.0), (0.0, 1.0, 0.0)), friction=0.4)
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The funnel and the ball."""
         at = self.path()(time).translation
         shape = self.make_shape()
-        return [Obstacle(shape.vertices, shape.triangles), ball(at, 0.96 * self.radius)]
+        return [shape, ball(at, 0.96 * self.radius)]

@@ -9,20 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.mesh import SubdivisionHierarchy, TriangleMesh, cloth_mesh, tet_block
-from meniscus.scenes.bodies.many_bodies import ManyBodies, Obstacle
+from meniscus.io.frames import FrameItem
+from meniscus.mesh import TriangleMesh, cloth_mesh, tet_block
+from meniscus.scenes.bodies.base import Bodies, rigid_surfaces
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingConstraints, DistanceConstraints, FrameInfo, PositionBody, ReducedBody, ReducedModel, RigidBody, World
+from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, ReducedBody, ReducedModel, RigidBody, World
 from meniscus.surface import HalfSpace, Pose
 
-_FINER = 2  # times that triangles of boxes are cut for pictures
 _CELLS = 8  # elements of the jelly along its sides, for one along its height
 _ROW = 8  # boxes in a row of a layer
 
 
 @dataclass(kw_only=True)
-class LivePlayground(ManyBodies):
+class LivePlayground(Bodies):
     """Boxes fall on a slab of jelly, and a cloth over all of them, sixty times a second: in a world of positions.
 
     Source: own; bodies of different types in one step, after Müller, Stam, James and Thürey 2008, sections 1.1 and 1.3.
@@ -33,6 +32,7 @@ class LivePlayground(ManyBodies):
     box: ClassVar[Any] = ((-0.95, 0.0, -0.95), (0.95, 0.9, 0.95))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
     gravity: ClassVar[tuple[float, float, float]] = (0.0, -9.81, 0.0)
+    stepped: ClassVar[str] = "world"
 
     end: float = parameter(4.0, "length of the run, s")
     frames: int = parameter(96, "frames to write")
@@ -87,9 +87,12 @@ class LivePlayground(ManyBodies):
             boxes.append(RigidBody.box(size.tolist(), density=self.body_density, pose=pose, gravity=self.gravity))
         return boxes
 
-    def make_live_world(self) -> Any:
+    def make_bodies(self, meshes: Sequence[Any]) -> list[Any]:
+        """The jelly and the cloth."""
+        return [self.make_jelly(meshes[0]), self.make_cloth(meshes[1])]
+
+    def make_live_world(self, bodies: Sequence[Any]) -> Any:
         """Return the world with all bodies and the ground."""
-        jelly, cloth = self.split_meshes()
         options = {
             "substeps": self.substeps,
             "iterations": self.iterations,
@@ -99,33 +102,29 @@ class LivePlayground(ManyBodies):
             "searches": 0,
         }
         world: Any = World(gravity=self.gravity, response="positions", **options)  # type: ignore[arg-type]
-        world.add(self.make_jelly(jelly), friction=self.friction, thickness=0.01)
-        world.add(self.make_cloth(cloth), friction=self.friction, thickness=self.thickness)
+        world.add(bodies[0], friction=self.friction, thickness=0.01)
+        world.add(bodies[1], friction=self.friction, thickness=self.thickness)
         for box in self.make_boxes():
             world.add(box, friction=self.friction)
         world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=0.6, thickness=0.5 * self.thickness)
         return world
 
-    def setup(self) -> None:
-        """Create the world."""
-        self.meshes = self.split_meshes()
-        self.mesh = self.meshes[0]
-        self.world = self.declare("world", self.make_live_world())
-        self._last: FrameInfo | None = None
+    def declare_bodies(self, bodies: list[Any]) -> None:
+        """Declare the world."""
+        self.world = self.declare("world", self.make_live_world(bodies))
+
+    def all_bodies(self) -> Sequence[Any]:
+        """Return the jelly and the cloth."""
+        return self.world.reduced_bodies[0], self.world.node_bodies[0]
 
     def max_dt(self) -> float:
         """Return the longest step."""
         return 1.0 / 60.0
 
-    def advance(self, time: float, dt: float) -> None:
-        """Take one step of all bodies."""
-        with self.stage("step"):
-            self._last = self.world.step(dt)
-
     def report(self, time: float) -> dict[str, float]:
         """Energies (J), speed (m/s), contacts, and the weight on the ground, N."""
         found = dict(self.world.energy())
-        r = self._last
+        r = self.last_report
         if r is None:
             return {**found, "max speed": 0.0, "pairs": 0.0, "rows": 0.0, "pressing": 0.0, "on the ground": 0.0}
         counts = {"pairs": float(r.pairs), "rows": float(r.rows), "pressing": float(r.pressing)}
@@ -133,19 +132,4 @@ class LivePlayground(ManyBodies):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """Jelly and cloth as one mesh, with the velocities of the nodes, and the boxes."""
-        both = (self.world.reduced_bodies[0], self.world.node_bodies[0])
-        positions, velocities = np.concatenate([b.positions for b in both]), np.concatenate([b.velocities for b in both])
-        vertices, triangles, first = [], [], 0
-        for body in self.world.rigid.bodies:
-            # Pictures sort triangles by their depth, so they should be small.
-            finer = SubdivisionHierarchy(body.mesh, _FINER)
-            vertices.append(finer.positions(body.positions(), _FINER))
-            triangles.append(finer.mesh(_FINER).triangles + first)
-            first += len(vertices[-1])
-        rigid = FrameMesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.int32), {})
-        return {"body": FrameMesh(positions, self.drawn_triangles(), {"velocity": velocities}), "rigid": rigid}
-
-    def shown_others(self, frame: FrameData) -> list[Obstacle]:
-        """Boxes, as the frame has them."""
-        mesh = frame.meshes["rigid"]
-        return [Obstacle(mesh.vertices, mesh.elements)]
+        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies, box_cuts=2)}

@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.mesh import SubdivisionHierarchy, TetMesh, tet_block
+from meniscus.io.frames import FrameItem
+from meniscus.mesh import TetMesh, tet_block
+from meniscus.scenes.bodies.base import rigid_surfaces
 from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
 from meniscus.solids import DeformableBody, RigidBody, TetElements, World
 from meniscus.surface import HalfSpace, Pose
 
-_FINER = 3  # times that triangles of boxes are cut for pictures
 _LAYER = 9  # bodies in a layer, three by three
 
 
@@ -90,18 +89,4 @@ class Playground(Cloths):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The surfaces of deformable bodies as one mesh, and those of rigid ones."""
-        vertices, triangles, first = [], [], 0
-        for body in self.world.rigid.bodies:
-            mesh: Any = body.mesh
-            # Pictures sort triangles by their depth, so they should be small.
-            finer = SubdivisionHierarchy(mesh, levels := _FINER if len(mesh.vertices) == 8 else 0)
-            vertices.append(finer.positions(body.positions(), levels))
-            triangles.append(finer.mesh(levels).triangles + first)
-            first += len(vertices[-1])
-        rigid = FrameMesh(np.concatenate(vertices), np.concatenate(triangles).astype(np.int32), {})
-        return {**super().frame_data(), "rigid": rigid}
-
-    def shown_others(self, frame: FrameData) -> list[Obstacle]:
-        """Rigid bodies, as the frame has them."""
-        mesh = frame.meshes["rigid"]
-        return [Obstacle(mesh.vertices, mesh.elements)]
+        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies, box_cuts=3)}

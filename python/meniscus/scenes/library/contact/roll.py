@@ -11,7 +11,6 @@ import numpy as np
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
 from meniscus.solids import DeformableBody, World
 from meniscus.solids.contact.solid_contacts import SolidResponse
 from meniscus.surface import HalfSpace
@@ -76,7 +75,7 @@ class Roll(Cloths):
         slip = float(np.linalg.norm(speeds, axis=1).mean()) if len(nodes) else 0.0
         return {**super().report(time), "slip": slip, "downhill": float((self.body.velocities @ down).mean())}
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The slope."""
         long, wide = np.array(self.down), np.array([0.0, 0.0, 1.0])
         s, z = np.meshgrid(np.linspace(-0.6, 1.9, 26), np.linspace(-0.5, 0.5, 11))
@@ -84,4 +83,4 @@ class Roll(Cloths):
         vertices = s.reshape(-1, 1) * long + z.reshape(-1, 1) * wide + sunk
         a = (26 * np.arange(10)[:, None] + np.arange(25)).ravel()
         quads = np.concatenate([np.stack([a, a + 26, a + 1], 1), np.stack([a + 1, a + 26, a + 27], 1)])
-        return [Obstacle(vertices, quads.astype(np.int32))]
+        return [TriangleMesh(vertices, quads.astype(np.int32))]

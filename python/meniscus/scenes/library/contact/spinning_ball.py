@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.cloths import Cloths, ball, centered_cloth
+from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.library.contact.twisting import Rolling
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
+from meniscus.scenes.shapes import ball
 from meniscus.solids import World
 from meniscus.surface import HalfSpace, KinematicSolid, Sphere
 
@@ -45,6 +45,6 @@ class SpinningBall(Cloths):
         world.add_obstacle(KinematicSolid(Sphere(center, self.radius), velocity=spin), friction=self.ball_friction)
         world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The ball."""
         return [ball((0.0, self.height, 0.0), 0.95 * self.radius)]

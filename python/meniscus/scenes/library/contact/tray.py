@@ -13,7 +13,6 @@ from meniscus import _checks
 from meniscus.mesh import TetMesh, TriangleMesh, cloth_mesh, tet_block
 from meniscus.scenes.cloths import Cloths, centered_cloth, horizontal, smooth_start
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
 from meniscus.solids import DeformableBody, TetElements, World
 
 Floats = npt.NDArray[np.float64]
@@ -84,7 +83,7 @@ class Tray(Cloths):
         """The surface at rest."""
         return horizontal(cloth_mesh(24, 24, (0.9, 0.9), origin=(-0.45, -0.45, 0.0)))
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The surface."""
         surface = self.make_surface()
-        return [Obstacle(Waving(surface.vertices, self.height, self.period)(time), surface.triangles)]
+        return [surface.moved(Waving(surface.vertices, self.height, self.period)(time))]

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.cloths import Cloths, centered_cloth, smooth_start, tube
+from meniscus.scenes.cloths import Cloths, centered_cloth, smooth_start
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
+from meniscus.scenes.shapes import tube
 from meniscus.solids import DeformableBody, World
 from meniscus.surface import Cylinder, KinematicSolid, Twist
 
@@ -90,7 +90,7 @@ class Twisting(Cloths):
             friction=self.cylinder_friction,
         )
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The cylinder."""
         r = 0.97 * self.radius * np.concatenate([[0.01, 0.5], np.ones(40), [0.5, 0.01]])
         along = np.concatenate([[0.0, 0.0], np.linspace(0.0, 1.0, 40), [1.0, 1.0]])

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh import TriangleMesh
-from meniscus.scenes.cloths import Cloths, block, centered_cloth
+from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.touching import Obstacle
+from meniscus.scenes.shapes import block
 from meniscus.solids import DeformableBody, WindDrag, World
 from meniscus.surface import Box, HalfSpace
 
@@ -81,7 +81,7 @@ class Wardrobe(Cloths):
             self.body.release(self.pulled)
         self.world.set_friction(0, self.friction_after)
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The wardrobe."""
         lower, upper = (-0.24, 0.0, -0.14), (0.24, 0.99 * _SIZE[1], 0.14)
         return [block(lower, upper, 20)]

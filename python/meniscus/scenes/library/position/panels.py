@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingConstraints, BendingMeasure, DistanceConstraints, PositionBody, PositionMethod
+from meniscus.solids import BendingConstraints, BendingMeasure, DistanceConstraints, PositionBody
 
 STIFFNESS = ((1.0, 1.0), (0.5, 1.0), (0.01, 1.0), (1.0, 0.0), (0.5, 0.0), (0.01, 0.0))
 """Of stretch and of bending, row by row."""
@@ -57,9 +57,9 @@ class Panels(Positioned):
             bodies.append(body)
         return bodies
 
-    def method_of_steps(self) -> PositionMethod:
-        """Return the printed one."""
-        return "printed"
+    def step_options(self) -> dict[str, Any]:
+        """With the printed method."""
+        return {**super().step_options(), "method": "printed"}
 
     def report(self, time: float) -> dict[str, float]:
         """Besides: how long the middle line of each cloth is (m)."""

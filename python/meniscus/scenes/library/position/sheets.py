@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.mesh import TriangleMesh, cloth_mesh, icosphere
-from meniscus.scenes.bodies.many_bodies import Obstacle
+from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.bodies.positioned import Positioned
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import ball
 from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, PositionContacts
 from meniscus.surface import Sphere
 
@@ -65,10 +65,9 @@ class Sheets(Positioned):
         contacts.add_obstacle(_above_floor, thickness=0.5 * self.thickness, friction=0.6)
         return contacts
 
-    def obstacles(self, time: float) -> list[Obstacle]:
+    def obstacles(self, time: float) -> list[TriangleMesh]:
         """The ball."""
-        ball = icosphere(3, _BALL[1])
-        return [Obstacle(ball.vertices + np.array(_BALL[0]), ball.triangles)]
+        return [ball(*_BALL)]
 
 
 def _above_floor(points: Any) -> Any:

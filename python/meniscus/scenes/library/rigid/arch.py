@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from meniscus.scenes.bodies.rigid import Piece, Rigid, hexahedron
+from meniscus.scenes.bodies.rigid import Piece, Rigid
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import hexahedron
 from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace
 

@@ -31,7 +31,7 @@ class Billiards(Rigid):
     summary: ClassVar[str] = "a ball breaks a triangle of fifteen others"
     box: ClassVar[Any] = ((-1.4, -0.25, -0.75), (1.4, 0.25, 0.75))
     eye: ClassVar[tuple[float, float, float]] = (0.25, 1.6, 1.0)
-    draws_edges: ClassVar[bool] = False
+    edges: ClassVar[bool] = False
 
     speed: float = parameter(6.0, "of the first ball, m/s")
     aside: float = parameter(0.004, "how far it passes the middle, m")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from meniscus.scenes.bodies.rigid import COLORS, GREY, Piece, Rigid
+from meniscus.scenes.bodies.base import GREY
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, World
 from meniscus.surface import Pose
@@ -27,7 +28,7 @@ class Cradle(Rigid):
     summary: ClassVar[str] = "Newton's cradle"
     box: ClassVar[Any] = ((-1.1, -0.95, -0.35), (1.1, 0.1, 0.35))
     eye: ClassVar[tuple[float, float, float]] = (0.3, 0.2, 2.0)
-    draws_edges: ClassVar[bool] = False
+    edges: ClassVar[bool] = False
 
     raised: int = parameter(1, "balls that are raised")
     angle: float = parameter(50.0, "by which they are raised, degrees")

@@ -10,8 +10,9 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, read
-from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid, cup, ring, star
+from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import cup, ring, star
 from meniscus.solids import RigidBody, World
 from meniscus.surface import HalfSpace, Pose
 
@@ -27,7 +28,7 @@ class Heap(Rigid):
     summary: ClassVar[str] = "rings, cups and stars fall on a heap without intersections"
     box: ClassVar[Any] = ((-1.5, 0.0, -1.5), (1.5, 2.0, 1.5))
     eye: ClassVar[tuple[float, float, float]] = (0.9, 0.8, 2.0)
-    draws_edges: ClassVar[bool] = False
+    edges: ClassVar[bool] = False
     counts_intersections: ClassVar[bool] = True
     guarantee: ClassVar[bool] = True
 

@@ -8,8 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
@@ -55,7 +53,7 @@ class Boat(ShellWater):
         self.world = self.declare("world", World(gravity=(0.0, 0.0, -9.81)))
         self.world.add(self.boat, thickness=0.1 / n)
         self.world.add_obstacle(HalfSpace((0.0, 0.0, 0.25 / n), (0.0, 0.0, 1.0)))
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat], world=self.world)))
+        self.couple(self.boat, world=self.world)
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
 
     def make_boat(self) -> RigidBody:
@@ -75,6 +73,4 @@ class Boat(ShellWater):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the lowest point of the boat, m, and the force of the water on it, N."""
-        last = self.coupling.report
-        force = 0.0 if last is None else last.impulse[2] / last.next_dt
-        return {**super().report(time), "keel": float(self.boat.positions()[:, 2].min()), "force": force}
+        return {**super().report(time), "keel": float(self.boat.positions()[:, 2].min()), "force": self.force(2)}

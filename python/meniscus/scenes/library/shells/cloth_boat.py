@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import bowl
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
+from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions
 from meniscus.surface import HalfSpace
 
 
@@ -49,7 +49,7 @@ class ClothBoat(ShellWater):
         grid = Grid((n, n, n), 1 / n)
         self.use(LiquidSolver(grid, self.liquid_options()))
         self.boat = self.declare("boat", self.make_boat())
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.boat])))
+        self.couple(self.boat)
         self.coupling.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)), (0.5 / n,) * 3)
 
     def make_boat(self) -> DeformableBody:
@@ -61,16 +61,11 @@ class ClothBoat(ShellWater):
         a = 2 * np.pi * np.arange(m) / m
         rings = [np.column_stack([ri * np.cos(a), ri * np.sin(a), np.full(m, zi)]) for ri, zi in zip(r, z, strict=True)]
         x = np.concatenate([np.zeros((1, 3)), *rings]) + np.array([0.5, 0.5, self.level - self.draft])
-        fan = [(0, 1 + i, 1 + (i + 1) % m) for i in range(m)]
-        quads = [(1 + j * m + i, 1 + j * m + (i + 1) % m) for j in range(k) for i in range(m)]
-        side = [t for p, q in quads for t in ((p, p + m, q), (q, p + m, q + m))]
-        mesh = TriangleMesh(x, np.array(fan + side, np.int32))
+        mesh = TriangleMesh(x, bowl(m, k + 1))
         rim = np.arange(1 + (k - 1) * m, 1 + (k + 1) * m)
         masses = np.array(mesh.node_masses(_checks.positive("cloth_density", self.cloth_density)))
         masses[rim] += _checks.positive("weight", self.weight) / len(rim)
-        body = DeformableBody(mesh, masses=masses, gravity=(0.0, 0.0, -9.81))
-        body.add(EdgeSprings(mesh, SpringOptions(stiffness=self.stiffness, damping_fraction=0.5, masses=masses)))
-        body.add(BendingSprings(mesh, SpringOptions(stiffness=0.01 * self.stiffness, masses=masses)))
+        body = sprung(mesh, (self.stiffness, 0.5), (0.01 * self.stiffness, None), masses=masses, gravity=(0.0, 0.0, -9.81))
         braces = np.array(list(combinations(rim.tolist(), 2)), np.int32)
         stiff = SpringOptions(stiffness=0.5 * self.stiffness, damping_fraction=0.5, masses=masses)
         body.add(EdgeSprings(braces, stiff, rest_positions=x))
@@ -83,6 +78,4 @@ class ClothBoat(ShellWater):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the lowest point of the boat, m, and the force of the water on it by its weight."""
-        last = self.coupling.report
-        force = 0.0 if last is None else last.impulse[2] / last.next_dt
-        return {**super().report(time), "keel": float(self.boat.positions[:, 2].min()), "force": force / (9.81 * self.mass)}
+        return {**super().report(time), "keel": float(self.boat.positions[:, 2].min()), "force": self.force(2) / (9.81 * self.mass)}

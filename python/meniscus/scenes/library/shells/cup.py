@@ -9,13 +9,12 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.coupling.shells.bodies import KinematicShell
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import bowl
 from meniscus.scenes.shell_water import ShellWater
 from meniscus.surface import Pose, Sphere
 
@@ -48,7 +47,7 @@ class Cup(ShellWater):
         self.use(LiquidSolver(grid, self.liquid_options(), sources=[source]))
         self.cup = self.declare("cup", KinematicShell(cup_mesh(_checks.positive("radius", self.radius), 0.34), self.pose))
         self.solver.fill(nozzle, source.velocity)
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.cup])))
+        self.couple(self.cup)
 
     def pose(self, time: float) -> Pose:
         """Return where the cup is: upright, then turned about a line through its middle."""
@@ -58,9 +57,7 @@ class Cup(ShellWater):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with markers and drops of water that found no way past the cup."""
-        last = self.coupling.report
-        lost = 0 if last is None else last.deleted_markers + last.deleted_drops
-        return {**super().report(time), "deleted": float(lost)}
+        return {**super().report(time), "deleted": self.deleted()}
 
 
 def cup_mesh(radius: float, height: float) -> TriangleMesh:
@@ -71,15 +68,7 @@ def cup_mesh(radius: float, height: float) -> TriangleMesh:
     a = 2 * np.pi * np.arange(around) / around
     x = [np.array([[0.0, 0.0, z[0]]])]
     x += [np.column_stack([ri * np.cos(a), ri * np.sin(a), np.full(around, zi)]) for ri, zi in zip(r[1:], z[1:], strict=True)]
-    fan = [(0, 1 + k, 1 + (k + 1) % around) for k in range(around)]
-    side = [
-        t
-        for i in range(rings - 2)
-        for k in range(around)
-        for a0, b0 in ((1 + i * around + k, 1 + i * around + (k + 1) % around),)
-        for t in ((a0, a0 + around, b0), (b0, a0 + around, b0 + around))
-    ]
-    return TriangleMesh(np.concatenate(x), np.array(fan + side, np.int32))
+    return TriangleMesh(np.concatenate(x), bowl(around, rings - 1))
 
 
 def turned(angle: float, place: tuple[float, float, float]) -> Pose:

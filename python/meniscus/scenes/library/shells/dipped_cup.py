@@ -9,8 +9,6 @@ import numpy as np
 
 from meniscus import _checks, mesh
 from meniscus.coupling.shells.bodies import KinematicShell
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh
@@ -52,7 +50,7 @@ class DippedCup(ShellWater):
         self.use(LiquidSolver(grid, self.liquid_options()))
         self.cup = self.declare("cup", KinematicShell(self.make_mesh(), self.pose))
         self.solver.fill(HalfSpace((0.0, 0.0, self.level), (0.0, 0.0, 1.0)))
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.cup])))
+        self.couple(self.cup)
 
     def pose(self, time: float) -> Pose:
         """Return where the cup is: it goes down, waits, comes up, and is turned."""
@@ -73,11 +71,9 @@ class DippedCup(ShellWater):
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the volume above the water at the start, m^3, and what found no way past the cup."""
-        last = self.coupling.report
-        lost = 0 if last is None else last.deleted_markers + last.deleted_drops
         cells = self.solver.levelset.field.coordinates()[2] > self.level + 2 * self.solver.grid.spacing
         lifted = float((np.asarray(self.solver.levelset.array <= 0) & cells).sum()) * self.solver.grid.spacing**3
-        return {**super().report(time), "lifted": lifted, "deleted": float(lost)}
+        return {**super().report(time), "lifted": lifted, "deleted": self.deleted()}
 
 
 def smooth(way: float) -> float:

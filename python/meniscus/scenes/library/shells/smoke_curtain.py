@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +19,10 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid import CellField, Grid, Open
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
+from meniscus.solids import DeformableBody
 from meniscus.surface import Sphere
 
 LENGTH, WIDTH, HEIGHT = 1.5, 1.0, 1.0
@@ -82,10 +83,8 @@ class SmokeCurtain(GasScene):
             [PLACE - np.sin(angle) * down + fold * np.cos(angle), 0.15 + s, 0.9 - np.cos(angle) * down - fold * np.sin(angle)], axis=1
         )
         mesh = TriangleMesh(x, flat.triangles)
-        body = DeformableBody(mesh, density=0.2, gravity=(0.0, 0.0, -9.8))
-        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
-        body.add(EdgeSprings(mesh, edges))
-        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
+        springs = (self.stiffness, self.damping), (self.bending, self.damping)
+        body = sprung(mesh, *springs, density=0.2, gravity=(0.0, 0.0, -9.8))
         body.pin(np.flatnonzero(down == 0.0))
         return body
 

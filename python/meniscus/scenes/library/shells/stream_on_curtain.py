@@ -8,15 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
+from meniscus.solids import DeformableBody
 from meniscus.surface import Sphere
 
 
@@ -52,7 +51,7 @@ class StreamOnCurtain(ShellWater):
         self.use(LiquidSolver(grid, self.liquid_options(), sources=[source]))
         self.curtain = self.declare("curtain", self.make_curtain())
         self.solver.fill(nozzle, flow)
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.curtain])))
+        self.couple(self.curtain)
 
     def make_curtain(self) -> DeformableBody:
         """Return the curtain in folds, pinned at its upper edge."""
@@ -62,14 +61,12 @@ class StreamOnCurtain(ShellWater):
         across, down = flat.vertices[:, 0], flat.vertices[:, 1]
         folds = 0.02 * np.sin(6 * np.pi * across / width)
         mesh = TriangleMesh(np.column_stack([0.62 + folds, 0.12 + across, 0.72 - down]), flat.triangles)
-        body = DeformableBody(mesh, density=_checks.positive("cloth_density", self.cloth_density), gravity=(0.0, 0.0, -9.81))
-        body.add(EdgeSprings(mesh, SpringOptions(stiffness=self.stiffness, damping_fraction=0.5, masses=body.masses)))
-        body.add(BendingSprings(mesh, SpringOptions(stiffness=0.01 * self.stiffness, masses=body.masses)))
+        density = _checks.positive("cloth_density", self.cloth_density)
+        body = sprung(mesh, (self.stiffness, 0.5), (0.01 * self.stiffness, None), density=density, gravity=(0.0, 0.0, -9.81))
         body.pin(np.flatnonzero(down < 1e-9))
         return body
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with how far the curtain is pushed, m, and the force of the water on it, N."""
-        last = self.coupling.report
         pushed = float(self.curtain.positions[:, 0].max()) - 0.62
-        return {**super().report(time), "pushed": pushed, "force": 0.0 if last is None else last.impulse[0] / last.next_dt}
+        return {**super().report(time), "pushed": pushed, "force": self.force(0)}

@@ -8,14 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.coupling.shells.shell_coupling import ShellCoupling
-from meniscus.coupling.shells.shells import Shells
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import Grid
 from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.cloths import sprung
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shell_water import ShellWater
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions
+from meniscus.solids import DeformableBody
 from meniscus.surface import Sphere
 
 
@@ -47,7 +46,7 @@ class WaterBag(ShellWater):
         self.use(LiquidSolver(grid, self.liquid_options()))
         self.cloth = self.declare("cloth", self.make_cloth())
         self.solver.fill(Sphere((0.5, 0.5, self.height), _checks.positive("radius", self.radius)))
-        self.couple(ShellCoupling(self.solver, Shells(grid, [self.cloth])))
+        self.couple(self.cloth)
 
     def make_cloth(self) -> DeformableBody:
         """Return the cloth, sagging, and pinned at its corners."""
@@ -58,18 +57,14 @@ class WaterBag(ShellWater):
         u, v = 2 * x / side - 1, 2 * y / side - 1
         low = self.sag * ((1 - u**2) * (1 - v**2) + 0.45 * (2 - u**2 - v**2)) / 1.9
         mesh = TriangleMesh(np.column_stack([0.17 + x, 0.17 + y, 0.7 - low]), flat.triangles)
-        body = DeformableBody(mesh, density=_checks.positive("cloth_density", self.cloth_density), gravity=(0.0, 0.0, -9.81))
-        springs = SpringOptions(stiffness=self.stiffness, damping_fraction=0.5, masses=body.masses)
-        body.add(EdgeSprings(mesh, springs))
-        body.add(BendingSprings(mesh, SpringOptions(stiffness=0.01 * self.stiffness, masses=body.masses)))
+        density = _checks.positive("cloth_density", self.cloth_density)
+        body = sprung(mesh, (self.stiffness, 0.5), (0.01 * self.stiffness, None), density=density, gravity=(0.0, 0.0, -9.81))
         body.pin(np.flatnonzero((np.abs(u) > 1 - 1e-9) & (np.abs(v) > 1 - 1e-9)))
         return body
 
     def report(self, time: float) -> dict[str, float]:
         """As for all water; with the lowest point of the cloth, m, the force of the water on it, N, and the water below it, m^3."""
-        last = self.coupling.report
         low = float(self.cloth.positions[:, 2].min())
         cells = self.solver.levelset.field.coordinates()[2] < low
         wet = float((np.asarray(self.solver.levelset.array <= 0) & cells).sum()) * self.solver.grid.spacing**3
-        force = 0.0 if last is None else last.impulse[2] / last.next_dt
-        return {**super().report(time), "lowest": low, "force": force, "water below": wet}
+        return {**super().report(time), "lowest": low, "force": self.force(2), "water below": wet}

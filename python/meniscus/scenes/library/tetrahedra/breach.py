@@ -18,8 +18,8 @@ from meniscus.mesh import TriangleMesh, read
 from meniscus.numerics.axis_angle import rotation_about
 from meniscus.scenes.coupled_water import CoupledWater, Setting
 from meniscus.scenes.creatures import creature, whale
-from meniscus.scenes.obstacle import placed
 from meniscus.scenes.scene import parameter
+from meniscus.scenes.shapes import placed
 from meniscus.surface import Box, DeformingSolid, LevelSet
 from meniscus.viz.smoke import UpAxis
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from meniscus.fluids import TetVOF
 from meniscus.fluids.tetrahedra.options import Conservation, WaterSampling
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import MovingTetMesh, bcc_lattice, icosphere, tet_block
+from meniscus.scenes.curves import save_curves, table_of
+from meniscus.scenes.record import DIAGNOSTICS_FILE
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.tet_water import Box as Box3
 from meniscus.scenes.tet_water import fly, water_frame, water_picture
@@ -118,22 +119,15 @@ class Projections(Scene):
 
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write the animation, and the curves of the occupied volume and of the seconds of each step."""
-        return [*super().finish(out, pictures), *_curves(out)]
+        from meniscus import viz
 
-
-def _curves(folder: Path) -> list[Path]:
-    """Draw occupied volume and seconds per step of a run from its table; return the files."""
-    from meniscus import viz
-
-    table = folder / "diagnostics.csv"
-    if not table.exists():
-        return []
-    with table.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    made = []
-    for quantity, column, label in (("occupied", "{}: occupied", "occupied part of the volume"), ("seconds", "seconds {}", "s per step")):
-        lines = {name: [float(row[column.format(name)]) for row in rows[1:]] for name in _WAYS}
-        figure = viz.lines([float(row["time"]) for row in rows[1:]], lines, xlabel="time, s", ylabel=label)
-        made.append(folder / f"projections-{quantity}.png")
-        figure.savefig(made[-1])
-    return made
+        files = super().finish(out, pictures)
+        if not (out / DIAGNOSTICS_FILE).exists():
+            return files
+        table = {name: values[1:] for name, values in table_of(out).items()}
+        occupied, seconds = ({name: table[column.format(name)] for name in _WAYS} for column in ("{}: occupied", "seconds {}"))
+        drawn = {
+            "projections-occupied": viz.lines(table["time"], occupied, xlabel="time, s", ylabel="occupied part of the volume"),
+            "projections-seconds": viz.lines(table["time"], seconds, xlabel="time, s", ylabel="s per step"),
+        }
+        return [*files, *save_curves(out, drawn)]

@@ -1,9 +1,11 @@
-"""Curves of a run of coupled water, from its table: volumes, errors, force on the body, seconds per stage."""
+"""Curves of runs, from their tables."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +31,22 @@ def table_of(folder: Path) -> dict[str, Floats]:
     return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0]}
 
 
-def water_curves(folder: Path, beside: str | None) -> list[Path]:
-    """Draw the curves of a run, with the error of another one beside its own; return the files, which are in its folder."""
-    from meniscus import viz
+def save_curves(folder: Path, figures: Mapping[str, Any]) -> list[Path]:
+    """Write figures into the folder of a run, by name; return the files."""
     from meniscus.viz.picture import png
+
+    files = [folder / f"{name}.png" for name in figures]
+    for path, figure in zip(files, figures.values(), strict=True):
+        write_bytes(path, png(figure))
+    return files
+
+
+def water_curves(folder: Path, beside: str | None) -> list[Path]:
+    """Draw volumes, errors, force on the body and seconds per stage of a run of coupled water; return the files.
+
+    The error of another run is drawn beside its own.
+    """
+    from meniscus import viz
 
     if not (folder / DIAGNOSTICS_FILE).exists():
         return []
@@ -57,11 +71,7 @@ def water_curves(folder: Path, beside: str | None) -> list[Path]:
     shown = {name: seconds[name] for name in longest if seconds[name].sum() > _LEAST * whole}
     if shown:
         drawn["seconds"] = viz.lines(time, shown, xlabel="t (s)", ylabel="seconds per step", title="what a step takes")
-    written = []
-    for name, figure in drawn.items():
-        written.append(folder / f"curve-{name}.png")
-        write_bytes(written[-1], png(figure))
-    return written
+    return save_curves(folder, {f"curve-{name}": figure for name, figure in drawn.items()})
 
 
 def _of_injected(table: dict[str, Floats]) -> Floats:
