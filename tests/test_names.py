@@ -83,7 +83,6 @@ REPORTS = {
 ABOVE_THE_LIMIT = {
     "collision.Repulsion": "the classes of contact are rebuilt as one",
     "solids.World": "the classes of contact are rebuilt as one",
-    "surface.ParticleOptions": "goes with LiquidOptions",
     "fluids.LiquidOptions": "notebooks and scenes name its fields one by one",
     "fluids.ParticleLiquidOptions": "goes with LiquidOptions",
     "fluids.SmokeOptions": "goes with LiquidOptions",

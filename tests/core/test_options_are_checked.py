@@ -16,6 +16,9 @@ KINDS: dict[type, dict[str, Any]] = {
     ms.fluids.LiquidOptions: {},
     ms.fluids.ParticleLiquidOptions: {},
     ms.surface.ParticleOptions: {},
+    ms.surface.MarkerTransport: {},
+    ms.surface.EscapedMarkers: {},
+    ms.viz.WaterLook: {},
     ms.viz.Camera: {},
 }
 
