@@ -81,8 +81,6 @@ REPORTS = {
 }
 # Calls above the limit, with the reason why they are not grouped yet.
 ABOVE_THE_LIMIT = {
-    "collision.Repulsion": "the classes of contact are rebuilt as one",
-    "solids.World": "the classes of contact are rebuilt as one",
     "fluids.LiquidOptions": "notebooks and scenes name its fields one by one",
     "fluids.ParticleLiquidOptions": "goes with LiquidOptions",
     "fluids.SmokeOptions": "goes with LiquidOptions",
