@@ -15,6 +15,8 @@ KINDS: dict[type, dict[str, Any]] = {
     ms.fluids.SmokeOptions: {},
     ms.fluids.LiquidOptions: {},
     ms.fluids.ParticleLiquidOptions: {},
+    ms.fluids.LiquidParticles: {},
+    ms.fluids.PressureOptions: {},
     ms.surface.ParticleOptions: {},
     ms.surface.MarkerTransport: {},
     ms.surface.EscapedMarkers: {},
