@@ -81,16 +81,10 @@ REPORTS = {
 }
 # Calls above the limit, with the reason why they are not grouped yet.
 ABOVE_THE_LIMIT = {
-    "collision.Repulsion": "the classes of contact are rebuilt as one",
-    "coupling.KDSM.build": "its options are fields of the file that a build goes on from",
-    "coupling.Skinning": "its fields are stored in files of KDSMs",
     "fluids.LiquidOptions": "notebooks and scenes name its fields one by one",
-    "fluids.ParticleLiquidOptions": "goes with LiquidOptions",
     "fluids.SmokeOptions": "goes with LiquidOptions",
     "fluids.TetVOFOptions": "goes with LiquidOptions",
     "fluids.project": "the solvers that call it become lists of stages of the core",
-    "solids.World": "the classes of contact are rebuilt as one",
-    "surface.ParticleOptions": "goes with LiquidOptions",
 }
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import meniscus as ms
 from meniscus.fluids import single_vortex
-from meniscus.surface import ParticleLevelSet, ParticleOptions
+from meniscus.surface import MarkerTransport, ParticleLevelSet, ParticleOptions
 
 CELLS, PERIOD = 96, 8.0
 CENTER, RADIUS = (0.5, 0.75), 0.15
@@ -24,7 +24,7 @@ WAYS = {"level set": False, "particle level set": True}
 def track(particles: bool) -> tuple[ParticleLevelSet, ParticleLevelSet]:
     """Carry the disc through a vortex that turns back at half its period; return the shape then and at the end."""
     grid = ms.Grid((CELLS, CELLS), 1.0 / CELLS)
-    alone = ParticleOptions(reseed_every=None, interpolation="linear")
+    alone = ParticleOptions(reseed_every=None, transport=MarkerTransport(interpolation="linear"))
     shape = ParticleLevelSet(grid, options=ParticleOptions() if particles else alone)
     x, y = shape.levelset.field.coordinates()
     shape.levelset.array = np.hypot(x - CENTER[0], y - CENTER[1]) - RADIUS

@@ -17,6 +17,7 @@ from meniscus.core import Workspace
 from meniscus.fluids import (
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    PressureOptions,
     grid_to_particles,
     particle_density,
     particle_levelset,
@@ -97,7 +98,7 @@ def surface_case(n: int, dtype: str, method: str) -> Case:
 
 def step_case(n: int, dtype: str, transfer: str) -> Case:
     """Steps of a dam that has been breaking for a few, always the same one."""
-    options = ParticleLiquidOptions(transfer=transfer, tolerance=1e-5 if dtype == "float32" else 1e-8)  # type: ignore[arg-type]
+    options = ParticleLiquidOptions(transfer=transfer, pressure=PressureOptions(tolerance=1e-5 if dtype == "float32" else 1e-8))  # type: ignore[arg-type]
     solver = ParticleLiquidSolver(ms.Grid((n, n // 2, n // 2), 1 / n), options, dtype=DTYPES[dtype])
     solver.fill(Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.4)))
     for _ in range(4):

@@ -13,9 +13,9 @@ from support.variants import slow_but
 import meniscus as ms
 from meniscus.fluids import Flow, deformation, rotation, single_vortex
 from meniscus.scenes.library.zalesak import slotted_disc_distance
-from meniscus.surface import ParticleLevelSet, ParticleOptions
+from meniscus.surface import MarkerTransport, ParticleLevelSet, ParticleOptions
 
-DOCUMENTS = {"radii_from": "levelset", "escape_distance": 1.0, "interpolation": "linear"}
+DOCUMENTS = {"radii_from": "levelset", "escape_distance": 1.0, "transport": MarkerTransport(interpolation="linear")}
 
 
 class Case(NamedTuple):

@@ -15,7 +15,12 @@ KINDS: dict[type, dict[str, Any]] = {
     ms.fluids.SmokeOptions: {},
     ms.fluids.LiquidOptions: {},
     ms.fluids.ParticleLiquidOptions: {},
+    ms.fluids.LiquidParticles: {},
+    ms.fluids.PressureOptions: {},
     ms.surface.ParticleOptions: {},
+    ms.surface.MarkerTransport: {},
+    ms.surface.EscapedMarkers: {},
+    ms.viz.WaterLook: {},
     ms.viz.Camera: {},
 }
 

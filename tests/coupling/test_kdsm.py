@@ -7,7 +7,7 @@ import pytest
 from support.creatures import BALL, TIMES, built, squirm, turn
 
 import meniscus as ms
-from meniscus.coupling import KDSM, Cause, Skinning
+from meniscus.coupling import KDSM, AirMesh, AirSprings, Cause, Following, Skinning
 from meniscus.coupling.degenerate_elements import repaired
 from meniscus.coupling.in_between import in_between
 from meniscus.coupling.interior_morph import InteriorMorph
@@ -60,7 +60,7 @@ def test_embedded_points_follow_affine_motions_exactly() -> None:
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 @pytest.mark.parametrize("material", ["springs", "neo-hookean"])
 def test_a_still_skin_moves_nothing(mode: str, material: str) -> None:
-    kdsm = built(lambda t: BALL.vertices, mode=mode, material=material)
+    kdsm = built(lambda t: BALL.vertices, skinning=Skinning(mode=mode, material=material))
     for k in range(len(TIMES)):
         np.testing.assert_allclose(kdsm.frame(k), kdsm.rest.vertices, atol=1e-12)
     assert kdsm.report().largest_gap.max() < 1e-12
@@ -69,9 +69,14 @@ def test_a_still_skin_moves_nothing(mode: str, material: str) -> None:
 @pytest.mark.slow
 def test_a_rigid_pose_is_reached_from_rest() -> None:
     matrix, shift = turn(1.3), np.array([2.0, 0.5, -1.0])
-    kdsm = built(lambda t: BALL.vertices @ matrix.T + shift, times=[0.0], mode="quasi-static")
+    kdsm = built(lambda t: BALL.vertices @ matrix.T + shift, times=[0.0], skinning=Skinning(mode="quasi-static"))
     np.testing.assert_allclose(kdsm.frame(0), kdsm.rest.vertices @ matrix.T + shift, atol=1e-6)
-    moved = built(lambda t: BALL.vertices @ matrix.T + shift, times=[0.0], in_between=1.0, hold=3.0, density=0.3)
+    moved = built(
+        lambda t: BALL.vertices @ matrix.T + shift,
+        times=[0.0],
+        following=Following(in_between=1.0, hold=3.0),
+        skinning=Skinning(density=0.3),
+    )
     np.testing.assert_allclose(moved.frame(0), moved.rest.vertices @ matrix.T + shift, atol=1e-3)
 
 
@@ -118,7 +123,7 @@ def test_any_number_of_threads_gives_the_same_bits(mode: str) -> None:
     try:
         for n in (1, 2, 3, 5, 8):
             ms.set_num_threads(n)
-            kdsm = built(mode=mode, times=TIMES[:4])
+            kdsm = built(skinning=Skinning(mode=mode), times=TIMES[:4])
             found.append(np.stack([kdsm.frame(k) for k in range(4)]))
     finally:
         ms.set_num_threads(before)
@@ -126,9 +131,9 @@ def test_any_number_of_threads_gives_the_same_bits(mode: str) -> None:
 
 
 def test_quasi_static_frames_depend_on_nothing_else() -> None:
-    whole = built(mode="quasi-static")
+    whole = built(skinning=Skinning(mode="quasi-static"))
     for k in (4, 1, 3):
-        np.testing.assert_array_equal(built(mode="quasi-static", times=[TIMES[k]]).frame(0), whole.frame(k))
+        np.testing.assert_array_equal(built(skinning=Skinning(mode="quasi-static"), times=[TIMES[k]]).frame(0), whole.frame(k))
 
 
 @pytest.mark.fast_cases("dynamic")
@@ -143,18 +148,20 @@ def test_nodes_of_the_air_stay_out_of_the_creature(mode: str) -> None:
     def spike(t: float) -> np.ndarray:
         return x + (3.0 * t * reach)[:, None] * (x - center)
 
-    kdsm = built(spike, mode=mode)
+    kdsm = built(spike, skinning=Skinning(mode=mode))
     outside = np.flatnonzero(kdsm.rest_distance > 0)
     for k in range(len(TIMES)):
         phi = ms.surface.MeshDistance(spike(TIMES[k]), BALL.triangles).signed_distance(np.ascontiguousarray(kdsm.frame(k)[outside]))
         assert phi.min() > -1e-9
-    free = built(spike, mode=mode, push_out=False)
+    free = built(spike, skinning=Skinning(mode=mode, push_out=False))
     phi = ms.surface.MeshDistance(spike(TIMES[-1]), BALL.triangles).signed_distance(np.ascontiguousarray(free.frame(5)[outside]))
     assert phi.min() < -1e-3
 
 
 def test_gaps_shrink_with_stiffer_bindings() -> None:
-    soft, printed, stiff = (built(binding_stiffness=k).report().mean_gap.max() for k in (4.0, 41.4, 414.0))
+    soft, printed, stiff = (
+        built(skinning=Skinning(springs=AirSprings(binding_stiffness=k))).report().mean_gap.max() for k in (4.0, 41.4, 414.0)
+    )
     assert stiff < 0.8 * printed < 0.8 * 0.8 * soft
 
 
@@ -188,7 +195,7 @@ def test_degenerate_elements_are_repaired_or_listed() -> None:
         positions[inner[0]] = positions[inner[5]]
         return positions
 
-    listed = built(times=TIMES[:2], layers=2, edit=crush)
+    listed = built(times=TIMES[:2], layers=2, following=Following(edit=crush))
     degenerate = listed.degenerate()
     assert {d.frame for d in degenerate} == {0, 1}
     assert {d.cause for d in degenerate} == {"springs"}
@@ -205,7 +212,7 @@ def test_an_edited_frame_is_where_the_run_goes_on() -> None:
         positions[:, 1] += 1.0
         return positions
 
-    plain, edited = built(times=TIMES[:3]), built(times=TIMES[:3], edit=lift)
+    plain, edited = built(times=TIMES[:3]), built(times=TIMES[:3], following=Following(edit=lift))
     np.testing.assert_array_equal(edited.frame(0), plain.frame(0))
     np.testing.assert_allclose(edited.frame(1), plain.frame(1) + np.array([0.0, 1.0, 0.0]), atol=1e-14)
     assert not np.allclose(edited.frame(2), plain.frame(2))
@@ -213,15 +220,15 @@ def test_an_edited_frame_is_where_the_run_goes_on() -> None:
 
 def test_the_mesh_encloses_what_it_is_told_to() -> None:
     hair = BALL.vertices[::7] + 0.9 * (BALL.vertices[::7] - BALL.vertices.mean(axis=0))
-    kdsm = built(times=TIMES[:2], enclose=hair)
+    kdsm = built(times=TIMES[:2], air=AirMesh(enclose=hair))
     assert len(kdsm.embed(hair)) == len(hair)
     with pytest.raises(ValueError, match="points must lie in the mesh"):
         built(times=TIMES[:2]).embed(hair)
     box = ms.surface.Box((0.0, 0.0, -0.4), (1.6, 0.4, -0.2))
-    wide = built(times=TIMES[:2], custom=box)
+    wide = built(times=TIMES[:2], air=AirMesh(custom=box))
     assert len(wide.embed(np.array([[1.5, 0.2, -0.3]]))) == 1
     with pytest.raises(ValueError, match=r"offset must enclose all points, but \[\d+\]"):
-        built(times=TIMES[:2], enclose=hair, offset=0.1)
+        built(times=TIMES[:2], air=AirMesh(enclose=hair, offset=0.1))
 
 
 def crossing_ball() -> ms.mesh.TriangleMesh:
@@ -250,11 +257,11 @@ def test_what_cannot_be_built_is_refused_in_one_sentence() -> None:
     with pytest.raises(ValueError, match="6 frames and 5 times"):
         built(np.stack([squirm(t) for t in TIMES]), times=TIMES[:5])
     with pytest.raises(ValueError, match="mode must be one of"):
-        built(mode="still")
-    with pytest.raises(TypeError, match="has no option 'stifness'; those of the skinning run are mode"):
-        built(stifness=3.0)
+        built(skinning=Skinning(mode="still"))
+    with pytest.raises(TypeError, match="skinning must be a Skinning, not dict"):
+        built(skinning={"mode": "still"})
     with pytest.raises(ValueError, match="morph must be 'rest'"):
-        built(mode="quasi-static", morph="previous-frame")
+        built(skinning=Skinning(mode="quasi-static"), following=Following(morph="previous-frame"))
     with pytest.raises(ValueError, match="poissons_ratio"):
         Skinning(poissons_ratio=0.5)
 
@@ -262,7 +269,7 @@ def test_what_cannot_be_built_is_refused_in_one_sentence() -> None:
 @pytest.mark.parametrize("start", ["rest", "first-frame"])
 def test_it_starts_at_rest_or_at_the_first_frame(start: str) -> None:
     later = TIMES + 0.1
-    kdsm = built(times=later, start=start)
+    kdsm = built(times=later, following=Following(start=start))
     if start == "rest":
         np.testing.assert_array_equal(kdsm.skin.vertices, BALL.vertices)
         assert kdsm.report().mean_gap[0] < 0.1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.coupling import KDSM
+from meniscus.coupling import KDSM, Skinning
 from meniscus.scenes import creature, motion
 
 SPOT = Path(os.environ.get("MENISCUS_TEST_DATA", "")) / "spot.obj"
@@ -38,7 +38,7 @@ def test_the_skin_of_spot_stays_in_its_elements(name: str) -> None:
 @pytest.mark.parametrize("mode", ["dynamic", "quasi-static"])
 @pytest.mark.parametrize("name", ["bend", "nod", "twist"])
 def test_finite_elements_invert_no_more_than_springs(name: str, mode: str) -> None:
-    springs, elements = (spot_in(name, mode=mode, material=m).report() for m in ("springs", "neo-hookean"))
+    springs, elements = (spot_in(name, skinning=Skinning(mode=mode, material=m)).report() for m in ("springs", "neo-hookean"))
     assert elements.disabled.max() <= springs.disabled.max()
     assert elements.mean_gap.max() < 0.15
 

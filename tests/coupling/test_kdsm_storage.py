@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.creatures import BALL, TIMES, built, squirm
 
-from meniscus.coupling import KDSM
+from meniscus.coupling import KDSM, Following, Skinning
 from meniscus.coupling.frame_store import FrameStore
 
 h5py = pytest.importorskip("h5py")
@@ -73,19 +73,19 @@ def test_an_error_in_a_frame_keeps_those_before_and_the_build_goes_on(tmp_path: 
         return squirm(t)
 
     with pytest.raises(RuntimeError, match="no more film"):
-        built(breaks, times=times, out=path, mode=mode)
+        built(breaks, times=times, out=path, skinning=Skinning(mode=mode))
     if mode == "dynamic":
         assert len(KDSM.load(path).times) == 4
-    resumed = built(times=times, out=path, mode=mode)
-    np.testing.assert_array_equal(frames_of(resumed), frames_of(built(times=times, mode=mode)))
+    resumed = built(times=times, out=path, skinning=Skinning(mode=mode))
+    np.testing.assert_array_equal(frames_of(resumed), frames_of(built(times=times, skinning=Skinning(mode=mode))))
 
 
 @pytest.mark.slow
 def test_the_printed_morph_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     path, times = tmp_path / "ball.h5", TIMES + 0.1
-    built(times=times[:3], out=path, morph="previous-frame")
-    resumed = built(times=times, out=path, morph="previous-frame")
-    whole = built(times=times, morph="previous-frame")
+    built(times=times[:3], out=path, following=Following(morph="previous-frame"))
+    resumed = built(times=times, out=path, following=Following(morph="previous-frame"))
+    whole = built(times=times, following=Following(morph="previous-frame"))
     np.testing.assert_array_equal(frames_of(resumed), frames_of(whole))
     np.testing.assert_array_equal(resumed.report().drift, whole.report().drift)
     assert whole.report().drift[-1] > 0
@@ -111,12 +111,12 @@ def test_files_that_do_not_fit_are_refused_in_one_sentence(tmp_path: Path) -> No
     path = tmp_path / "ball.h5"
     built(times=TIMES[:2], out=path)
     with pytest.raises(ValueError, match="holds another KDSM"):
-        built(times=TIMES[:2], out=path, density=3.0)
+        built(times=TIMES[:2], out=path, skinning=Skinning(density=3.0))
     with pytest.raises(ValueError, match="is there already"):
         built(times=TIMES[:2], out=path, existing="refuse")
     with pytest.raises(ValueError, match="with other times"):
         built(times=TIMES[:2] + 0.01, out=path)
-    built(times=TIMES[:2], out=path, density=3.0, existing="replace")
+    built(times=TIMES[:2], out=path, skinning=Skinning(density=3.0), existing="replace")
     assert KDSM.load(path).options["density"] == 3.0
     with pytest.raises(FileNotFoundError, match="there is no file"):
         KDSM.load(tmp_path / "none.h5")
@@ -154,7 +154,7 @@ SCRIPT = """
 import sys
 from support.creatures import TIMES, built
 print("ready", flush=True)
-built(times=TIMES, out=sys.argv[1], mode=sys.argv[2])
+built(times=TIMES, out=sys.argv[1], skinning=Skinning(mode=sys.argv[2]))
 """
 
 
@@ -179,7 +179,7 @@ def killed_builds(path: Path, mode: str, kills: int) -> None:
 def test_killed_builds_go_on_with_the_same_bits(tmp_path: Path, mode: str, kills: int) -> None:
     path = tmp_path / "ball.h5"
     killed_builds(path, mode, kills)
-    np.testing.assert_array_equal(frames_of(KDSM.load(path)), frames_of(built(mode=mode)))
+    np.testing.assert_array_equal(frames_of(KDSM.load(path)), frames_of(built(skinning=Skinning(mode=mode))))
     assert not [p for p in tmp_path.iterdir() if p.name != "ball.h5" and not p.name.endswith(".part")]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.creatures import BALL
 
+from meniscus.coupling import AirSprings
 from meniscus.coupling.follower import Follower
 from meniscus.coupling.kdsm_parts import Plan, make_parts
 from meniscus.coupling.skinning import Skinning
@@ -31,8 +32,10 @@ def matrices(run, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 @pytest.mark.parametrize(("material", "damping"), [("springs", 0.3), ("neo-hookean", 0.2)])
 def test_the_lowest_mode_has_its_frequency_and_decay(material: str, damping: float) -> None:
     # Without altitude springs, whose choice at rest is a tie.
-    options = Skinning(material=material, damping=damping, altitude_stiffness=0.0, density=2.0, push_out=False, substeps=400)
-    parts, morph = make_parts(BALL, Plan(cell_size=0.3, layers=1), np.empty((0, 3)), None, None)
+    options = Skinning(
+        material=material, damping=damping, springs=AirSprings(altitude_stiffness=0.0), density=2.0, push_out=False, substeps=400
+    )
+    parts, morph = make_parts(BALL, Plan(cell_size=0.3, layers=1))
     follower = Follower(parts, morph, Plan(cell_size=0.3, layers=1), options)
     free = np.setdiff1d(np.arange(len(parts.mesh.vertices)), parts.given)
     k, c, m = matrices(follower.run, free)

@@ -16,7 +16,7 @@ from support.tet_vof.audit import Audit
 from support.tet_vof.meshes import centroids, overfull
 
 import meniscus as ms
-from meniscus.coupling import KDSM
+from meniscus.coupling import KDSM, Following
 from meniscus.fluids import TetVOF, WallAdhesion
 
 DT = 1 / 48
@@ -49,7 +49,7 @@ def crushed(k: int, positions: np.ndarray) -> np.ndarray | None:
 
 @cache
 def coming_and_going() -> KDSM:
-    return built(writhe, layers=2, subdivisions=1, edit=crushed, repair=0)
+    return built(writhe, layers=2, subdivisions=1, following=Following(edit=crushed, repair=0))
 
 
 def wetted(kdsm: KDSM, **options: Any) -> TetVOF:
@@ -140,7 +140,7 @@ def test_water_that_moves_with_the_mesh_of_a_creature_is_not_touched(samples: An
         x[:] = x or [positions.copy() - TIMES[k] * u]
         return np.asarray(x[0] + TIMES[k] * u)
 
-    kdsm = built(lambda t: BALL.vertices + t * u, layers=2, subdivisions=1, edit=carried)
+    kdsm = built(lambda t: BALL.vertices + t * u, layers=2, subdivisions=1, following=Following(edit=carried))
     vof = TetVOF(kdsm.moving(), kdsm.solid, samples=samples, gravity=REST, debris=0.0)
     rng = np.random.default_rng(1)
     # Not at the boundary, which a change of the last bit may cross; not where the solid's own rounding is felt.

@@ -15,6 +15,7 @@ import meniscus as ms
 from meniscus.fluids import (
     Emitter,
     LiquidOptions,
+    LiquidParticles,
     LiquidSolver,
     LiquidSource,
     ParticleLiquidOptions,
@@ -62,7 +63,7 @@ def liquid(tracking: Any = "particle-level-set") -> LiquidSolver:
 
 def particles(transfer: Any = "apic") -> ParticleLiquidSolver:
     source = LiquidSource(region=Box((0.0, 0.6), (0.2, 0.8)), velocity=(0.5, 0.0))
-    options = ParticleLiquidOptions(transfer=transfer, density_correction=True)
+    options = ParticleLiquidOptions(transfer=transfer, particles=LiquidParticles(density_correction=True))
     solver = ParticleLiquidSolver(ms.Grid((N, N), 1 / N), options, boundary={"x+": ms.Open()}, solid=solid(), sources=[source])
     solver.fill(Box((-1.0, -1.0), (0.4, 0.6)))
     return solver

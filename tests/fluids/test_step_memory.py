@@ -13,10 +13,12 @@ from meniscus.fluids import (
     Drain,
     Emitter,
     LiquidOptions,
+    LiquidParticles,
     LiquidSolver,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    PressureOptions,
     SmokeOptions,
     SmokeSolver,
     VortexParticles,
@@ -94,7 +96,13 @@ def liquid(tracking: Any, dimension: int, dtype: Any, air: Any = "open") -> Liqu
 def particles(transfer: Any, dimension: int, dtype: Any) -> ParticleLiquidSolver:
     solver = ParticleLiquidSolver(
         ms.Grid((N[dimension],) * dimension, 1 / N[dimension]),
-        ParticleLiquidOptions(transfer=transfer, slip="no-slip", viscosity=1e-4, density_correction=True, tolerance=1e-3),
+        ParticleLiquidOptions(
+            transfer=transfer,
+            slip="no-slip",
+            viscosity=1e-4,
+            particles=LiquidParticles(density_correction=True),
+            pressure=PressureOptions(tolerance=1e-3),
+        ),
         dtype=dtype,
         boundary={"x+": ms.Open()},
         solid=sphere(dimension),

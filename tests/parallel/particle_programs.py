@@ -11,6 +11,7 @@ from support.build import scalar_types
 import meniscus as ms
 from meniscus.fluids import (
     Drain,
+    LiquidParticles,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
@@ -213,13 +214,13 @@ def _runs(cases: dict[str, tuple[ms.Grid, dict[str, Any]]]) -> Arrays:
 
 def plane_liquid(make: Make = ms.Grid) -> Arrays:
     """A particle liquid in the plane, with everything that it can have."""
-    options = {"boundary": {"x+": ms.Open()}, "density_correction": True, "viscosity": 1e-3, "slip": "no-slip"}
+    options = {"boundary": {"x+": ms.Open()}, "particles": LiquidParticles(density_correction=True), "viscosity": 1e-3, "slip": "no-slip"}
     return _runs({"flip": (make((26, 20), 0.05), options)})
 
 
 def liquids(make: Make = ms.Grid) -> Arrays:
     """Particle liquids of other kinds."""
-    spatial = {"density_correction": True, "surface": "anisotropic"}
+    spatial = {"particles": LiquidParticles(density_correction=True), "surface": "anisotropic"}
     return _runs(
         {
             "apic": (make((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "solid": None}),

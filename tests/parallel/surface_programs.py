@@ -10,9 +10,11 @@ from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.surface import (
+    EscapedMarkers,
     KinematicSolid,
     LevelSet,
     LevelSetShape,
+    MarkerTransport,
     ParticleLevelSet,
     ParticleOptions,
     Sphere,
@@ -192,7 +194,7 @@ def particle_level_set(blocks: Blocks = None, only: Sequence[str] = tuple(DOMAIN
         ):
             key = f"{name} {location} {radii} {cfl}"
             ways: Any = {"per_cell": {2: 16, 3: 4}[grid.dimension], "radii_from": radii, "reseed_every": 2}
-            options = ParticleOptions(spray=True, escaped_outside="bubbles", removal_distance=0.3, **ways)
+            options = ParticleOptions(escaped=EscapedMarkers(spray=True, escaped_outside="bubbles", removal_distance=0.3), **ways)
             p = ParticleLevelSet(grid, location, dtype, options=options)  # type: ignore[arg-type]
             p.levelset.array = ball(grid, location, dtype, 0.33 * min(grid.extent))
             obstacle = KinematicSolid(Sphere(tuple(0.75 * e for e in grid.extent), 0.2 * min(grid.extent))).sample(grid, dtype=dtype)
@@ -227,14 +229,19 @@ def marker_options(blocks: Blocks = None) -> Arrays:
     """Other schemes and rules of a particle level set; a fast solid, and drops that fly through many blocks."""
     result: Arrays = {}
     ways: tuple[dict[str, Any], ...] = (
-        {"method": "maccormack", "escaped_outside": "delete", "trace": "rk3", "reseed_every": 1},
-        {"method": "semi-lagrangian", "escaped_outside": "keep", "trace": "euler", "interpolation": "cubic", "reseed_every": None},
-        {"method": "bfecc", "escaped_outside": "bubbles", "trace": "midpoint", "reseed_every": 3},
+        {"transport": MarkerTransport(method="maccormack", trace="rk3"), "escaped": "delete", "reseed_every": 1},
+        {
+            "transport": MarkerTransport(method="semi-lagrangian", trace="euler", interpolation="cubic"),
+            "escaped": "keep",
+            "reseed_every": None,
+        },
+        {"transport": MarkerTransport(method="bfecc"), "escaped": "bubbles", "reseed_every": 3},
     )
     for name, grid in grids(blocks, ("2-D", "2-D periodic", "3-D")):
         for way in ways:
-            key = f"{name} {way['method']}"
-            p = ParticleLevelSet(grid, options=ParticleOptions(per_cell=8, spray=True, removal_distance=0.2, **way))
+            key = f"{name} {way['transport'].method}"
+            escaped = EscapedMarkers(spray=True, escaped_outside=way["escaped"], removal_distance=0.2)
+            p = ParticleLevelSet(grid, options=ParticleOptions(per_cell=8, **{**way, "escaped": escaped}))
             p.levelset.array = ball(grid, "cells", np.float64, 0.3 * min(grid.extent))
             solid = KinematicSolid(Sphere(tuple(0.7 * e for e in grid.extent), 0.2 * min(grid.extent)))
             p.seed()

@@ -11,7 +11,16 @@ from parallel import particle_programs as programs
 from parallel.particle_programs import Arrays, everywhere, liquid
 
 import meniscus as ms
-from meniscus.fluids import LiquidOptions, LiquidSolver, ParticleLiquidOptions, ParticleLiquidSolver, VortexParticles, add_vortex_forces
+from meniscus.fluids import (
+    LiquidOptions,
+    LiquidParticles,
+    LiquidSolver,
+    ParticleLiquidOptions,
+    ParticleLiquidSolver,
+    PressureOptions,
+    VortexParticles,
+    add_vortex_forces,
+)
 from meniscus.numerics import order_free_sums
 from meniscus.surface import Box, Sphere
 
@@ -59,7 +68,7 @@ def test_bits_of_one_rank(name: str, cut: dict[int, tuple[int, ...]]) -> None:
 
 def _dam_break(shape: tuple[int, ...], steps: int, **options: Any) -> Arrays:
     grid = ms.Grid(shape, 1 / shape[0])
-    liquid = ParticleLiquidSolver(grid, ParticleLiquidOptions(tolerance=1e-13, **options))
+    liquid = ParticleLiquidSolver(grid, ParticleLiquidOptions(pressure=PressureOptions(tolerance=1e-13), **options))
     liquid.fill(Box((0.0,) * grid.dimension, (0.4, 0.6, 1.0)[: grid.dimension]))
     reports = [liquid.step(0.01) for _ in range(steps)]
     numbers = np.array([[r.particles, r.volume, r.kinetic_energy, r.max_speed, r.projection.iterations] for r in reports])
@@ -90,7 +99,7 @@ def test_dam_break(transfer: str) -> None:
 @pytest.mark.parametrize("count", [2, 3, 4, 8])
 @pytest.mark.parametrize("transfer", ["flip", "apic"])
 def test_long_dam_break(transfer: str, count: int) -> None:
-    program = poisoned(_dam_break, (20, 16, 18), 50, transfer=transfer, density_correction=True)
+    program = poisoned(_dam_break, (20, 16, 18), 50, transfer=transfer, particles=LiquidParticles(density_correction=True))
     with order_free_sums():
         expected = program()
     require_same(ms.parallel.run_threads(count, program)[0], expected)
@@ -105,7 +114,12 @@ def test_liquids_of_all_kinds(transfer: str, periodic: bool, dimension: int, dty
 
     def program(blocks: Any = None) -> Arrays:
         grid = ms.Grid(shape, 0.05, periodic=(False, periodic, False)[:dimension], blocks=blocks)
-        options: dict[str, Any] = {"boundary": {"x+": ms.Open()}, "density_correction": True, "viscosity": 1e-3, "slip": "no-slip"}
+        options: dict[str, Any] = {
+            "boundary": {"x+": ms.Open()},
+            "particles": LiquidParticles(density_correction=True),
+            "viscosity": 1e-3,
+            "slip": "no-slip",
+        }
         return liquid(grid, dtype, transfer=transfer, steps=4, **options)
 
     with order_free_sums():

@@ -11,6 +11,7 @@ from support.same_bits import THREADS, everywhere, problem
 import meniscus as ms
 from meniscus.fluids import (
     Emitter,
+    LiquidParticles,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
@@ -249,7 +250,7 @@ def test_particle_liquid(transfer: Any, dimension: int, dtype: type) -> None:
     def run() -> list[np.ndarray]:
         liquid = ParticleLiquidSolver(
             ms.Grid((n,) * dimension, 1 / n),
-            ParticleLiquidOptions(transfer=transfer, viscosity=1e-3, density_correction=True, slip="no-slip"),
+            ParticleLiquidOptions(transfer=transfer, viscosity=1e-3, particles=LiquidParticles(density_correction=True), slip="no-slip"),
             dtype=dtype,
             boundary={"x+": ms.Open()},
             solid=KinematicSolid(Sphere((0.0,) * dimension, 0.15), lambda t: Pose((0.4 + 0.3 * t, *rest))),

@@ -9,6 +9,7 @@ from support.same_bits import SHAPES, THREADS, everywhere, problem
 
 import meniscus as ms
 from meniscus.surface import (
+    EscapedMarkers,
     KinematicSolid,
     LevelSet,
     ParticleLevelSet,
@@ -99,7 +100,7 @@ def test_particle_level_set(dimension: int, dtype: type) -> None:
     # Order matters to sums and to sorting, not to which particles there are: radii from the level set make many escape.
     for radii, location in (("flow", "cells"), ("levelset", "nodes")):
         numbers_and_ways: Any = {"per_cell": {2: 32, 3: 8}[dimension], "radii_from": radii, "reseed_every": 2}
-        options = ParticleOptions(spray=True, escaped_outside="bubbles", removal_distance=0.3, **numbers_and_ways)
+        options = ParticleOptions(escaped=EscapedMarkers(spray=True, escaped_outside="bubbles", removal_distance=0.3), **numbers_and_ways)
 
         def run(options: Any = options, location: Any = location) -> list[np.ndarray]:
             p = ParticleLevelSet(g, location, dtype, options=options)

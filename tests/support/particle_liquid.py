@@ -7,6 +7,7 @@ import numpy as np
 import meniscus as ms
 from meniscus.fluids import (
     Drain,
+    LiquidParticles,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
@@ -26,7 +27,9 @@ def below(dimension: int, top: float, axis: int = -1) -> Box:
 
 
 def tank(dimension: int, n: int = 16, **options: Any) -> ParticleLiquidSolver:
-    return ParticleLiquidSolver(ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(**{"jitter": 0.0, **options}))
+    return ParticleLiquidSolver(
+        ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(**{"particles": LiquidParticles(jitter=0.0), **options})
+    )
 
 
 def state(s: ParticleLiquidSolver) -> list[np.ndarray]:
@@ -49,7 +52,9 @@ def everything(dimension: int = 2, dtype: Any = np.float64, transfer: str = "fli
     side = (0.5,) * (dimension - 1)
     s = ParticleLiquidSolver(
         ms.Grid((n,) * dimension, 1 / n),
-        ParticleLiquidOptions(**{"transfer": transfer, "viscosity": 1e-3, "density_correction": True, "slip": "no-slip", **more}),
+        ParticleLiquidOptions(
+            **{"transfer": transfer, "viscosity": 1e-3, "particles": LiquidParticles(density_correction=True), "slip": "no-slip", **more}
+        ),
         dtype=dtype,
         boundary={"x+": ms.Open()},
         solid=KinematicSolid(Sphere((0.0,) * dimension, 0.15), lambda t: Pose((0.3 + 0.5 * t, *side))),

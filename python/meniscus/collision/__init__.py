@@ -6,7 +6,7 @@ from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
 from meniscus.collision.contact.limited_motion import StillObstacles, limited_motion
 from meniscus.collision.contact.nodes import ContactNodes
-from meniscus.collision.contact.repulsion import NodeSupports, Repulsion, RepulsionPairs, RepulsionReport
+from meniscus.collision.contact.repulsion import NodeSupports, PairSearch, Repulsion, RepulsionPairs, RepulsionReport, SideMemory
 from meniscus.collision.contact.resolution import ContactResolver, ResolveInfo, resolve
 from meniscus.collision.contact.smooth_surface import SmoothSurface, smooth_surface
 from meniscus.collision.continuous.comparison import (
@@ -55,11 +55,13 @@ __all__ = [
     "MutualPairs",
     "NodeSupports",
     "PairBarriers",
+    "PairSearch",
     "RayHits",
     "Repulsion",
     "RepulsionPairs",
     "RepulsionReport",
     "ResolveInfo",
+    "SideMemory",
     "SmoothSurface",
     "SpaceTimeContacts",
     "StillObstacles",

@@ -2,6 +2,7 @@
 
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
 from meniscus.coupling.kdsm import KDSM, KDSMReport
+from meniscus.coupling.kdsm_parts import AirMesh, Following
 from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shell_pictures.water_mesh import ShellWaterMesh, water_surface
 from meniscus.coupling.shell_water.path_audit import PathAudit
@@ -10,7 +11,7 @@ from meniscus.coupling.shells.reports import ClosedShellAudit, ShellReport
 from meniscus.coupling.shells.shell_coupling import ShellCoupling, ShellMode
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import Shells
-from meniscus.coupling.skinning import AirMaterial, Mode, Skinning
+from meniscus.coupling.skinning import AirMaterial, AirSprings, Mode, Skinning
 from meniscus.coupling.water.drop_source import DropSource
 from meniscus.coupling.water.kdsm_water import KDSMWater
 from meniscus.coupling.water.ledger import WaterLedger
@@ -19,10 +20,13 @@ from meniscus.coupling.water.options import KDSMWaterOptions, KDSMWaterReport
 __all__ = [
     "KDSM",
     "AirMaterial",
+    "AirMesh",
+    "AirSprings",
     "Cause",
     "ClosedShellAudit",
     "Degenerate",
     "DropSource",
+    "Following",
     "KDSMReport",
     "KDSMWater",
     "KDSMWaterOptions",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,6 @@ from meniscus.coupling.skinning import Skinning, SkinningRun
 from meniscus.numerics.solve import ConvergenceError
 
 Floats = npt.NDArray[np.float64]
-Edit = Callable[[int, Floats], npt.ArrayLike | None]
 
 MEASURES = ("mean gap", "largest gap", "drift", "converged")
 _POSE = 1.0 / 24.0  # s between the poses from rest to the first frame
@@ -60,12 +58,11 @@ class Follower:
         parts: mesh, creature and bindings.
         morph: of the inside.
         plan, skinning: options.
-        edit: see `KDSM.build`.
     """
 
-    def __init__(self, parts: Parts, morph: InteriorMorph, plan: Plan, skinning: Skinning, edit: Edit | None = None) -> None:
+    def __init__(self, parts: Parts, morph: InteriorMorph, plan: Plan, skinning: Skinning) -> None:
         self.parts, self.plan, self.skinning = parts, plan, skinning
-        self._morph, self._edit = morph, edit
+        self._morph = morph
         self._lock = threading.Lock()
         self.run = SkinningRun(parts.mesh, parts.skin, parts.given, parts.distance >= 0, parts.bindings, skinning)
         self._is_given = np.zeros(len(parts.mesh.vertices), bool)
@@ -85,7 +82,7 @@ class Follower:
 
     def copy(self) -> Follower:
         """Return one in the rest pose, for another thread."""
-        other = Follower(self.parts, self._morph.copy(), self.plan, self.skinning, self._edit)
+        other = Follower(self.parts, self._morph.copy(), self.plan, self.skinning)
         other._lock = self._lock
         return other
 
@@ -140,16 +137,18 @@ class Follower:
         rest = self.parts.skin.vertices
         if np.abs(rest - first).max() <= 1e-9 * np.ptp(rest, axis=0).max():
             return []
-        return in_between(rest, first, max(1, round(self.plan.in_between / _POSE))) + [first] * round(self.plan.hold / _POSE)
+        return in_between(rest, first, max(1, round(self.plan.following.in_between / _POSE))) + [first] * round(
+            self.plan.following.hold / _POSE
+        )
 
     def _finish(self, k: int, skin: Floats, converged: bool) -> FollowedFrame:
         """Repair and edit a frame, and measure how it follows."""
         self.at_frame = k
         mesh = self.parts.mesh
         x, bad = self._repaired(skin)
-        if self._edit is not None:
+        if self.plan.following.edit is not None:
             with self._lock:  # a function of the user is called by one thread at a time
-                edited = self._edit(k, np.array(x))
+                edited = self.plan.following.edit(k, np.array(x))
             if edited is not None:
                 x = np.ascontiguousarray(_checks.incoming("what edit returns", edited, np.dtype(np.float64), x.shape))
                 _checks.require_finite("what edit returns", x)
@@ -166,9 +165,9 @@ class Follower:
         mesh, body = self.parts.mesh, self.run.body
         x = np.array(body.positions)
         bad = mesh.degenerate(x)
-        if not bad.any() or self.plan.repair == 0:
+        if not bad.any() or self.plan.following.repair == 0:
             return x, bad
-        body.positions, _ = repaired(mesh, x, ~self._is_given, self.plan.repair)
+        body.positions, _ = repaired(mesh, x, ~self._is_given, self.plan.following.repair)
         self.run.push_out(skin, np.zeros_like(skin))
         mended = np.array(body.positions)
         left = mesh.degenerate(mended)

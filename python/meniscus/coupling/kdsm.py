@@ -15,11 +15,10 @@ from meniscus import _checks
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.coupling.animation import Animation, Frames
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
-from meniscus.coupling.follower import Edit, Follower
+from meniscus.coupling.follower import Follower
 from meniscus.coupling.frame_store import FrameStore
-from meniscus.coupling.interior_morph import MorphStart
 from meniscus.coupling.kdsm_build import Builder, Existing, header_of, open_store, require_schema
-from meniscus.coupling.kdsm_parts import Parts, Plan, Start, check_skin, make_parts
+from meniscus.coupling.kdsm_parts import AirMesh, Following, Parts, Plan, check_skin, make_parts
 from meniscus.coupling.skinning import Skinning
 from meniscus.coupling.stored_motion import StoredFlags, StoredMotion
 from meniscus.mesh import Embedding, MovingTetMesh, TetMesh, TriangleMesh
@@ -77,28 +76,18 @@ class KDSM:
         cell_size: float,
         layers: int = 3,
         subdivisions: int = 0,
-        enclose: npt.ArrayLike | None = None,
-        custom: Any = None,
-        offset: float | None = None,
-        depth: float | None = None,
-        bind: npt.ArrayLike | None = None,
-        morph: MorphStart = "rest",
-        start: Start = "rest",
-        in_between: float = 1.25,
-        hold: float = 0.4,
-        repair: int = 5,
-        register: bool = False,
-        edit: Edit | None = None,
+        air: AirMesh | None = None,
+        following: Following | None = None,
+        skinning: Skinning | None = None,
         out: str | os.PathLike[str] | None = None,
         existing: Existing = "continue",
         on_frame: Callable[[int, int], None] | None = None,
-        **skinning: Any,
     ) -> KDSM:
         """Build the mesh around a creature and let it follow an animation.
 
         Nodes inside of the creature are moved by a harmonic morph of its skin; those outside hang on them and on the skin by springs or
         finite elements. Frames go to `out` one by one; a build that was interrupted, or whose `times` have become more, goes on where it
-        ended, with the same bits; `edit` is not compared.
+        ended, with the same bits.
 
         Args:
             rest: the closed surface at rest, a `TriangleMesh` or what it is made from.
@@ -108,24 +97,12 @@ class KDSM:
             cell_size: edge of the cubes of the lattice, m.
             layers: of cells outside of the skin.
             subdivisions: levels of uniform subdivision that users of the mesh see.
-            enclose: (k, 3) points at rest that the mesh must hold, such as hairs; it becomes thick enough for them.
-            custom: geometry that the mesh encloses too, as for `surface.enclosing_mesh`.
-            offset: m, thickness of the air, instead of `layers`.
-            depth: m; tetrahedra deeper than this below the skin are left out; at least, and by default, two cells.
-            bind: (b,) vertices of the skin that are bound to the mesh, where hairs will stand; default: all.
-            morph: of the inside: since the "rest" pose, or from the "previous-frame", which drifts (`report`).
-            start: "rest": the mesh is made around `rest`, and if the first frame is another pose, a generated animation leads there;
-                "first-frame": it is made around the first frame.
-            in_between: s, length of that animation.
-            hold: s, for which the first frame is then held.
-            repair: rounds in which inverted and collapsed elements of a frame are repaired.
-            register: whether frames with other triangles are registered to `rest` instead of refused.
-            edit: called with each frame's number and a copy of the positions (n, 3) before it is stored; what it returns, unless None,
-                takes their place.
+            air: which space the mesh fills.
+            following: how it is taken along from frame to frame.
+            skinning: springs or elements of the air, default `Skinning()`.
             out: HDF5 file; None: the frames stay in memory.
             existing: what to do with a file of that name: "continue" it if it holds the same build, "replace" or "refuse" it.
             on_frame: called with the number of each frame that is stored, and the number of frames.
-            **skinning: the attributes of `Skinning`: mode, material, stiffness, damping, density, gravity, ...
 
         Raises:
             TypeError, ValueError: other arguments; a surface that is open or crosses itself; frames that have other triangles or NaN, or
@@ -135,36 +112,23 @@ class KDSM:
             OSError: a file cannot be read or written.
         """
         surface = triangle_mesh(rest)
-        try:
-            follow = Skinning(**skinning)
-        except TypeError as error:
-            known = Skinning.__dataclass_fields__
-            wrong = [name for name in skinning if name not in known]
-            if not wrong:
-                raise
-            raise TypeError(f"KDSM.build has no option {wrong[0]!r}; those of the skinning run are {', '.join(known)}") from error
+        follow = Skinning() if skinning is None else _checks.one_of_type("skinning", skinning, Skinning)
         plan = Plan(
             cell_size=cell_size,
             layers=layers,
             subdivisions=subdivisions,
-            offset=offset,
-            depth=depth,
-            morph=morph,
-            start=start,
-            in_between=in_between,
-            hold=hold,
-            repair=repair,
+            air=AirMesh() if air is None else air,
+            following=Following() if following is None else following,
         )
-        if follow.mode == "quasi-static" and morph != "rest":
+        if follow.mode == "quasi-static" and plan.following.morph != "rest":
             raise ValueError("frames of a quasi-static KDSM do not depend on each other, so that morph must be 'rest'")
         _checks.choice("existing", existing, Existing)
-        points = np.empty((0, 3)) if enclose is None else np.asarray(enclose, np.float64)
-        if start == "first-frame":
-            surface = surface.moved(Animation(surface, animation, times, register=register).frame(0))
-        frames = Animation(surface, animation, times, register=register)
+        if plan.following.start == "first-frame":
+            surface = surface.moved(Animation(surface, animation, times, register=plan.following.register).frame(0))
+        frames = Animation(surface, animation, times, register=plan.following.register)
         check_skin(surface)
-        parts, inside = make_parts(surface, plan, points, custom, None if bind is None else np.asarray(bind))
-        follower = Follower(parts, inside, plan, follow, edit)
+        parts, inside = make_parts(surface, plan)
+        follower = Follower(parts, inside, plan, follow)
         memory = 0 if follow.mode == "quasi-static" else len(follower.run.memory())
         store = open_store(out, existing, header_of(surface, plan, follow, parts), parts, frames.times, memory)
         for k in Builder(store, follower, frames).run():

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,9 +143,21 @@ def require_schema(store: FrameStore) -> None:
         raise ValueError(f"{str(store.path)!r} has the schema {schema!r}, but this meniscus reads {SCHEMA!r}")
 
 
+def stored_options(options: Any) -> dict[str, Any]:
+    """Return the options that a build depends on by their names, without the groups that they are in; arrays and functions left out."""
+    result: dict[str, Any] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            result |= stored_options(value)
+        elif field.compare:
+            result[field.name] = value
+    return result
+
+
 def header_of(rest: TriangleMesh, plan: Plan, skinning: Skinning, parts: Parts) -> dict[str, Any]:
     """Return the JSON values of a store: the options, and a checksum of all that a build depends on but the animation."""
-    options = {"plan": asdict(plan), "skinning": asdict(skinning)}
+    options = {"plan": stored_options(plan), "skinning": stored_options(skinning)}
     text = json.dumps(options, sort_keys=True, default=lambda number: number.item())  # of NumPy
     digest, options = hashlib.blake2b(text.encode(), digest_size=16), json.loads(text)
     for array in (rest.vertices, rest.triangles, parts.mesh.vertices, parts.mesh.tets, parts.bindings.vertices):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,66 @@ Bools = npt.NDArray[np.bool_]
 Start = Literal["rest", "first-frame"]
 
 
+Edit = Callable[[int, Floats], "Floats | None"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AirMesh:
+    """Which space around a creature its mesh fills, and where the skin is bound to it.
+
+    Attributes:
+        enclose: (k, 3) points at rest that the mesh must hold, such as hairs; it becomes thick enough for them.
+        custom: geometry that the mesh encloses too, as for `surface.enclosing_mesh`.
+        offset: m, thickness of the air, instead of layers.
+        depth: m; tetrahedra deeper than this below the skin are left out; at least, and by default, two cells.
+        bind: (b,) vertices of the skin that are bound to the mesh, where hairs will stand; default: all.
+    """
+
+    enclose: npt.ArrayLike | None = field(default=None, compare=False)
+    custom: Any = field(default=None, compare=False)
+    offset: float | None = None
+    depth: float | None = None
+    bind: npt.ArrayLike | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the lengths. Raises TypeError or ValueError."""
+        _checks.options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Following:
+    """How a mesh is taken along from frame to frame.
+
+    Attributes:
+        morph: of the inside: since the "rest" pose, or from the "previous-frame", which drifts (`KDSM.report`).
+        start: "rest": the mesh is made around the surface at rest, and if the first frame is another pose, an animation is generated;
+            "first-frame": it is made around the first frame.
+        in_between: s, length of the animation from rest.
+        hold: s, for which the first frame is then held.
+        repair: rounds in which inverted and collapsed elements of a frame are repaired.
+        register: whether frames with other triangles are registered to the surface at rest instead of refused.
+        edit: called with each frame's number and a copy of the positions (n, 3) before it is stored; what it returns, unless None,
+            takes their place. A build that goes on does not compare it.
+    """
+
+    morph: MorphStart = "rest"
+    start: Start = "rest"
+    in_between: float = 1.25
+    hold: float = 0.4
+    repair: int = 5
+    register: bool = field(default=False, compare=False)
+    edit: Edit | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check all values."""
+        for name in ("in_between", "hold"):
+            if _checks.number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} must be at least 0 s, not {getattr(self, name):g}")
+        _checks.choice("morph", self.morph, MorphStart)
+        _checks.choice("start", self.start, Start)
+        _checks.integer("repair", self.repair, at_least=0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What is to be built; see `KDSM.build`."""
@@ -29,25 +90,16 @@ class Plan:
     cell_size: float
     layers: int = 3
     subdivisions: int = 0
-    offset: float | None = None
-    depth: float | None = None
-    morph: MorphStart = "rest"
-    start: Start = "rest"
-    in_between: float = 1.25
-    hold: float = 0.4
-    repair: int = 5
+    air: AirMesh = field(default_factory=AirMesh)
+    following: Following = field(default_factory=Following)
 
     def __post_init__(self) -> None:
         """Check all values."""
         _checks.positive("cell_size", self.cell_size)
         _checks.integer("layers", self.layers, at_least=0)
         _checks.integer("subdivisions", self.subdivisions, at_least=0, below=10)
-        for name in ("in_between", "hold"):
-            if _checks.number(name, getattr(self, name)) < 0:
-                raise ValueError(f"{name} must be at least 0 s, not {getattr(self, name):g}")
-        _checks.choice("morph", self.morph, MorphStart)
-        _checks.choice("start", self.start, Start)
-        _checks.integer("repair", self.repair, at_least=0)
+        _checks.one_of_type("air", self.air, AirMesh)
+        _checks.one_of_type("following", self.following, Following)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,21 +164,22 @@ def check_skin(rest: TriangleMesh) -> None:
         )
 
 
-def make_parts(rest: TriangleMesh, plan: Plan, enclose: Floats, custom: Any, bind: npt.NDArray[Any] | None) -> tuple[Parts, InteriorMorph]:
+def make_parts(rest: TriangleMesh, plan: Plan) -> tuple[Parts, InteriorMorph]:
     """Make the mesh around a surface at rest. Raises ValueError, as `enclosing_mesh` and where a point of the skin has no element."""
-    a = plan.cell_size
+    a, air = plan.cell_size, plan.air
+    enclose = np.empty((0, 3)) if air.enclose is None else np.asarray(air.enclose, np.float64)
     # Without a layer the lattice would not hold the skin everywhere.
-    offset = max(plan.layers, 0.25) * a if plan.offset is None else _checks.number("offset", plan.offset)
-    if len(enclose) and plan.offset is None:
+    offset = max(plan.layers, 0.25) * a if air.offset is None else air.offset
+    if len(enclose) and air.offset is None:
         offset = max(offset, enclosing_offset(rest, enclose, 0.5 * a))
     mesh = enclosing_mesh(
-        rest, np.ascontiguousarray(enclose), a, offset=offset, custom=custom, depth=2.0 * a if plan.depth is None else plan.depth
+        rest, np.ascontiguousarray(enclose), a, offset=offset, custom=air.custom, depth=2.0 * a if air.depth is None else air.depth
     )
     distance = MeshDistance(rest).signed_distance(mesh.vertices)
     inside = np.flatnonzero(distance < 0).astype(np.int32)
-    morph = InteriorMorph(rest, mesh.vertices[inside], a, plan.morph)
+    morph = InteriorMorph(rest, mesh.vertices[inside], a, plan.following.morph)
     given = np.ascontiguousarray(inside[morph.covered])
-    bound = rest.used_vertices if bind is None else _vertices_of(rest, bind)
+    bound = rest.used_vertices if air.bind is None else _vertices_of(rest, np.asarray(air.bind))
     found = TetLocator(mesh).locate(np.ascontiguousarray(rest.vertices[bound]))
     if (found.tets < 0).any():
         lost = int(bound[int(np.argmax(found.tets < 0))])

@@ -27,6 +27,32 @@ _STILL = 1e6  # s: the step of implicit Euler that leads to rest, since inertia 
 
 
 @dataclass(frozen=True, kw_only=True)
+class AirSprings:
+    """Stiffness of the springs of a mesh of air.
+
+    Attributes:
+        edge_stiffness: N, of edge springs: of rest length l, they have the spring constant edge_stiffness / l.
+        altitude_stiffness: N, of altitude springs, likewise.
+        binding_stiffness: N, of the springs of length zero between the skin and the mesh: they have the spring constant
+            binding_stiffness / l with the mean edge l of the mesh, because they have no length of their own.
+
+    Raises:
+        TypeError, ValueError: other values.
+    """
+
+    edge_stiffness: float = 41.4
+    altitude_stiffness: float = 4.14
+    binding_stiffness: float = 41.4
+
+    def __post_init__(self) -> None:
+        """Check all values."""
+        _checks.positive("edge_stiffness", self.edge_stiffness)
+        for name in ("altitude_stiffness", "binding_stiffness"):
+            if _checks.number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name):g}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Skinning:
     """How the mesh of air follows the creature.
 
@@ -35,11 +61,8 @@ class Skinning:
             whatever came before, so that frames are computed in parallel and in any order. (The printed method claims both at once.)
         material: "springs": edge and altitude springs; "neo-hookean": finite elements with the stable neo-Hookean energy, which
             resists inversion.
-        edge_stiffness: N, of edge springs: of rest length l, they have the spring constant edge_stiffness / l.
-        altitude_stiffness: N, of altitude springs, likewise.
-        binding_stiffness: N, of the springs of length zero between the skin and the mesh: they have the spring constant
-            binding_stiffness / l with the mean edge l of the mesh, because they have no length of their own.
-        youngs_modulus: Pa, of the finite elements; None: 3 edge_stiffness / l^2, about as stiff as springs.
+        springs: stiffness of the springs, of which those between the skin and the mesh are there with both materials.
+        youngs_modulus: Pa, of the finite elements; None: 3 springs.edge_stiffness / l^2, about as stiff as springs.
         poissons_ratio: of the finite elements.
         damping: fraction of critical damping of each spring; of finite elements, of a wave as long as four edges.
         density: kg/m^3 of the mesh; together with the stiffness it decides how quickly the mesh follows.
@@ -56,9 +79,7 @@ class Skinning:
 
     mode: Mode = "dynamic"
     material: AirMaterial = "springs"
-    edge_stiffness: float = 41.4
-    altitude_stiffness: float = 4.14
-    binding_stiffness: float = 41.4
+    springs: AirSprings = AirSprings()
     youngs_modulus: float | None = None
     poissons_ratio: float = 0.3
     damping: float = 1.0
@@ -72,9 +93,9 @@ class Skinning:
         """Check all values."""
         _checks.choice("mode", self.mode, Mode)
         _checks.choice("material", self.material, AirMaterial)
-        for name in ("edge_stiffness", "density"):
-            _checks.positive(name, getattr(self, name))
-        for name in ("altitude_stiffness", "binding_stiffness", "damping", "drag"):
+        _checks.one_of_type("springs", self.springs, AirSprings)
+        _checks.positive("density", self.density)
+        for name in ("damping", "drag"):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name):g}")
         if self.youngs_modulus is not None:
@@ -124,21 +145,21 @@ class SkinningRun:
             return SpringOptions(stiffness=stiffness, spring_constant=spring_constant, damping_fraction=o.damping, masses=masses)
 
         if o.material == "springs":
-            body.add(EdgeSprings(mesh, springs(stiffness=o.edge_stiffness)))
-            if o.altitude_stiffness > 0:
-                body.add(AltitudeSprings(mesh, springs(stiffness=o.altitude_stiffness)))
+            body.add(EdgeSprings(mesh, springs(stiffness=o.springs.edge_stiffness)))
+            if o.springs.altitude_stiffness > 0:
+                body.add(AltitudeSprings(mesh, springs(stiffness=o.springs.altitude_stiffness)))
         else:
-            e = 3.0 * o.edge_stiffness / edge**2 if o.youngs_modulus is None else o.youngs_modulus
+            e = 3.0 * o.springs.edge_stiffness / edge**2 if o.youngs_modulus is None else o.youngs_modulus
             # Critical for a wave as long as four edges.
             time = o.damping * 4.0 * edge / math.pi * math.sqrt(o.density / e)
             body.add(TetElements(mesh, youngs_modulus=e, poissons_ratio=o.poissons_ratio, material="neo-hookean", damping=time))
         if o.drag > 0:
             body.add(Drag(o.drag * masses))
-        if not len(self._on_skin.parents) or o.binding_stiffness == 0:
+        if not len(self._on_skin.parents) or o.springs.binding_stiffness == 0:
             return None
         force = SoftBindings(
             self._on_skin.parents,
-            springs(spring_constant=o.binding_stiffness / edge),
+            springs(spring_constant=o.springs.binding_stiffness / edge),
             first_weights=self._on_skin.weights,
             targets=self._on_skin.points(skin.vertices),
         )

@@ -23,10 +23,11 @@ from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
-from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
+from meniscus.fluids.particles.options import LiquidParticles, ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
+from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
@@ -48,6 +49,7 @@ __all__ = [
     "InviscidStepInfo",
     "LiquidExchange",
     "LiquidOptions",
+    "LiquidParticles",
     "LiquidReport",
     "LiquidSolver",
     "LiquidSource",
@@ -56,6 +58,7 @@ __all__ = [
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
+    "PressureOptions",
     "PressureSolver",
     "ProjectionInfo",
     "Region",

@@ -16,7 +16,7 @@ from meniscus.core.atomic_file import write_text
 from meniscus.coupling import KDSM, DropSource, KDSMWater, WaterLedger
 from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.options import WaterExchange
-from meniscus.fluids import LiquidOptions, LiquidSolver, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver
+from meniscus.fluids import LiquidOptions, LiquidParticles, LiquidSolver, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver
 from meniscus.fluids.tetrahedra.options import WaterSampling
 from meniscus.grid import Grid, Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
@@ -115,11 +115,11 @@ class CoupledWater(Scene):
     def _make(self, setting: Setting) -> LiquidSolver | ParticleLiquidSolver | KDSMWater:
         made: LiquidSolver | ParticleLiquidSolver
         parts: dict[str, Any] = {"solid": setting.solid, "sources": setting.sources}
-        same: dict[str, Any] = {"gravity": setting.gravity, "cfl": self.cfl, "seed": self.seed}
+        same: dict[str, Any] = {"gravity": setting.gravity, "cfl": self.cfl}
         if self.solver == "flip":
-            made = ParticleLiquidSolver(setting.grid, ParticleLiquidOptions(**same), **parts)
+            made = ParticleLiquidSolver(setting.grid, ParticleLiquidOptions(**same, particles=LiquidParticles(seed=self.seed)), **parts)
         else:
-            made = LiquidSolver(setting.grid, LiquidOptions(**same, drift_correction=self.drift_correction), **parts)
+            made = LiquidSolver(setting.grid, LiquidOptions(**same, seed=self.seed, drift_correction=self.drift_correction), **parts)
         if setting.pool is not None:
             made.fill(setting.pool)
         if self.solver != "coupled" or not isinstance(made, LiquidSolver):

@@ -68,9 +68,9 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         gravity: m/s^2, of all bodies that are added; None: each has its own.
         steps_per_loop: steps from one certified state to the next; "auto": 4 to 16, fewer where much is to be resolved, found from the
             counts of the loops before (`loop_steps` of the present one).
-        response: "impulses"; "barrier": an energy that keeps surfaces apart, in steps of implicit Euler with stages of their own
-            (`BarrierStages`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step is a loop then. Only
-            `gravity` and `barrier` go with it.
+        response: "impulses"; "barrier" or `BarrierOptions`: an energy that keeps surfaces apart, in steps of implicit Euler with
+            stages of their own (`BarrierStages`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step
+            is a loop then. Only `gravity` goes with it.
         solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
             against; "projection": the older method, for comparison, which loses friction in the solve.
         on_pinch: "error": contacts that nothing resolves, such as of cloth between obstacles that meet, raise ContactError; "release":
@@ -85,7 +85,6 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             into their thickness take about three for each layer.
         friction_solves: how often a velocity solve is taken once more where nodes on solids stick or slip after all. 0: the next solve,
             of the same step or the next one, begins with what this one has found.
-        barrier: options of response "barrier".
         loop: "fixed", or, for comparison, "rewind" (Bridson et al. 2002): surfaces repel each other once per loop; where something
             collides, the state goes back to the start of the loop, which is taken again with half as many steps, down to 1. Loops grow
             again.
@@ -114,21 +113,21 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         *,
         gravity: Sequence[float] | Floats | None = None,
         steps_per_loop: StepsPerLoop = 16,
-        response: Response = "impulses",
+        response: Response | BarrierOptions = "impulses",
         solid_response: SolidResponse = "path",
         on_pinch: OnPinch = "error",
         rest: Rest = "held",
         sweeps: int | None = None,
         friction_solves: int = 0,
         cut: bool = True,
-        barrier: BarrierOptions | None = None,
         loop: OuterLoop = "fixed",
         history: bool = True,
         rigid: RigidOptions | None = None,
         **options: Any,
     ) -> None:
         self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
-        self._response = _checks.choice("response", response, Response)
+        barrier = response if isinstance(response, BarrierOptions) else None
+        self._response = "barrier" if barrier is not None else _checks.choice("response", response, Response)
         self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
         self._rest = _checks.choice("rest", rest, Rest)
         self._sweeps = (2 if self._rest == "held" else 1) if sweeps is None else _checks.integer("sweeps", sweeps, 1)
@@ -147,11 +146,9 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         if self._response == "barrier":
             others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
             if options or others != ("path", "error", "held", None, 0, True, "fixed", True):
-                raise ValueError('with response="barrier", `gravity` and `barrier` are the only options')
+                raise ValueError('with response="barrier", `gravity` is the only other option')
             self.stages, self.steps_per_loop = BARRIER_STAGES, 1
-            self._make_barrier(BarrierOptions() if barrier is None else _checks.one_of_type("barrier", barrier, BarrierOptions))
-        elif barrier is not None:
-            raise ValueError('`barrier` goes with response="barrier" only')
+            self._make_barrier(BarrierOptions() if barrier is None else barrier)
         self._options = step_options(**options)
         self._safeguard = bool(options.get("safeguard", True))
         self._raises = bool(options.get("raise_on_failure", True))

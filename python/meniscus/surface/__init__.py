@@ -6,7 +6,9 @@ from meniscus.surface.extraction.surfaces import Components, components, curvatu
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.markers.options import (
     Correction,
+    EscapedMarkers,
     MarkerMotion,
+    MarkerTransport,
     ParticleOptions,
     ParticleReport,
     Reincorporation,
@@ -47,6 +49,7 @@ __all__ = [
     "DeformingSolid",
     "DeviationWarning",
     "Ellipsoid",
+    "EscapedMarkers",
     "Extended",
     "FilledSurface",
     "FunctionShape",
@@ -57,6 +60,7 @@ __all__ = [
     "LevelSet",
     "LevelSetShape",
     "MarkerMotion",
+    "MarkerTransport",
     "MeshDistance",
     "MeshShape",
     "NotWatertightWarning",

@@ -84,7 +84,7 @@ def twisted(mesh: ms.mesh.TriangleMesh) -> ms.solids.DeformableBody:
 def world_of(body: ms.solids.DeformableBody, response: str, steps: int) -> ms.solids.World:
     """Return a world of this cloth, with so many steps in a loop of impulses."""
     if response == "barrier":
-        world = ms.solids.World(gravity=(0.0, 0.0, 0.0), response="barrier", barrier=BARRIER)
+        world = ms.solids.World(gravity=(0.0, 0.0, 0.0), response=BARRIER)
         world.add(body, thickness=MARGIN, friction=FRICTION)
         return world
     world = ms.solids.World(

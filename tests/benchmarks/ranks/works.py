@@ -17,6 +17,7 @@ from meniscus.fluids import (
     LiquidSolver,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    PressureOptions,
     SmokeOptions,
     SmokeSolver,
     liquid_blocks,
@@ -77,7 +78,7 @@ def liquid(cells: Cells, divided: bool = False) -> Step:
 def flip(cells: Cells, divided: bool = False) -> Step:
     """Steps of a dam break of particles."""
     water = Box((-1.0, -1.0, -1.0), (0.5, 2.0, 0.4))
-    options = ParticleLiquidOptions(transfer="flip", tolerance=1e-5)
+    options = ParticleLiquidOptions(transfer="flip", pressure=PressureOptions(tolerance=1e-5))
     solver = ParticleLiquidSolver(grid_around(water, cells, divided, liquid_work=10.0), options, dtype=np.float32)
     solver.fill(water)
     dt = DT_LIQUID / max(cells)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.contact.repulsion import single_pair
 
+from meniscus.collision import SideMemory
+
 KINDS = ("vertex-face", "edge-edge")
 STEPS = 16
 
@@ -23,7 +25,7 @@ def test_elements_that_passed_each_other_return_within_a_loop(kind: str, side: i
     """At most a tenth of the overlap goes in a step; without history they are pushed apart on the wrong side."""
     ends = {}
     for history in (True, False):
-        repulsion, x = single_pair(kind, side * 0.05, history=history, stiffness=1e9)
+        repulsion, x = single_pair(kind, side * 0.05, sides=SideMemory(history=history), stiffness=1e9)
         x[first_element(kind), 2] = -side * depth
         for step in range(STEPS):
             v = np.zeros((4, 3))
@@ -41,7 +43,7 @@ def test_elements_that_passed_each_other_return_within_a_loop(kind: str, side: i
 @pytest.mark.parametrize("kind", KINDS)
 def test_inverted_pairs_beyond_the_reach_are_left_alone(kind: str) -> None:
     for reach, active in ((2.0, 0), (4.0, 1), (np.inf, 1)):
-        repulsion, x = single_pair(kind, 0.05, reach=reach)
+        repulsion, x = single_pair(kind, 0.05, sides=SideMemory(reach=reach))
         x[first_element(kind), 2] = -0.3
         assert repulsion.push(x, np.zeros((4, 3)), 0.01).active == active
 
@@ -56,7 +58,11 @@ def rotated(x: np.ndarray, angle: float, axis: int) -> np.ndarray:
 
 def test_edges_that_rotate_by_half_a_turn_stay_on_their_side() -> None:
     """The printed test inverts a pair that rotates as one body, unless it never inverts any."""
-    for options, inverted in (({}, 0), ({"edge_history": "direction"}, 1), ({"edge_history": "direction", "flip": -1.5}, 0)):
+    for options, inverted in (
+        ({}, 0),
+        ({"sides": SideMemory(edge_history="direction")}, 1),
+        ({"sides": SideMemory(edge_history="direction", flip=-1.5)}, 0),
+    ):
         repulsion, x = single_pair("edge-edge", 0.05, **options)
         for axis in (0, 1):
             report = repulsion.push(rotated(x, np.pi, axis), np.zeros((4, 3)), 0.01)
@@ -78,7 +84,7 @@ def test_edges_that_turn_past_parallel_stay_on_their_side() -> None:
 
 @pytest.mark.parametrize(("flip", "inverted"), [(-1.5, 0), (-0.5, 1), (0.0, 1)])
 def test_the_limit_of_the_turn_is_an_option(flip: float, inverted: int) -> None:
-    repulsion, x = single_pair("edge-edge", 0.05, flip=flip)
+    repulsion, x = single_pair("edge-edge", 0.05, sides=SideMemory(flip=flip))
     x[:2, 2] = -0.02
     assert repulsion.push(x, np.zeros((4, 3)), 0.01)[1:3] == (1, inverted)
 

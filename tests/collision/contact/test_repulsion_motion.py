@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.collision import CollisionMesh, Repulsion, edge_edge_distance, point_triangle_distance
+from meniscus.collision import CollisionMesh, PairSearch, Repulsion, edge_edge_distance, point_triangle_distance
 
 THICKNESS = 0.01
 
@@ -52,7 +52,7 @@ def test_motion_that_brings_nothing_together_adds_no_pairs(way: str) -> None:
 def test_pairs_are_those_that_come_within_their_thickness(rng: np.random.Generator) -> None:
     mesh, x, upper = two_sheets()
     motion = motion_of(upper, 0.06) + rng.uniform(-0.02, 0.02, x.shape)
-    repulsion = Repulsion(mesh, x, np.ones(len(x)), thickness=THICKNESS, most_motion=100)
+    repulsion = Repulsion(mesh, x, np.ones(len(x)), thickness=THICKNESS, search=PairSearch(most_motion=100))
     repulsion.find(x, motion)
     for kind in ("vertex-face", "edge-edge"):
         found = {tuple(p) for p in repulsion.pairs(kind).elements.tolist()}
@@ -87,7 +87,7 @@ def test_motion_is_bounded() -> None:
     mesh, x, upper = two_sheets(0.3)
     repulsion = Repulsion(mesh, x, np.ones(len(x)), thickness=THICKNESS)
     assert repulsion.find(x, motion_of(upper, 100.0)) == 0
-    assert Repulsion(mesh, x, np.ones(len(x)), thickness=THICKNESS, most_motion=40).find(x, motion_of(upper, 0.4)) > 0
+    assert Repulsion(mesh, x, np.ones(len(x)), thickness=THICKNESS, search=PairSearch(most_motion=40)).find(x, motion_of(upper, 0.4)) > 0
 
 
 def test_any_number_of_threads_finds_the_same_pairs(rng: np.random.Generator) -> None:
@@ -115,4 +115,4 @@ def test_mistakes_are_told() -> None:
     with pytest.raises(ValueError, match="motion"):
         repulsion.find(x, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="most_motion"):
-        Repulsion(mesh, x, np.ones(len(x)), most_motion=-1.0)
+        Repulsion(mesh, x, np.ones(len(x)), search=PairSearch(most_motion=-1.0))

@@ -9,7 +9,7 @@ from support.contact.repulsion import Reference
 from support.same_bits import everywhere
 
 import meniscus as ms
-from meniscus.collision import CollisionMesh, ContactNodes, Repulsion, edge_edge_distance, point_triangle_distance
+from meniscus.collision import CollisionMesh, ContactNodes, PairSearch, Repulsion, edge_edge_distance, point_triangle_distance
 
 KINDS = ("vertex-face", "edge-edge")
 
@@ -39,7 +39,7 @@ def test_brute_force_finds_the_same_pairs(rng: np.random.Generator) -> None:
     x = scene.start
     lengths = np.linalg.norm(x[scene.edges[:, 0]] - x[scene.edges[:, 1]], axis=1)
     given = rng.uniform(0.01, 0.3, len(x))
-    repulsion = Repulsion(CollisionMesh(scene.edges, scene.triangles), x, np.ones(len(x)), thickness=given, margin=0.02)
+    repulsion = Repulsion(CollisionMesh(scene.edges, scene.triangles), x, np.ones(len(x)), thickness=given, search=PairSearch(margin=0.02))
     shortest = np.full(len(x), np.inf)
     for k in range(2):
         np.minimum.at(shortest, scene.edges[:, k], lengths)

@@ -13,7 +13,7 @@ from support.shells.water import beyond
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shell_water.near_particles import near_walls
-from meniscus.fluids import LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver
+from meniscus.fluids import LiquidParticles, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, PressureOptions
 from meniscus.mesh import TriangleMesh
 from meniscus.solids import RigidBody
 from meniscus.surface import Box, HalfSpace, Pose, Sphere
@@ -78,7 +78,7 @@ def test_stars_on_their_way(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, inside = int(rng.integers(18, 32)), bool(rng.integers(2))
     grid = ms.Grid((n, n), 1 / n, periodic=(seed % 3 == 0, False))
-    options = ParticleLiquidOptions(transfer=TRANSFERS[seed % 3], seed=seed)
+    options = ParticleLiquidOptions(transfer=TRANSFERS[seed % 3], particles=LiquidParticles(seed=seed))
     boundary = {"x+": ms.Open()} if seed % 3 == 1 else None
     solver = ParticleLiquidSolver(grid, options, boundary=boundary)
     pose, middle = swinging(rng)
@@ -95,12 +95,16 @@ def test_columns_beside_a_sheet_are_at_rest(transfer: str) -> None:
     """On faces, through centres, between, and slanted; the surfaces at any height."""
     for low, high in ((0.5, 0.5), (0.46875, 0.46875), (0.47, 0.47), (0.42, 0.6)):
         levels = [(0.71, (0.1, 0.1)), (0.33, (0.9, 0.1))]
-        sim = tank((16, 16), line([(low, -0.2), (high, 1.2)], 3), None, levels, transfer=transfer, tolerance=1e-10)
+        sim = tank(
+            (16, 16), line([(low, -0.2), (high, 1.2)], 3), None, levels, transfer=transfer, pressure=PressureOptions(tolerance=1e-10)
+        )
         assert max(sim.step(0.01).fluid.max_speed for _ in range(10)) < 1e-9
 
 
 def test_columns_in_a_box_in_space_are_at_rest() -> None:
-    sim = tank((8, 8, 8), box((0.51, 0.49, 0.52), 0.3), None, [(0.6, (0.5,) * 3), (0.4, (0.05,) * 3)], tolerance=1e-11)
+    sim = tank(
+        (8, 8, 8), box((0.51, 0.49, 0.52), 0.3), None, [(0.6, (0.5,) * 3), (0.4, (0.05,) * 3)], pressure=PressureOptions(tolerance=1e-11)
+    )
     assert max(sim.step(0.01).fluid.max_speed for _ in range(3)) < 1e-9
 
 
@@ -110,7 +114,7 @@ def test_a_swatter_takes_all_particles_before_it(cells: float, correct: bool) ->
     n, amplitude, dt = 24, 0.2, 0.01
     speed = cells / n / dt
     x, e = line([(0.0, -0.2), (0.03, 1.2)], 3)
-    options = {"density_correction": correct}
+    options = {"particles": LiquidParticles(density_correction=correct)}
     sim = tank((n, n), (x, e), lambda t: Pose((0.5 + amplitude * np.sin(speed / amplitude * t), 0.0)), [(0.4, (0.1, 0.1))], **options)
     filled, lost = len(sim.solver.particles), 0
     for _ in range(16):
@@ -127,7 +131,7 @@ def test_the_density_correction_keeps_particles_apart_on_their_side() -> None:
     left = []
     for correct in (False, True):
         mesh, way = ring((0.0, 0.0), 0.22), orbit((0.5, 0.46), 0.12, 4.0)
-        sim = tank((32, 30), mesh, way, [(0.57, (0.5, 0.45))], density_correction=correct)
+        sim = tank((32, 30), mesh, way, [(0.57, (0.5, 0.45))], particles=LiquidParticles(density_correction=correct))
         lost, fastest = stepped(sim, 0.05, 25, True)
         assert lost == 0
         assert fastest > 2.0

@@ -8,8 +8,10 @@ from support.particle_liquid import FAR, TRANSFERS, below, tank
 
 import meniscus as ms
 from meniscus.fluids import (
+    LiquidParticles,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    PressureOptions,
     divergence,
 )
 from meniscus.scenes.library.dam_break import MARTIN_MOYCE
@@ -20,7 +22,7 @@ from meniscus.surface import Box, Sphere
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_a_tank_at_rest_stays_at_rest(transfer: str, dimension: int) -> None:
     for top in (0.5, 0.53):
-        s = tank(dimension, tolerance=1e-13, transfer=transfer)
+        s = tank(dimension, pressure=PressureOptions(tolerance=1e-13), transfer=transfer)
         s.fill(below(dimension, top))
         start = np.sort(s.particles.positions, axis=0)
         for _ in range(20):
@@ -55,7 +57,11 @@ def test_gravity_along_another_axis(dimension: int) -> None:
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_free_fall_is_exact(transfer: str, dimension: int, dtype: type) -> None:
     grid = ms.Grid((24,) * dimension, 1 / 24)
-    s = ParticleLiquidSolver(grid, ParticleLiquidOptions(transfer=transfer, tolerance=1e-10 if dtype is np.float64 else 1e-6), dtype=dtype)
+    s = ParticleLiquidSolver(
+        grid,
+        ParticleLiquidOptions(transfer=transfer, pressure=PressureOptions(tolerance=1e-10 if dtype is np.float64 else 1e-6)),
+        dtype=dtype,
+    )
     s.fill(Sphere((0.5,) * dimension, 0.2), velocity=(0.1,) * dimension)
     s.fill(Box((0.1,) * (dimension - 1) + (0.85,), (0.11,) * (dimension - 1) + (0.86,)), velocity=(0.1,) * dimension)  # a drop or none
     before = s.particles.positions[np.argsort(s.particles.ids)].copy()
@@ -71,7 +77,7 @@ def test_free_fall_is_exact(transfer: str, dimension: int, dtype: type) -> None:
 
 
 def test_the_velocity_is_free_of_divergence(dimension: int) -> None:
-    s = tank(dimension, tolerance=1e-12, jitter=1.0)
+    s = tank(dimension, pressure=PressureOptions(tolerance=1e-12), particles=LiquidParticles(jitter=1.0))
     s.fill(Box((0.1,) * dimension, (0.6,) * dimension))
     worst = []
 
@@ -116,7 +122,9 @@ def test_what_is_left_of_a_taylor_green_vortex() -> None:
 def test_a_spinning_drop(transfer: str, kept: tuple[float, float]) -> None:
     """Without gravity, a drop that turns as a rigid body goes on: what is left of its angular momentum after a quarter of a turn."""
     n = 24
-    s = ParticleLiquidSolver(ms.Grid((n, n), 1 / n), ParticleLiquidOptions(transfer=transfer, gravity=(0, 0), jitter=0.5))
+    s = ParticleLiquidSolver(
+        ms.Grid((n, n), 1 / n), ParticleLiquidOptions(transfer=transfer, gravity=(0, 0), particles=LiquidParticles(jitter=0.5))
+    )
     s.fill(Sphere((0.5, 0.5), 0.3))
     s.particles["velocity"][...] = (s.particles.positions - 0.5)[:, ::-1] * [-1, 1]
     if transfer == "apic":
@@ -138,7 +146,9 @@ def test_a_kicked_ball_in_a_liquid_keeps_two_thirds(transfer: str) -> None:
     """The exact answer to an impulse on a ball: it moves at 2/3 of its speed without the liquid, uniformly, and drags a dipole along."""
     n, radius = 40, 8
     grid = ms.Grid((n,) * 3, 1 / n)
-    s = ParticleLiquidSolver(grid, ParticleLiquidOptions(transfer=transfer, gravity=(0.0,) * 3, jitter=0.0), boundary=ms.Open())
+    s = ParticleLiquidSolver(
+        grid, ParticleLiquidOptions(transfer=transfer, gravity=(0.0,) * 3, particles=LiquidParticles(jitter=0.0)), boundary=ms.Open()
+    )
     s.fill(below(3, FAR))
     r = np.linalg.norm(s.particles.positions - 0.5, axis=1) * n
     s.particles["velocity"][r < radius, 2] = 1.0
@@ -198,7 +208,7 @@ def test_viscosity_slows_the_shear() -> None:
     for viscosity in (0.0, 0.02):
         s = ParticleLiquidSolver(
             ms.Grid((n, n), 1 / n, periodic=True),
-            ParticleLiquidOptions(viscosity=viscosity, gravity=(0.0, 0.0), transfer="apic", jitter=0.0),
+            ParticleLiquidOptions(viscosity=viscosity, gravity=(0.0, 0.0), transfer="apic", particles=LiquidParticles(jitter=0.0)),
         )
         s.fill(below(2, FAR))
         y = s.particles.positions[:, 1]

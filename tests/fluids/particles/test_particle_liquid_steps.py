@@ -10,6 +10,7 @@ from support.particle_liquid import TRANSFERS, below, everything, state, tank
 
 import meniscus as ms
 from meniscus.fluids import (
+    LiquidParticles,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
@@ -59,7 +60,7 @@ def test_a_solve_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("stage", ["emit", "project", "move"])
 def test_values_that_are_not_finite(stage: str) -> None:
-    s = everything(density_correction=False)
+    s = everything(particles=LiquidParticles(density_correction=False))
     s.step(0.02)
     before = state(s)
 
@@ -131,8 +132,6 @@ def test_wrong_arguments() -> None:
     for options, match in (
         ({"transfer": "mpm"}, "transfer must be one of"),
         ({"flip_ratio": 1.1}, "flip_ratio must be from 0 to 1"),
-        ({"jitter": -0.1}, "jitter must be from 0 to 1"),
-        ({"per_cell": 0}, "per_cell"),
         ({"surface": "blobs"}, "surface must be one of"),
         ({"viscosity": -1.0}, "viscosity must not be negative"),
         ({"density": 0.0}, "density must be positive"),
@@ -140,6 +139,9 @@ def test_wrong_arguments() -> None:
     ):
         with pytest.raises(ValueError, match=match):
             ParticleLiquidOptions(**options)  # type: ignore[arg-type]
+    for particles, match in (({"jitter": -0.1}, "jitter must be from 0 to 1"), ({"per_cell": 0}, "per_cell")):
+        with pytest.raises(ValueError, match=match):
+            LiquidParticles(**particles)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="options must be a ParticleLiquidOptions"):
         ParticleLiquidSolver(grid, {"density": 1.0})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity"):

@@ -7,9 +7,11 @@ from support.particle_liquid import FAR, below, tank
 import meniscus as ms
 from meniscus.fluids import (
     Drain,
+    LiquidParticles,
     LiquidSource,
     ParticleLiquidOptions,
     ParticleLiquidSolver,
+    PressureOptions,
     particle_density,
 )
 from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Pose, Sphere
@@ -20,7 +22,13 @@ def test_the_density_correction_keeps_particles_apart(dimension: int) -> None:
     n = 16
     spread = []
     for correct in (False, True):
-        s = tank(dimension, n, density_correction=correct, gravity=(0.0,) * dimension, tolerance=1e-6)
+        s = tank(
+            dimension,
+            n,
+            particles=LiquidParticles(jitter=0.0, density_correction=correct),
+            gravity=(0.0,) * dimension,
+            pressure=PressureOptions(tolerance=1e-6),
+        )
         rng = np.random.default_rng(3)
         x = rng.random((2**dimension * n**dimension // 2, dimension)) * ([1.0] * (dimension - 1) + [0.5])
         s.particles.append(x, velocity=np.zeros_like(x))
@@ -41,7 +49,7 @@ def test_the_correction_holds_the_volume() -> None:
     error = []
     for correct in (False, True):
         n = 32
-        s = ParticleLiquidSolver(ms.Grid((n, n), 1 / n), ParticleLiquidOptions(density_correction=correct))
+        s = ParticleLiquidSolver(ms.Grid((n, n), 1 / n), ParticleLiquidOptions(particles=LiquidParticles(density_correction=correct)))
         s.fill(Box((-FAR, -FAR), (0.4, 0.6)))
         while s.time < 2:
             s.step(min(s.max_dt(), 0.02))
@@ -54,7 +62,7 @@ def test_the_correction_holds_the_volume() -> None:
 
 def test_filling(dimension: int, dtype: type) -> None:
     n = 12
-    s = ParticleLiquidSolver(ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(jitter=1.0), dtype=dtype)
+    s = ParticleLiquidSolver(ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(particles=LiquidParticles(jitter=1.0)), dtype=dtype)
     assert s.fill(Box((0.25,) * dimension, (0.75,) * dimension), velocity=(1.0,) * dimension) == (n // 2) ** dimension * 2**dimension
     x = s.particles.positions
     assert x.min() >= 0.25 - 1e-6
@@ -78,7 +86,7 @@ def test_filling(dimension: int, dtype: type) -> None:
 
 @pytest.mark.parametrize("per_cell", [1, 3, 9])
 def test_any_number_per_cell(per_cell: int, dimension: int) -> None:
-    s = tank(dimension, 8, per_cell=per_cell)
+    s = tank(dimension, 8, particles=LiquidParticles(jitter=0.0, per_cell=per_cell))
     assert s.fill(below(dimension, 0.5)) == per_cell * 8**dimension // 2
     assert s.particle_volume == pytest.approx(1 / 8**dimension / per_cell)
     for _ in range(3):
@@ -181,7 +189,7 @@ def test_a_ball_that_moves_pushes_the_liquid_out_of_its_way(slip: str, dimension
 def test_a_solid_at_rest_leaves_the_liquid_at_rest(dimension: int) -> None:
     s = ParticleLiquidSolver(
         ms.Grid((16,) * dimension, 1 / 16),
-        ParticleLiquidOptions(jitter=0.0, tolerance=1e-12),
+        ParticleLiquidOptions(particles=LiquidParticles(jitter=0.0), pressure=PressureOptions(tolerance=1e-12)),
         solid=HalfSpace((0.25,) * dimension, (0.0,) * (dimension - 1) + (1.0,)),
     )
     s.fill(below(dimension, 0.75))

@@ -8,7 +8,7 @@ from support.at_rest import G, filled_to, solids, unit
 from support.particle_liquid import FAR, TRANSFERS, below
 
 import meniscus as ms
-from meniscus.fluids import LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, particle_levelset
+from meniscus.fluids import LiquidParticles, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, PressureOptions, particle_levelset
 from meniscus.grid import Particles
 from meniscus.surface import Box, Complement, Sphere
 
@@ -16,7 +16,9 @@ from meniscus.surface import Box, Complement, Sphere
 def still(n: int, solid: Any, down: np.ndarray, level: float, **options: Any) -> ParticleLiquidSolver:
     """Particles at random places of their cells, up to a plane across gravity at a height above the middle."""
     grid = ms.Grid((n,) * len(down), 1 / n)
-    s = ParticleLiquidSolver(grid, ParticleLiquidOptions(gravity=tuple(G * down), tolerance=1e-10, **options), solid=solid)
+    s = ParticleLiquidSolver(
+        grid, ParticleLiquidOptions(gravity=tuple(G * down), pressure=PressureOptions(tolerance=1e-10), **options), solid=solid
+    )
     s.fill(filled_to(grid, down, level))
     return s
 
@@ -30,7 +32,7 @@ def test_particles_rest_beside_any_solid(dimension: int, seed: int) -> None:
     down = -np.eye(dimension)[-1]
     for name, solid in solids(dimension, rng).items():
         level = 0.05 * rng.uniform(-1, 1)
-        s = still(n, solid, down, level, transfer=TRANSFERS[seed % 3], seed=seed)
+        s = still(n, solid, down, level, transfer=TRANSFERS[seed % 3], particles=LiquidParticles(seed=seed))
         speed = max(s.step(0.01).max_speed for _ in range(40 if dimension == 2 else 8))
         assert speed < 1e-6, name
 
@@ -52,13 +54,19 @@ def test_particles_rest_under_tilted_gravity(dimension: int) -> None:
     for seed in range(3):
         rng = np.random.default_rng(10 + seed)
         bowl = Complement(Sphere((0.5 + 0.01 * seed,) * dimension, 0.41))
-        s = still(24 if dimension == 2 else 14, bowl, -unit(rng.normal(size=dimension)), 0.07 * rng.uniform(-1, 1), seed=seed)
+        s = still(
+            24 if dimension == 2 else 14,
+            bowl,
+            -unit(rng.normal(size=dimension)),
+            0.07 * rng.uniform(-1, 1),
+            particles=LiquidParticles(seed=seed),
+        )
         assert max(s.step(0.01).max_speed for _ in range(10)) < 1e-6
 
 
 def test_the_density_correction_leaves_velocities_small() -> None:
     """It moves particles towards an even spacing; their distances go with them."""
-    s = still(24, Sphere((0.47, 0.55), 0.2), np.array([0.0, -1.0]), 0.02, density_correction=True)
+    s = still(24, Sphere((0.47, 0.55), 0.2), np.array([0.0, -1.0]), 0.02, particles=LiquidParticles(density_correction=True))
     assert max(s.step(0.01).max_speed for _ in range(50)) < 0.1 * G * 0.01
 
 
@@ -83,7 +91,9 @@ def test_distances_are_fitted_exactly_on_one_side(dimension: int, dtype: type) -
 def test_a_surface_moves_with_its_particles() -> None:
     """A pond that passes uniformly through a periodic tank: positions in the cells change, the surface keeps its place exactly."""
     n = 32
-    s = ParticleLiquidSolver(ms.Grid((n, n), 1 / n, periodic=(True, False)), ParticleLiquidOptions(tolerance=1e-12))
+    s = ParticleLiquidSolver(
+        ms.Grid((n, n), 1 / n, periodic=(True, False)), ParticleLiquidOptions(pressure=PressureOptions(tolerance=1e-12))
+    )
     s.fill(below(2, 0.513), velocity=(0.73, 0.0))
     for _ in range(40):
         s.step(0.01)
@@ -94,7 +104,7 @@ def test_a_surface_moves_with_its_particles() -> None:
 
 def test_regions_that_touch_have_no_surface_between_them(dimension: int) -> None:
     n = 16
-    s = ParticleLiquidSolver(ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(tolerance=1e-10))
+    s = ParticleLiquidSolver(ms.Grid((n,) * dimension, 1 / n), ParticleLiquidOptions(pressure=PressureOptions(tolerance=1e-10)))
     s.fill(below(dimension, 0.513) & Box((-FAR,) * dimension, (0.52,) + (FAR,) * (dimension - 1)))
     s.fill(below(dimension, 0.513) & Box((0.52,) + (-FAR,) * (dimension - 1), (FAR,) * dimension))
     assert (s.levelset.array[..., : n // 2] < 0).all()
@@ -118,7 +128,9 @@ def test_new_particles_get_their_distance_from_positions() -> None:
 def test_a_flow_that_strains_makes_distances_follow_positions() -> None:
     """A drop of particles that believe to be deep below the surface: after strains of some units the surface is where they are."""
     n = 32
-    s = ParticleLiquidSolver(ms.Grid((n, n), 1 / n), ParticleLiquidOptions(gravity=(0.0, 0.0), transfer="apic", jitter=0.0))
+    s = ParticleLiquidSolver(
+        ms.Grid((n, n), 1 / n), ParticleLiquidOptions(gravity=(0.0, 0.0), transfer="apic", particles=LiquidParticles(jitter=0.0))
+    )
     s.fill(Sphere((0.5, 0.5), 0.2))
     s.particles["distance"] = -0.1
     x = s.particles.positions - 0.5

@@ -94,7 +94,7 @@ def test_small_blocks_and_thin_barriers_slide_as_in_the_closed_form(obstacle: st
     mesh = mesh.moved(mesh.vertices @ axes)
     body = DeformableBody(mesh, density=1000)
     body.add(TetElements(mesh, youngs_modulus=1e6, poissons_ratio=0.3, damping=0.01))
-    world = World(gravity=(0, 0, -G), response="barrier", barrier=BarrierOptions())
+    world = World(gravity=(0, 0, -G), response=BarrierOptions())
     world.add(body, thickness=thickness, friction=friction)
     if obstacle == "solid":
         world.add_obstacle(ms.surface.HalfSpace((0, 0, 0), tuple(axes[2])), friction=friction)

@@ -12,7 +12,7 @@ from support.variants import SLOW_IN_SINGLE, SLOW_IN_SPACE
 import meniscus as ms
 from meniscus.fluids import single_vortex
 from meniscus.grid import Visibility, advect
-from meniscus.surface import ParticleLevelSet, ParticleOptions
+from meniscus.surface import EscapedMarkers, MarkerTransport, ParticleLevelSet, ParticleOptions
 
 
 def test_rotation_of_markers_is_second_order(dimension):
@@ -38,7 +38,7 @@ def test_rotation_of_markers_is_second_order(dimension):
 @pytest.mark.parametrize("location", ["cells", "nodes"])
 @SLOW_IN_SINGLE
 def test_the_band_is_carried_like_the_whole(interpolation, location, dimension, dtype):
-    p = ball(dimension, dtype, location=location, interpolation=interpolation, radii_from="levelset")
+    p = ball(dimension, dtype, location=location, transport=MarkerTransport(interpolation=interpolation), radii_from="levelset")
     velocity = random_velocity(p.grid, dtype, np.random.default_rng(6), speed=0.5)
     whole = p.levelset.field.copy()
     advect(whole, velocity, 0.1, method="semi-lagrangian", interpolation=interpolation)
@@ -55,7 +55,7 @@ def test_the_band_is_carried_like_the_whole(interpolation, location, dimension, 
 @pytest.mark.parametrize("method", ["maccormack", "bfecc"])
 def test_other_transport(method):
     """The band is carried as `advect` does, by the method that was chosen, and no other sample changes."""
-    p = ball(2, method=method)
+    p = ball(2, transport=MarkerTransport(method=method))
     velocity = random_velocity(p.grid, np.float64, np.random.default_rng(6), speed=0.5)
     before = p.levelset.array.copy()
     reach = p.band + np.sqrt(2) * 0.1 * ms.grid.max_speed(velocity) + p.grid.spacing
@@ -68,8 +68,8 @@ def test_other_transport(method):
             velocity,
             0.1,
             method=name,
-            trace=options.trace,
-            interpolation=options.interpolation,
+            trace=options.transport.trace,
+            interpolation=options.transport.interpolation,
             visibility=Visibility(active=active),
         )
     advected, _ = p.advect(velocity, 0.1)
@@ -129,7 +129,10 @@ def vortex(grid: ms.Grid, dtype: Any) -> ms.MacField:
 
 @pytest.mark.parametrize("way", ["restore", "copy", "pickle"])
 def test_continuing_gives_the_same_bits(way):
-    options: dict[str, Any] = {"reseed_every": 3, "spray": True, "escaped_outside": "bubbles", "removal_distance": 0.1}
+    options: dict[str, Any] = {
+        "reseed_every": 3,
+        "escaped": EscapedMarkers(spray=True, escaped_outside="bubbles", removal_distance=0.1),
+    }
     p = ball(2, np.float64, **options)
     velocity = vortex(p.grid, np.float64)
     steps(p, 4, velocity)
@@ -161,7 +164,9 @@ def test_memory():
 
 def test_nothing_to_do():
     """No surface, no particles: all stages run."""
-    p = ParticleLevelSet(ms.Grid((5, 4), 0.1), options=ParticleOptions(spray=True, escaped_outside="bubbles", reseed_every=1))
+    p = ParticleLevelSet(
+        ms.Grid((5, 4), 0.1), options=ParticleOptions(escaped=EscapedMarkers(spray=True, escaped_outside="bubbles"), reseed_every=1)
+    )
     p.levelset.array = np.full((5, 4), 0.3)
     p.seed()
     p.levelset.array = np.full((5, 4), 1.0)
@@ -208,15 +213,17 @@ def test_errors():
         ({"escape_distance": -2.0}, "escape_distance must be at least -1"),
         ({"escape_distance": -0.5, "radii_from": "levelset"}, "escape_distance must be at least 0"),
         ({"radii_from": "guess"}, "radii_from must be one of"),
+        ({"reseed_every": 0}, "reseed_every"),
+        ({"seed": -1}, "seed"),
         ({"escaped_outside": "pop"}, "escaped_outside must be one of"),
         ({"removed_radii_from": "big"}, "removed_radii_from must be one of"),
         ({"method": "magic"}, "method must be one of"),
         ({"marker_trace": "rk4"}, "marker_trace must be one of"),
         ({"removal_distance": 0.0}, "removal_distance must be positive"),
-        ({"reseed_every": 0}, "reseed_every"),
-        ({"seed": -1}, "seed"),
     ],
 )
 def test_wrong_options(wrong, message):
+    kinds = (ParticleOptions, MarkerTransport, EscapedMarkers)
+    kind = next(k for k in kinds if wrong.keys() <= k.__dataclass_fields__.keys())
     with pytest.raises(ValueError, match=message):
-        ParticleOptions(**wrong)
+        kind(**wrong)

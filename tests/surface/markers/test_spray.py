@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.surface import Box, HalfSpace, KinematicSolid, ParticleLevelSet, ParticleOptions, Sphere
+from meniscus.surface import Box, EscapedMarkers, HalfSpace, KinematicSolid, ParticleLevelSet, ParticleOptions, Sphere
 
 
 def pool(dimension: int, dtype: Any = np.float64, cells: int = 20, level: float = 0.3, **options: Any) -> ParticleLevelSet:
     """Water below y = level (z in 3-D) in the unit box, without markers."""
-    options = {"spray": True, **options}
+    options = {"escaped": EscapedMarkers(spray=True), **options}
     p = ParticleLevelSet(ms.Grid((cells,) * dimension, 1 / cells), dtype=dtype, options=ParticleOptions(**options))
     height = p.levelset.field.coordinates()[-1]
     p.levelset.array = np.broadcast_to(height - level, p.levelset.array.shape).astype(dtype)
@@ -31,7 +31,7 @@ def down(dimension: int, g: float = 9.81) -> tuple[float, ...]:
 
 
 def test_removal_takes_who_is_too_far_out(dimension, dtype):
-    p = pool(dimension, dtype, escaped_outside="bubbles", removal_distance=1.5)
+    p = pool(dimension, dtype, escaped=EscapedMarkers(spray=True, escaped_outside="bubbles", removal_distance=1.5))
     r = 0.02
     heights = np.array([0.29, 0.3 + 1.4 * r, 0.3 + 1.6 * r, 0.6, 0.3 - 1.4 * r, 0.3 - 1.6 * r, 0.1])
     signs = np.array([-1, -1, -1, -1, 1, 1, 1], np.int8)
@@ -56,7 +56,7 @@ def test_removal_takes_who_is_too_far_out(dimension, dtype):
 
 @pytest.mark.parametrize("escaped_outside", ["keep", "delete", "bubbles"])
 def test_what_becomes_of_the_outside(escaped_outside):
-    p = pool(2, escaped_outside=escaped_outside, spray=False, removed_radii_from="marker")
+    p = pool(2, escaped=EscapedMarkers(escaped_outside=escaped_outside, spray=False, removed_radii_from="marker"))
     p.particles.append(np.array([[0.5, 0.1], [0.5, 0.9]]), sign=np.array([1, -1], np.int8), radius=np.full(2, 0.01))
     p.remove_escaped(ms.MacField(p.grid))
     assert (len(p.particles), len(p.bubbles), len(p.spray)) == {"keep": (2, 0, 0), "delete": (1, 0, 0), "bubbles": (1, 1, 0)}[
@@ -67,7 +67,7 @@ def test_what_becomes_of_the_outside(escaped_outside):
 
 
 def test_bubbles_ride_with_the_flow_and_surface():
-    p = pool(2, escaped_outside="bubbles")
+    p = pool(2, escaped=EscapedMarkers(spray=True, escaped_outside="bubbles"))
     p.particles.append(np.array([[0.5, 0.2]]), sign=np.array([1], np.int8), radius=np.array([0.01]))
     velocity = ms.MacField(p.grid, boundary=ms.ZeroGradient())
     velocity.v[...] = 0.5
@@ -321,7 +321,7 @@ def test_droplets_cannot_make_the_liquid_faster_than_they_are(dimension):
 
 def test_counts_are_conserved():
     """A splash: every droplet that was removed flies, has left, or is back."""
-    p = pool(2, cells=32, level=0.5, removal_distance=0.3, reseed_every=4)
+    p = pool(2, cells=32, level=0.5, escaped=EscapedMarkers(spray=True, removal_distance=0.3), reseed_every=4)
     p.seed()
     velocity = ms.MacField(p.grid)
     x, y = (c.ravel() for c in np.meshgrid((np.arange(32) + 0.5) / 32, np.arange(33) / 32, indexing="ij"))

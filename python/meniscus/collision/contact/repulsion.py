@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -83,6 +84,53 @@ class NodeSupports(NamedTuple):
     gaps: Floats
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairSearch:
+    """Pairs that a `Repulsion` looks after.
+
+    Attributes:
+        generous: `Repulsion.find` takes pairs within this multiple of their thickness, and `margin` more.
+        margin: m.
+        most_motion: `Repulsion.find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of
+            pairs.
+    """
+
+    generous: float = 1.1
+    margin: float = 0.0
+    most_motion: float = 8.0
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideMemory:
+    """Memory of a `Repulsion` of the side of each other that surfaces are on.
+
+    Attributes:
+        history: False takes the side from the current positions, so that elements that have passed each other are pushed on.
+        edge_history: "sided" inverts edges whose direction has turned and whose tetrahedron has changed the sign of its volume, which a
+            pair that rotates as one body has not; "direction" asks for the first alone, as printed.
+        flip: edges have turned where the scalar product of their directions, now and in `Repulsion.find`, is below this: -1.5 for never,
+            0 for soon.
+        reach: pairs that are inverted deeper than this multiple of their thickness are left alone.
+    """
+
+    history: bool = True
+    edge_history: EdgeHistory = "sided"
+    flip: float = -0.5
+    reach: float = 4.0
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.flag("history", self.history)
+        _checks.choice("edge_history", self.edge_history, EdgeHistory)
+        _checks.number("flip", self.flip)
+        if self.reach != math.inf:
+            _checks.number("reach", self.reach)
+
+
 class Repulsion:
     """Impulses between elements that are closer than their thickness, in every time step, with a memory of their sides.
 
@@ -115,14 +163,8 @@ class Repulsion:
         elastic: "corrected" as above; "literal" as printed, with one common mass and twice the second term, so that up to twice `part`
             goes, and with momentum that is conserved only for equal masses; "full-gap" without a spring, the whole overlap in a step.
         common_mass: kg, of the literal rule. None for the mean of all nodes that can move.
-        generous: `find` takes pairs within this multiple of their thickness, and `margin` more.
-        margin: m.
-        most_motion: `find` allows for motion of at most this multiple of the thickness of a vertex, which bounds the number of pairs.
-        history: False takes the side from the current positions, so that elements that have passed each other are pushed on.
-        edge_history: "sided" inverts edges whose direction has turned and whose tetrahedron has changed the sign of its volume, which a
-            pair that rotates as one body has not; "direction" asks for the first alone, as printed.
-        flip: edges have turned where the scalar product of their directions, now and in `find`, is below this: -1.5 for never, 0 for soon.
-        reach: pairs that are inverted deeper than this multiple of their thickness are left alone.
+        search: which pairs `find` takes, default `PairSearch()`.
+        sides: memory of the sides that surfaces are on, default `SideMemory()`.
         clamp: thickness is at most this multiple of the shortest edge at rest, and for elements of one connected surface this multiple of
             their distance at rest.
 
@@ -146,30 +188,27 @@ class Repulsion:
         part: float = 0.1,
         elastic: ElasticRule = "corrected",
         common_mass: float | None = None,
-        generous: float = 1.1,
-        margin: float = 0.0,
-        most_motion: float = 8.0,
-        history: bool = True,
-        edge_history: EdgeHistory = "sided",
-        flip: float = -0.5,
-        reach: float = 4.0,
+        search: PairSearch | None = None,
+        sides: SideMemory | None = None,
         clamp: float = 0.9,
     ) -> None:
         self._mesh = _checks.one_of_type("mesh", mesh, CollisionMesh)
         self._nodes = nodes if isinstance(nodes, ContactNodes) else ContactNodes(nodes)
         x = float_rows("rest", rest, 3)
+        search = PairSearch() if search is None else _checks.one_of_type("search", search, PairSearch)
+        sides = SideMemory() if sides is None else _checks.one_of_type("sides", sides, SideMemory)
         options = _collision.RepulsionOptions()
         options.stiffness = _checks.number("stiffness", stiffness)
         options.part = _checks.number("part", part)
         options.elastic = ELASTIC_RULE("elastic", elastic)
         options.common_mass = 0.0 if common_mass is None else _checks.positive("common_mass", common_mass)
-        options.generous = _checks.number("generous", generous)
-        options.margin = _checks.number("margin", margin)
-        options.most_motion = _checks.number("most_motion", most_motion)
-        options.history = _checks.flag("history", history)
-        options.edge_history = EDGE_HISTORY("edge_history", edge_history)
-        options.flip = _checks.number("flip", flip)
-        options.reach = math.inf if reach == math.inf else _checks.number("reach", reach)
+        options.generous = search.generous
+        options.margin = search.margin
+        options.most_motion = search.most_motion
+        options.history = sides.history
+        options.edge_history = EDGE_HISTORY("edge_history", sides.edge_history)
+        options.flip = sides.flip
+        options.reach = sides.reach
         options.clamp = _checks.number("clamp", clamp)
         if self._nodes.vertices != len(x):
             raise ValueError(f"nodes must have {len(x)} vertices as rest has, not {self._nodes.vertices}")

@@ -171,7 +171,7 @@ class WaterPastShells:
         self._before.array[...] = p.levelset.array
         near = self._taken(p.particles, reach)
         p.advect(velocity, dt, solid=solid, time=time)
-        self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.trace, time, reach)
+        self._advect_level(velocity, dt, p.band + math.sqrt(p.grid.dimension) * speed * dt + h, o.transport.trace, time, reach)
         near = self._move_markers(near, velocity, dt, time)
         self._uncover(solid)
         # Those that did not come near before the step see all around them after it.
@@ -221,13 +221,13 @@ class WaterPastShells:
         depth = signs * self.levels(near.positions)
         own = depth >= 0
         radii[own] = np.clip(depth[own], o.radii[0] * h, o.radii[1] * h)
-        escaped = -depth > o.removal_distance * radii
+        escaped = -depth > o.escaped.removal_distance * radii
         outside = (signs > 0) & escaped
-        if o.max_outside_depth is not None:
-            outside |= (signs > 0) & (-depth > o.max_outside_depth * h)
-        gone = outside if o.escaped_outside == "delete" else np.zeros(len(near), bool)
+        if o.escaped.max_outside_depth is not None:
+            outside |= (signs > 0) & (-depth > o.escaped.max_outside_depth * h)
+        gone = outside if o.escaped.escaped_outside == "delete" else np.zeros(len(near), bool)
         drops = (signs < 0) & escaped
-        if o.spray and drops.any():
+        if o.escaped.spray and drops.any():
             x = near.positions[drops]
             radius = o.removed_radius(p.grid.dimension) * h or near.columns["radius"][drops]
             v = (_core.trace_past_walls(velocity._core, self.walls._core, x, 1e-6 * h, time) - x) / (1e-6 * h)

@@ -23,6 +23,7 @@ from meniscus.grid.transport.advection import Trace, advect
 from meniscus.grid.transport.visibility import Visibility
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary, SprayFlight
+from meniscus.surface.markers.options import EscapedMarkers, MarkerTransport
 
 Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
@@ -54,10 +55,12 @@ class LiquidSurface(Stateful):
             chosen = ParticleOptions(
                 per_cell=options.per_cell,
                 reseed_every=options.reseed_every or None,
-                spray=options.spray and options.air != "fluid",
-                escaped_outside="keep" if options.air == "fluid" else "delete",
-                max_outside_depth=None if options.air == "fluid" else _AIR_DEPTH[grid.dimension],
-                trace=options.trace,
+                escaped=EscapedMarkers(
+                    spray=options.spray and options.air != "fluid",
+                    escaped_outside="keep" if options.air == "fluid" else "delete",
+                    max_outside_depth=None if options.air == "fluid" else _AIR_DEPTH[grid.dimension],
+                ),
+                transport=MarkerTransport(trace=options.trace),
                 seed=options.seed,
             )
             particles = ParticleLevelSet(grid, "cells", velocity.dtype, options=chosen)

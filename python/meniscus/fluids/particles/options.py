@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from meniscus import _checks
 from meniscus.fluids.fluid_solver import StepReport
 from meniscus.fluids.particles.surface import ParticleSurface
+from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Trace
 
 Transfer = Literal["flip", "pic", "apic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiquidParticles:
+    """Particles of a `ParticleLiquidSolver`: how many there are, where they start, and what moves them.
+
+    Attributes:
+        per_cell: particles per cell; default 4 in 2-D and 8 in 3-D.
+        jitter: random offset of a new particle from the middle of its part of the cell, from 0 (regular) to 1 (anywhere in it).
+        density_correction: whether a second solve moves particles apart where they are too dense and together where they are too sparse, so
+            that the liquid keeps its volume.
+        trace: method of moving particles, as in `ms.grid.trace`.
+        seed: of the random numbers.
+    """
+
+    per_cell: int | None = None
+    jitter: float = 0.5
+    density_correction: bool = False
+    trace: Trace = "midpoint"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+        if not 0.0 <= self.jitter <= 1.0:
+            raise ValueError(f"jitter must be from 0 to 1, not {self.jitter:g}")
+        if self.per_cell is not None:
+            _checks.integer("per_cell", self.per_cell, 1)
+        _checks.integer("seed", self.seed, 0, 2**64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +60,10 @@ class ParticleLiquidOptions:
         air_pressure: Pa.
         slip: condition at solids, 'free' or 'no-slip'.
         surface: method of the level set of the particles, as in `particle_levelset`.
-        per_cell: particles per cell; default 4 in 2-D and 8 in 3-D.
-        jitter: random offset of a new particle from the middle of its part of the cell, from 0 (regular) to 1 (anywhere in it).
-        density_correction: whether a second solve moves particles apart where they are too dense and together where they are too sparse, so
-            that the liquid keeps its volume.
-        trace: method of moving particles, as in `ms.grid.trace`.
+        particles: their number, places and motion.
         band: cells of air around the liquid that are given a velocity, at least.
-        tolerance: of the projection, relative to the divergence before it.
-        max_iterations: of the projection.
+        pressure: of the projection.
         cfl: cells that the fastest particle passes in the step that `max_dt` returns.
-        seed: of the random numbers.
     """
 
     transfer: Transfer = "flip"
@@ -50,31 +74,23 @@ class ParticleLiquidOptions:
     air_pressure: float = 0.0
     slip: Slip = "free"
     surface: ParticleSurface = "average"
-    per_cell: int | None = None
-    jitter: float = 0.5
-    density_correction: bool = False
-    trace: Trace = "midpoint"
+    particles: LiquidParticles = LiquidParticles()
     band: int = 3
-    tolerance: float = 1e-8
-    max_iterations: int = 200
+    pressure: PressureOptions = field(default_factory=PressureOptions)
     cfl: float = 1.0
-    seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
-        for name in ("density", "tolerance", "cfl"):
+        for name in ("density", "cfl"):
             _checks.positive(name, getattr(self, name))
         if _checks.number("viscosity", self.viscosity) < 0:
             raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
-        for name in ("flip_ratio", "jitter"):
-            if not 0.0 <= _checks.number(name, getattr(self, name)) <= 1.0:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name):g}")
-        if self.per_cell is not None:
-            _checks.integer("per_cell", self.per_cell, 1)
+        if not 0.0 <= self.flip_ratio <= 1.0:
+            raise ValueError(f"flip_ratio must be from 0 to 1, not {self.flip_ratio:g}")
         _checks.integer("band", self.band, 2)
-        _checks.integer("max_iterations", self.max_iterations, 1)
-        _checks.integer("seed", self.seed, 0, 2**64)
+        _checks.one_of_type("particles", self.particles, LiquidParticles)
+        _checks.one_of_type("pressure", self.pressure, PressureOptions)
 
 
 @dataclass(kw_only=True)

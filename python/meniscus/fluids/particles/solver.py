@@ -107,19 +107,21 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
-        self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
+        self._per_cell = 2**dimension if o.particles.per_cell is None else o.particles.per_cell
         self.volume = self.declare("volume", ParticleVolume(grid, self._per_cell))
-        self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
+        self._supply = ParticleSources(
+            grid, ParticleSeeder(grid, self._per_cell, o.particles.jitter, o.particles.seed), kind, sources, drains
+        )
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
         self.shells: Any = None
         self._distance = CarriedDistance(self.velocity, o.surface)
         self._faces = ParticleFaces(self.velocity)
-        self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
+        self._spacing = ParticleSpacing(self.velocity) if o.particles.density_correction else None
         self._before = self.velocity.copy()
         # Slivers of liquid around single particles converge slowly, and what they do beyond this is noise.
         self._viscosity = ViscosityStage(grid, o.viscosity, _VISCOUS_TOLERANCE, free_surface=True)
-        self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
+        self._projection = ProjectionStage(grid, o.density, o.pressure.tolerance, o.pressure.max_iterations)
         sides = self.velocity.boundary
         self._open = [
             axis + sign in grid.sides and isinstance(sides[axis + sign], (Open, Prescribed, ZeroGradient))
@@ -299,7 +301,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             self.particles,
             self.velocity,
             dt,
-            method=self.options.trace,
+            method=self.options.particles.trace,
             outside="keep",
             time=self.time + dt,
             workspace=self._workspace,
@@ -364,7 +366,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             self._levelset,
             solid,
             o.band,
-            o.max_iterations,
+            o.pressure.max_iterations,
             self._workspace,
             self.shells,
         )

@@ -78,7 +78,7 @@ class FollowCreature(Scene):
         cell = self.cell_size or float(np.ptp(rest.vertices, axis=0).max()) / 20.0
         plan = Plan(cell_size=cell, layers=self.layers, subdivisions=self.levels)
         skinning = Skinning(mode=self.mode, material=self.material, density=self.density)
-        parts, morph = make_parts(rest, plan, np.empty((0, 3)), None, None)
+        parts, morph = make_parts(rest, plan)
         return Follower(parts, morph, plan, skinning)
 
     def setup(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.collision import CollisionPairs, ContactResolver, NodeSupports, Repulsion, RepulsionReport
+from meniscus.collision import CollisionPairs, ContactResolver, NodeSupports, Repulsion, RepulsionReport, SideMemory
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
@@ -82,8 +82,9 @@ class ContactLoop(WorldSetup):
         if not surface.can_touch:
             return 0
         if self._repulsion is None:
-            options: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction, "history": self._history}
-            self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **options)
+            numbers: dict[str, Any] = {"thickness": surface.thickness, "friction": surface.friction}
+            sides = SideMemory(history=self._history)
+            self._repulsion = Repulsion(surface.mesh, surface.rest, surface.contact_nodes, **numbers, sides=sides)
         motion = surface.at_vertices(np.ascontiguousarray(self.planned_time * self.v_free))
         return self._repulsion.find(surface.at_vertices(self.x_free), motion)
 

@@ -19,6 +19,59 @@ DEPOSIT = CoreOption(Deposit, _surface.Deposit)
 
 
 @dataclass(frozen=True, kw_only=True)
+class MarkerTransport:
+    """Schemes that move a level set and its markers.
+
+    Attributes:
+        method: advection scheme of the level set. 'semi-lagrangian' passes over the band only; the others over the whole grid
+            (`grid.advect`).
+        interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the literature.
+        trace: of characteristics of the level set, 'euler', 'midpoint' or 'rk3'.
+        marker_trace: of the markers; 'midpoint' (RK2) as in the literature, or 'rk3'.
+    """
+
+    method: Method = "semi-lagrangian"
+    interpolation: Interpolation = "cubic"
+    trace: Trace = "midpoint"
+    marker_trace: Trace = "midpoint"
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EscapedMarkers:
+    """Treatment of markers far on the wrong side of the surface.
+
+    Attributes:
+        spray: remove markers of the inside that have escaped by more than `removal_distance` radii, as droplets.
+        escaped_outside: treatment of markers of the outside that have escaped by more than `removal_distance` radii: 'keep' them, 'delete'
+            them, or remove them as 'bubbles'.
+        max_outside_depth: cells; with escaped_outside='delete', markers of the outside are removed when they are deeper than this inside,
+            whatever their radius. None: no such bound. It is meant for liquids below air that is not simulated: a marker of the air at that
+            depth belongs to a closed pocket, and would remove liquid for good.
+        removal_distance: in radii; markers farther than this on the wrong side are removed.
+        removed_radii_from: source of the radii of removed particles. 'share': that of a ball with the volume of one particle's share of a
+            cell, so that the removed volume is right on average; 'marker': that of the marker, as in the literature, where many balls
+            overlap.
+    """
+
+    spray: bool = False
+    escaped_outside: EscapedOutside = "keep"
+    max_outside_depth: float | None = None
+    removal_distance: float = 1.5
+    removed_radii_from: RemovedRadiiFrom = "share"
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+        if self.max_outside_depth is not None:
+            _checks.positive("max_outside_depth", self.max_outside_depth)
+        _checks.positive("removal_distance", self.removal_distance)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ParticleOptions:
     """Numbers and schemes of a ParticleLevelSet.
 
@@ -40,21 +93,8 @@ class ParticleOptions:
         reset_radii_on_reseed: at a reseeding, set radii that follow the flow from the level set again, for markers on their own side. The
             strain is measured in one cell, and its errors, or those of an extended velocity, should not add up.
         avoid_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
-        method: advection scheme of the level set. 'semi-lagrangian' passes over the band only; the others over the whole grid
-            (`grid.advect`).
-        interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the literature.
-        trace: of characteristics of the level set, 'euler', 'midpoint' or 'rk3'.
-        marker_trace: of the markers; 'midpoint' (RK2) as in the literature, or 'rk3'.
-        spray: remove markers of the inside that have escaped by more than `removal_distance` radii, as droplets.
-        escaped_outside: treatment of markers of the outside that have escaped by more than `removal_distance` radii: 'keep' them, 'delete'
-            them, or remove them as 'bubbles'.
-        max_outside_depth: cells; with escaped_outside='delete', markers of the outside are removed when they are deeper than this inside,
-            whatever their radius. None: no such bound. It is meant for liquids below air that is not simulated: a marker of the air at that
-            depth belongs to a closed pocket, and would remove liquid for good.
-        removal_distance: in radii; markers farther than this on the wrong side are removed.
-        removed_radii_from: source of the radii of removed particles. 'share': that of a ball with the volume of one particle's share of a
-            cell, so that the removed volume is right on average; 'marker': that of the marker, as in the literature, where many balls
-            overlap.
+        transport: schemes that move the level set and the markers.
+        escaped: treatment of markers far on the wrong side.
         seed: of the random numbers.
     """
 
@@ -66,22 +106,13 @@ class ParticleOptions:
     reseed_every: int | None = 10
     reset_radii_on_reseed: bool = True
     avoid_escaped: bool = True
-    method: Method = "semi-lagrangian"
-    interpolation: Interpolation = "cubic"
-    trace: Trace = "midpoint"
-    marker_trace: Trace = "midpoint"
-    spray: bool = False
-    escaped_outside: EscapedOutside = "keep"
-    max_outside_depth: float | None = None
-    removal_distance: float = 1.5
-    removed_radii_from: RemovedRadiiFrom = "share"
+    transport: MarkerTransport = MarkerTransport()
+    escaped: EscapedMarkers = EscapedMarkers()
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check everything. Raises TypeError or ValueError."""
         _checks.options(self)
-        if self.max_outside_depth is not None:
-            _checks.positive("max_outside_depth", self.max_outside_depth)
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1, 4097)
         least, most = _checks.vector("radii", self.radii, 2)
@@ -96,7 +127,8 @@ class ParticleOptions:
             )
         if self.reseed_every is not None:
             _checks.integer("reseed_every", self.reseed_every, 1)
-        _checks.positive("removal_distance", self.removal_distance)
+        _checks.one_of_type("transport", self.transport, MarkerTransport)
+        _checks.one_of_type("escaped", self.escaped, EscapedMarkers)
         _checks.integer("seed", self.seed, 0, 2**64)
 
     @property
@@ -113,7 +145,7 @@ class ParticleOptions:
 
     def removed_radius(self, dimension: int) -> float:
         """Radius of removed particles in cells, within the bounds; 0: that of the marker."""
-        if self.removed_radii_from == "marker":
+        if self.escaped.removed_radii_from == "marker":
             return 0.0
         share = 1.0 / self.particles_per_cell(dimension)
         radius = math.sqrt(share / math.pi) if dimension == 2 else (0.75 * share / math.pi) ** (1 / 3)

@@ -210,14 +210,14 @@ class ParticleLevelSet(Stateful):
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
         reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
         self._stretch(velocity, 0.5 * seconds, False, start)
-        if o.method == "semi-lagrangian":
+        if o.transport.method == "semi-lagrangian":
             advected = _surface.advect_band(
                 self.levelset.field._core,
                 velocity._core,
                 seconds,
                 reach,
-                TRACE("trace", o.trace),
-                INTERPOLATION("interpolation", o.interpolation),
+                TRACE("trace", o.transport.trace),
+                INTERPOLATION("interpolation", o.transport.interpolation),
                 start,
                 self._workspace,
             )
@@ -229,14 +229,14 @@ class ParticleLevelSet(Stateful):
                 self.levelset.field,
                 velocity,
                 seconds,
-                method=o.method,
-                trace=o.trace,
-                interpolation=o.interpolation,
+                method=o.transport.method,
+                trace=o.transport.trace,
+                interpolation=o.transport.interpolation,
                 visibility=Visibility(active=self._active),
                 time=start,
                 workspace=self._workspace,
             )
-        trace = TRACE("marker_trace", o.marker_trace)
+        trace = TRACE("marker_trace", o.transport.marker_trace)
         small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
         args = velocity._core, seconds, trace, core
         motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))

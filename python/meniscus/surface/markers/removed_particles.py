@@ -38,14 +38,14 @@ def remove_escaped(
     """
     o, h = options, levelset.grid.spacing
     rules = _surface.EscapeRules(
-        distance=o.removal_distance,
-        inside=o.spray,
-        outside=o.escaped_outside != "keep",
-        depth=None if o.escaped_outside != "delete" or o.max_outside_depth is None else o.max_outside_depth * h,
+        distance=o.escaped.removal_distance,
+        inside=o.escaped.spray,
+        outside=o.escaped.escaped_outside != "keep",
+        depth=None if o.escaped.escaped_outside != "delete" or o.escaped.max_outside_depth is None else o.escaped.max_outside_depth * h,
         removed_radius=o.removed_radius(levelset.grid.dimension) * h,
         far_radii=far_radii,
     )
-    bubble_list = bubbles._core if o.escaped_outside == "bubbles" else None
+    bubble_list = bubbles._core if o.escaped.escaped_outside == "bubbles" else None
     args = levelset.field._core, particles._core, rules, velocity._core, spray._core, bubble_list
     gone = _surface.remove_escaped(*args, time, workspace)
     return Removal(Transfer(*gone[:2]), Transfer(*gone[2:]))
