@@ -1,9 +1,9 @@
 // Exchange of fields and particles between blocks.
 #include "bridge.hpp"
 
+#include "meniscus/grid/blocks/owned_samples.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
-#include "meniscus/grid/strips/owned_samples.hpp"
 #include "meniscus/parallel/field_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
@@ -43,23 +43,15 @@ template <class T, int D>
 void collect(const grid::Field<T, D>& f, int root, const std::optional<py::array>& whole) {
   const grid::Grid<D>& grid = f.grid();
   parallel::IndexBox<D> window;
-  Coord<D> period{}, strides{};
+  Coord<D> strides{};
   T* to = nullptr;
   if (whole) {
     window.end = f.stagger().extents(grid.shape());
     strides = c_strides<D>(window.end);
     to = data_of<T>(*whole, "whole", product<D>(window.end), true);
   }
-  for (std::size_t d = 0; d < D; ++d) period[d] = grid.periodic()[d] ? grid.shape()[d] : 0;
   require(root >= 0 && root < grid.communicator()->size(), "there is no rank ", root, " among ", grid.communicator()->size());
-  interruptible([&] {
-    const parallel::IndexBox<D> own = parallel::owned_samples<D>(grid.block(), f.stagger().on_side);
-    parallel::BoxExchange<D> exchange(*grid.communicator(), own, window, period);
-    const auto view = f.view();
-    Coord<D> first;
-    for (std::size_t d = 0; d < D; ++d) first[d] = own.begin[d] - grid.first_cell()[d];
-    exchange.fetch(view.at(first), view.strides, to, strides);
-  });
+  interruptible([&] { grid::fetch_box<T, D>(f, window, to, strides); });
 }
 
 template <class T, int D>

@@ -1,7 +1,8 @@
 /// Boundary functions evaluated on whole boxes of samples, with one call of the function per box.
 #pragma once
 
-#include "meniscus/grid/blocks/far_samples.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/field.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,10 +71,18 @@ inline Index far_reach(double cells, int margin) {
 template <int D>
 class FarValues {
  public:
-  FarSamples<D> samples;
+  BlockWindow<double, D> samples;
 
   /// Evaluates the functions of all sides up to `width` samples out; does nothing where that is within the ghosts.
   void prepare(const FieldLayout<D>& layout, Index width, double time);
+
+  /// Collective where the grid is cut into blocks: obtains the samples of other blocks up to `width` beyond the own one; does
+  /// nothing where that is within the ghosts. `first`: the padded block, whose own samples are up to date.
+  template <class T>
+  void fetch(const FieldLayout<D>& layout, const T* first, Index width) {
+    const FieldView<const T, D> view = layout.view(first);
+    samples.fetch(layout.grid, layout.stagger, view.origin, view.strides, width > ghost_width ? width : 0);
+  }
 
   /// The value at `c`, seen from a side, or nullptr where it was not asked for.
   const double* find(int axis, int upper, const Coord<D>& c) const {
@@ -97,7 +106,7 @@ std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double ce
     FarValues<D>& f = far[d];
     f.prepare(velocity.component(d).layout(), far_width(cells, 1), time);
     // Samples of another place in the cells are half a cell farther away.
-    f.samples.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cells + 0.5, 0));
+    f.fetch(velocity.component(d).layout(), velocity.component(d).storage().data(), far_reach(cells + 0.5, 0));
   }
   return far;
 }

@@ -38,12 +38,11 @@ bool find_in_block(const FieldLayout<D>& layout, int axis, Index& index) {
 
 /// The sample of another block.
 template <int D>
-double sample_beyond_ghosts(const FieldLayout<D>& layout, Coord<D> c, const FarValues<D>* far) {
-  for (std::size_t d = 0; d < D; ++d) c[d] += layout.grid.first_cell()[d];
+double sample_beyond_ghosts(const FieldLayout<D>& layout, const Coord<D>& c, const FarValues<D>* far) {
   if (far)
     if (const double* value = far->samples.find(c)) return *value;
   std::string index;
-  for (std::size_t d = 0; d < D; ++d) index += (d ? ", " : "") + std::to_string(c[d]);
+  for (std::size_t d = 0; d < D; ++d) index += (d ? ", " : "") + std::to_string(layout.grid.first_cell()[d] + c[d]);
   throw OutsideGhosts("a trace asks for sample (" + index + "), which lies beyond the " + std::to_string(ghost_width) +
                       " ghosts of its block");
 }

@@ -40,18 +40,24 @@ void for_each_overlap(const IndexBox<D>& owned, const IndexBox<D>& window, const
   }
 }
 
+template <class Boxes>
+std::vector<Boxes> gathered(Communicator& communicator, const Boxes& own) {
+  std::vector<Boxes> all(communicator.size());
+  communicator.gather(&own, sizeof own, all.data());
+  return all;
+}
+
 }  // namespace
 
 template <int D>
 BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned, const IndexBox<D>& window,
                             const Coord<D>& period, bool in_place)
-    : communicator_(communicator), owned_(owned), window_(window) {
-  struct Boxes {
-    IndexBox<D> owned, window;
-  };
-  const Boxes own{owned, window};
-  std::vector<Boxes> all(communicator.size());
-  communicator.gather(&own, sizeof own, all.data());
+    : BoxExchange(communicator, gathered(communicator, Boxes{owned, window}), period, in_place) {}
+
+template <int D>
+BoxExchange<D>::BoxExchange(Communicator& communicator, const std::vector<Boxes>& all, const Coord<D>& period, bool in_place)
+    : communicator_(communicator), owned_(all[communicator.rank()].owned), window_(all[communicator.rank()].window) {
+  const IndexBox<D>&owned = owned_, &window = window_;
   for (int b = 0; b < communicator.size(); ++b) {
     const Boxes& other = all[b];
     const auto stays = [&](const IndexBox<D>& in_window, const IndexBox<D>& in_own) {
@@ -98,70 +104,105 @@ void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t 
 
 template <int D>
 void BoxExchange<D>::transfer(std::span<const Transfer> transfers) {
-  struct Part {
-    const Transfer* transfer;
-    const Piece* piece;
-    std::size_t bytes;
-  };
-  // By block, and for each by transfer: sender and receiver agree on that.
-  const auto parts = [&](bool incoming) {
-    std::vector<Part> all;
-    for (const Transfer& t : transfers)
-      for (const Piece& p : t.back != incoming ? taken_ : given_)
-        all.push_back({&t, &p, static_cast<std::size_t>(product<D>(p.box.extents())) * t.size});
-    std::stable_sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.piece->block < b.piece->block; });
-    return all;
-  };
-  const std::vector<Part> outgoing = parts(false), incoming = parts(true);
-  const auto bytes_of = [](const std::vector<Part>& all) {
-    std::size_t bytes = 0;
-    for (const Part& p : all) bytes += p.bytes;
-    return bytes;
-  };
-  std::byte* const sent = communicator_.buffer(bytes_of(outgoing) + bytes_of(incoming));
-  std::byte* const received = sent + bytes_of(outgoing);
-  messages_.clear();
-  // Returns where the parts that stay in this block are.
-  const auto add = [&](const std::vector<Part>& all, std::byte* data) {
-    const std::byte* own = nullptr;
-    for (std::size_t i = 0; i < all.size(); data += all[i++].bytes) {
-      const int block = all[i].piece->block;
-      const bool begins = i == 0 || all[i - 1].piece->block != block;
-      if (block == communicator_.rank())
-        own = begins ? data : own;
-      else if (begins)
-        messages_.push_back({block, tags::boxes, data, all[i].bytes});
-      else
-        messages_.back().bytes += all[i].bytes;
-    }
-    return own;
-  };
-  const std::byte* own = add(outgoing, sent);
-  const std::size_t count = messages_.size();
-  add(incoming, received);
-  {
-    const auto packing = communicator_.packing();
-    std::byte* next = sent;
-    for (const Part& part : outgoing)
-      for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
-        part.transfer->pack(first, n, next);
-        next += static_cast<std::size_t>(n) * part.transfer->size;
-      });
+  JointTransfer<D> joint(communicator_, transfers);
+  joint.pack(communicator_.buffer(joint.bytes()));
+  communicator_.exchange(joint.outgoing(), joint.incoming());
+  joint.unpack();
+}
+
+template <int D>
+JointTransfer<D>::JointTransfer(Communicator& communicator, std::span<const Transfer> transfers, int tag)
+    : communicator_(communicator), outgoing_(parts(transfers, false)), incoming_(parts(transfers, true)) {
+  for (const Part& p : outgoing_)
+    if (stays(p))
+      longest_own_row_ = std::max(longest_own_row_, static_cast<std::size_t>(p.piece->box.extents()[D - 1]) * p.transfer->size);
+    else
+      leaving_ += p.bytes;
+  for (const Part& p : incoming_) arriving_ += stays(p) ? 0 : p.bytes;
+  add_messages(outgoing_, tag);
+  outgoing_messages_ = messages_.size();
+  add_messages(incoming_, tag);
+}
+
+template <int D>
+auto JointTransfer<D>::parts(std::span<const Transfer> transfers, bool incoming) const -> std::vector<Part> {
+  std::vector<Part> all;
+  for (const Transfer& t : transfers)
+    for (const Piece& p : t.back != incoming ? t.exchange->taken_ : t.exchange->given_)
+      all.push_back({&t, &p, static_cast<std::size_t>(product<D>(p.box.extents())) * t.size});
+  std::stable_sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.piece->block < b.piece->block; });
+  return all;
+}
+
+template <int D>
+void JointTransfer<D>::add_messages(const std::vector<Part>& parts, int tag) {
+  int before = communicator_.rank();
+  for (const Part& p : parts) {
+    if (stays(p)) continue;
+    if (p.piece->block != before) messages_.push_back({p.piece->block, tag, nullptr, 0});
+    messages_.back().bytes += p.bytes;
+    before = p.piece->block;
   }
-  communicator_.exchange(std::span(messages_).first(count), std::span(messages_).subspan(count));
+}
+
+template <int D>
+void JointTransfer<D>::pack(std::byte* memory) {
+  memory_ = memory;
+  std::byte* next = memory;
+  for (Message& m : messages_) {
+    m.data = next;
+    next += m.bytes;
+  }
   const auto packing = communicator_.packing();
-  const std::byte* next = received;
-  for (const Part& part : incoming)
-    for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
-      const std::size_t bytes = static_cast<std::size_t>(n) * part.transfer->size;
-      const bool stays = part.piece->block == communicator_.rank();
-      part.transfer->unpack(first, n, stays ? own : next);
-      if (stays) own += bytes;
-      next += bytes;
+  next = memory;
+  for (const Part& part : outgoing_) {
+    if (stays(part)) continue;
+    BoxExchange<D>::for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+      part.transfer->pack(first, n, next);
+      next += static_cast<std::size_t>(n) * part.transfer->size;
+    });
+  }
+}
+
+template <int D>
+void JointTransfer<D>::unpack() const {
+  const auto packing = communicator_.packing();
+  const std::byte* next = memory_ + leaving_;
+  std::byte* const own_row = memory_ + leaving_ + arriving_;
+  auto own = outgoing_.begin();
+  for (const Part& part : incoming_) {
+    if (stays(part)) {
+      while (!stays(*own)) ++own;
+      const IndexBox<D>&to = part.piece->box, &from = own->piece->box;
+      BoxExchange<D>::for_each_row(to, [&](const Coord<D>& first, Index n) {
+        Coord<D> c;
+        for (std::size_t d = 0; d < D; ++d) c[d] = first[d] - to.begin[d] + from.begin[d];
+        part.transfer->pack(c, n, own_row);
+        part.transfer->unpack(first, n, own_row);
+      });
+      ++own;
+      continue;
+    }
+    BoxExchange<D>::for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+      part.transfer->unpack(first, n, next);
+      next += static_cast<std::size_t>(n) * part.transfer->size;
+    });
+  }
+}
+
+template <int D>
+void JointTransfer<D>::poison() const {
+  std::vector<std::byte> ones;
+  for (const Part& part : incoming_)
+    BoxExchange<D>::for_each_row(part.piece->box, [&](const Coord<D>& first, Index n) {
+      ones.assign(static_cast<std::size_t>(n) * part.transfer->size, std::byte{0xff});
+      part.transfer->unpack(first, n, ones.data());
     });
 }
 
 template class BoxExchange<2>;
 template class BoxExchange<3>;
+template class JointTransfer<2>;
+template class JointTransfer<3>;
 
 }  // namespace meniscus::parallel

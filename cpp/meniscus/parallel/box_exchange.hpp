@@ -6,46 +6,31 @@
 #pragma once
 
 #include "meniscus/parallel/communicator.hpp"
+#include "meniscus/parallel/index_box.hpp"
 
-#include <array>
 #include <cstring>
 #include <functional>
 
 namespace meniscus::parallel {
 
-/// Samples [begin, end) per axis; empty where end <= begin along any axis.
 template <int D>
-struct IndexBox {
-  Coord<D> begin{}, end{};
-
-  bool empty() const {
-    for (std::size_t d = 0; d < D; ++d)
-      if (end[d] <= begin[d]) return true;
-    return false;
-  }
-  Coord<D> extents() const {
-    Coord<D> n;
-    for (std::size_t d = 0; d < D; ++d) n[d] = end[d] > begin[d] ? end[d] - begin[d] : 0;
-    return n;
-  }
-  IndexBox intersection(const IndexBox& o) const {
-    IndexBox b;
-    for (std::size_t d = 0; d < D; ++d) {
-      b.begin[d] = begin[d] > o.begin[d] ? begin[d] : o.begin[d];
-      b.end[d] = end[d] < o.end[d] ? end[d] : o.end[d];
-    }
-    return b;
-  }
-};
+class JointTransfer;
 
 template <int D>
 class BoxExchange {
  public:
+  /// What a block owns, and what it obtains.
+  struct Boxes {
+    IndexBox<D> owned, window;
+  };
+
   /// Collective. The boxes that the blocks own do not overlap. Where `period` is not zero, sample i + period of an axis is sample
   /// i; otherwise a window must not reach beyond what all blocks own. `in_place`: the own box is a part of the array of the
   /// window, and its samples stay.
   BoxExchange(Communicator& communicator, const IndexBox<D>& owned, const IndexBox<D>& window, const Coord<D>& period,
               bool in_place = false);
+  /// The same from the boxes of all blocks; not collective.
+  BoxExchange(Communicator& communicator, const std::vector<Boxes>& all, const Coord<D>& period, bool in_place = false);
 
   /// Collective. Fills the window. `from` is the first sample of the own box, `to` that of the window; strides are in samples.
   template <class T>
@@ -73,9 +58,9 @@ class BoxExchange {
   }
 
   /// A fetch or its reverse, to go in the same messages as others.
-  class Transfer {
-    friend BoxExchange;
-    std::size_t size;
+  struct Transfer {
+    const BoxExchange* exchange;
+    std::size_t size;  ///< bytes of a sample
     bool back;
     std::function<void(const Coord<D>& first, Index count, std::byte* message)> pack;
     std::function<void(const Coord<D>& first, Index count, const std::byte* message)> unpack;
@@ -83,10 +68,7 @@ class BoxExchange {
   /// What `fetch` does, where the own box is a part of the array of the window, whose first sample is given.
   template <class T>
   Transfer fetching(T* window, const Coord<D>& strides) const {
-    Transfer t;
-    t.size = sizeof(T);
-    t.back = false;
-    t.pack = packing_of(window, strides, window_.begin);
+    Transfer t{this, sizeof(T), false, packing_of(window, strides, window_.begin), {}};
     t.unpack = [window, strides, begin = window_.begin](const Coord<D>& first, Index count, const std::byte* values) {
       constexpr Index size = sizeof(T);
       copy_row(reinterpret_cast<std::byte*>(window) + offset(first, begin, strides) * size, strides[D - 1] * size, values, size,
@@ -97,17 +79,13 @@ class BoxExchange {
   /// What `give_back` does.
   template <class T, class Take>
   Transfer giving_back(const T* window, const Coord<D>& window_strides, const Coord<D>& own_strides, Take take) const {
-    Transfer t;
-    t.size = sizeof(T);
-    t.back = true;
-    t.pack = packing_of(window, window_strides, window_.begin);
-    t.unpack = unpacking_to<T>(own_strides, take);
-    return t;
+    return {this, sizeof(T), true, packing_of(window, window_strides, window_.begin), unpacking_to<T>(own_strides, take)};
   }
   /// Collective: several transfers in the messages of one, at most one message from each block to each other one.
   void transfer(std::span<const Transfer> transfers);
 
  private:
+  friend JointTransfer<D>;
   /// A box that goes from one block to another, in coordinates of the array that it is read from or written to.
   struct Piece {
     int block;
@@ -226,6 +204,48 @@ class BoxExchange {
   std::vector<Piece> given_;  ///< parts of the own box, by receiver
   std::vector<Piece> taken_;  ///< parts of the window, by sender
   std::vector<Message> messages_;
+};
+
+/// Transfers of any box exchanges between the same blocks in the messages of one: at most one message from each block to each
+/// other one.
+template <int D>
+class JointTransfer {
+ public:
+  using Transfer = typename BoxExchange<D>::Transfer;
+  /// The transfers are not copied.
+  JointTransfer(Communicator& communicator, std::span<const Transfer> transfers, int tag = tags::boxes);
+
+  /// Bytes of memory that the messages take, to be handed to `pack`.
+  std::size_t bytes() const { return leaving_ + arriving_ + longest_own_row_; }
+  std::span<const Message> outgoing() const { return std::span(messages_).first(outgoing_messages_); }
+  std::span<const Message> incoming() const { return std::span(messages_).subspan(outgoing_messages_); }
+  /// Bytes that other blocks get.
+  std::size_t leaving() const { return leaving_; }
+
+  /// Fills the outgoing messages.
+  void pack(std::byte* memory);
+  /// Hands on what has come in the incoming messages, and what stays in this block, in the order of the blocks' numbers.
+  void unpack() const;
+  /// Overwrites what fetches will fill with bytes of ones.
+  void poison() const;
+
+ private:
+  using Piece = typename BoxExchange<D>::Piece;
+  struct Part {
+    const Transfer* transfer;
+    const Piece* piece;
+    std::size_t bytes;
+  };
+  std::vector<Part> parts(std::span<const Transfer> transfers, bool incoming) const;
+  bool stays(const Part& part) const { return part.piece->block == communicator_.rank(); }
+  void add_messages(const std::vector<Part>& parts, int tag);
+
+  Communicator& communicator_;
+  /// By block, and for each by transfer: sender and receiver agree on that.
+  std::vector<Part> outgoing_, incoming_;
+  std::vector<Message> messages_;
+  std::size_t outgoing_messages_ = 0, leaving_ = 0, arriving_ = 0, longest_own_row_ = 0;
+  std::byte* memory_ = nullptr;
 };
 
 }  // namespace meniscus::parallel

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "meniscus/parallel/box_exchange.hpp"
-#include "meniscus/parallel/domain_block.hpp"
 
 namespace meniscus::parallel {
 
@@ -26,10 +25,6 @@ struct ArrayMemory {
   Coord<D> strides{};
 };
 
-/// The samples of an array that a block owns, in coordinates of the whole domain.
-template <int D>
-IndexBox<D> owned_samples(const DomainBlock<D>& block, const std::array<int, D>& on_side);
-
 template <int D>
 class FieldExchange {
  public:
@@ -46,34 +41,22 @@ class FieldExchange {
 
   std::size_t arrays() const { return places_.size(); }
   /// Messages and bytes that this block sends.
-  Index messages() const { return static_cast<Index>(outgoing_.size()); }
-  Index bytes() const;
+  Index messages() const { return static_cast<Index>(joint_->outgoing().size()); }
+  Index bytes() const { return static_cast<Index>(joint_->leaving()); }
 
  private:
-  /// A box that goes to another block or comes from it, in local coordinates of the array.
-  struct Piece {
-    int block;
-    std::size_t array;
-    IndexBox<D> box;
-  };
-  /// A box of ghosts whose owner is this block itself, around a periodic axis.
-  struct Own {
-    std::size_t array;
-    IndexBox<D> to;
-    Coord<D> from;  ///< the first sample
-  };
-  std::size_t bytes_of(const Piece& p) const;
-  void lay_out(std::vector<Piece>& pieces, std::vector<Message>& messages, std::vector<std::byte>& memory);
-  void copy_own() const;
-  void poison() const;
+  using Transfer = typename BoxExchange<D>::Transfer;
+  /// The fetch of the ghosts of an array.
+  Transfer fetching(std::size_t array, const BoxExchange<D>& boxes) const;
 
   std::shared_ptr<Communicator> communicator_;
+  Coord<D> first_;  ///< of the cells of the block
   std::vector<ArrayPlace<D>> places_;
-  std::vector<Piece> sent_, taken_;
-  std::vector<Own> own_;
-  std::vector<Message> outgoing_, incoming_;
-  std::vector<std::byte> out_, in_;
   std::vector<ArrayMemory<D>> arrays_;
+  std::vector<BoxExchange<D>> boxes_;
+  std::vector<Transfer> transfers_;
+  std::optional<JointTransfer<D>> joint_;
+  std::vector<std::byte> memory_;
   PendingExchange pending_;
 };
 

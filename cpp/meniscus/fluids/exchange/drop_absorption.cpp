@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"

@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/corner_mean.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"

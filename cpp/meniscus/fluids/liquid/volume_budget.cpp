@@ -6,7 +6,7 @@
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 

@@ -8,7 +8,7 @@
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
 #include "meniscus/grid/walls/straight_way.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 

@@ -9,7 +9,7 @@
 #include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>

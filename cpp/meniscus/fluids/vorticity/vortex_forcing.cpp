@@ -6,7 +6,7 @@
 #include "meniscus/fluids/vorticity/vortex_past_walls.hpp"
 #include "meniscus/fluids/vorticity/vortex_row_force.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,58 +1,80 @@
 #include "meniscus/grid/blocks/block_window.hpp"
 
+#include <cstring>
+
 namespace meniscus::grid {
 
 template <class V, int D>
-BlockWindow<V, D>::BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width)
-    : origin_(own), strides_(strides), end_(stagger.extents(grid.local_shape())) {
+void BlockWindow<V, D>::plan(const Grid<D>& grid, const Stagger<D>& stagger, Index width) {
   const parallel::DomainBlock<D>& block = grid.block();
-  for (std::size_t d = 0; d < D; ++d) period_[d] = block.periodic[d] ? block.domain[d] : 0;
-  if (!block.cut() || width <= 0) return;
-  const Coord<D> samples = stagger.extents(block.domain);
-  parallel::IndexBox<D> owned, window;
+  const parallel::IndexBox<D> own = parallel::owned_samples<D>(block, stagger.on_side);
+  parallel::IndexBox<D> window = own;
+  // The copy of a sample on a shared side is beyond the block with the others.
+  for (int axis = 0; axis < D; ++axis)
+    if (block.cut(axis)) window.begin[axis] = block.first[axis];
+  window = parallel::widened<D>(window, block, stagger.on_side, width);
   for (int axis = 0; axis < D; ++axis) {
     const Index d = axis;
-    owned.begin[d] = block.first[d] + (stagger.on_side[d] && block.shared(axis, 0) ? 1 : 0);
-    owned.end[d] = block.first[d] + end_[d];
-    // The copy of a sample on a shared side is in the window with the others.
-    begin_[d] = block.first[d];
-    if (block.cut(axis)) {
-      begin_[d] -= width;
-      end_[d] += width;
-    }
-    end_[d] += block.first[d];
-    if (!block.periodic[d]) {
-      begin_[d] = std::max<Index>(begin_[d], 0);
-      end_[d] = std::min(end_[d], samples[d]);
-    } else if (end_[d] - begin_[d] > samples[d]) {
-      begin_[d] = block.first[d];
-      end_[d] = begin_[d] + samples[d];
-    }
-    window.begin[d] = begin_[d];
-    window.end[d] = end_[d];
+    if (!block.periodic[d] || !block.cut(axis) || window.end[d] - window.begin[d] < period_[d]) continue;
+    window.begin[d] = own.begin[d];
+    window.end[d] = own.begin[d] + period_[d];
   }
-  parallel::BoxExchange<D> exchange(*grid.communicator(), owned, window, period_);
-  values_.resize(product<D>(window.extents()));
-  strides_ = c_strides<D>(window.extents());
-  Index first = 0;
-  Index to_owned = 0;
-  for (std::size_t d = 0; d < D; ++d) {
-    to_owned += (owned.begin[d] - block.first[d]) * strides[d];
-    first += (block.first[d] - begin_[d]) * strides_[d];
-    begin_[d] -= block.first[d];
-    end_[d] -= block.first[d];
+  exchange_.emplace(*grid.communicator(), own, window, period_, true);
+  own_ = own.from(block.first);
+  window_ = window.from(block.first);
+  Index size = 0;
+  for (std::size_t s = 0; s < slabs_.size(); ++s) {
+    const std::size_t axis = s / 2;
+    parallel::IndexBox<D> box = own_;
+    for (std::size_t d = 0; d < axis; ++d) {
+      box.begin[d] = window_.begin[d];
+      box.end[d] = window_.end[d];
+    }
+    box.begin[axis] = s % 2 ? own_.end[axis] : window_.begin[axis];
+    box.end[axis] = s % 2 ? window_.end[axis] : own_.begin[axis];
+    slabs_[s] = {box.begin, c_strides<D>(box.extents()), size};
+    size += product<D>(box.extents());
   }
-  exchange.fetch(own + to_owned, strides, values_.data(), strides_);
-  origin_ = values_.data() + first;
+  beyond_.resize(size);
+  width_ = width;
 }
 
-#define MENISCUS_INSTANTIATE(V)     \
-  template class BlockWindow<V, 2>; \
-  template class BlockWindow<V, 3>;
-MENISCUS_INSTANTIATE(std::uint8_t)
-MENISCUS_INSTANTIATE(std::int32_t)
-MENISCUS_INSTANTIATE(float)
-MENISCUS_INSTANTIATE(double)
+template <class V, int D>
+template <class T>
+void BlockWindow<V, D>::fetch(const Grid<D>& grid, const Stagger<D>& stagger, const T* own, const Coord<D>& strides,
+                              Index width) {
+  if constexpr (std::is_same_v<T, V>) origin_ = own;
+  strides_ = strides;
+  period_ = parallel::periods<D>(grid.block());
+  if (!grid.block().cut() || width <= 0) {
+    own_ = window_ = {{}, stagger.extents(grid.local_shape())};
+    beyond_.clear();
+    exchange_.reset();
+    return;
+  }
+  if (!exchange_ || width != width_) plan(grid, stagger, width);
+  // Blocks are cut by planes through the domain, so that what one of them owns lies in one slab.
+  exchange_->fetch_rows(own + dot<D>(own_.begin, strides), strides, [&](Coord<D> c, Index count, const std::byte* samples) {
+    for (std::size_t d = 0; d < D; ++d) c[d] -= grid.first_cell()[d];
+    V* const to = beyond_.data() + place_of(c);
+    for (Index k = 0; k < count; ++k) {
+      T value;
+      std::memcpy(&value, samples + k * static_cast<Index>(sizeof(T)), sizeof(T));
+      to[k] = static_cast<V>(value);
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, V, D) \
+  template void BlockWindow<V, D>::fetch<T>(const Grid<D>&, const Stagger<D>&, const T*, const Coord<D>&, Index);
+MENISCUS_INSTANTIATE(std::uint8_t, std::uint8_t, 2)
+MENISCUS_INSTANTIATE(std::uint8_t, std::uint8_t, 3)
+MENISCUS_INSTANTIATE(std::int32_t, std::int32_t, 2)
+MENISCUS_INSTANTIATE(std::int32_t, std::int32_t, 3)
+MENISCUS_INSTANTIATE(float, float, 3)
+MENISCUS_INSTANTIATE(float, double, 3)
+MENISCUS_INSTANTIATE(double, double, 2)
+MENISCUS_INSTANTIATE(double, double, 3)
 #undef MENISCUS_INSTANTIATE
 
 }  // namespace meniscus::grid

@@ -1,14 +1,14 @@
 /// Values that other blocks own, for kernels that look beyond their own block: of arrays that have no ghosts, as masks and
 /// labels, and of fields beyond their ghosts.
 ///
-/// Where the grid is not cut, or nothing is asked for beyond the block, the array itself is read and nothing is copied.
+/// Samples of the block are read in the array itself; those of other blocks are kept beside it.
 #pragma once
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/parallel/box_exchange.hpp"
 
-#include <algorithm>
+#include <optional>
 
 namespace meniscus::grid {
 
@@ -78,31 +78,82 @@ Index distance_from_block(const Grid<D>& grid, const Coord<D>& cell) {
 template <class V, int D>
 class BlockWindow {
  public:
-  /// Collective where the grid is cut and `width` is not zero: obtains the samples up to `width` beyond the block along the axes
-  /// that are cut. `width` is the same on all blocks. `own`: sample (0, 0, 0) of an array with these strides, which stays.
-  BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width);
+  BlockWindow() = default;
+  /// Fetches at once.
+  BlockWindow(const Grid<D>& grid, const Stagger<D>& stagger, const V* own, const Coord<D>& strides, Index width) {
+    fetch(grid, stagger, own, strides, width);
+  }
   /// Of an array of the cells of the block in C order.
   BlockWindow(const Grid<D>& grid, const V* cells, Index width)
       : BlockWindow(grid, Stagger<D>::cell(), cells, c_strides<D>(grid.local_shape()), width) {}
 
-  BlockWindow(BlockWindow&&) noexcept = default;  // a copy would read the values of the other one
+  BlockWindow(BlockWindow&&) noexcept = default;
 
-  /// The value at a sample of the domain, or at an image of one, that was asked for; counted from the first of the block.
-  const V& at(const Coord<D>& index) const {
+  /// Collective where the grid is cut and `width` is not zero: obtains the samples up to `width` beyond the block along the axes
+  /// that are cut. `width` is the same on all blocks. `own`: sample (0, 0, 0) of an array with these strides, which stays. A
+  /// window is of one grid and place in the cells; the plan is kept for as long as the width is the same.
+  template <class T>
+  void fetch(const Grid<D>& grid, const Stagger<D>& stagger, const T* own, const Coord<D>& strides, Index width);
+
+  /// The value at a sample of the domain, or at an image of one, that was asked for; counted from the first of the block. Of an
+  /// array of this type.
+  const V& at(Coord<D> index) const {
     Index at = 0;
+    bool own = true;
     for (std::size_t d = 0; d < D; ++d) {
-      Index i = index[d];
-      if (period_[d] > 0 && (i < begin_[d] || i >= end_[d]))
-        i = begin_[d] + (((i - begin_[d]) % period_[d]) + period_[d]) % period_[d];
+      Index& i = index[d];
+      resolve(d, i);
+      own = own && i >= own_.begin[d] && i < own_.end[d];
       at += i * strides_[d];
     }
-    return origin_[at];
+    return own ? origin_[at] : beyond_[place_of(index)];
+  }
+
+  /// The value at a sample of another block, or nullptr where it was not asked for.
+  const V* find(Coord<D> index) const {
+    if (beyond_.empty()) return nullptr;
+    for (std::size_t d = 0; d < D; ++d) {
+      resolve(d, index[d]);
+      if (index[d] < window_.begin[d] || index[d] >= window_.end[d]) return nullptr;
+    }
+    const Index at = place_of(index);
+    return at < 0 ? nullptr : &beyond_[at];
   }
 
  private:
-  const V* origin_;
-  Coord<D> strides_, begin_{}, end_, period_{};
-  std::vector<V> values_;
+  /// A part of the window beyond the block: below or above it along an axis, as wide as the window along earlier axes and as the
+  /// block along later ones.
+  struct Slab {
+    Coord<D> begin{}, strides{};
+    Index offset = 0;  ///< of its first sample
+  };
+
+  void plan(const Grid<D>& grid, const Stagger<D>& stagger, Index width);
+  /// Replaces an index beyond the window by its image in the window, around a periodic axis.
+  void resolve(std::size_t d, Index& i) const {
+    if (period_[d] > 0 && (i < window_.begin[d] || i >= window_.end[d]))
+      i = window_.begin[d] + parallel::image_in_period(i - window_.begin[d], period_[d]);
+  }
+  /// Place of a sample of the window among those beyond the block; negative for those of the block.
+  Index place_of(const Coord<D>& c) const {
+    for (std::size_t d = D; d-- > 0;) {
+      const bool above = c[d] >= own_.end[d];
+      if (!above && c[d] >= own_.begin[d]) continue;
+      const Slab& slab = slabs_[2 * d + (above ? 1 : 0)];
+      Index at = slab.offset;
+      for (std::size_t e = 0; e < D; ++e) at += (c[e] - slab.begin[e]) * slab.strides[e];
+      return at;
+    }
+    return -1;
+  }
+
+  const V* origin_ = nullptr;  ///< sample (0, 0, 0) of the block
+  Coord<D> strides_{}, period_{};
+  parallel::IndexBox<D> own_, window_;  ///< counted from the first of the block
+  std::array<Slab, 2 * D> slabs_;
+  std::vector<V> beyond_;
+  Index width_ = 0;
+  std::optional<parallel::BoxExchange<D>> exchange_;
 };
 
 }  // namespace meniscus::grid

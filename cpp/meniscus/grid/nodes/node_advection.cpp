@@ -37,7 +37,7 @@ class NodePasses {
     for (int d = 0; d < D; ++d) {
       FarValues<D>& far = far_[d];
       far.prepare(nodes.layout(d), far_width_, time);
-      far.samples.fetch(nodes.layout(d), static_cast<const T*>(nodes.storage(d)), far_reach_);
+      far.fetch(nodes.layout(d), static_cast<const T*>(nodes.storage(d)), far_reach_);
     }
     const NodeSources<T, D> sources = sources_of(nodes, time, std::make_index_sequence<static_cast<std::size_t>(D)>());
     const T dt_over_h = static_cast<T>(dt / nodes.layout(0).grid.spacing());

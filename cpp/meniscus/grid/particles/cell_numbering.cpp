@@ -1,6 +1,6 @@
 #include "meniscus/grid/particles/cell_numbering.hpp"
 
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 
 #include <algorithm>
 

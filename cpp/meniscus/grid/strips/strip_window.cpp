@@ -3,30 +3,12 @@
 #include "meniscus/parallel/reductions.hpp"
 
 namespace meniscus::grid {
-namespace {
-
-template <int D>
-parallel::IndexBox<D> moved(parallel::IndexBox<D> box, const Coord<D>& by) {
-  for (std::size_t d = 0; d < D; ++d) {
-    box.begin[d] += by[d];
-    box.end[d] += by[d];
-  }
-  return box;
-}
-
-template <int D>
-Coord<D> negative(Coord<D> c) {
-  for (Index& i : c) i = -i;
-  return c;
-}
-
-}  // namespace
 
 template <int D>
 StripWindow<D>::StripWindow(const FieldLayout<D>& layout, const StripGrid<D>& grid)
     : grid_(grid),
-      to_windows_(*layout.grid.communicator(), grid.block, moved<D>(grid.window, negative<D>(grid.shift)), grid.periods()),
-      to_blocks_(*layout.grid.communicator(), moved<D>(grid.own, negative<D>(grid.shift)), grid.block, {}) {
+      to_windows_(*layout.grid.communicator(), grid.block, grid.window.from(grid.shift), grid.periods()),
+      to_blocks_(*layout.grid.communicator(), grid.own.from(grid.shift), grid.block, {}) {
   for (int d = 0; d < D; ++d) {
     first_owned_[d] = layout.halo.first_owned(d);
     own_in_window_[d] = grid.own.begin[d] - grid.window.begin[d];
@@ -49,7 +31,7 @@ StripExchange<D>::StripExchange(const Grid<D>& domain, const StripGrid<D>& grid)
   }
   strides_ = c_strides<D>(stored.extents());
   for (std::size_t d = 0; d < D; ++d) own_ += (own.begin[d] - stored.begin[d]) * strides_[d];
-  exchange_.emplace(communicator_, moved<D>(own, negative<D>(shift)), moved<D>(stored, negative<D>(shift)), period, true);
+  exchange_.emplace(communicator_, own.from(shift), stored.from(shift), period, true);
 }
 
 template <int D>

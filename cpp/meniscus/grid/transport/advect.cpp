@@ -140,7 +140,7 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   const auto velocity_far = far_values(velocity, velocity_reach(options, cfl), time);
   FarValues<D> far;
   far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);
-  far.samples.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(cfl, stencil_margin(options.interpolation)));
+  far.fetch(field.layout(), std::as_const(field).storage().data(), far_reach(cfl, stencil_margin(options.interpolation)));
   const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
   const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
   run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {

@@ -143,7 +143,7 @@ class AdvectionStep {
   void pass(SampleBlock<T> samples, double time, double dt, Consume&& consume, bool guarded_needed = true) {
     fill_ghosts(layout_, samples.storage, time);
     far_.prepare(layout_, far_width_, time);
-    far_.samples.fetch(layout_, static_cast<const T*>(samples.storage), far_reach_);
+    far_.fetch(layout_, static_cast<const T*>(samples.storage), far_reach_);
     const FieldView<T, D> v = layout_.view(samples.storage);
     const SampleSource<T, D> source{&layout_, {v.origin, v.extents, v.strides}, time, &far_};
     const TransportPass<T, D> block{

@@ -211,7 +211,7 @@ void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation i
   ask_at_points<D>(layout.grid, points, n, layers_of_samples, values, [&](const T* x, Index count, double outside, T* to) {
     FarValues<D> far;
     if (layout.grid.block().cut())
-      far.samples.fetch(layout, field.storage().data(), far_reach(outside, 1 + stencil_margin(interpolation)));
+      far.fetch(layout, field.storage().data(), far_reach(outside, 1 + stencil_margin(interpolation)));
     sample_in_block<T, D>({&layout, layout.view(static_cast<const T*>(field.storage().data())), time, &far}, x, count,
                           interpolation, to);
   });

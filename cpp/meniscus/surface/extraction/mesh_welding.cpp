@@ -1,7 +1,7 @@
 #include "meniscus/surface/extraction/mesh_welding.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 
 #include <limits>
 

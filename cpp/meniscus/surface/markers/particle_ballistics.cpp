@@ -39,11 +39,11 @@ class Flight {
 
   /// Collective: obtains what other blocks know of the solid, up to `width` samples beyond this one.
   void look_farther(Index width) {
-    far_.samples.fetch(boundary_->levelset().layout(), boundary_->levelset().storage().data(), width);
+    far_.fetch(boundary_->levelset().layout(), boundary_->levelset().storage().data(), width);
     if (!boundary_->velocity()) return;
     for (int d = 0; d < D; ++d) {
       const grid::Field<T, D>& c = boundary_->velocity()->component(d);
-      far_velocity_[d].samples.fetch(c.layout(), c.storage().data(), width);
+      far_velocity_[d].fetch(c.layout(), c.storage().data(), width);
     }
   }
 

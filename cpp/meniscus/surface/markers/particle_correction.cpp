@@ -59,40 +59,27 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
 template <class T, int D>
 class SharedExtremes {
  public:
-  explicit SharedExtremes(const grid::FieldLayout<D>& layout) : layout_(layout) {
-    const Coord<D> samples = layout.stagger.extents(layout.grid.shape());
-    parallel::IndexBox<D> window;
-    Coord<D> period{};
-    for (int d = 0; d < D; ++d) {
-      const Index a = d;
-      const Index first = layout.grid.first_cell()[a];
-      const bool closes = grid::period_of(layout.grid, d) > 0;
-      own_.begin[a] = window.begin[a] = first + layout.halo.first_owned(d);
-      own_.end[a] = window.end[a] = first + layout.extents()[a];
-      period[a] = grid::period_of(layout.grid, d);
-      if (!layout.grid.block().cut(d)) continue;
-      window.begin[a] = closes ? own_.begin[a] - 1 : std::max<Index>(own_.begin[a] - 1, 0);
-      window.end[a] = closes ? own_.end[a] + 1 : std::min(own_.end[a] + 1, samples[a]);
-    }
-    for (std::size_t d = 0; d < D; ++d) begin_[d] = window.begin[d] - layout.grid.first_cell()[d];
-    exchange_.emplace(*layout.grid.communicator(), own_, window, period, true);
+  explicit SharedExtremes(const grid::FieldLayout<D>& layout) {
+    const parallel::DomainBlock<D>& block = layout.grid.block();
+    const std::array<int, D>& on_side = layout.stagger.on_side;
+    const parallel::IndexBox<D> own = parallel::owned_samples<D>(block, on_side);
+    const parallel::IndexBox<D> window = parallel::widened<D>(own, block, on_side, 1);
+    own_ = own.from(block.first);
+    window_ = window.from(block.first);
+    exchange_.emplace(*layout.grid.communicator(), own, window, parallel::periods<D>(block), true);
   }
 
   /// Collective: what better(theirs, own) prefers of the values of other blocks becomes the own value.
   template <class Better>
   void take_best(T* origin, const Coord<D>& strides, Better&& better) {
-    Coord<D> own = begin_;
-    for (int d = 0; d < D; ++d) own[d] = layout_.halo.first_owned(d);
-    T* const first = origin + dot<D>(own, strides);
-    exchange_->template give_back<T>(origin + dot<D>(begin_, strides), strides, strides, [&](Index sample, T value) {
+    T* const first = origin + dot<D>(own_.begin, strides);
+    exchange_->template give_back<T>(origin + dot<D>(window_.begin, strides), strides, strides, [&](Index sample, T value) {
       if (better(value, first[sample])) first[sample] = value;
     });
   }
 
  private:
-  const grid::FieldLayout<D>& layout_;
-  parallel::IndexBox<D> own_;
-  Coord<D> begin_;  ///< of the window, in the block
+  parallel::IndexBox<D> own_, window_;  ///< counted from the first of the block
   std::optional<parallel::BoxExchange<D>> exchange_;
 };
 

@@ -269,8 +269,8 @@ class Seeder {
               flags.data()[i] = !place(cell, side == 1, static_cast<std::uint32_t>(j), m, i);
         },
         [&](Index width) {
-          far_.samples.fetch(phi_.layout(), phi_.storage().data(), width);
-          if (solid_) far_solid_.samples.fetch(solid_->levelset().layout(), solid_->levelset().storage().data(), width);
+          far_.fetch(phi_.layout(), phi_.storage().data(), width);
+          if (solid_) far_solid_.fetch(solid_->levelset().layout(), solid_->levelset().storage().data(), width);
         });
     info_.failed = particles_.remove(flags.data(), workspace_);
     info_.added = added - info_.failed;

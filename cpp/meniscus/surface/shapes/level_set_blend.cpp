@@ -89,8 +89,8 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
   const Index length = to.extents[D - 1];
   grid::within_reach<D>(phi0.grid(), product<D>(to.extents) / length, std::max<Index>(1, 4096 / length), workspace, blend_row,
                         [&](Index width) {
-                          far[0].samples.fetch(phi0.layout(), phi0.storage().data(), width);
-                          far[1].samples.fetch(phi1.layout(), phi1.storage().data(), width);
+                          far[0].fetch(phi0.layout(), phi0.storage().data(), width);
+                          far[1].fetch(phi1.layout(), phi1.storage().data(), width);
                         });
   finite = !parallel::global_any(*phi0.grid().communicator(), !finite);
   require(finite, "velocities must be finite");

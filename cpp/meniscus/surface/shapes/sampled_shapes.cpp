@@ -1,8 +1,8 @@
 #include "meniscus/surface/shapes/sampled_shapes.hpp"
 
+#include "meniscus/grid/blocks/owned_samples.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/field_probe.hpp"
-#include "meniscus/parallel/box_exchange.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -79,18 +79,7 @@ class LevelSetShape final : public ImplicitShape<D> {
  private:
   static grid::Grid<D> whole(const grid::Grid<D>& grid) { return grid.block().cut() ? grid::uncut(grid) : grid; }
   void gather(const grid::Field<T, D>& phi) {
-    parallel::IndexBox<D> own, all;
-    Coord<D> period{}, first;
-    for (int d = 0; d < D; ++d) {
-      const Index a = d;
-      first[a] = phi.layout().halo.first_owned(d);
-      own.begin[a] = phi.grid().first_cell()[a] + first[a];
-      own.end[a] = phi.grid().first_cell()[a] + phi.extents()[a];
-      all.end[a] = phi_.extents()[a];
-      period[a] = grid::period_of(phi.grid(), d);
-    }
-    parallel::BoxExchange<D>(*phi.grid().communicator(), own, all, period)
-        .template fetch<T>(phi.view().at(first), phi.view().strides, phi_.view().origin, phi_.view().strides);
+    grid::fetch_box<T, D>(phi, {{}, phi_.extents()}, phi_.view().origin, phi_.view().strides);
     phi_.fill_ghosts(0.0);
   }
 

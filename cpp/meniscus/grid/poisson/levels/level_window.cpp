@@ -127,7 +127,7 @@ template <int D>
 void LevelWindow<D>::spread(const float* from, const CellLayout<D>& coarse, float* to) {
   if (!replicated_) {
     copy_box<D>(own_, layout_, window_.begin, from, coarse, coarse_.begin, to);
-    const Coord<D> own = relative(own_, coarse_.begin).begin, first = relative(spread_, coarse_.begin).begin;
+    const Coord<D> own = own_.from(coarse_.begin).begin, first = spread_.from(coarse_.begin).begin;
     up_->fetch(to + coarse.index(own), coarse.strides, to + coarse.index(first), coarse.strides);
   } else {
     // Piece by piece between the ends of periodic axes.

@@ -57,29 +57,21 @@ class LevelWindow {
   /// The cells of the block.
   const parallel::IndexBox<D>& own() const { return own_; }
   /// Those cells that are needed, as coordinates in the window: the block's, and along axes that are not divided all.
-  parallel::IndexBox<D> needed() const { return relative(around(0), window_.begin); }
+  parallel::IndexBox<D> needed() const { return around(0).from(window_.begin); }
   /// The same, and the face behind the last one where the domain ends.
   parallel::IndexBox<D> own_faces(int axis) const;
   /// First coarse cell of the finer level's window, in the domain.
   const Coord<D>& first_coarse() const { return coarse_.begin; }
   /// Coarse cells, as coordinates in the finer level's window: those whose children get corrections, and those that get
   /// residuals.
-  parallel::IndexBox<D> interpolated() const { return relative(interpolated_, coarse_.begin); }
-  parallel::IndexBox<D> restricted() const { return relative(own_, coarse_.begin); }
+  parallel::IndexBox<D> interpolated() const { return interpolated_.from(coarse_.begin); }
+  parallel::IndexBox<D> restricted() const { return own_.from(coarse_.begin); }
 
  private:
   void plan(parallel::Communicator& communicator);
   Coord<D> periods() const;
   /// The own cells and a margin, up to the sides of the domain; all cells along axes that the window has whole.
   parallel::IndexBox<D> around(Index margin) const;
-  static parallel::IndexBox<D> relative(const parallel::IndexBox<D>& box, const Coord<D>& begin) {
-    parallel::IndexBox<D> moved;
-    for (std::size_t d = 0; d < D; ++d) {
-      moved.begin[d] = box.begin[d] - begin[d];
-      moved.end[d] = box.end[d] - begin[d];
-    }
-    return moved;
-  }
   Index index(const Coord<D>& cell) const {
     Coord<D> c;
     for (std::size_t d = 0; d < D; ++d) c[d] = cell[d] - window_.begin[d];

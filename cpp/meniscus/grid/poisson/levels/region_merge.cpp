@@ -1,6 +1,6 @@
 // Regions that reach through several blocks of a domain.
 #include "meniscus/grid/poisson/poisson_regions.hpp"
-#include "meniscus/parallel/gather_lists.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
