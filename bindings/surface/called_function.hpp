@@ -26,8 +26,8 @@ inline std::function<void(std::span<const mesh::Point>, std::span<double>)> call
   };
 }
 
-/// A signed distance that Python gives as a function of points or as a shape of the core, which is asked without Python; the values of
-/// a shape must be finite. `distance` must outlive this.
+/// A signed distance that Python gives as a function of points or as a shape of the core, which is asked without Python; the
+/// values of a shape must be finite. `distance` must outlive this.
 inline std::function<void(std::span<const mesh::Point>, std::span<double>)> called_distance(const py::object& distance,
                                                                                             const char* values_name) {
   using Shape = surface::ImplicitShape<3>;
@@ -35,12 +35,14 @@ inline std::function<void(std::span<const mesh::Point>, std::span<double>)> call
     if (!py::isinstance<py::function>(distance)) throw py::type_error("distance must be a function of points or a shape");
     return called(distance, values_name);
   }
-  return [shape = py::cast<std::shared_ptr<Shape>>(distance), values_name](std::span<const mesh::Point> points, std::span<double> values) {
+  return [shape = py::cast<std::shared_ptr<Shape>>(distance), values_name](std::span<const mesh::Point> points,
+                                                                           std::span<double> values) {
     if (points.empty()) return;
     const auto n = static_cast<Index>(points.size());
     surface::signed_distance<3>(*shape, points[0].data(), n, values.data());
     const Index bad = core::first_not_finite(values.data(), n);
-    core::require(bad < 0, values_name, " must be finite, but [", bad, "] is ", values[static_cast<std::size_t>(std::max<Index>(bad, 0))]);
+    core::require(bad < 0, values_name, " must be finite, but [", bad, "] is ",
+                  values[static_cast<std::size_t>(std::max<Index>(bad, 0))]);
   };
 }
 

@@ -17,7 +17,7 @@ using Weights = std::array<double, 4>;
 
 constexpr double longest_part = 1.6;
 constexpr int most_divisions = 4;
-constexpr Index planes = 4;     // of cells, that one piece of the loop fills
+constexpr Index planes = 4;             // of cells, that one piece of the loop fills
 constexpr Index deposit_chunk = 16384;  // tetrahedra
 
 Weights middle(const Weights& a, const Weights& b) {

@@ -207,8 +207,9 @@ TEST_CASE("faces are crossed where a tetrahedron goes on beyond them") {
 TEST_CASE("flat tetrahedra overlap with nothing") {
   const TetCorners b{mesh::Point(0, 0, 0), mesh::Point(1, 0, 0), mesh::Point(0, 1, 0), mesh::Point(0, 0, 1)};
   const mesh::Point x(0.1, 0.2, 0.3);
-  for (const TetCorners& flat : {TetCorners{x, x, x, x}, TetCorners{b[0], b[1], b[2], b[0]}, TetCorners{b[0], b[1], 2 * b[1], 3 * b[1]},
-                              TetCorners{b[0], b[1], b[2], mesh::Point(0.25, 0.25, 0)}}) {
+  for (const TetCorners& flat :
+       {TetCorners{x, x, x, x}, TetCorners{b[0], b[1], b[2], b[0]}, TetCorners{b[0], b[1], 2 * b[1], 3 * b[1]},
+        TetCorners{b[0], b[1], b[2], mesh::Point(0.25, 0.25, 0)}}) {
     CHECK(mesh::overlap(flat, b).volume == 0);
     CHECK(mesh::overlap(b, flat).volume == 0);
     CHECK(mesh::overlap(flat, flat).volume == 0);
