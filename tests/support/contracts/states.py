@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from support.contact import bodies
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
 from meniscus.fluids import LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
 from meniscus.solids import DeformableBody, PositionBody, PositionContacts, PositionsWorld, ReducedBody, RigidBody, RigidSystem, World
 from meniscus.surface import LevelSet, ParticleLevelSet, Pose, WaterSurface
+from support.contact import bodies
 
 GRID, SPACE = ms.Grid((6, 5), 0.2), ms.Grid((6, 5, 4), 0.2)
 FLOOR = ms.surface.HalfSpace((0, 0, 0), (0, 0, 1))
