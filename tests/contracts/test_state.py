@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.states import OTHERS, STATES, Specimen, cells, level_set, liquid, particles, smoke
+from support.contracts.states import OTHERS, STATES, Specimen, cells, level_set, liquid, particles, smoke
 
 import meniscus as ms
 from meniscus.core import BusyError, Solver, State

@@ -165,7 +165,7 @@ time.sleep(wait)
 
 
 @pytest.mark.parametrize("wait", slow_but([0.15, 0.2, 0.25], 0.15))
-@pytest.mark.parametrize("kind", ["solvers", "queries", "functions"])
+@pytest.mark.parametrize("kind", slow_but(["solvers", "queries", "functions"], "solvers", "functions"))
 def test_the_interpreter_ends_while_threads_compute(kind: str, wait: float, tmp_path: Path) -> None:
     done = run(DAEMONS, kind, str(wait), cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -76,6 +76,7 @@ def fan(angle: float, parts: int) -> TetMesh:
     return TetMesh(v, np.array([(0, i + 2, i + 3, 1) for i in range(parts)], np.int32))
 
 
+@pytest.mark.slow
 def test_against_exact_intersections_of_all_pairs(rng: np.random.Generator) -> None:
     """Corners on few integers make contacts of all degenerate kinds; both answers are frequent."""
     block = ms.mesh.tet_block(1, 1, 1)

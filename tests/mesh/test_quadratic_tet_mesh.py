@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.quadratic_tets import EDGES, gauss_rule, shape_slopes, shapes
+from support.elements.quadratic_tets import EDGES, gauss_rule, shape_slopes, shapes
 from support.simplices import delaunay
 
 import meniscus as ms

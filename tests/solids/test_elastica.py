@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg as linalg
-from support.beams import Elastica
+from support.elements.beams import Elastica
 from support.forces.checks import matrix
 
 from meniscus.mesh import cloth_mesh

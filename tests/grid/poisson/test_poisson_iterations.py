@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.poisson import random_faces
-from support.variants import slow_but
+from support.variants import SLOW_IN_SPACE, slow_but
 
 import meniscus as ms
 from meniscus.fluids import project
@@ -80,6 +80,7 @@ def iterations(name: str, n: int, dimension: int, *, periodic: bool = False, ext
 
 
 @pytest.mark.parametrize("name", CASES)
+@SLOW_IN_SPACE
 def test_ceilings(name: str, dimension: int) -> None:
     ceiling = CASES[name][0]
     counts = [iterations(name, n, dimension) for n in ((32, 64, 256) if dimension == 2 else (16, 32, 64))]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.contact.bodies import DT, FLOOR, KINDS, lifted, run, world_of
+from support.variants import slow_but
 
 from meniscus.solids import Recorder, RigidBody, RigidSystem, World, replay
 from meniscus.surface import Pose
@@ -58,7 +59,7 @@ def test_a_body_belongs_to_one_world(kind: str) -> None:
         first.remove(body)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", slow_but(ALL, "cloth", "reduced", "rigid"))
 def test_a_body_that_leaves_changes_no_bit_of_the_others(kind: str) -> None:
     world, bodies = stacked()
     run(world, 16)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from support.build import same_bits
+from support.elements.quadratic_tets import consistent_mass, gauss_rule, linear_stiffness
 from support.forces.meshes import tet_block as unit_cubes
-from support.quadratic_tets import consistent_mass, gauss_rule, linear_stiffness
 from support.same_bits import everywhere
 
 import meniscus as ms

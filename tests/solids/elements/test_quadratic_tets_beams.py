@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as solvers
-from support.beams import Elastica, first_frequency, tip_deflection
+from support.elements.beams import Elastica, first_frequency, tip_deflection
 from support.variants import slow_but
 
 from meniscus.mesh import QuadraticTetMesh, TetMesh, quadratic_mesh, tet_block

@@ -211,7 +211,7 @@ def test_unfinished_steps_keep_momentum_and_energy(options: dict[str, Any], elas
     np.testing.assert_allclose(body.momentum(), momentum, rtol=0, atol=1e-5 * size)
 
 
-@pytest.mark.parametrize("variant", [v if v in (VARIANTS[0], VARIANTS[-1]) else slow(v) for v in VARIANTS])
+@pytest.mark.parametrize("variant", [v if v == VARIANTS[0] else slow(v) for v in VARIANTS])
 @pytest.mark.parametrize("stiffness", [1e2, 1e8])
 def test_stiff_chains_swing_with_one_step_per_frame(stiffness: float, variant: tuple[str, str]) -> None:
     """Each variant without the safeguard gets faster than any fall, at one of these stiffnesses or with one of the tangents."""

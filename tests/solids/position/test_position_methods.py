@@ -297,7 +297,7 @@ def tortured(kind, dtype, **options):
 
 
 @pytest.mark.parametrize("dtype", slow_but([np.float32, np.float64], np.float64))
-@pytest.mark.parametrize("kind", ["links", "tets", "shape"])
+@pytest.mark.parametrize("kind", slow_but(["links", "tets", "shape"], "tets", "shape"))
 def test_torture(kind, dtype):
     """Finite and bounded, and at rest soon after where no constraints contradict each other."""
     body = tortured(kind, dtype, max_speed=100.0)

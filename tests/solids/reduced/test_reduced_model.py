@@ -64,6 +64,7 @@ def test_frequencies_of_a_bar():
     np.testing.assert_allclose(model.frequencies[along > 0.9], expected, rtol=0.003)
 
 
+@pytest.mark.slow
 def test_frequencies_of_a_free_beam():
     """(beta L) of Euler and Bernoulli, extrapolated from two meshes, whose elements are too stiff by h^2."""
     found = []

@@ -288,6 +288,7 @@ def test_pairs_that_are_flat_at_rest_have_no_altitude_spring() -> None:
     assert (volumes(v, some.tets) >= 0).all()
 
 
+@pytest.mark.slow
 def test_a_shell_squashed_to_a_disk_recovers() -> None:
     rest, t = sphere()
     forces = [

@@ -1,0 +1,1 @@
+"""What every public type goes through: see `tests/contracts`."""

@@ -1,0 +1,1 @@
+"""Elements and beams: quadratic tetrahedra of the book, and closed forms of bending."""
