@@ -124,18 +124,8 @@ class CoupledWater(Scene):
             made.fill(setting.pool)
         if self.solver != "coupled" or not isinstance(made, LiquidSolver):
             return made
-        return KDSMWater(
-            setting.mesh(),
-            made,
-            sources=setting.tet_sources,
-            exchange=self.exchange,
-            adhesion=self.adhesion,
-            vof_to_grid=self.vof_to_grid,
-            samples=self.samples,
-            count=self.count,
-            seed=self.seed,
-            columns=COLUMNS,
-        )
+        options = self.values("exchange", "adhesion", "vof_to_grid", "samples", "count", "seed")
+        return KDSMWater(setting.mesh(), made, sources=setting.tet_sources, columns=COLUMNS, **options)
 
     @property
     def liquid(self) -> LiquidSolver | ParticleLiquidSolver:

@@ -57,7 +57,7 @@ class TetWaterScene(Scene):
 
     def options(self) -> TetVOFOptions:
         """Return the options of the solver that follow from the parameters."""
-        return TetVOFOptions(samples=self.samples, count=self.count, seed=self.seed, conservation=self.conservation, columns=self.columns)
+        return TetVOFOptions(**self.values("samples", "count", "seed", "conservation", "columns"))
 
     def max_dt(self) -> float:
         """Return the time of a step."""

@@ -49,7 +49,7 @@ class Positioned(Bodies):
 
     def step_options(self) -> dict[str, Any]:
         """Return the parts of a step and the damping."""
-        return {"substeps": self.substeps, "iterations": self.iterations, "damping": self.damping}
+        return self.values("substeps", "iterations", "damping")
 
     def advance(self, time: float, dt: float) -> None:
         """Take one step of all bodies."""

@@ -66,7 +66,7 @@ class Rigid(Bodies):
     def setup(self) -> None:
         """Create the world."""
         _checks.positive("dt", self.dt)
-        options = RigidOptions(iterations=self.iterations, substeps=self.substeps)
+        options = RigidOptions(**self.values("iterations", "substeps"))
         self.world = self.declare("world", World(gravity=self.gravity, rigid=options))
         for piece in self.make_pieces():
             self.world.add(piece.body, **piece.options)

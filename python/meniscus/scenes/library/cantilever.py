@@ -51,15 +51,7 @@ class Cantilever(Bodies):
         """Elements and a clamped end."""
         body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
         kind = QuadraticTetElements if isinstance(mesh, QuadraticTetMesh) else TetElements
-        body.add(
-            kind(
-                mesh,
-                youngs_modulus=self.youngs_modulus,
-                poissons_ratio=self.poissons_ratio,
-                material=self.material,
-                damping=self.damping,
-            )
-        )
+        body.add(kind(mesh, **self.values("youngs_modulus", "poissons_ratio", "material", "damping")))
         body.pin(np.flatnonzero(mesh.vertices[:, 0] == 0.0))
         return body
 

@@ -70,18 +70,8 @@ class Swirl(Scene):
         with self.stage("flow"):
             self.flow.sample(self.velocity, time + 0.5 * dt, workspace=self.workspace)
         with self.stage("transport"):
-            mg.advect(
-                self.dye,
-                self.velocity,
-                dt,
-                method=self.method,
-                block=self.block,
-                trace=self.trace,
-                interpolation=self.interpolation,
-                limiter=self.limiter,
-                time=time,
-                workspace=self.workspace,
-            )
+            scheme = self.values("method", "block", "trace", "interpolation", "limiter")
+            mg.advect(self.dye, self.velocity, dt, time=time, workspace=self.workspace, **scheme)
 
     def report(self, time: float) -> dict[str, float]:
         """Mean distance from the start (the error, at the end), extremes and mean."""

@@ -66,15 +66,7 @@ class TwistedBar(Bodies):
     def make_body(self, mesh: Any) -> DeformableBody:
         """Elements that resist inversion, and ends that turn."""
         body = DeformableBody(mesh, density=self.density)
-        body.add(
-            TetElements(
-                mesh,
-                youngs_modulus=self.youngs_modulus,
-                poissons_ratio=self.poissons_ratio,
-                material="neo-hookean",
-                damping=self.damping,
-            )
-        )
+        body.add(TetElements(mesh, material="neo-hookean", **self.values("youngs_modulus", "poissons_ratio", "damping")))
         x = mesh.vertices
         self.left, self.right = np.flatnonzero(x[:, 0] == x[:, 0].min()), np.flatnonzero(x[:, 0] == x[:, 0].max())
         half = np.pi * self.turns

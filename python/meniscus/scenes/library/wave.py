@@ -76,16 +76,8 @@ class Wave(Scene):
 
     def advance(self, time: float, dt: float) -> None:
         """Advect the wave."""
-        mg.advect(
-            self.wave,
-            self.velocity,
-            dt,
-            method=self.method,
-            block=self.block,
-            trace="euler",
-            limiter=self.limiter,
-            workspace=self.workspace,
-        )
+        scheme = self.values("method", "block", "limiter")
+        mg.advect(self.wave, self.velocity, dt, trace="euler", workspace=self.workspace, **scheme)
 
     def report(self, time: float) -> dict[str, float]:
         """Mean error, extremes and total variation."""

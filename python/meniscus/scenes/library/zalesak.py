@@ -104,18 +104,8 @@ class Zalesak(Scene):
 
     def advance(self, time: float, dt: float) -> None:
         """Advect the distance."""
-        mg.advect(
-            self.phi,
-            self.velocity,
-            dt,
-            method=self.method,
-            block=self.block,
-            trace=self.trace,
-            limiter=self.limiter,
-            first_order_near="nothing",
-            time=time,
-            workspace=self.workspace,
-        )
+        scheme = self.values("method", "block", "trace", "limiter")
+        mg.advect(self.phi, self.velocity, dt, first_order_near="nothing", time=time, workspace=self.workspace, **scheme)
 
     def error_field(self, time: float) -> Floats:
         """Return |phi - exact| on the nodes of the own block."""

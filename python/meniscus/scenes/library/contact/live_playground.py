@@ -93,15 +93,8 @@ class LivePlayground(Bodies):
 
     def make_live_world(self, bodies: Sequence[Any]) -> Any:
         """Return the world with all bodies and the ground."""
-        options = {
-            "substeps": self.substeps,
-            "iterations": self.iterations,
-            "rigid_every": self.rigid_every,
-            "damping": 0.5,
-            "edges": False,
-            "searches": 0,
-        }
-        world: Any = World(gravity=self.gravity, response="positions", **options)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"response": "positions", **self.values("substeps", "iterations", "rigid_every")}
+        world: Any = World(gravity=self.gravity, damping=0.5, edges=False, searches=0, **options)
         world.add(bodies[0], friction=self.friction, thickness=0.01)
         world.add(bodies[1], friction=self.friction, thickness=self.thickness)
         for box in self.make_boxes():

@@ -65,8 +65,8 @@ class Tray(Cloths):
         if not isinstance(mesh, TetMesh):
             return super().make_body(mesh)
         body = DeformableBody(mesh, density=self.jelly_density, gravity=self.gravity)
-        modulus, ratio = self.youngs_modulus, self.poissons_ratio
-        body.add(TetElements(mesh, youngs_modulus=modulus, poissons_ratio=ratio, material="neo-hookean", damping=self.jelly_damping))
+        stiffness = self.values("youngs_modulus", "poissons_ratio")
+        body.add(TetElements(mesh, material="neo-hookean", damping=self.jelly_damping, **stiffness))
         return body
 
     def make_world(self, bodies: Sequence[DeformableBody]) -> World:

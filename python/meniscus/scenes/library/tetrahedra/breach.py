@@ -83,15 +83,8 @@ class Breach(CoupledWater):
     def kdsm(self) -> KDSM:
         """Return the mesh that follows the body."""
         times = np.arange(self.frames + 1) / _checks.positive("rate", self.rate)
-        return KDSM.build(
-            self.rest,
-            self.motion,
-            times,
-            cell_size=_checks.positive("cell", self.cell) / self.scale,
-            layers=self.layers,
-            subdivisions=self.subdivisions,
-            out=self.store,
-        )
+        cell = _checks.positive("cell", self.cell) / self.scale
+        return KDSM.build(self.rest, self.motion, times, cell_size=cell, out=self.store, **self.values("layers", "subdivisions"))
 
     def moved_surface(self) -> tuple[TriangleMesh, Callable[[float], Floats]]:
         """Return the surface at rest and its vertices as a function of time, m."""

@@ -65,14 +65,7 @@ class Projections(Scene):
         self._solid = Box((-2.0, -2.0, -2.0), (2.0, 2.0, 0.0)) | Sphere((0.05, 0.03, 0.2), 0.15)
         self.vofs = {}
         for name, conservation in _WAYS.items():
-            vof = TetVOF(
-                still,
-                self._solid,
-                conservation=conservation,
-                samples=self.samples,
-                count=self.count,
-                seed=self.seed,
-            )
+            vof = TetVOF(still, self._solid, conservation=conservation, **self.values("samples", "count", "seed"))
             vof.fill(Box((-0.25, -0.25, 0.45), (0.25, 0.25, 0.85)))
             self.vofs[name] = self.declare(name, vof)
             setattr(self, name, vof)
