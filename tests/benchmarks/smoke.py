@@ -20,7 +20,7 @@ from peers.smoke_peers import StepPeer
 from tables import smoke_report
 
 import meniscus as ms
-from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles
+from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, VorticityOptions
 from meniscus.surface import Sphere
 
 FULL_SIZES = (32, 64, 128)
@@ -67,8 +67,7 @@ class Scene:
         options = SmokeOptions(
             density_weight=WEIGHT,
             temperature_weight=BUOYANCY,
-            confinement=CONFINEMENT,
-            vortex_strength=VORTEX_FORCE * reach**3 * (2 * math.pi) ** 1.5,
+            vorticity=VorticityOptions(confinement=CONFINEMENT, vortex_strength=VORTEX_FORCE * reach**3 * (2 * math.pi) ** 1.5),
             tolerance=TOLERANCE,
             cfl=CFL,
         )

@@ -13,6 +13,8 @@ import meniscus as ms
 
 KINDS: dict[type, dict[str, Any]] = {
     ms.fluids.SmokeOptions: {},
+    ms.fluids.TransportOptions: {},
+    ms.fluids.VorticityOptions: {},
     ms.fluids.LiquidOptions: {},
     ms.fluids.ParticleLiquidOptions: {},
     ms.fluids.LiquidParticles: {},
@@ -53,7 +55,7 @@ def test_every_attribute_is_checked(kind: type) -> None:
 def test_values_of_numpy_are_welcome() -> None:
     options = ms.fluids.LiquidOptions(spray=np.bool_(False), band=np.int32(4), cfl=np.float32(0.5), gravity=np.array((0.0, -1.0)))
     assert options.band == 4
-    ms.fluids.SmokeOptions(up=[0, 1], confinement=np.float64(0.1))
+    ms.fluids.SmokeOptions(up=[0, 1], vorticity=ms.fluids.VorticityOptions(confinement=np.float64(0.1)))
     ms.solids.SpringOptions(stiffness=[1.0, 2.0])
 
 

@@ -264,7 +264,10 @@ def test_copies_go_on_alike(way: Callable[[Any], Any]) -> None:
 
 SOLVERS: dict[str, Callable[[], Any]] = {
     "smoke": lambda: ms.fluids.SmokeSolver(
-        ms.Grid((12, 12), 1 / 12), ms.fluids.SmokeOptions(density_weight=-1.0, temperature_weight=0.1, viscosity=1e-3, confinement=0.1)
+        ms.Grid((12, 12), 1 / 12),
+        ms.fluids.SmokeOptions(
+            density_weight=-1.0, temperature_weight=0.1, viscosity=1e-3, vorticity=ms.fluids.VorticityOptions(confinement=0.1)
+        ),
     ),
     "water": lambda: ms.fluids.LiquidSolver(ms.Grid((12, 12), 1 / 12), ms.fluids.LiquidOptions(viscosity=1e-3)),
     "particles": lambda: ms.fluids.ParticleLiquidSolver(ms.Grid((12, 12), 1 / 12)),

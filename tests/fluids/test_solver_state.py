@@ -23,6 +23,7 @@ from meniscus.fluids import (
     SmokeOptions,
     SmokeSolver,
     VortexParticles,
+    VorticityOptions,
 )
 from meniscus.fluids.fluid_solver import FluidSolver
 from meniscus.surface import Box, KinematicSolid, Sphere
@@ -47,7 +48,7 @@ def solid() -> KinematicSolid:
 
 def smoke() -> SmokeSolver:
     emitter = Emitter(region=Sphere((0.4, 0.2), 0.15), density=1.0, temperature=1.0, divergence=0.2, velocity=(0.2, 0.4))
-    options = SmokeOptions(temperature_weight=2.0, viscosity=1e-3, confinement=0.1, vortex_strength=0.01)
+    options = SmokeOptions(temperature_weight=2.0, viscosity=1e-3, vorticity=VorticityOptions(confinement=0.1, vortex_strength=0.01))
     grid = ms.Grid((N, N), 1 / N)
     boundary = {"y+": ms.Open()}
     return SmokeSolver(grid, options, dtype=np.float64, boundary=boundary, solid=solid(), emitters=[emitter], vortices=vortices())

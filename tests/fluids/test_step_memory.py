@@ -22,6 +22,7 @@ from meniscus.fluids import (
     SmokeOptions,
     SmokeSolver,
     VortexParticles,
+    VorticityOptions,
 )
 from meniscus.surface import Box, KinematicSolid, Pose, Sphere
 
@@ -49,7 +50,11 @@ def smoke(dimension: int, dtype: Any) -> SmokeSolver:
     return SmokeSolver(
         ms.Grid((N[dimension],) * dimension, 1 / N[dimension]),
         SmokeOptions(
-            slip="no-slip", viscosity=1e-4, confinement=0.1, acceleration=(0.1,) * dimension, vortex_strength=1e-3, tolerance=1e-3
+            slip="no-slip",
+            viscosity=1e-4,
+            vorticity=VorticityOptions(confinement=0.1, vortex_strength=1e-3),
+            acceleration=(0.1,) * dimension,
+            tolerance=1e-3,
         ),
         dtype=dtype,
         boundary={"xyz"[dimension - 1] + "+": ms.Open()},

@@ -11,7 +11,7 @@ from support.build import scalar_types
 
 import meniscus as ms
 from meniscus.core import Workspace
-from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, diffuse, diffuse_liquid
+from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, TransportOptions, VortexParticles, VorticityOptions, diffuse, diffuse_liquid
 from meniscus.numerics import order_free_sums
 from meniscus.surface import Box, KinematicSolid, LevelSet, Pose, SolidBoundary, SolidGroup, Sphere
 
@@ -163,11 +163,10 @@ def smoke_case(case: str, grid: ms.Grid, dtype: Any, cfl: float) -> SmokeSolver:
         temperature_weight=3.0,
         ambient=0.1,
         acceleration=(0.1,) * dimension,
-        confinement=0.2 if full else 0.0,
-        vortex_strength=0.02,
+        vorticity=VorticityOptions(confinement=0.2 if full else 0.0, vortex_strength=0.02),
         viscosity=2e-3 if full else 0.0,
         slip="no-slip" if full else "free",
-        velocity_samples="faces" if full else "nodes",
+        transport=TransportOptions(velocity_samples="faces" if full else "nodes"),
         cfl=cfl,
         tolerance=1e-6,
     )

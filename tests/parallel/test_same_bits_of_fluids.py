@@ -18,6 +18,7 @@ from meniscus.fluids import (
     SmokeOptions,
     SmokeSolver,
     VortexParticles,
+    VorticityOptions,
     add_buoyancy,
     add_vortex_forces,
     add_vorticity_confinement,
@@ -179,8 +180,7 @@ def test_smoke(dimension: int, dtype: type) -> None:
         density_weight=0.2,
         temperature_weight=3.0,
         acceleration=(0.1,) * dimension,
-        confinement=0.2,
-        vortex_strength=0.02,
+        vorticity=VorticityOptions(confinement=0.2, vortex_strength=0.02),
         viscosity=2e-3,
         slip="no-slip",
     )

@@ -17,7 +17,7 @@ from meniscus.fluids.flows.procedural import (
     vortex_ring,
 )
 from meniscus.fluids.gas.buoyancy import add_buoyancy
-from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
+from meniscus.fluids.gas.options import SmokeOptions, SmokeReport, VorticityOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
@@ -29,6 +29,7 @@ from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
+from meniscus.fluids.schemes import TransportOptions
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion, TetSolid
@@ -73,10 +74,12 @@ __all__ = [
     "TetVOF",
     "TetVOFOptions",
     "TetVOFReport",
+    "TransportOptions",
     "ViscositySolver",
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "VorticityOptions",
     "WallAdhesion",
     "WaterRequests",
     "add_acceleration",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
+from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField
 from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace, advect
@@ -14,21 +16,28 @@ VelocitySamples = Literal["faces", "nodes"]
 """Where a velocity is carried along itself."""
 
 
-class TransportOptions(Protocol):
-    """Options of a solver that advects fields."""
+@dataclass(frozen=True, kw_only=True)
+class TransportOptions:
+    """Schemes by which a solver carries its fields.
 
-    @property
-    def method(self) -> Method: ...  # noqa: D102
-    @property
-    def trace(self) -> Trace: ...  # noqa: D102
-    @property
-    def interpolation(self) -> Interpolation: ...  # noqa: D102
-    @property
-    def limiter(self) -> Limiter: ...  # noqa: D102
-    @property
-    def first_order_near(self) -> FirstOrderNear: ...  # noqa: D102
-    @property
-    def velocity_samples(self) -> VelocitySamples: ...  # noqa: D102
+    Attributes:
+        method, trace, interpolation, limiter, first_order_near: as in `advect`.
+        velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
+            path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
+    """
+
+    method: Method = "maccormack"
+    trace: Trace = "midpoint"
+    interpolation: Interpolation = "linear"
+    limiter: Limiter = "reversion"
+    first_order_near: FirstOrderNear = "objects"
+    velocity_samples: VelocitySamples = "faces"
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+        if self.velocity_samples == "nodes" and self.method not in get_args(NodeMethod):
+            raise ValueError(f"velocity_samples='nodes' goes with the methods {', '.join(get_args(NodeMethod))}, not with {self.method!r}")
 
 
 def transport_schemes(options: TransportOptions) -> dict[str, Any]:
@@ -40,12 +49,6 @@ def transport_schemes(options: TransportOptions) -> dict[str, Any]:
         "limiter": options.limiter,
         "first_order_near": options.first_order_near,
     }
-
-
-def require_node_method(options: TransportOptions) -> None:
-    """Raise ValueError where velocities are carried at nodes by a method that does not go with them."""
-    if options.velocity_samples == "nodes" and options.method not in get_args(NodeMethod):
-        raise ValueError(f"velocity_samples='nodes' goes with the methods {', '.join(get_args(NodeMethod))}, not with {options.method!r}")
 
 
 def carry_velocity(

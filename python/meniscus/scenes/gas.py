@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
+from meniscus.fluids import VorticityOptions
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
@@ -145,8 +146,7 @@ class RisingSmoke(BoxOfSmoke):
         options = SmokeOptions(
             density_weight=self.weight,
             temperature_weight=self.buoyancy,
-            confinement=self.confinement,
-            vortex_strength=self.vortex_strength,
+            vorticity=VorticityOptions(confinement=self.confinement, vortex_strength=self.vortex_strength),
             cfl=self.cfl,
         )
         emitter = Emitter(region=self.nozzle, motion=lambda t: Pose(self.offset(t)), density=1.0, temperature=1.0)

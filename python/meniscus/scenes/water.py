@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from meniscus.fluids import TransportOptions
 from meniscus.fluids.liquid.liquid_blocks import liquid_blocks
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking, VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
@@ -42,8 +43,7 @@ class Water(FluidScene[LiquidSolver]):
         """Return the options of the solver: those that follow from the parameters, and others."""
         return LiquidOptions(
             cfl=self.cfl,
-            method=self.method,
-            limiter=self.limiter,
+            transport=TransportOptions(method=self.method, limiter=self.limiter),
             surface_order=self.surface_order,
             tracking=self.tracking,
             spray=self.spray,

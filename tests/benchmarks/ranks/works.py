@@ -20,6 +20,7 @@ from meniscus.fluids import (
     PressureOptions,
     SmokeOptions,
     SmokeSolver,
+    VorticityOptions,
     liquid_blocks,
 )
 from meniscus.surface import Box, Sphere
@@ -56,7 +57,7 @@ def transport(cells: Cells) -> Step:
 
 def smoke(cells: Cells) -> Step:
     """Steps of a gas in a box with an open top: the scene of the benchmark of smoke, without particles."""
-    options = SmokeOptions(density_weight=0.3, temperature_weight=4.0, confinement=0.3, tolerance=1e-5, cfl=CFL)
+    options = SmokeOptions(density_weight=0.3, temperature_weight=4.0, vorticity=VorticityOptions(confinement=0.3), tolerance=1e-5, cfl=CFL)
     grid = grid_of(cells)
     nozzle = Emitter(region=Sphere((0.5, 0.5, 0.17), 0.11), density=1.0, temperature=1.0, velocity=(0.0, 0.0, 1.0))
     solver = SmokeSolver(grid, options, boundary={"z+": ms.grid.Open()}, emitters=[nozzle])

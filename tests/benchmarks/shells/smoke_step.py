@@ -22,7 +22,11 @@ DT = 0.01
 
 def solver(shape: tuple[int, int, int], samples: Literal["faces", "nodes"]) -> ms.fluids.SmokeSolver:
     """Smoke in a shear flow that passes about two and a half cells in a step."""
-    options = ms.fluids.SmokeOptions(confinement=0.2, temperature_weight=1.0, velocity_samples=samples)
+    options = ms.fluids.SmokeOptions(
+        vorticity=ms.fluids.VorticityOptions(confinement=0.2),
+        temperature_weight=1.0,
+        transport=ms.fluids.TransportOptions(velocity_samples=samples),
+    )
     s = ms.fluids.SmokeSolver(ms.Grid(shape, 1 / shape[1]), options)
     speed = 2.5 / shape[1] / DT
     s.velocity.u[...] = speed * np.sin(3 * np.linspace(0, 1, shape[1]))[None, :, None]

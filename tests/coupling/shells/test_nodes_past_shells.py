@@ -15,6 +15,7 @@ from support.shells.water import beyond, pool
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, ShellMode, Shells
 from meniscus.coupling.shells.shell_walls import ShellWalls
+from meniscus.fluids import TransportOptions
 from meniscus.grid import Visibility, advect_at_nodes
 
 
@@ -118,7 +119,11 @@ def test_the_same_bits_on_all_threads_beside_a_shell(default_parallelism: None) 
 @pytest.mark.parametrize("mode", ["one-way", "monolithic"])
 def test_cloth_across_a_duct_holds_smoke_that_a_jet_carries(mode: ShellMode) -> None:
     ends = {"x-": ms.Open(), "x+": ms.Open()}
-    options = ms.fluids.SmokeOptions(velocity_samples="nodes", confinement=0.2, temperature_weight=1.0)
+    options = ms.fluids.SmokeOptions(
+        transport=ms.fluids.TransportOptions(velocity_samples="nodes"),
+        vorticity=ms.fluids.VorticityOptions(confinement=0.2),
+        temperature_weight=1.0,
+    )
     solver = ms.fluids.SmokeSolver(ms.Grid((12, 8, 8), 1 / 8), options, boundary=ends)
     solver.density.array[:3] = solver.temperature.array[:3] = 1.0
     solver.velocity.u[:3, 2:6, 2:6] = 1.0
@@ -140,7 +145,7 @@ def test_cloth_across_a_duct_holds_smoke_that_a_jet_carries(mode: ShellMode) -> 
 def test_a_ring_on_its_way_keeps_water_on_its_side(inside: bool) -> None:
     level, point = (0.57, (0.5, 0.45)) if inside else (0.42, (0.03, 0.03))
     motion = orbit((0.5, 0.46), 0.12, 4.0)
-    sim = pool((32, 30), ring((0.0, 0.0), 0.22), motion, [(level, point)], velocity_samples="nodes")
+    sim = pool((32, 30), ring((0.0, 0.0), 0.22), motion, [(level, point)], transport=TransportOptions(velocity_samples="nodes"))
     for _ in range(8):
         sim.step(0.03)
         assert beyond(sim, inside) == 0

@@ -12,6 +12,7 @@ from support.shells.stirred_smoke import orbit, smoke_solver
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells
+from meniscus.fluids import TransportOptions
 
 
 @pytest.mark.parametrize(("dimension", "samples"), [(2, "faces"), (3, "faces"), (2, "nodes"), (3, "nodes")])
@@ -22,7 +23,7 @@ def test_what_is_beyond_a_shell_makes_no_difference_to_the_bit(dimension: int, s
     mesh = ring((0.0, 0.0), 0.25) if dimension == 2 else ball((0.0, 0.0, 0.0), 0.28, 1)
     results = []
     for outside in (0, 1):
-        solver = smoke_solver(shape, np.float64, velocity_samples=samples)
+        solver = smoke_solver(shape, np.float64, transport=TransportOptions(velocity_samples=samples))
         body = KinematicShell(mesh, motion)
         sim = ShellCoupling(solver, Shells(solver.grid, [body]), "one-way")
         rng = np.random.default_rng(5)
@@ -98,7 +99,10 @@ def test_what_is_in_a_shell_across_the_end_of_an_axis_that_closes_makes_no_diffe
         for other in (0, 1):
             grid = ms.Grid(n, h, periodic=(True, False, False)[:dimension])
             method: Any = ("maccormack", "semi-lagrangian")[seed]
-            options = ms.fluids.SmokeOptions(method=method, trace="euler", confinement=0.3, velocity_samples=samples)
+            options = ms.fluids.SmokeOptions(
+                transport=ms.fluids.TransportOptions(method=method, trace="euler", velocity_samples=samples),
+                vorticity=ms.fluids.VorticityOptions(confinement=0.3),
+            )
             solver = ms.fluids.SmokeSolver(grid, options, dtype=np.float64)
             sim = ShellCoupling(solver, Shells(grid, [KinematicShell(mesh)]), "one-way")
             rng, within = np.random.default_rng(seed), np.random.default_rng(50 + other)

@@ -10,6 +10,7 @@ from support.shells import ball, box, line, ring, sheet
 
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
+from meniscus.fluids import TransportOptions, VorticityOptions
 from meniscus.surface import Pose
 
 
@@ -81,7 +82,9 @@ def test_air_that_moves_with_a_sheet_is_not_changed_by_it() -> None:
 
 
 def test_air_at_rest_beside_a_shell_at_rest_stays_so() -> None:
-    sim = coupling((16, 16, 16), KinematicShell(sheet((0.3, 0.1, 0.2), (0.3, 0.5, 0.1), (0.1, 0.0, 0.5))), confinement=0.5)
+    sim = coupling(
+        (16, 16, 16), KinematicShell(sheet((0.3, 0.1, 0.2), (0.3, 0.5, 0.1), (0.1, 0.0, 0.5))), vorticity=VorticityOptions(confinement=0.5)
+    )
     sim.solver.temperature.array[...] = 0.0
     for _ in range(3):
         sim.step(0.1)
@@ -144,7 +147,7 @@ def state_bytes(sim: ShellCoupling) -> bytes:
 
 
 def busy() -> ShellCoupling:
-    sim = coupling((16, 16, 16), cloth(), np.float32, tolerance=1e-5, confinement=0.3, density_weight=1.0)
+    sim = coupling((16, 16, 16), cloth(), np.float32, tolerance=1e-5, vorticity=VorticityOptions(confinement=0.3), density_weight=1.0)
     rng = np.random.default_rng(8)
     sim.solver.density.array[...] = rng.random((16, 16, 16))
     for d in range(3):
@@ -275,7 +278,7 @@ def test_what_does_not_go_together_is_refused_in_one_sentence() -> None:
     shells = Shells(grid, [KinematicShell(ring((0.5, 0.5), 0.2))])
     with pytest.raises(ValueError, match="shells must have the grid of the solver"):
         ShellCoupling(ms.fluids.SmokeSolver(ms.Grid((8, 8), 0.25)), shells)
-    for options, what in (({"viscosity": 0.1}, "viscosity"), ({"method": "upwind"}, "upwind transport")):
+    for options, what in (({"viscosity": 0.1}, "viscosity"), ({"transport": TransportOptions(method="upwind")}, "upwind transport")):
         with pytest.raises(ValueError, match=what):
             ShellCoupling(ms.fluids.SmokeSolver(grid, ms.fluids.SmokeOptions(**options)), shells)
     with pytest.raises(ValueError, match="mode must be"):

@@ -13,7 +13,7 @@ from support.shells.stirred_smoke import stir
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells
-from meniscus.fluids import SmokeOptions, SmokeSolver
+from meniscus.fluids import SmokeOptions, SmokeSolver, TransportOptions, VorticityOptions
 from meniscus.grid.boundary import Open, Wall
 from meniscus.surface import Box, HalfSpace, KinematicSolid, Pose, Sphere
 
@@ -23,7 +23,7 @@ H = 1 / 24
 def duct() -> SmokeSolver:
     """Air between two level-set walls that lie between the faces of the grid."""
     walls = HalfSpace((0.0, 0.21), (0.0, 1.0)) | HalfSpace((0.0, 0.79), (0.0, -1.0))
-    options = SmokeOptions(density_weight=0.5, temperature_weight=1.0, confinement=0.3, tolerance=1e-4)
+    options = SmokeOptions(density_weight=0.5, temperature_weight=1.0, vorticity=VorticityOptions(confinement=0.3), tolerance=1e-4)
     return SmokeSolver(ms.Grid((24, 24), H), options, solid=walls)
 
 
@@ -62,7 +62,7 @@ def test_stars_keep_their_smoke_while_solids_move_through_them() -> None:
         shape = (Sphere((0.0, 0.0), 0.14), Box((-0.15, -0.04), (0.15, 0.05)), HalfSpace((0.0, 0.0), (1.0, 0.3)))[seed % 3]
         solid = KinematicSolid(shape, lambda t, a=start, w=way, r=rate: Pose(a + w * np.sin(r * t), 2 * t))  # type: ignore[misc]
         slip, samples = ("no-slip", "nodes") if seed % 2 else ("free", "faces")
-        options = SmokeOptions(temperature_weight=1.0, tolerance=1e-3, slip=slip, velocity_samples=samples)  # type: ignore[arg-type]
+        options = SmokeOptions(temperature_weight=1.0, tolerance=1e-3, slip=slip, transport=TransportOptions(velocity_samples=samples))  # type: ignore[arg-type]
         solver = SmokeSolver(ms.Grid((24, 24), H), options, solid=solid)
         body = KinematicShell(star(rng), pose)
         sim = ShellCoupling(solver, Shells(solver.grid, [body]))

@@ -8,7 +8,7 @@ from support.shells import ring
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_points
-from meniscus.fluids import LiquidSolver, SmokeOptions, SmokeSolver, VortexParticles, add_vortex_forces
+from meniscus.fluids import LiquidSolver, SmokeOptions, SmokeSolver, VortexParticles, VorticityOptions, add_vortex_forces
 from meniscus.surface import HalfSpace, Pose
 
 
@@ -48,7 +48,7 @@ def test_vortices_stay_in_a_ring_that_moves_and_their_air_with_them() -> None:
     grid = ms.Grid((24, 24), 1 / 24)
     given = particles(2, 1)
     vortices = VortexParticles(given.positions, given["vorticity"], given["radius"])
-    solver = SmokeSolver(grid, SmokeOptions(vortex_strength=0.5), vortices=vortices)
+    solver = SmokeSolver(grid, SmokeOptions(vorticity=VorticityOptions(vortex_strength=0.5)), vortices=vortices)
     sim = ShellCoupling(solver, Shells(grid, [KinematicShell((x, sides), pose)]))
     before = int(inside_points(sim.shells.positions, sides, np.asarray(vortices.positions, np.float64)).sum())
     assert before > 5
@@ -82,7 +82,9 @@ def test_the_same_bits_on_any_number_of_threads_in_three_dimensions() -> None:
         for count in (1, 2, 3):
             ms.set_num_threads(count)
             grid = ms.Grid((10, 10, 10), 0.1)
-            solver = SmokeSolver(grid, SmokeOptions(vortex_strength=0.3), dtype=np.float64, vortices=particles(3, 3))
+            solver = SmokeSolver(
+                grid, SmokeOptions(vorticity=VorticityOptions(vortex_strength=0.3)), dtype=np.float64, vortices=particles(3, 3)
+            )
             sim = ShellCoupling(solver, Shells(grid, [KinematicShell((sheet, np.array([[0, 1, 2], [0, 2, 3]], np.int32)))]))
             for _ in range(3):
                 sim.step(0.02)

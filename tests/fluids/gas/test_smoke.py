@@ -9,7 +9,16 @@ from support.build import components, same_bits
 from support.projection import set_faces
 
 import meniscus as ms
-from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, kinetic_energy, vortex_ring
+from meniscus.fluids import (
+    Emitter,
+    SmokeOptions,
+    SmokeSolver,
+    TransportOptions,
+    VortexParticles,
+    VorticityOptions,
+    kinetic_energy,
+    vortex_ring,
+)
 from meniscus.surface import Box, KinematicSolid, Sphere
 
 DT = 0.02
@@ -81,7 +90,9 @@ def test_acceleration_in_a_box_is_balanced_by_pressure(dimension: int, dtype: ty
 
 def test_neutral_smoke_is_passive(dimension: int, dtype: type) -> None:
     """Without weights, smoke and heat change nothing in the air, in no bit."""
-    empty, full = (solver(dimension, dtype=dtype, options={"confinement": 0.2, "viscosity": 1e-3}) for _ in range(2))
+    empty, full = (
+        solver(dimension, dtype=dtype, options={"vorticity": VorticityOptions(confinement=0.2), "viscosity": 1e-3}) for _ in range(2)
+    )
     for smoke in (empty, full):
         swirl(smoke)
     full.density.array[...] = full.temperature.array[...] = blob(full)
@@ -161,7 +172,7 @@ def test_advised_steps_know_moving_solids(dimension: int, dtype: type) -> None:
 
 
 def test_energy_does_not_grow_without_forces(dimension: int, dtype: type) -> None:
-    smoke = solver(dimension, dtype=dtype, options={"method": "semi-lagrangian", "viscosity": 1e-3})
+    smoke = solver(dimension, dtype=dtype, options={"transport": TransportOptions(method="semi-lagrangian"), "viscosity": 1e-3})
     rng = np.random.default_rng(5)
     for d in range(dimension):
         smoke.velocity.component(d)[...] = rng.uniform(-1, 1, smoke.velocity.component(d).shape)
@@ -178,7 +189,7 @@ def test_energy_does_not_grow_without_forces(dimension: int, dtype: type) -> Non
 def test_taylor_green_vortices_decay() -> None:
     n, nu = 32, 0.1
     grid = ms.Grid((n, n), 2 * np.pi / n, periodic=True)
-    smoke = SmokeSolver(grid, SmokeOptions(viscosity=nu, limiter="none", tolerance=1e-8), dtype=np.float64)
+    smoke = SmokeSolver(grid, SmokeOptions(viscosity=nu, transport=TransportOptions(limiter="none"), tolerance=1e-8), dtype=np.float64)
     set_faces(smoke.velocity, lambda x, y: (np.sin(x) * np.cos(y), -np.cos(x) * np.sin(y)))
     start = kinetic_energy(smoke.velocity)
     for _ in range(20):
@@ -191,7 +202,13 @@ def test_taylor_green_vortices_decay() -> None:
 def test_a_symmetric_plume_stays_symmetric(exchanged: bool, dtype: type) -> None:
     """Mirrored along x; and with x and y exchanged."""
     emitter = Emitter(region=Sphere((0.5, 0.5, 0.25), 0.15), density=1.0, temperature=1.0)
-    options = {"temperature_weight": 4.0, "density_weight": 0.5, "confinement": 0.3, "viscosity": 1e-3, "tolerance": 1e-10}
+    options = {
+        "temperature_weight": 4.0,
+        "density_weight": 0.5,
+        "vorticity": VorticityOptions(confinement=0.3),
+        "viscosity": 1e-3,
+        "tolerance": 1e-10,
+    }
     smoke = solver(3, 12, dtype, emitters=[emitter], options=options, boundary={"z+": ms.Open()})
     for _ in range(5):
         smoke.step(0.05)
@@ -211,7 +228,13 @@ def test_a_symmetric_plume_stays_symmetric(exchanged: bool, dtype: type) -> None
 def test_a_periodic_box_has_no_seam(dimension: int) -> None:
     """Moved by some cells, the same flow comes out, moved."""
     shift, axes = (5, -3, 7)[:dimension], tuple(range(dimension))
-    options = {"temperature_weight": 3.0, "density_weight": 0.5, "confinement": 0.3, "viscosity": 1e-3, "tolerance": 1e-11}
+    options = {
+        "temperature_weight": 3.0,
+        "density_weight": 0.5,
+        "vorticity": VorticityOptions(confinement=0.3),
+        "viscosity": 1e-3,
+        "tolerance": 1e-11,
+    }
     here, there = (solver(dimension, 12, periodic=True, options=options) for _ in range(2))
     here.density.array[...] = here.temperature.array[...] = blob(here)
     here.velocity.u[...] = 0.3
@@ -230,7 +253,12 @@ def test_a_periodic_box_has_no_seam(dimension: int) -> None:
 
 @pytest.mark.parametrize("dimension", [3])
 def test_single_and_double_precision_agree(dimension: int) -> None:
-    options = {"temperature_weight": 3.0, "confinement": 0.3, "viscosity": 1e-3, "limiter": "clamp"}
+    options = {
+        "temperature_weight": 3.0,
+        "vorticity": VorticityOptions(confinement=0.3),
+        "viscosity": 1e-3,
+        "transport": TransportOptions(limiter="clamp"),
+    }
     single, double = (solver(dimension, dtype=t, options=options) for t in (np.float32, np.float64))
     for smoke in (single, double):
         smoke.temperature.array[...] = blob(smoke)
@@ -268,8 +296,8 @@ def vortices(dimension: int, dtype: Any, n: int = 20) -> VortexParticles:
 
 
 def test_vortex_particles_without_strength_change_nothing(dimension: int, dtype: type) -> None:
-    plain = solver(dimension, dtype=dtype, options={"confinement": 0.2})
-    carried = solver(dimension, dtype=dtype, options={"confinement": 0.2}, vortices=vortices(dimension, dtype))
+    plain = solver(dimension, dtype=dtype, options={"vorticity": VorticityOptions(confinement=0.2)})
+    carried = solver(dimension, dtype=dtype, options={"vorticity": VorticityOptions(confinement=0.2)}, vortices=vortices(dimension, dtype))
     for smoke in (plain, carried):
         swirl(smoke)
         for _ in range(3):
@@ -282,7 +310,9 @@ def test_vortex_particles_without_strength_change_nothing(dimension: int, dtype:
 
 def test_vortex_particles_stir_and_keep_their_strength(dimension: int, dtype: type) -> None:
     particles = vortices(dimension, dtype)
-    smoke = solver(dimension, dtype=dtype, options={"vortex_strength": 0.05, "vortex_kernel": "tent"}, vortices=particles)
+    smoke = solver(
+        dimension, dtype=dtype, options={"vorticity": VorticityOptions(vortex_strength=0.05, vortex_kernel="tent")}, vortices=particles
+    )
     before = {int(i): float(np.linalg.norm(w)) for i, w in zip(particles.ids, particles.vorticity, strict=True)}
     start = particles.positions.copy()
     for _ in range(5):
@@ -297,7 +327,7 @@ def test_vortex_particles_stir_and_keep_their_strength(dimension: int, dtype: ty
 def test_repeated_steps_allocate_nothing(dimension: int, dtype: type) -> None:
     emitter = Emitter(region=Box((0.3,) * dimension, (0.6,) * dimension), density=1.0, velocity=(0.1,) * dimension, divergence=0.1)
     solid = KinematicSolid(Sphere((0.5,) * dimension, 0.15), lambda t: (0.5 * t,) + (0.0,) * (dimension - 1))
-    options = {"density_weight": -1.0, "confinement": 0.2, "viscosity": 1e-2, "vortex_strength": 0.01}
+    options = {"density_weight": -1.0, "vorticity": VorticityOptions(confinement=0.2, vortex_strength=0.01), "viscosity": 1e-2}
     particles = vortices(dimension, dtype)
     smoke = solver(dimension, dtype=dtype, emitters=[emitter], solid=solid, options=options, vortices=particles, boundary=ms.Open())
     for _ in range(2):
@@ -312,7 +342,14 @@ def test_bytes_count_what_is_held(dimension: int, dtype: type) -> None:
     """All blocks that a solver has made, and the lists of its multigrid levels."""
     emitter = Emitter(region=Sphere((0.5,) * dimension, 0.2), density=1.0, divergence=0.5)
     alive = ms.core.block_bytes()
-    smoke = solver(dimension, 20, dtype, emitters=[emitter], options={"viscosity": 1e-2, "confinement": 0.1}, boundary=ms.Open())
+    smoke = solver(
+        dimension,
+        20,
+        dtype,
+        emitters=[emitter],
+        options={"viscosity": 1e-2, "vorticity": VorticityOptions(confinement=0.1)},
+        boundary=ms.Open(),
+    )
     smoke.step(DT)
     blocks = ms.core.block_bytes() - alive
     assert 0.99 * blocks < smoke.nbytes < 1.4 * blocks
@@ -323,9 +360,10 @@ def test_options_and_arguments() -> None:
         (ValueError, "air_density must be positive", {"air_density": 0.0}),
         (ValueError, "viscosity must not be negative", {"viscosity": -1.0}),
         (ValueError, "slip must be one of 'free', 'no-slip'", {"slip": "sticky"}),
-        (ValueError, "confinement must be finite", {"confinement": math.nan}),
         (TypeError, "tolerance must be a number", {"tolerance": "tight"}),
     ]
+    with pytest.raises(ValueError, match="confinement must be finite"):
+        VorticityOptions(confinement=math.nan)
     for kind, message, options in cases:
         with pytest.raises(kind, match=message):
             SmokeOptions(**options)

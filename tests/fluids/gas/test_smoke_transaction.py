@@ -8,7 +8,7 @@ import pytest
 from support.build import components, same_bits
 
 import meniscus as ms
-from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles
+from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, VorticityOptions
 from meniscus.fluids import stages as stages_module
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.surface import KinematicSolid, Sphere
@@ -30,8 +30,7 @@ def everything(dimension: int = 2, dtype: Any = np.float64, n: int = 14, **more:
         "density_weight": 0.2,
         "temperature_weight": 3.0,
         "acceleration": (0.1,) * dimension,
-        "confinement": 0.2,
-        "vortex_strength": 0.02,
+        "vorticity": VorticityOptions(confinement=0.2, vortex_strength=0.02),
         "viscosity": 2e-3,
         "slip": "no-slip",
     }

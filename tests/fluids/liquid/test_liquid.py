@@ -7,7 +7,7 @@ import pytest
 from support.build import components
 
 import meniscus as ms
-from meniscus.fluids import Drain, LiquidOptions, LiquidSolver, LiquidSource
+from meniscus.fluids import Drain, LiquidOptions, LiquidSolver, LiquidSource, TransportOptions
 from meniscus.surface import Box, KinematicSolid, LevelSet, Sphere
 
 G = 9.81
@@ -304,10 +304,11 @@ def test_bad_input_is_one_sentence() -> None:
         ({"per_cell": 0}, "per_cell must be"),
         ({"restitution": 1.5}, "restitution must be at most 1"),
         ({"vortex_kernel": "voodoo"}, "vortex_kernel must be one of"),
-        ({"first_order_near": "voodoo"}, "first_order_near must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             LiquidOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="first_order_near must be one of"):
+        TransportOptions(first_order_near="voodoo")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="must be 2-D"):
         LiquidSolver(grid, sources=[LiquidSource(region=Sphere((0, 0, 0), 1.0))])
     with pytest.raises(TypeError, match="drains must be"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
-from meniscus.fluids import LiquidOptions, LiquidSolver
+from meniscus.fluids import LiquidOptions, LiquidSolver, TransportOptions
 from meniscus.surface import KinematicSolid, LevelSet, Sphere
 
 
@@ -27,7 +27,7 @@ def test_where_transport_is_of_first_order_is_an_option() -> None:
     results = []
     for near in ("nothing", "walls"):
         grid = ms.Grid((16, 16), 1 / 16, periodic=(True, False))
-        solver = LiquidSolver(grid, LiquidOptions(gravity=(0.0, 0.0), first_order_near=near))  # type: ignore[arg-type]
+        solver = LiquidSolver(grid, LiquidOptions(gravity=(0.0, 0.0), transport=TransportOptions(first_order_near=near)))  # type: ignore[arg-type]
         solver.fill(LevelSet.from_function(grid, lambda x, y: y - 0.5 + 0 * x, "cells"))
         solver.velocity.u[...] = 1.0 + 0.3 * np.sin(2 * np.pi * np.arange(17) / 16)[:, None]
         solver.transport(0.02)

@@ -10,7 +10,7 @@ from support.build import components, grid_of, random_velocity, same_bits, scala
 from support.same_bits import everywhere, problem
 
 import meniscus as ms
-from meniscus.fluids import SmokeOptions, SmokeSolver, kinetic_energy
+from meniscus.fluids import SmokeOptions, SmokeSolver, TransportOptions, kinetic_energy
 from meniscus.grid import Visibility, advect_at_nodes
 
 BOUNDARIES: list[Any] = [
@@ -90,7 +90,9 @@ def vortices(method: Any, samples: Any, steps: int, *, smooth: bool = False) -> 
     """The part of the energy of vortices that are at rest, Taylor's and Green's, that is lost after a second."""
     n = 24
     g = ms.Grid((n, n), 2 * np.pi / n, periodic=(True, True))
-    solver = SmokeSolver(g, SmokeOptions(method=method, velocity_samples=samples, tolerance=1e-9), dtype=np.float64)
+    solver = SmokeSolver(
+        g, SmokeOptions(transport=TransportOptions(method=method, velocity_samples=samples), tolerance=1e-9), dtype=np.float64
+    )
     flow = ms.MacField.from_function(
         g, lambda x, t: np.stack([np.sin(x[:, 0]) * np.cos(x[:, 1]), -np.cos(x[:, 0]) * np.sin(x[:, 1])], axis=1), dtype=np.float64
     )
@@ -132,7 +134,7 @@ def test_masks_and_what_does_not_go_with_nodes(dimension: int, rng: np.random.Ge
     with pytest.raises(ValueError, match="method must be"):
         advect_at_nodes(velocity, 0.3, method="bfecc")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="velocity_samples='nodes' goes with"):
-        SmokeOptions(velocity_samples="nodes", method="bfecc")
+        SmokeOptions(transport=TransportOptions(velocity_samples="nodes", method="bfecc"))
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])

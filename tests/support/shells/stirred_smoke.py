@@ -10,6 +10,7 @@ import numpy as np
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shells.parity import inside_cells
+from meniscus.fluids import VorticityOptions
 from meniscus.surface import Pose
 from support.shells import TURN, Mesh
 
@@ -18,7 +19,13 @@ Motion = Callable[[float], Pose]
 
 def smoke_solver(shape: tuple[int, ...], dtype: Any = None, **options: Any) -> ms.fluids.SmokeSolver:
     grid = ms.Grid(shape, 1 / shape[0])
-    chosen = {"density_weight": 0.5, "temperature_weight": 1.0, "confinement": 0.3, "tolerance": 1e-4, **options}
+    chosen = {
+        "density_weight": 0.5,
+        "temperature_weight": 1.0,
+        "vorticity": VorticityOptions(confinement=0.3),
+        "tolerance": 1e-4,
+        **options,
+    }
     return ms.fluids.SmokeSolver(grid, ms.fluids.SmokeOptions(**chosen), dtype=dtype)
 
 

@@ -40,7 +40,7 @@ def require_fitting(solver: SmokeSolver | LiquidSolver | ParticleLiquidSolver, s
         (isinstance(o, LiquidOptions) and o.surface_tension > 0, "surface tension"),
         (isinstance(o, LiquidOptions) and o.gather, "gather=True"),
         (o.viscosity > 0, "viscosity"),
-        (o.method == "upwind", "upwind transport"),
+        (o.transport.method == "upwind", "upwind transport"),
     ):
         if there:
             raise ValueError(f"shells do not go with a solver that has {what}")

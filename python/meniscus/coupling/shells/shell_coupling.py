@@ -322,7 +322,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
         """Stage 4: add the forces of the solver."""
         solver = self.solver
         plain = isinstance(solver, ParticleLiquidSolver) or self._joined is None or solver.vortices is not None
-        if plain or (isinstance(solver, SmokeSolver) and solver.options.confinement):
+        if plain or (isinstance(solver, SmokeSolver) and solver.options.vorticity.confinement):
             solver.add_forces(dt)
             return
         assert not isinstance(solver, ParticleLiquidSolver)

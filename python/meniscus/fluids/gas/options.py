@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meniscus import _checks
 from meniscus.fluids.fluid_solver import StepReport
-from meniscus.fluids.schemes import VelocitySamples, require_node_method
+from meniscus.fluids.schemes import TransportOptions
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace
+
+
+@dataclass(frozen=True, kw_only=True)
+class VorticityOptions:
+    """Forces that put vorticity back where the grid has lost it.
+
+    Attributes:
+        confinement: epsilon of vorticity confinement, without unit.
+        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
+        vortex_kernel: 'gaussian' or 'tent'.
+    """
+
+    confinement: float = 0.0
+    vortex_strength: float = 0.0
+    vortex_kernel: VortexKernel = "gaussian"
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +42,11 @@ class SmokeOptions:
         ambient: temperature of the air without buoyancy.
         up: direction against gravity; default along the last axis.
         acceleration: uniform acceleration, m/s^2; default none.
-        confinement: epsilon of vorticity confinement, without unit.
-        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
-        vortex_kernel: 'gaussian' or 'tent'.
+        vorticity: what puts lost vorticity back.
         viscosity: kinematic, m^2/s.
         air_density: kg/m^3; only the pressure depends on it.
         slip: condition at solids, 'free' or 'no-slip'.
-        method, trace, interpolation, limiter, first_order_near: of the transport, as in `advect`.
-        velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
-            path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
+        transport: schemes that carry velocity, smoke and heat.
         tolerance: of the projection, relative to the divergence before it.
         cfl: cells that the fastest air passes in the step that `max_dt` returns.
     """
@@ -42,25 +56,19 @@ class SmokeOptions:
     ambient: float = 0.0
     up: Sequence[float] | None = None
     acceleration: Sequence[float] | None = None
-    confinement: float = 0.0
-    vortex_strength: float = 0.0
-    vortex_kernel: VortexKernel = "gaussian"
+    vorticity: VorticityOptions = VorticityOptions()
     viscosity: float = 0.0
     air_density: float = 1.2
     slip: Slip = "free"
-    method: Method = "maccormack"
-    trace: Trace = "midpoint"
-    interpolation: Interpolation = "linear"
-    limiter: Limiter = "reversion"
-    first_order_near: FirstOrderNear = "objects"
-    velocity_samples: VelocitySamples = "faces"
+    transport: TransportOptions = field(default_factory=TransportOptions)
     tolerance: float = 1e-5
     cfl: float = 2.0
 
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
-        require_node_method(self)
+        _checks.one_of_type("transport", self.transport, TransportOptions)
+        _checks.one_of_type("vorticity", self.vorticity, VorticityOptions)
         _checks.positive("air_density", self.air_density)
         _checks.positive("tolerance", self.tolerance)
         _checks.positive("cfl", self.cfl)

@@ -149,7 +149,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
                 self.walls.extend_cells_into(solid.outside_cells, self.temperature, o.ambient)
                 if o.slip == "free":
                     self.walls.extend_faces_into(solid.open_faces, self.velocity)
-        schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
+        schemes = {**transport_schemes(o.transport), "time": self.time, "workspace": self._workspace}
         before = self.smoke(solid)
         replacements = {} if self.walls is None else self.walls.replacements
         for name in ("density", "temperature"):
@@ -161,10 +161,10 @@ class SmokeSolver(FluidSolver[SmokeReport]):
             # They may have been seeded since the last step.
             hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
-                self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
+                self.vortices, self.velocity, dt, method=o.transport.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
-        carry_velocity(self.velocity, dt, o, visibility=Visibility(walls=self.walls), time=self.time, workspace=self._workspace)
+        carry_velocity(self.velocity, dt, o.transport, visibility=Visibility(walls=self.walls), time=self.time, workspace=self._workspace)
 
     @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
@@ -187,11 +187,11 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         solid = self.sampled_solid.at(self.time)
         if self.walls is not None:
             self.walls.hold_faces(self.velocity)
-        if o.confinement:
+        if o.vorticity.confinement:
             add_vorticity_confinement(
-                self.velocity, dt, o.confinement, solid=solid, walls=self.walls, time=self.time, workspace=self._workspace
+                self.velocity, dt, o.vorticity.confinement, solid=solid, walls=self.walls, time=self.time, workspace=self._workspace
             )
-        of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self.walls
+        of_vortices = o.vorticity.vortex_strength, o.vorticity.vortex_kernel, self.time, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
 
     @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)

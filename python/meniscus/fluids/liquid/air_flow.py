@@ -53,7 +53,7 @@ class AirFlow(Stateful):
 
     def advect(self, dt: float, time: float, workspace: Workspace) -> None:
         """Let the air carry its own velocity for dt."""
-        carry_velocity(self.velocity, dt, self._options, time=time, workspace=workspace)
+        carry_velocity(self.velocity, dt, self._options.transport, time=time, workspace=workspace)
 
     def unite_with(self, velocity: MacField, levelset: LevelSet) -> None:
         """Add the air to the velocity of the liquid: each face gets the mean by the mass of both that is around it."""

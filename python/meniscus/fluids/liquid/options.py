@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from meniscus import _checks
 from meniscus.fluids.fluid_solver import StepReport
-from meniscus.fluids.schemes import VelocitySamples, require_node_method
+from meniscus.fluids.schemes import TransportOptions
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
@@ -44,9 +43,7 @@ class LiquidOptions:
             their momentum; otherwise they become markers, and the drift correction adds their volume all over the surface.
         expansion_limit: largest such divergence times the length of the step, at most 1; the rest waits for the next steps.
         gather: whether drops that fill a cell where no liquid is become liquid there.
-        method, trace, interpolation, limiter, first_order_near: of the transport of the velocity, as in `advect`.
-        velocity_samples: where the velocity is carried along itself: on its 'faces', each component by itself, or at 'nodes', all along one
-            path, whose increments the faces then take ('semi-lagrangian' and 'maccormack' only; see `advect_at_nodes`).
+        transport: schemes that carry the velocity.
         surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it as far from it as the liquid
             moves in the step.
         band: cells of air around the liquid that are given a velocity.
@@ -80,12 +77,7 @@ class LiquidOptions:
     expansion: bool = False
     expansion_limit: float = 0.1
     gather: bool = False
-    method: Method = "maccormack"
-    trace: Trace = "midpoint"
-    interpolation: Interpolation = "linear"
-    limiter: Limiter = "reversion"
-    first_order_near: FirstOrderNear = "objects"
-    velocity_samples: VelocitySamples = "faces"
+    transport: TransportOptions = field(default_factory=TransportOptions)
     surface_order: SurfaceOrder = "second"
     band: int = 5
     balanced_extension: bool = True
@@ -100,7 +92,7 @@ class LiquidOptions:
     def __post_init__(self) -> None:
         """Check the values. Raises TypeError or ValueError."""
         _checks.options(self)
-        require_node_method(self)
+        _checks.one_of_type("transport", self.transport, TransportOptions)
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         if _checks.positive("expansion_limit", self.expansion_limit) > 1:

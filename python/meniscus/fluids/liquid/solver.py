@@ -220,7 +220,7 @@ class LiquidSolver(OpenLiquid):
             # They may have been seeded since the last step.
             hand_out(self.vortices, self.grid, self._workspace)
             self.running_report.vortices = advance_vortices(
-                self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
+                self.vortices, self.velocity, dt, method=o.transport.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             hand_out(self.vortices, self.grid, self._workspace)
             self.surface.remove_outside(self.vortices)
@@ -229,10 +229,10 @@ class LiquidSolver(OpenLiquid):
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
         self.surface.account_new_drops(end, self.volume)
         seen = Visibility(active=self.faces.known, first_order=None if near is None else self.faces.near_surface(self.levelset, near))
-        carry = partial(carry_velocity, self.velocity, dt, o, visibility=seen, time=self.time, workspace=self._workspace)
+        carry = partial(carry_velocity, self.velocity, dt, o.transport, visibility=seen, time=self.time, workspace=self._workspace)
         if self.surface.shells is None:
             carry()
-        elif o.velocity_samples == "nodes":
+        elif o.transport.velocity_samples == "nodes":
             carry(visibility=replace(seen, walls=self.walls), hidden_nodes="mean")
         else:
             self.surface.shells.carry_velocity(self.velocity, carry, self.faces.known, dt, self.time)

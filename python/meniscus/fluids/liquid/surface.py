@@ -60,7 +60,7 @@ class LiquidSurface(Stateful):
                     escaped_outside="keep" if options.air == "fluid" else "delete",
                     max_outside_depth=None if options.air == "fluid" else _AIR_DEPTH[grid.dimension],
                 ),
-                transport=MarkerTransport(trace=options.trace),
+                transport=MarkerTransport(trace=options.transport.trace),
                 seed=options.seed,
             )
             particles = ParticleLevelSet(grid, "cells", velocity.dtype, options=chosen)
@@ -83,7 +83,7 @@ class LiquidSurface(Stateful):
     @property
     def trace(self) -> Trace:
         """How ways along the velocity are followed."""
-        return self._options.trace
+        return self._options.transport.trace
 
     @property
     def drops(self) -> int:
@@ -141,7 +141,7 @@ class LiquidSurface(Stateful):
             velocity,
             dt,
             method="semi-lagrangian",
-            trace=self._options.trace,
+            trace=self._options.transport.trace,
             visibility=Visibility(active=self._near),
             time=time,
             workspace=self._workspace,

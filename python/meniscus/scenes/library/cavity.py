@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
+from meniscus.fluids import TransportOptions
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid import Grid, Wall, sample
@@ -48,9 +49,7 @@ class Cavity(GasScene):
         options = SmokeOptions(
             viscosity=1 / _checks.positive("reynolds", self.reynolds),
             slip="no-slip",
-            method=self.method,
-            limiter=self.limiter,
-            interpolation=self.interpolation,
+            transport=TransportOptions(method=self.method, limiter=self.limiter, interpolation=self.interpolation),
             cfl=self.cfl,
         )
         still, lid = Wall(slip="no-slip"), Wall(velocity=(1.0, 0.0), slip="no-slip")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from meniscus import _checks
+from meniscus.fluids import VorticityOptions
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
@@ -46,7 +47,9 @@ class SmokeExplosion(BoxOfSmoke):
         self.nozzle = Sphere((0.5 * WIDTH, 0.5 * WIDTH, self.source_height), self.source_radius)
         _checks.integer("particles", self.particles, 0)
         options = SmokeOptions(
-            temperature_weight=self.buoyancy, confinement=self.confinement, vortex_strength=self.vortex_strength, cfl=self.cfl
+            temperature_weight=self.buoyancy,
+            vorticity=VorticityOptions(confinement=self.confinement, vortex_strength=self.vortex_strength),
+            cfl=self.cfl,
         )
         burst = Emitter(
             region=self.nozzle, density=1.0, temperature=1.0, divergence=self.divergence, end=_checks.positive("expansion", self.expansion)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
+from meniscus.fluids import TransportOptions
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import vorticity
@@ -59,8 +60,7 @@ class Wake(GasScene):
         options = SmokeOptions(
             viscosity=2 * RADIUS * SPEED / self.reynolds if self.reynolds else 0.0,
             slip=self.slip,
-            method=self.method,
-            limiter=self.limiter,
+            transport=TransportOptions(method=self.method, limiter=self.limiter),
             cfl=self.cfl,
         )
         cylinder = KinematicSolid(Sphere(CENTER, RADIUS)).sample(grid)

@@ -13,6 +13,7 @@ from meniscus.coupling.shell_pictures.smooth_shells import smooth_shells
 from meniscus.coupling.shells.shell_coupling import ShellCoupling
 from meniscus.coupling.shells.shell_walls import ShellWalls
 from meniscus.coupling.shells.shells import THICKNESS, Shells
+from meniscus.fluids import VorticityOptions
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
@@ -67,7 +68,7 @@ class SmokeCurtain(GasScene):
         grid = Grid((round(n * LENGTH), n, n), WIDTH / n)
         jet = Emitter(region=Sphere((0.16, 0.5 * WIDTH, 0.45 * HEIGHT), 0.11), density=1.0, velocity=(self.speed, 0.0, 0.0))
         sides = {name: Open() for name in ("x-", "x+", "z+")}
-        options = SmokeOptions(confinement=self.confinement, density_weight=0.1, cfl=self.cfl)
+        options = SmokeOptions(vorticity=VorticityOptions(confinement=self.confinement), density_weight=0.1, cfl=self.cfl)
         self.use(SmokeSolver(grid, options, boundary=sides, emitters=[jet]))
         self.curtain = self.declare("curtain", self.make_curtain())
         self.coupling = ShellCoupling(self.solver, Shells(grid, [self.curtain]), "one-way")
