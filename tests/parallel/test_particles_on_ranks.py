@@ -292,3 +292,26 @@ def test_drops_that_fill_a_cell_are_numbered_by_cell_and_id() -> None:
         alone = poured()
     for count in (2, 4):
         assert ms.parallel.run_threads(count, poured)[0] == alone, count
+
+
+def absorbed(periodic: bool) -> tuple[list[float], list[bytes]]:
+    """Return the momentum of drops that a pool absorbs, and the velocities of the pool after that."""
+    grid = ms.Grid((16, 12), 0.1, periodic=(periodic, False))
+    solver = LiquidSolver(grid, LiquidOptions(gravity=(0.0, 0.0)))
+    solver.fill(Box((-1.0, -1.0), (3.0, 0.8)))
+    rng = np.random.default_rng(72)
+    x = rng.random((80, 2)) * [1.6, 0.75]
+    solver.add_drops(x, rng.standard_normal((80, 2)), np.full(80, 1e-3))
+    assert solver.particles is not None
+    solver.particles.spray.migrate(grid)
+    joined = solver.rejoin(1e-6, expand=False)
+    assert joined.count == 80
+    return list(joined.momentum), [u.tobytes() for u in solver.velocity.gather() or ()]
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_faces_of_other_blocks_take_their_part_of_a_drop(periodic: bool) -> None:
+    with order_free_sums():
+        alone = absorbed(periodic)
+    for count in (2, 4):
+        assert ms.parallel.run_threads(count, absorbed, periodic)[0] == alone, count

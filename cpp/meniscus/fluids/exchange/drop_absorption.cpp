@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
-#include "meniscus/parallel/parcels.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"
@@ -93,29 +93,7 @@ constexpr Index drop_reach = 2;
 /// Collective: adds the drops of other blocks that give to faces of this one, and orders all by cell and id.
 template <int D>
 void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops) {
-  if (grid.block().cut()) {
-    std::vector<Drop<D>> shown;
-    for (const Drop<D>& drop : drops) {
-      bool near_side = false;
-      for (int d = 0; d < D; ++d) {
-        const Index e = d;
-        const Index at = drop.place[e] - grid.first_cell()[e];
-        near_side |= grid.block().cut(d) && (at < drop_reach || at >= grid.local_shape()[e] - drop_reach);
-      }
-      if (near_side) shown.push_back(drop);
-    }
-    shown = parallel::gather_lists(*grid.communicator(), shown);
-    for (const Drop<D>& drop : shown) {
-      bool own = true, near_block = true;
-      for (int d = 0; d < D; ++d) {
-        const Index e = d;
-        const Index at = grid::image_near_block<D>(grid, d, drop.place[e]), n = grid.local_shape()[e];
-        own &= at >= 0 && at < n;
-        near_block &= at >= -drop_reach && at < n + drop_reach;
-      }
-      if (near_block && !own) drops.push_back(drop);
-    }
-  }
+  grid::add_items_around<D>(grid, drop_reach, drops, [](const Drop<D>& drop) { return drop.place; });
   std::sort(drops.begin(), drops.end());
 }
 

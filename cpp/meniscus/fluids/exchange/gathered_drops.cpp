@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -118,23 +119,6 @@ Coord<D> cell_near_block(const grid::Grid<D>& grid, Index number) {
   return cell;
 }
 
-/// Collective: the drops that cells of this block take, in the order of cells and ids.
-template <int D>
-std::vector<GatheredDrop<D>> drops_taken(const grid::Grid<D>& grid, const std::vector<GatheredDrop<D>>& drops) {
-  std::vector<GatheredDrop<D>> taken, passed;
-  const auto is_own = [&](const GatheredDrop<D>& drop) {
-    return grid::distance_from_block<D>(grid, cell_near_block<D>(grid, drop.cell)) == 0;
-  };
-  for (const GatheredDrop<D>& drop : drops) (is_own(drop) ? taken : passed).push_back(drop);
-  if (grid.block().cut()) {
-    passed = parallel::gather_lists(*grid.communicator(), passed);
-    for (const GatheredDrop<D>& drop : passed)
-      if (is_own(drop)) taken.push_back(drop);
-  }
-  std::sort(taken.begin(), taken.end());
-  return taken;
-}
-
 }  // namespace
 
 template <class T, int D>
@@ -163,7 +147,10 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
       for (Index d = 0; d < D; ++d) drop.velocity[d] = static_cast<double>(s.velocity[i * D + d]);
     }
   });
-  const std::vector<GatheredDrop<D>> taken = drops_taken<D>(grid, found);
+  std::vector<GatheredDrop<D>> taken = found;
+  grid::hand_to_owners<D>(grid, taken,
+                          [&](const GatheredDrop<D>& drop) { return surface::index_of<D>(drop.cell, c_strides<D>(grid.shape())); });
+  std::sort(taken.begin(), taken.end());
   std::vector<FilledCell<D>> filled;
   for (auto first = taken.begin(), last = first; first != taken.end(); first = last) {
     FilledCell<D> sum{first->cell, 0.0, {}};

@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
-#include "meniscus/grid/blocks/owner_answers.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"

@@ -1,4 +1,4 @@
-/// The blocks of a domain, and which of them has a cell.
+/// The blocks of a domain: which of them has a cell, and which see it.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"
@@ -61,6 +61,53 @@ class BlockMap {
 
   std::array<std::vector<Index>, D> starts_;
   Coord<D> place_{};
+};
+
+/// The blocks that see a cell of the own one: it lies among so many layers of cells around them.
+template <int D>
+class CellViewers {
+ public:
+  /// `around`: whether layers go on around periodic axes that are cut.
+  CellViewers(const BlockMap<D>& blocks, const Grid<D>& grid, Index layers, bool around)
+      : blocks_(blocks), cells_(grid.local_shape()) {
+    for (int axis = 0; axis < D; ++axis) {
+      const Index d = axis, n = grid.shape()[d];
+      own_[d] = blocks.own_place(axis);
+      places_[d].resize(cells_[d]);
+      for (Index c = 0; c < cells_[d]; ++c)
+        for (Index k = 0; k < blocks.count(axis); ++k) {
+          const Index lower = blocks.first(axis, k) - layers;
+          const Index upper = (k + 1 < blocks.count(axis) ? blocks.first(axis, k + 1) : n) + layers;
+          const Index cell = grid.first_cell()[d] + c;
+          bool seen = cell >= lower && cell < upper;
+          if (around && grid.periodic()[d]) seen = seen || cell + n < upper || cell - n >= lower || upper - lower >= n;
+          if (seen) places_[d][c].push_back(k);
+        }
+    }
+  }
+
+  /// Calls visit(number) for the other blocks that see a cell, which is counted from the first of the own block.
+  template <class Visit>
+  void for_each(const Coord<D>& cell, Visit&& visit) const {
+    Index viewers = 1;
+    for (std::size_t d = 0; d < D; ++d) viewers *= static_cast<Index>(places_[d][cell[d]].size());
+    for (Index v = 0; viewers > 1 && v < viewers; ++v) {
+      Coord<D> at;
+      Index rest = v;
+      for (std::size_t d = D; d-- > 0;) {
+        const std::vector<Index>& seen = places_[d][cell[d]];
+        at[d] = seen[static_cast<std::size_t>(rest) % seen.size()];
+        rest /= static_cast<Index>(seen.size());
+      }
+      if (at != own_) visit(blocks_.number(at));
+    }
+  }
+
+ private:
+  const BlockMap<D>& blocks_;
+  Coord<D> cells_, own_;
+  /// For every own cell along an axis, the places of the blocks that see it.
+  std::array<std::vector<std::vector<Index>>, D> places_;
 };
 
 /// Whether a cell of the domain belongs to the own block.

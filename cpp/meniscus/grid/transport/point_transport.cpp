@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/blocks/far_points.hpp"
-#include "meniscus/grid/blocks/owner_answers.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"

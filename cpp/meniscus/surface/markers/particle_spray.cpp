@@ -2,14 +2,15 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
-#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -155,38 +156,14 @@ constexpr Index deposit_reach = 2;
 /// Collective: adds the particles of other blocks that reach this one, and orders all by cell and id.
 template <class T, int D>
 void add_returned_of_others(const grid::Grid<D>& grid, std::vector<Returned<T, D>>& own) {
-  struct Sent {
-    Returned<T, D> particle;
-    Coord<D> cell;  ///< in the domain
-    int block;
-  };
-  std::vector<Sent> near;
-  for (const Returned<T, D>& p : own) {
-    bool beside_cut = false;
-    Sent s{p, p.cell, grid.block().number};
+  for (Returned<T, D>& p : own)
+    for (std::size_t d = 0; d < D; ++d) p.cell[d] += grid.first_cell()[d];
+  grid::add_items_around<D>(grid, deposit_reach, own, [](const Returned<T, D>& p) { return p.cell; });
+  for (Returned<T, D>& p : own)
     for (int d = 0; d < D; ++d) {
-      const Index a = d;
-      s.cell[a] += grid.first_cell()[a];
-      beside_cut |= grid.block().cut(d) && (p.cell[a] < deposit_reach || p.cell[a] >= grid.local_shape()[a] - deposit_reach);
+      Index& i = p.cell[d];
+      i = grid::image_near_block<D>(grid, d, i);
     }
-    if (beside_cut) near.push_back(s);
-  }
-  for (Sent& s : parallel::gather_lists(*grid.communicator(), near)) {
-    if (s.block == grid.block().number) continue;
-    bool reaches = true;
-    for (int d = 0; d < D; ++d) {
-      const Index a = d;
-      const Index n = grid.shape()[a], last = grid.local_shape()[a] + deposit_reach - 1;
-      Index i = s.cell[a] - grid.first_cell()[a];
-      if (grid.block().cut(d) && grid::period_of(grid, d) > 0) {
-        if (i < -deposit_reach) i += n;
-        if (i > last) i -= n;
-      }
-      reaches = reaches && i >= -deposit_reach && i <= last;
-      s.particle.cell[a] = i;
-    }
-    if (reaches) own.push_back(s.particle);
-  }
   std::sort(own.begin(), own.end(),
             [](const Returned<T, D>& a, const Returned<T, D>& b) { return a.key != b.key ? a.key < b.key : a.id < b.id; });
 }

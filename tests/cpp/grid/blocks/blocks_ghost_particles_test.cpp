@@ -1,8 +1,8 @@
 // Ghost particles: every particle of another block in the layers around a block comes once, around periodic axes too; and windows
-// in which neighbours are searched.
+// in which neighbours are searched. The same for items that are no particles.
 #include "cut_domains.hpp"
 
-#include "meniscus/grid/blocks/block_map.hpp"
+#include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
@@ -82,6 +82,32 @@ void check_ghosts(const CutDomain<D>& domain) {
   });
 }
 
+/// Items anywhere go to the blocks of their cells, and copies of them to the blocks around.
+template <int D>
+void check_items(const CutDomain<D>& domain) {
+  CAPTURE(domain.name);
+  on_blocks(domain, [&](const Grid<D>& grid) {
+    const auto cell_of = [&](Index id) { return locate_in_domain(grid, place(grid, id).data()).cell; };
+    const auto require_all = [&](std::vector<Index> items, Index layers) {
+      std::vector<Index> expected;
+      for (Index id = 0; id < number; ++id)
+        if (beyond<D>(grid, cell_of(id), true) <= layers) expected.push_back(id);
+      std::sort(items.begin(), items.end());
+      if (items != expected) throw std::runtime_error("wrong items");
+    };
+    std::vector<Index> items;
+    for (Index id = grid.block().number; id < number; id += grid.communicator()->size()) items.push_back(id);
+    hand_to_owners<D>(grid, items, cell_of);
+    require_all(items, 0);
+    for (const Index layers : {0, 1, 2, 6, 40}) {
+      std::vector<Index> around = items;
+      add_items_around<D>(grid, layers, around, cell_of);
+      if (!std::equal(items.begin(), items.end(), around.begin())) throw std::runtime_error("own items come first");
+      require_all(around, layers);
+    }
+  });
+}
+
 template <int D>
 void check_windows(const CutDomain<D>& domain) {
   CAPTURE(domain.name);
@@ -111,6 +137,11 @@ void check_windows(const CutDomain<D>& domain) {
 TEST_CASE("every particle in the layers around a block is among its ghosts, once") {
   for (const auto& domain : cut_domains<2>()) check_ghosts<2>(domain);
   for (const auto& domain : cut_domains<3>()) check_ghosts<3>(domain);
+}
+
+TEST_CASE("items come to the blocks of their cells, and to those around, once") {
+  for (const auto& domain : cut_domains<2>()) check_items<2>(domain);
+  for (const auto& domain : cut_domains<3>()) check_items<3>(domain);
 }
 
 TEST_CASE("windows of neighbours have all cells of the layers around a block") {

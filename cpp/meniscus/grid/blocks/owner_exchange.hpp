@@ -1,4 +1,5 @@
-/// Questions about places anywhere in the domain, which the blocks answer that have the places.
+/// Items for the blocks of their cells, anywhere in the domain: they are handed over, copied to the blocks that see them, or
+/// questions that come back answered.
 #pragma once
 
 #include "meniscus/grid/blocks/block_map.hpp"
@@ -11,6 +12,23 @@
 
 namespace meniscus::grid {
 namespace detail {
+
+template <class Item>
+void append_item(std::vector<std::byte>& parcel, const Item& item) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  const auto* const first = reinterpret_cast<const std::byte*>(&item);
+  parcel.insert(parcel.end(), first, first + sizeof(Item));
+}
+
+/// Adds the items that have come, in the order of the blocks.
+template <class Item>
+void append_items(std::vector<Item>& items, const parallel::Parcels& received) {
+  for (const auto& [block, bytes] : received) {
+    const std::size_t before = items.size();
+    items.resize(before + bytes.size() / sizeof(Item));
+    std::memcpy(items.data() + before, bytes.data(), bytes.size());
+  }
+}
 
 /// Calls visit(first, last) for the runs of [0, n) between the indices of an ascending list.
 template <class Visit>
@@ -25,6 +43,38 @@ void for_each_run_between(const std::vector<Index>& listed, Index n, Visit&& vis
 
 }  // namespace detail
 
+/// Collective where the grid is cut: hands items to the blocks that have cell_of(item), a cell of the domain. Those that stay
+/// come first.
+template <int D, class Item, class CellOf>
+void hand_to_owners(const Grid<D>& grid, std::vector<Item>& items, CellOf&& cell_of) {
+  if (!grid.block().cut()) return;
+  const BlockMap<D> blocks(grid);
+  parallel::Parcels sent;
+  std::erase_if(items, [&](const Item& item) {
+    const Coord<D> cell = cell_of(item);
+    if (in_block<D>(grid, cell)) return false;
+    detail::append_item(sent[blocks.block_of(cell)], item);
+    return true;
+  });
+  detail::append_items(items, parallel::exchange_parcels(*grid.communicator(), parallel::tags::particles, sent));
+}
+
+/// Collective where the grid is cut: adds copies of the items of other blocks that lie up to `layers` cells beyond this one, also
+/// around periodic axes. cell_of(item) is its cell in the domain, for own items one of the block.
+template <int D, class Item, class CellOf>
+void add_items_around(const Grid<D>& grid, Index layers, std::vector<Item>& items, CellOf&& cell_of) {
+  if (!grid.block().cut()) return;
+  const BlockMap<D> blocks(grid);
+  const CellViewers<D> viewers(blocks, grid, layers, true);
+  parallel::Parcels sent;
+  for (const Item& item : items) {
+    Coord<D> cell = cell_of(item);
+    for (std::size_t d = 0; d < D; ++d) cell[d] -= grid.first_cell()[d];
+    viewers.for_each(cell, [&](int block) { detail::append_item(sent[block], item); });
+  }
+  detail::append_items(items, parallel::exchange_parcels(*grid.communicator(), parallel::tags::particles, sent));
+}
+
 /// Collective, where any block has far questions: answers[i] is the answer to questions[i], of the block that has
 /// cell_of(question) where i is in `far`, which ascends, and of this block for all others. `answer(questions, n, answers)` is
 /// called once on every block, with n = 0 too, and may be collective itself.
@@ -38,24 +88,17 @@ void ask_owners_of(const std::vector<Index>& far, const Grid<D>& grid, const Que
   parallel::Parcels asked;
   for (const Index i : far) {
     owner.push_back(blocks.block_of(cell_of(questions[i])));
-    std::vector<std::byte>& bytes = asked[owner.back()];
-    bytes.resize(bytes.size() + sizeof(Question));
-    std::memcpy(bytes.data() + bytes.size() - sizeof(Question), &questions[i], sizeof(Question));
+    detail::append_item(asked[owner.back()], questions[i]);
   }
   const parallel::Parcels received = parallel::exchange_parcels(communicator, parallel::tags::particles, asked);
   const std::size_t own = static_cast<std::size_t>(n) - far.size();
-  std::size_t total = own;
-  for (const auto& [block, bytes] : received) total += bytes.size() / sizeof(Question);
-  const auto here = std::make_unique_for_overwrite<Question[]>(total);
-  const auto found = std::make_unique_for_overwrite<Answer[]>(total);
-  Question* next_question = here.get();
-  detail::for_each_run_between(
-      far, n, [&](Index first, Index last) { next_question = std::copy(questions + first, questions + last, next_question); });
-  for (const auto& [block, bytes] : received) {
-    std::memcpy(next_question, bytes.data(), bytes.size());
-    next_question += bytes.size() / sizeof(Question);
-  }
-  answer(static_cast<const Question*>(here.get()), static_cast<Index>(total), found.get());
+  std::vector<Question> here;
+  here.reserve(static_cast<std::size_t>(n));
+  detail::for_each_run_between(far, n,
+                               [&](Index first, Index last) { here.insert(here.end(), questions + first, questions + last); });
+  detail::append_items(here, received);
+  const auto found = std::make_unique_for_overwrite<Answer[]>(here.size());
+  answer(static_cast<const Question*>(here.data()), static_cast<Index>(here.size()), found.get());
 
   // Both sides know how many answers come back.
   std::vector<parallel::Message> out, in;
