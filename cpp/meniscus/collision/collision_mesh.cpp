@@ -98,8 +98,8 @@ CollisionMesh::CollisionMesh(std::optional<std::span<const Edge>> edges, std::sp
       require(v >= 0, "edges must hold indices of vertices, but one of edge ", i, " is ", v);
       largest_index_ = std::max(largest_index_, v);
     }
-  edge_tree_.tree = PackedBoxTree(flat(edges_), 2);
-  face_tree_.tree = PackedBoxTree(flat(triangles_), 3);
+  edge_tree_.tree = ElementTree(flat(edges_), 2);
+  face_tree_.tree = ElementTree(flat(triangles_), 3);
 }
 
 void CollisionMesh::require_valid_motion(const Motion& motion, const char* start, const char* end) const {
@@ -121,7 +121,7 @@ void CollisionMesh::follow(const Motion& motion, double inflation) {
     std::vector<std::int32_t> numbers(vertex_boxes_.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     vertex_tree_.built = false;
-    vertex_tree_.tree = PackedBoxTree(numbers, 1);
+    vertex_tree_.tree = ElementTree(numbers, 1);
   }
   marked_ = false;
 }

@@ -127,7 +127,7 @@ class CollisionMesh {
  private:
   /// A tree, and its looseness when it was built.
   struct FollowingTree {
-    PackedBoxTree tree;
+    ElementTree tree;
     bool built = false;
     double built_looseness = 0;
     ElementMarks marks;

@@ -7,6 +7,11 @@
 #include <atomic>
 
 namespace meniscus::collision {
+
+using mesh::BoxQuery;
+using mesh::lanes;
+using mesh::with_box_lanes;
+
 namespace {
 
 /// Leaves whose elements one task looks for.
@@ -27,8 +32,8 @@ inline void make_room(std::vector<std::int32_t>& v, Index used, Index n) {
 }
 
 /// The box of a leaf as the nodes have it.
-inline BoxQuery<float> rounded_box(const PackedBoxTree& tree, Index leaf) {
-  const PackedBoxTree::Node& n = tree.node(0, leaf / lanes);
+inline BoxQuery<float> rounded_box(const ElementTree& tree, Index leaf) {
+  const ElementTree::Node& n = tree.node(0, leaf / lanes);
   const Index k = leaf % lanes;
   BoxQuery<float> q;
   for (int d = 0; d < 3; ++d) {
@@ -41,7 +46,7 @@ inline BoxQuery<float> rounded_box(const PackedBoxTree& tree, Index leaf) {
 /// Writes the leaves from `first_leaf` on whose boxes overlap q, and which are marked if there are marks, to `out`; returns how
 /// many.
 template <class V>
-inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>& q, Index first_leaf, const ElementMarks* marks,
+inline Index overlapping_leaves(const ElementTree& tree, const BoxQuery<float>& q, Index first_leaf, const ElementMarks* marks,
                                 std::vector<std::int32_t>& out) {
   struct Waiting {
     int level;
@@ -75,7 +80,7 @@ inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>
 }
 
 /// One box of a leaf.
-inline BoxQuery<double> box_of_lane(const PackedBoxTree::Leaf& leaf, int k) {
+inline BoxQuery<double> box_of_lane(const ElementTree::Leaf& leaf, int k) {
   BoxQuery<double> q;
   for (int d = 0; d < 3; ++d) {
     q.low[d] = leaf.low[d][k];
@@ -101,8 +106,8 @@ inline BoxQuery<double> query_box(const mesh::Box& box) {
 template <class V, int A, int B, class Begin, class Hit, class End>
 inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_only, Chunk& scratch, Begin&& begin, Hit&& hit,
                         End&& end) {
-  const PackedBoxTree& first = *query.first;
-  const PackedBoxTree& second = *query.second;
+  const ElementTree& first = *query.first;
+  const ElementTree& second = *query.second;
   const int count = first.count(group);
   // An element that is not marked looks for marked ones only.
   const unsigned marked = query.first_marks ? query.first_marks->leaf(group) : 0xff;
@@ -113,7 +118,7 @@ inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_o
   make_room(scratch.near_lane, 0, stride * lanes);
   std::int32_t* const of_lane = scratch.near_lane.data();
   std::array<Index, lanes> n{};
-  const PackedBoxTree::Leaf& own = first.leaf(group);
+  const ElementTree::Leaf& own = first.leaf(group);
   for (Index i = 0; i < near; ++i) {
     const std::int32_t leaf = scratch.near[i];
     const unsigned meets = V::overlap(own, query_box(second.leaf_box(leaf)));
@@ -176,7 +181,7 @@ inline void write_sorted(std::int32_t element, std::int32_t* partners, Index n, 
 
 }  // namespace
 
-void ElementMarks::mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags) {
+void ElementMarks::mark(const ElementTree& tree, std::span<const std::uint8_t> flags) {
   leaves_.assign(tree.leaves(), 0);
   parallel_for(0, tree.leaves(), 64 * pair_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
@@ -212,7 +217,7 @@ Index chunks_of(const PairQuery& query) { return empty(query) ? 0 : (query.first
 
 PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query), scratch_(&scratch) {
   if (empty(query)) return;
-  const PackedBoxTree& first = *query.first;
+  const ElementTree& first = *query.first;
   const bool self = query.first == query.second;
   const auto chunks = static_cast<std::size_t>(chunks_of(query));
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
@@ -253,7 +258,7 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
 
 void PairList::write(std::span<ElementPair> out) const {
   if (empty(query_)) return;
-  const PackedBoxTree& first = *query_.first;
+  const ElementTree& first = *query_.first;
   parallel_for(0, first.leaves(), pair_chunk, [&](Index b, Index e) {
     Chunk& c = scratch_->chunks[b / pair_chunk];
     with_box_lanes([&](auto isa) {
@@ -277,12 +282,12 @@ class WaitingPairs {
  public:
   /// Takes elements of one leaf of the second tree.
   template <class V>
-  void add(const PackedBoxTree& second, Index leaf, unsigned mask) {
+  void add(const ElementTree& second, Index leaf, unsigned mask) {
     for (int k = 0; k < B; ++k) V::compress(second.corners(leaf, k), mask, second_corner_[k] + n_);
     n_ += static_cast<std::size_t>(V::compress(second.elements(leaf), mask, second_ + n_));
   }
   /// Completes the pairs that were added since the last call with an element of the first tree.
-  void complete(const PackedBoxTree& first, Index leaf, int lane) {
+  void complete(const ElementTree& first, Index leaf, int lane) {
     for (int k = 0; k < A; ++k) std::fill(first_corner_[k] + complete_, first_corner_[k] + n_, first.corners(leaf, k)[lane]);
     std::fill(first_ + complete_, first_ + n_, first.elements(leaf)[lane]);
     complete_ = n_;
@@ -327,7 +332,7 @@ class WaitingPairs {
 
 void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockSink sink, void* context) {
   if (empty(query)) return;
-  const PackedBoxTree& first = *query.first;
+  const ElementTree& first = *query.first;
   const bool self = query.first == query.second;
   const auto chunks = static_cast<std::size_t>(chunks_of(query));
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);

@@ -1,10 +1,10 @@
-/// Broad phase: pairs of elements with overlapping boxes, found with packed box trees, as sorted lists or block by block.
+/// Broad phase: pairs of elements with overlapping boxes, found with box trees, as sorted lists or block by block.
 ///
 /// Boxes are closed and compared exactly. The pairs of a call do not depend on the number of threads or the vector width, nor on
 /// how the trees were built.
 #pragma once
 
-#include "meniscus/collision/broad_phase/packed_box_tree.hpp"
+#include "meniscus/collision/broad_phase/element_tree.hpp"
 #include "meniscus/collision/continuous/continuous_collision.hpp"
 
 #include <vector>
@@ -18,7 +18,7 @@ using ElementPair = std::array<std::int32_t, 2>;
 class ElementMarks {
  public:
   /// One flag per vertex.
-  void mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags);
+  void mark(const ElementTree& tree, std::span<const std::uint8_t> flags);
   /// Bits of the elements of a leaf.
   unsigned leaf(Index i) const { return leaves_[i]; }
   /// Bits of the children of a node.
@@ -32,9 +32,9 @@ class ElementMarks {
 
 /// Query for pairs of elements of two trees.
 struct PairQuery {
-  const PackedBoxTree* first = nullptr;
+  const ElementTree* first = nullptr;
   /// The same object as `first` for the pairs of one set of elements: then each pair comes once, the lower number first.
-  const PackedBoxTree* second = nullptr;
+  const ElementTree* second = nullptr;
   /// Leave out pairs that have a vertex in common. False for elements of two meshes.
   bool skip_shared_vertices = true;
   /// Only pairs with a marked element are wanted; nullptr in both: all pairs are.

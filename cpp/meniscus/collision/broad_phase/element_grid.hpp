@@ -5,7 +5,7 @@
 
 #include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/workspace.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box.hpp"
 
 #include <vector>
 

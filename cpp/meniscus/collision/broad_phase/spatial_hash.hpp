@@ -10,7 +10,7 @@
 /// Gross, "Optimized spatial hashing for collision detection of deformable objects", 2003.
 #pragma once
 
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box.hpp"
 
 #include <cmath>
 

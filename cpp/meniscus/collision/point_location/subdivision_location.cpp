@@ -62,7 +62,7 @@ SubdivisionLocator::SubdivisionLocator(const mesh::UniformSubdivision<4>& subdiv
   fixed_ = std::move(fixed);
   pose_.vertices.assign(vertices.begin(), vertices.end());
   place_all({});
-  pose_.tree = mesh::BoundingVolumeTree(pose_.boxes);
+  pose_.tree = mesh::BoxTree(pose_.boxes);
 }
 
 SubdivisionLocator::SubdivisionLocator(const SubdivisionLocator& other, Pose pose)
@@ -318,20 +318,14 @@ TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t 
 TetLocation SubdivisionLocator::search(const mesh::Point& p, Index level) const {
   TetLocation best;
   std::int32_t first = -1;
-  pose_.tree.traverse(
-      [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
-        return ((n.box.low.array() <= p.array()) && (p.array() <= n.box.high.array())).all();
-      },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t t = pose_.tree.order()[s];
-          if (pose_.placements[t].kind == Kind::disabled || (first >= 0 && t > first)) continue;
-          const TetLocation r = resolve(p, t, level);
-          if (r.tet < 0) continue;
-          best = r;
-          first = t;
-        }
-      });
+  pose_.tree.for_each_overlap({p, p}, [&](Index slot) {
+    const std::int32_t t = pose_.tree.element(slot);
+    if (pose_.placements[t].kind == Kind::disabled || (first >= 0 && t > first)) return;
+    const TetLocation r = resolve(p, t, level);
+    if (r.tet < 0) return;
+    best = r;
+    first = t;
+  });
   return best;
 }
 
@@ -423,8 +417,8 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
 
 std::size_t SubdivisionLocator::Pose::nbytes() const {
   return vertices.size() * sizeof(mesh::Point) +
-         maps.size() * (sizeof(AffineMap) + sizeof(double) + sizeof(Placement) + sizeof(mesh::Box)) + tree.nodes().size_bytes() +
-         tree.order().size_bytes();
+         maps.size() * (sizeof(AffineMap) + sizeof(double) + sizeof(Placement) + sizeof(mesh::Box)) +
+         static_cast<std::size_t>(tree.nbytes());
 }
 
 std::size_t SubdivisionLocator::shared_nbytes() const {

@@ -94,7 +94,7 @@ class SubdivisionLocator {
     std::vector<Placement> placements;
     std::vector<mesh::Box> boxes;
     bool folded = false;
-    mesh::BoundingVolumeTree tree{std::span<const mesh::Box>()};
+    mesh::BoxTree tree;
 
     std::size_t nbytes() const;
   };

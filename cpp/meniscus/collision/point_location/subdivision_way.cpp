@@ -46,14 +46,18 @@ TetLocation SubdivisionLocator::locate(const mesh::Point& p, std::int32_t hint, 
 double SubdivisionLocator::last_touch(const mesh::Point& begin, const mesh::Point& end) const {
   const mesh::Point path = end - begin;
   double last = -1;
-  pose_.tree.traverse(
-      [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
-        const WayParts parts = within(n.box, begin, path);
-        return !parts.empty() && parts.to > last;
+  pose_.tree.descend(
+      [&](int level, Index i) {
+        unsigned mask = 0;
+        for (int k = 0; k < pose_.tree.children(level, i); ++k) {
+          const WayParts parts = within(box_of_lane(pose_.tree.node(level, i), k), begin, path);
+          mask |= static_cast<unsigned>(!parts.empty() && parts.to > last) << k;
+        }
+        return mask;
       },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const Index t = pose_.tree.order()[s];
+      [&](Index leaf) {
+        for (int lane = 0; lane < pose_.tree.count(leaf); ++lane) {
+          const Index t = pose_.tree.elements(leaf)[lane];
           const WayParts parts = within(pose_.boxes[t], begin, path);
           if (parts.empty() || !(parts.to > last)) continue;
           // Within the box, coordinates are known up to the error, and linear on the way.

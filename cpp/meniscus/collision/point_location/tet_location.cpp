@@ -30,15 +30,14 @@ TetLocator::TetLocator(std::span<const mesh::Point> vertices, std::span<const me
       ranks_(ranks.begin(), ranks.end()),
       overlapping_(overlapping),
       orientation_(tets.size()),
-      boxes_(tets.size()),
-      tree_(std::span<const mesh::Box>()) {
+      boxes_(tets.size()) {
   require(ranks_.empty() || ranks_.size() == tets_.size(), "ranks must have one value per tetrahedron, ", tets_.size(), ", not ",
           ranks_.size());
   mesh::require_finite(vertices, "vertices");
   require_valid_tets(tets_, vertices_.size());
   if (!overlapping_) neighbours_ = find_neighbours(tets_);
   place();
-  tree_ = mesh::BoundingVolumeTree(boxes_);
+  tree_ = mesh::BoxTree(boxes_);
 }
 
 void TetLocator::move(std::span<const mesh::Point> vertices) {
@@ -114,21 +113,15 @@ bool TetLocator::walk(const mesh::Point& p, std::int32_t hint, TetLocation& foun
 
 TetLocation TetLocator::search(const mesh::Point& p) const {
   TetLocation best;
-  tree_.traverse(
-      [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
-        return ((n.box.low.array() <= p.array()) && (p.array() <= n.box.high.array())).all();
-      },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t t = tree_.order()[s];
-          const int orientation = orientation_[t];
-          if (orientation == 0 || (best.tet >= 0 && !before(t, best.tet))) continue;
-          const TetAnswer r = locate_in_tet(p, corners(t), orientation);
-          if (r.side == TetSide::outside) continue;
-          best.tet = t;
-          best.weights = r.weights;
-        }
-      });
+  tree_.for_each_overlap({p, p}, [&](Index slot) {
+    const std::int32_t t = tree_.element(slot);
+    const int orientation = orientation_[t];
+    if (orientation == 0 || (best.tet >= 0 && !before(t, best.tet))) return;
+    const TetAnswer r = locate_in_tet(p, corners(t), orientation);
+    if (r.side == TetSide::outside) return;
+    best.tet = t;
+    best.weights = r.weights;
+  });
   return best;
 }
 

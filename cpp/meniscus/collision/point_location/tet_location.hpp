@@ -6,11 +6,11 @@
 /// what lies between their corners.
 ///
 /// Source: location by a walk across faces, with a search tree as the last resort (see Devillers, Pion and Teillaud, "Walking in
-/// a triangulation", 2002; the tree is that of Lauterbach et al. 2009).
+/// a triangulation", 2002; the tree is that of box_tree.hpp).
 #pragma once
 
 #include "meniscus/collision/point_location/tet_point.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box_tree.hpp"
 
 namespace meniscus::collision {
 
@@ -55,7 +55,7 @@ class TetLocator {
   /// 0 for tetrahedra that contain nothing.
   std::vector<std::int8_t> orientation_;
   std::vector<mesh::Box> boxes_;
-  mesh::BoundingVolumeTree tree_;
+  mesh::BoxTree tree_;
 };
 
 /// Throws InvalidArgument that names the first corner that is no vertex.

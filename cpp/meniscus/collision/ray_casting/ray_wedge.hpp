@@ -8,7 +8,7 @@
 /// and figure 3; Selle, "Hybrid techniques for high-fidelity physical simulation of solids and fluids", 2008, section 4.3.
 #pragma once
 
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box_tree.hpp"
 
 #include <cmath>
 
@@ -90,6 +90,23 @@ class BoxRay {
       to = last < to ? last : to;
     }
     return from <= to ? from : std::numeric_limits<double>::infinity();
+  }
+
+  /// The same for eight boxes.
+  template <class T>
+  void entries(const mesh::BoxLanes<T>& boxes, double* out) const {
+    for (int k = 0; k < mesh::lanes; ++k) {
+      double from = 0;
+      double to = 1;
+      for (int d = 0; d < 3; ++d) {
+        const bool down = near_[d] != static_cast<std::size_t>(d);
+        const double first = ((down ? boxes.high[d][k] : boxes.low[d][k]) - near_origin_[d]) * inverse_[d];
+        const double last = ((down ? boxes.low[d][k] : boxes.high[d][k]) - far_origin_[d]) * inverse_[d];
+        from = first > from ? first : from;
+        to = last < to ? last : to;
+      }
+      out[k] = from <= to ? from : std::numeric_limits<double>::infinity();
+    }
   }
 
  private:

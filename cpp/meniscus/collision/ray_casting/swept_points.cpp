@@ -55,8 +55,8 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
       boxes[t].add(end.triangle_box(t));
     }
   });
-  const mesh::BoundingVolumeTree tree(boxes);
-  const auto corners = [&](std::size_t t, const ThickSurface& s, const mesh::Point& p) {
+  const mesh::BoxTree tree(boxes);
+  const auto corners = [&](Index t, const ThickSurface& s, const mesh::Point& p) {
     std::array<mesh::Point, 4> c{p};
     for (std::size_t k = 0; k < 3; ++k) c[k + 1] = s.vertices()[triangles[t][k]];
     return c;
@@ -68,14 +68,12 @@ void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<
       mesh::Box way;
       way.add(points[i]);
       way.add(final_points[i]);
-      tree.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !out[i] && n.box.overlaps(way); },
-                    [&](const mesh::BoundingVolumeTree::Node& n) {
-                      for (std::int32_t s = n.first; s < n.first + n.count && !out[i]; ++s) {
-                        const Index t = tree.order()[s];
-                        if (boxes[t].overlaps(way))
-                          contacts.add(i, corners(t, start, points[i]), corners(t, end, final_points[i]));
-                      }
-                    });
+      if (out[i]) continue;
+      tree.any_overlap(way, [&](Index slot) {
+        const Index t = tree.element(slot);
+        contacts.add(i, corners(t, start, points[i]), corners(t, end, final_points[i]));
+        return out[i];
+      });
     }
     contacts.flush();
   });

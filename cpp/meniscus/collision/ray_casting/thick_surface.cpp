@@ -61,8 +61,7 @@ ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<cons
       radius_(0.5 * thickness),
       wedges_(triangles.size()),
       seen_(triangles.size()),
-      boxes_(triangles.size()),
-      tree_(std::span<const mesh::Box>()) {
+      boxes_(triangles.size()) {
   require(std::isfinite(radius_) && radius_ >= 0, "thickness must be finite and not negative, not ", 2 * radius_);
   require(bodies_.empty() || bodies_.size() == triangles_.size(), "bodies must have one value per triangle, ", triangles_.size(),
           ", not ", bodies_.size());
@@ -71,7 +70,7 @@ ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<cons
   else
     mesh::require_valid({vertices_, triangles_});
   gather();
-  tree_ = mesh::BoundingVolumeTree(boxes_);
+  tree_ = mesh::BoxTree(boxes_);
   place();
 }
 
@@ -96,10 +95,9 @@ void ThickSurface::move(std::span<const mesh::Point> vertices) {
 }
 
 void ThickSurface::place() {
-  const auto order = tree_.order();
   parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
     for (Index s = b; s < e; ++s) {
-      const mesh::Triangle& t = triangles_[order[s]];
+      const mesh::Triangle& t = triangles_[tree_.element(s)];
       const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[t[k]]; };
       wedges_[s] = WedgeTriangle::of(corner(0), corner(1), corner(2));
       seen_[s] = SeenWedge::of(wedges_[s]);
@@ -110,27 +108,23 @@ void ThickSurface::place() {
 bool ThickSurface::meets_any(const Query& q) const {
   const BoxRay ray(q.a, q.b, q.reach.box);
   bool found = false;
-  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && ray.entry(n.box) <= 1; },
-                 [&](const mesh::BoundingVolumeTree::Node& n) {
-                   for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
-                     found = segment_meets_wedge(wedges_[s], q.a, q.b, q.reach);
-                 });
+  double limit = 1;
+  mesh::with_box_lanes([&](auto isa) {
+    tree_.for_each_within(
+        isa, limit, [&](const auto& boxes, double* out) { ray.entries(boxes, out); },
+        [&](Index s) {
+          if (!segment_meets_wedge(wedges_[s], q.a, q.b, q.reach)) return;
+          found = true;
+          limit = -1;
+        });
+  });
   return found;
 }
 
 bool ThickSurface::holds(const Query& q) const {
-  bool found = false;
-  const auto near = [&](const mesh::Box& box) {
-    for (int d = 0; d < 3; ++d)
-      if (q.b[d] - box.high[d] > q.reach.box || box.low[d] - q.b[d] > q.reach.box) return false;
-    return true;
-  };
-  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && near(n.box); },
-                 [&](const mesh::BoundingVolumeTree::Node& n) {
-                   for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
-                     found = point_in_wedge(wedges_[s], q.b, q.reach);
-                 });
-  return found;
+  // Rounding of the sides is monotone, so that no box within reach is left out by more than rounding, which the reach covers.
+  const mesh::Point wide = mesh::Point::Constant(q.reach.box);
+  return tree_.any_overlap({q.b - wide, q.b + wide}, [&](Index s) { return point_in_wedge(wedges_[s], q.b, q.reach); });
 }
 
 bool ThickSurface::visible(const mesh::Point& origin, const mesh::Point& target) const {
@@ -152,11 +146,22 @@ Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& 
 void ThickSurface::meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const {
   const WedgeTriangle& w = wedges_[slot];
   if (!segment_meets_wedge(w, q.a, q.b, q.reach)) return;
-  const std::int32_t triangle = tree_.order()[slot];
+  const std::int32_t triangle = tree_.element(slot);
   // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
   const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
   if (t > first.fraction || (t == first.fraction && first.slot >= 0 && triangle > first.triangle)) return;
   first = {slot, triangle, t};
+}
+
+ThickSurface::First ThickSurface::first_of(const Query& q) const {
+  const BoxRay ray(q.a, q.b, q.reach.box);
+  First first;
+  mesh::with_box_lanes([&](auto isa) {
+    tree_.for_each_within(
+        isa, first.fraction, [&](const auto& boxes, double* out) { ray.entries(boxes, out); },
+        [&](Index s) { meet(q, ray, static_cast<std::int32_t>(s), first); });
+  });
+  return first;
 }
 
 WedgeHit ThickSurface::hit_of(const First& first, const mesh::Point& origin, const mesh::Point& target) const {
@@ -172,14 +177,7 @@ WedgeHit ThickSurface::hit_of(const First& first, const mesh::Point& origin, con
 }
 
 WedgeHit ThickSurface::cast(const mesh::Point& origin, const mesh::Point& target) const {
-  const Query q(*this, origin, target);
-  const BoxRay ray(q.a, q.b, q.reach.box);
-  First first;
-  tree_.traverse_nearest(
-      first.fraction, [&](const mesh::Box& box) { return ray.entry(box); },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) meet(q, ray, s, first);
-      });
+  const First first = first_of(Query(*this, origin, target));
   WedgeHit hit;
   hit.position = target;
   if (first.slot < 0) return hit;
@@ -222,15 +220,6 @@ mesh::Box ThickSurface::reached(mesh::Box box, double& reach) const {
   return box;
 }
 
-template <class Take>
-void ThickSurface::each_slot_in(const mesh::Box& box, Take&& take) const {
-  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return n.box.overlaps(box); },
-                 [&](const mesh::BoundingVolumeTree::Node& n) {
-                   for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-                     if (box_of(s).overlaps(box)) take(s);
-                 });
-}
-
 void ThickSurface::list_near(const mesh::Box& box, std::vector<std::int32_t>& slots) const {
   double reach = 0;
   mesh::Box scaled;
@@ -238,10 +227,10 @@ void ThickSurface::list_near(const mesh::Box& box, std::vector<std::int32_t>& sl
   scaled.add(scale_ * box.high);
   const mesh::Box all = reached(scaled, reach);
   const mesh::Point center = 0.5 * (all.low + all.high), half = 0.5 * (all.high - all.low);
-  each_slot_in(all, [&](std::int32_t s) {
+  tree_.for_each_overlap(all, [&](Index s) {
     const WedgeTriangle& w = wedges_[s];
     const double height = w.normal.dot(center - w.corner[0]), wide = w.normal.cwiseAbs().dot(half) + reach;
-    if (height - wide <= w.high && height + wide >= w.low) slots.push_back(s);
+    if (height - wide <= w.high && height + wide >= w.low) slots.push_back(static_cast<std::int32_t>(s));
   });
 }
 
@@ -250,7 +239,12 @@ std::uint32_t ThickSurface::cast_fan(const mesh::Point& origin, std::span<const 
   double reach = 0;
   const mesh::Box all = reached(fan.box(), reach);
   FanWedges near;
-  with_fan_lanes([&](auto lanes) { each_slot_in(all, [&](std::int32_t s) { near.add(s, meeting(lanes, fan, s, reach)); }); });
+  with_fan_lanes([&](auto lanes) {
+    tree_.for_each_overlap(all, [&](Index slot) {
+      const auto s = static_cast<std::int32_t>(slot);
+      near.add(s, meeting(lanes, fan, s, reach));
+    });
+  });
   return cast_fan(near, origin, targets, out);
 }
 
@@ -307,14 +301,7 @@ std::uint32_t ThickSurface::cast_fan(const FanWedges& near, const mesh::Point& o
 }
 
 double ThickSurface::entry(const mesh::Point& origin, const mesh::Point& target, double radius) const {
-  const Query q(*this, origin, target, radius);
-  const BoxRay ray(q.a, q.b, q.reach.box);
-  First first;
-  tree_.traverse_nearest(
-      first.fraction, [&](const mesh::Box& box) { return ray.entry(box); },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) meet(q, ray, s, first);
-      });
+  const First first = first_of(Query(*this, origin, target, radius));
   // A way that ends where it enters a wedge has met it.
   return first.slot < 0 ? 1.0 : std::min(first.fraction, std::nextafter(1.0, 0.0));
 }
@@ -323,19 +310,15 @@ NearestPlace ThickSurface::nearest(const mesh::Point& point, double reach) const
   const mesh::Point p = scale_ * point;
   double limit = scale_ * scale_ * reach * reach;
   NearestPlace result;
-  tree_.traverse_nearest(
-      limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, p); },
-      [&](const mesh::BoundingVolumeTree::Node& n) {
-        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-          const std::int32_t triangle = tree_.order()[s];
-          const auto& corner = wedges_[s].corner;
-          const TrianglePoint c = closest_point_on_triangle(p, corner[0], corner[1], corner[2]);
-          const bool first = c.squared_distance == limit && result.triangle >= 0 && triangle < result.triangle;
-          if (!(c.squared_distance < limit) && !first) continue;
-          limit = c.squared_distance;
-          result = {triangle, 0.0, c.position, c.barycentric};
-        }
-      });
+  tree_.for_each_near(p, limit, [&](Index s) {
+    const std::int32_t triangle = tree_.element(s);
+    const auto& corner = wedges_[s].corner;
+    const TrianglePoint c = closest_point_on_triangle(p, corner[0], corner[1], corner[2]);
+    const bool first = c.squared_distance == limit && result.triangle >= 0 && triangle < result.triangle;
+    if (!(c.squared_distance < limit) && !first) return;
+    limit = c.squared_distance;
+    result = {triangle, 0.0, c.position, c.barycentric};
+  });
   if (result.triangle < 0) return result;
   result.position /= scale_;
   result.distance = (point - result.position).norm();

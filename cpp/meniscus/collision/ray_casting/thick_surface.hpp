@@ -100,17 +100,16 @@ class ThickSurface {
   void gather();
   /// Wedges in the order of the tree.
   void place();
-  const mesh::Box& box_of(std::int32_t slot) const { return boxes_[tree_.order()[slot]]; }
   template <int width>
   FanTargets::Meeting meeting(FanLanes<width> lanes, const FanTargets& fan, std::int32_t slot, double reach) const;
   /// A scaled box with the reach of wedges of queries in it.
   mesh::Box reached(mesh::Box box, double& reach) const;
-  template <class Take>
-  void each_slot_in(const mesh::Box& box, Take&& take) const;
   std::uint32_t cast_fan(const FanWedges& near, const mesh::Point& origin, std::span<const mesh::Point> targets,
                          WedgeHit* out) const;
   bool meets_any(const Query& q) const;
   bool holds(const Query& q) const;
+  /// The wedge that is entered first, of those of the tree.
+  First first_of(const Query& q) const;
   /// Sets `first` to the wedge of a leaf slot where that is entered earlier.
   void meet(const Query& q, const BoxRay& ray, std::int32_t slot, First& first) const;
   /// What is hit there, for a way that ends at no point of interest.
@@ -128,7 +127,7 @@ class ThickSurface {
   std::vector<WedgeTriangle> wedges_;
   std::vector<SeenWedge> seen_;
   std::vector<mesh::Box> boxes_;
-  mesh::BoundingVolumeTree tree_;
+  mesh::BoxTree tree_;
 };
 
 }  // namespace meniscus::collision

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/mesh/intersection/intersection.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box_tree.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
 #include <atomic>
@@ -56,24 +56,15 @@ bool any_meet_beyond_shared(const TriangleMeshView& surface) {
     for (Index t = begin; t < end; ++t)
       for (int k = 0; k < 3; ++k) boxes[t].add(surface.corner(t, k));
   });
-  const BoundingVolumeTree tree(boxes);
+  const BoxTree tree(boxes);
   std::atomic<bool> found{false};
-  // Every slot meets those after it, so that each pair is tested once.
-  parallel_for(0, surface.size(), chunk, [&](Index begin, Index end) {
-    for (Index slot = begin; slot < end && !found.load(std::memory_order_relaxed); ++slot) {
-      const std::int32_t first = tree.order()[slot];
-      const Box& box = boxes[first];
-      tree.traverse(
-          [&](std::int32_t, const BoundingVolumeTree::Node& n) { return n.first + n.count > slot + 1 && box.overlaps(n.box); },
-          [&](const BoundingVolumeTree::Node& n) {
-            for (Index other = std::max<Index>(n.first, slot + 1); other < n.first + n.count; ++other) {
-              const std::int32_t second = tree.order()[other];
-              if (!box.overlaps(boxes[second])) continue;
-              if (meet_beyond_shared(surface.vertices, surface.triangle(first), surface.triangle(second)))
-                found.store(true, std::memory_order_relaxed);
-            }
-          });
-    }
+  parallel_for(0, tree.leaves(), chunk / lanes, [&](Index begin, Index end) {
+    for (Index leaf = begin; leaf < end && !found.load(std::memory_order_relaxed); ++leaf)
+      if (tree.any_pair(leaf, [&](Index first, Index second) {
+            return meet_beyond_shared(surface.vertices, surface.triangle(tree.element(first)),
+                                      surface.triangle(tree.element(second)));
+          }))
+        found.store(true, std::memory_order_relaxed);
   });
   return found.load();
 }

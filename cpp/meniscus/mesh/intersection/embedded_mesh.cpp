@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/mesh/intersection/boundary_contact.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box_tree.hpp"
 #include "meniscus/mesh/topology/surface_edges.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
@@ -73,7 +73,7 @@ std::vector<Probe> probes_of(const TetMeshView& mesh, const TetTopology& topolog
 bool any_probe_covered(const TetMeshView& mesh, std::span<const Probe> probes) {
   std::vector<Box> boxes(probes.size());
   for (std::size_t i = 0; i < probes.size(); ++i) boxes[i].add(probes[i].a);
-  const BoundingVolumeTree tree(boxes);
+  const BoxTree tree(boxes);
   std::atomic<bool> covered{false};
   const auto holds = [&](Index t, const Probe& probe) {
     for (const auto& f : tet_faces)
@@ -86,14 +86,11 @@ bool any_probe_covered(const TetMeshView& mesh, std::span<const Probe> probes) {
     for (Index t = begin; t < end && !covered.load(std::memory_order_relaxed); ++t) {
       Box box;
       for (int k = 0; k < 4; ++k) box.add(mesh.corner(t, k));
-      tree.traverse([&](std::int32_t, const BoundingVolumeTree::Node& n) { return box.overlaps(n.box); },
-                    [&](const BoundingVolumeTree::Node& n) {
-                      for (std::int32_t slot = n.first; slot < n.first + n.count; ++slot) {
-                        const Probe& probe = probes[tree.order()[slot]];
-                        if (probe.tet != t && box.overlaps(boxes[tree.order()[slot]]) && holds(t, probe))
-                          covered.store(true, std::memory_order_relaxed);
-                      }
-                    });
+      const bool found = tree.any_overlap(box, [&](Index slot) {
+        const Probe& probe = probes[tree.element(slot)];
+        return probe.tet != t && holds(t, probe);
+      });
+      if (found) covered.store(true, std::memory_order_relaxed);
     }
   });
   return covered.load();

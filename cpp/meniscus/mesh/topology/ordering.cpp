@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/box.hpp"
 #include "meniscus/mesh/search/morton.hpp"
 
 #include <algorithm>

@@ -169,15 +169,12 @@ void TetPenalty::from_the_surface(std::span<const Point> x) {
       way.add(at(x, j));
       double first = std::numeric_limits<double>::infinity();
       std::int32_t face = -1;
-      s.tree->traverse([&](std::int32_t, const auto& node) { return node.box.overlaps(way); },
-                       [&](const auto& leaf) {
-                         for (std::int32_t p = leaf.first; p < leaf.first + leaf.count; ++p) {
-                           const std::int32_t t = s.tree->order()[p];
-                           const mesh::Triangle& tri = s.triangles[t];
-                           const double l = leaves_at(x[i], d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
-                           if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
-                         }
-                       });
+      s.tree->for_each_overlap(way, [&](Index slot) {
+        const std::int32_t t = s.tree->element(slot);
+        const mesh::Triangle& tri = s.triangles[t];
+        const double l = leaves_at(x[i], d, at(x, tri[0]), at(x, tri[1]), at(x, tri[2]));
+        if (l < first || (l == first && face >= 0 && t < face)) first = l, face = t;
+      });
       if (face < 0) continue;
       const mesh::Triangle& tri = s.triangles[face];
       const Point n = (at(x, tri[1]) - at(x, tri[0])).cross(at(x, tri[2]) - at(x, tri[0])).normalized();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/mesh/search/box_tree.hpp"
 
 #include <optional>
 
@@ -60,7 +61,7 @@ class TetPenalty {
   struct Surface {
     std::vector<mesh::Triangle> triangles;
     std::vector<mesh::Box> boxes;
-    std::optional<mesh::BoundingVolumeTree> tree;
+    std::optional<mesh::BoxTree> tree;
   };
   std::vector<Surface> surfaces_;
   // Scratch memory of a call.

@@ -2,9 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/core/radix_sort.hpp"
-#include "meniscus/mesh/search/bounding_volume_tree.hpp"
-#include "meniscus/mesh/search/morton.hpp"
+#include "meniscus/mesh/search/box.hpp"
+#include "meniscus/mesh/topology/ordering.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,18 +27,7 @@ constexpr Index batch = Index{1} << 18;
 NodeDistances::NodeDistances(std::span<const Point> positions) {
   const auto n = static_cast<Index>(positions.size());
   require(n <= 2147483647, "a mesh can have at most 2147483647 nodes, not ", n);
-  Box box;
-  for (const Point& p : positions) box.add(p);
-  const double extent = n > 0 ? (box.high - box.low).maxCoeff() : 0.0;
-  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << mesh::morton_bits_per_axis) / extent : 0.0;
-  std::vector<std::uint64_t> codes(positions.size());
-  parallel_for(0, n, node_chunk, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) codes[i] = mesh::morton_code(positions[i], box.low, cells_per_metre);
-  });
-  std::vector<Index> order(positions.size());
-  Workspace workspace;
-  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * mesh::morton_bits_per_axis), workspace);
-  order_.assign(order.begin(), order.end());
+  order_ = mesh::morton_order(positions);
 }
 
 void NodeDistances::evaluate(const SignedDistance& distance) {

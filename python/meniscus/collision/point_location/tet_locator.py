@@ -35,8 +35,8 @@ class TetLocator:
     Raises:
         TypeError, ValueError: wrong dtype or shape, indices out of range, positions that are not finite.
 
-    Source: Devillers, Pion and Teillaud, "Walking in a triangulation", 2002; Lauterbach et al., "Fast BVH construction on GPUs",
-    2009.
+    Source: Devillers, Pion and Teillaud, "Walking in a triangulation", 2002; Kamel and Faloutsos, "On packing R-trees",
+    1993.
     """
 
     def __init__(

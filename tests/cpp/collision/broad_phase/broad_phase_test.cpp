@@ -28,11 +28,11 @@ struct Strip {
       edge_corners.insert(edge_corners.end(), {i, i + 1});
       face_corners.insert(face_corners.end(), {i, i + 1, i + 2});
     }
-    corners = collision::PackedBoxTree(numbers, 1);
-    edges = collision::PackedBoxTree(edge_corners, 2);
-    faces = collision::PackedBoxTree(face_corners, 3);
+    corners = collision::ElementTree(numbers, 1);
+    edges = collision::ElementTree(edge_corners, 2);
+    faces = collision::ElementTree(face_corners, 3);
     fold(1);
-    for (collision::PackedBoxTree* t : {&corners, &edges, &faces}) t->build(boxes, workspace);
+    for (collision::ElementTree* t : {&corners, &edges, &faces}) t->build(boxes, workspace);
   }
 
   void fold(std::uint64_t seed) {
@@ -44,7 +44,7 @@ struct Strip {
     collision::swept_boxes(vertices, vertices, 0, boxes);
   }
   void refit() {
-    for (collision::PackedBoxTree* t : {&corners, &edges, &faces}) t->refit(boxes);
+    for (collision::ElementTree* t : {&corners, &edges, &faces}) t->refit(boxes);
   }
   std::array<collision::PairQuery, 3> queries() const {
     return {collision::PairQuery{.first = &corners, .second = &faces}, collision::PairQuery{.first = &edges, .second = &edges},
@@ -54,7 +54,7 @@ struct Strip {
   std::vector<mesh::Point> vertices;
   std::vector<mesh::Box> boxes;
   Workspace workspace;
-  collision::PackedBoxTree corners, edges, faces;
+  collision::ElementTree corners, edges, faces;
 };
 
 std::vector<collision::ElementPair> list(const collision::PairQuery& query, collision::PairScratch& scratch) {

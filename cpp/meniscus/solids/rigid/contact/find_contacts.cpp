@@ -56,7 +56,7 @@ void RigidSystem::find_pairs(const RigidArrays& a, double dt) {
       numbers.data()[2 * i] = numbers.data()[2 * i + 1] = static_cast<std::int32_t>(i);
     }
     if (tree_size_ != count) {
-      tree_ = collision::PackedBoxTree({numbers.data(), static_cast<std::size_t>(2 * count)}, 2);
+      tree_ = collision::ElementTree({numbers.data(), static_cast<std::size_t>(2 * count)}, 2);
       tree_size_ = count;
     }
     tree_.build({near.data(), static_cast<std::size_t>(count)}, workspace_);

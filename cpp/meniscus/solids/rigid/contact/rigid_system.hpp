@@ -137,7 +137,7 @@ class RigidSystem {
   // Pairs of bodies.
   std::vector<mesh::Box> boxes_;
   std::vector<std::int32_t> bounded_, unbounded_;
-  collision::PackedBoxTree tree_;
+  collision::ElementTree tree_;
   Index tree_size_ = -1;
   Workspace workspace_;
   collision::PairScratch pair_scratch_;

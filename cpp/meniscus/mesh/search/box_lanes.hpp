@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-namespace meniscus::collision {
+namespace meniscus::mesh {
 
 /// Boxes and elements that lie side by side.
 constexpr int lanes = 8;
@@ -56,6 +56,12 @@ struct BaselineLanes {
   static unsigned greater(const std::int32_t* numbers, std::int32_t value) {
     unsigned mask = 0;
     for (int k = 0; k < lanes; ++k) mask |= static_cast<unsigned>(numbers[k] > value) << k;
+    return mask;
+  }
+  /// Lanes with values[k] <= most.
+  static unsigned at_most(const double* values, double most) {
+    unsigned mask = 0;
+    for (int k = 0; k < lanes; ++k) mask |= static_cast<unsigned>(values[k] <= most) << k;
     return mask;
   }
   /// Writes the numbers of the lanes of the mask to `out`, which has room for all eight; returns how many.
@@ -124,6 +130,12 @@ struct Avx2Lanes {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(x, _mm256_set1_epi32(value)))));
   }
+  MENISCUS_AVX2 static unsigned at_most(const double* values, double most) {
+    const __m256d limit = _mm256_set1_pd(most);
+    const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values), limit, _CMP_LE_OQ));
+    const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + 4), limit, _CMP_LE_OQ));
+    return static_cast<unsigned>(low | high << 4);
+  }
   MENISCUS_AVX2 static Index compress(const std::int32_t* numbers, unsigned mask, std::int32_t* out) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
     const __m256i from = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(lane_order.of[mask])));
@@ -173,6 +185,9 @@ struct Avx512Lanes {
   MENISCUS_AVX512 static unsigned greater(const std::int32_t* numbers, std::int32_t value) {
     return _mm256_cmpgt_epi32_mask(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers)), _mm256_set1_epi32(value));
   }
+  MENISCUS_AVX512 static unsigned at_most(const double* values, double most) {
+    return _mm512_cmp_pd_mask(_mm512_loadu_pd(values), _mm512_set1_pd(most), _CMP_LE_OQ);
+  }
   MENISCUS_AVX512 static Index compress(const std::int32_t* numbers, unsigned mask, std::int32_t* out) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), x));
@@ -218,4 +233,4 @@ void with_box_lanes(F&& f) {
   f(BaselineLanes{});
 }
 
-}  // namespace meniscus::collision
+}  // namespace meniscus::mesh
