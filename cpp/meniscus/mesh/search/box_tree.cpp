@@ -11,7 +11,7 @@ namespace meniscus::mesh {
 namespace {
 
 constexpr int bits_per_axis = 18;
-constexpr Index box_chunk = 256;
+constexpr Index leaf_chunk = 256;
 constexpr Index element_chunk = 4096;
 /// Points whose places on the curve are found together.
 constexpr int block = 64;
@@ -156,7 +156,7 @@ void BoxTree::sort(std::span<const Box> boxes, Workspace& workspace) {
 void BoxTree::fit_levels() {
   for (int level = 0; level < levels(); ++level) {
     const Index begin = level_start_[level];
-    parallel_for(begin, level_start_[level + 1], box_chunk, [&](Index b, Index e) {
+    parallel_for(begin, level_start_[level + 1], leaf_chunk, [&](Index b, Index e) {
       const StandardArithmetic arithmetic;
       for (Index i = b; i < e; ++i) {
         Node& n = nodes_[i];
