@@ -32,8 +32,8 @@ LAYERS = [
     {"__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-# What belongs to no room: the extension, checks of arguments, imports of what is not required, and words that all rooms share.
-SHARED = {"_meniscus", "_checks", "_extras", "_options"}
+# What belongs to no room: the extension and its types, checks of arguments, imports of what is not required, words that all rooms share.
+SHARED = {"_meniscus", "_checks", "_extras", "_options", "_types"}
 
 
 def module_name(path: Path) -> str:

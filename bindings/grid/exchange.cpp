@@ -1,5 +1,5 @@
 // Exchange of fields and particles between blocks.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/grid/blocks/owned_samples.hpp"
 #include "meniscus/grid/particles/particle_migration.hpp"
@@ -40,7 +40,7 @@ std::vector<parallel::ArrayMemory<D>> memory_of(const std::vector<py::array>& ar
 
 /// Collective: an array of the whole domain on one rank.
 template <class T, int D>
-void collect(const grid::Field<T, D>& f, int root, const std::optional<py::array>& whole) {
+void collect(const Field<T, D>& f, int root, const std::optional<py::array>& whole) {
   const grid::Grid<D>& grid = f.grid();
   parallel::IndexBox<D> window;
   Coord<D> strides{};
@@ -54,13 +54,14 @@ void collect(const grid::Field<T, D>& f, int root, const std::optional<py::array
   interruptible([&] { grid::fetch_box<T, D>(f, window, to, strides); });
 }
 
-template <class T, int D>
 void bind_field_functions(py::module_& m) {
-  using F = grid::Field<T, D>;
-  m.def("collect", &collect<T, D>, py::arg("field"), py::arg("root"), py::arg("whole"));
-  m.def(
-      "global_sum",
-      [](const F& f) {
+  def_fields(
+      m, "collect",
+      []<class T, int D>(const Field<T, D>& f, int root, const std::optional<py::array>& whole) { collect(f, root, whole); },
+      py::arg("field"), py::arg("root"), py::arg("whole"));
+  def_fields(
+      m, "global_sum",
+      []<class T, int D>(const Field<T, D>& f) {
         return interruptible([&] {
           numerics::ExactSum sum;
           grid::for_each_owned(f, [&](T v) { sum.add(static_cast<double>(v)); });
@@ -68,9 +69,9 @@ void bind_field_functions(py::module_& m) {
         });
       },
       py::arg("field"));
-  m.def(
-      "global_range",
-      [](const F& f) {
+  def_fields(
+      m, "global_range",
+      []<class T, int D>(const Field<T, D>& f) {
         return interruptible([&] {
           double low = std::numeric_limits<double>::infinity(), high = -low;
           bool number = true;
@@ -89,13 +90,6 @@ void bind_field_functions(py::module_& m) {
 template <int D>
 void bind_dimension(py::module_& m, const char* name) {
   py::class_<Exchange<D>>(m, name)
-      .def(py::init(
-               [](const grid::Grid<D>& grid, const std::vector<std::pair<std::array<int, D>, std::size_t>>& places, int width) {
-                 return interruptible([&] {
-                   return std::make_unique<Exchange<D>>(grid.communicator(), grid.block(), places_of<D>(places), width);
-                 });
-               }),
-           py::arg("grid"), py::arg("places"), py::arg("width"))
       .def_property_readonly("messages", &Exchange<D>::messages)
       .def_property_readonly("bytes", &Exchange<D>::bytes)
       .def(
@@ -106,20 +100,6 @@ void bind_dimension(py::module_& m, const char* name) {
           },
           py::arg("arrays"))
       .def("wait", [](Exchange<D>& e) { interruptible([&] { e.wait(); }); });
-  m.def(
-      "number_new_particles",
-      [](grid::ParticleSet& p, Index first, const grid::Grid<D>& g) {
-        interruptible([&] { grid::number_new_particles<D>(p, first, g); });
-      },
-      py::arg("particles"), py::arg("first"), py::arg("grid"));
-  m.def(
-      "migrate_particles",
-      [](grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) {
-        return interruptible([&] { return grid::migrate_particles<D>(p, g, w); });
-      },
-      py::arg("particles"), py::arg("grid"), py::arg("workspace"));
-  if constexpr (D == 3) bind_field_functions<float, D>(m);
-  bind_field_functions<double, D>(m);
 }
 
 }  // namespace
@@ -127,6 +107,26 @@ void bind_dimension(py::module_& m, const char* name) {
 void bind_exchange(py::module_& m) {
   bind_dimension<2>(m, "FieldExchange2");
   bind_dimension<3>(m, "FieldExchange3");
+  def_dimensions(
+      m, "number_new_particles",
+      []<int D>(grid::ParticleSet& p, Index first, const grid::Grid<D>& g) {
+        interruptible([&] { grid::number_new_particles<D>(p, first, g); });
+      },
+      py::arg("particles"), py::arg("first"), py::arg("grid"));
+  def_dimensions(
+      m, "migrate_particles",
+      []<int D>(grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) {
+        return interruptible([&] { return grid::migrate_particles<D>(p, g, w); });
+      },
+      py::arg("particles"), py::arg("grid"), py::arg("workspace"));
+  def_dimensions(
+      m, "new_field_exchange",
+      []<int D>(const grid::Grid<D>& grid, const std::vector<std::pair<std::array<int, D>, std::size_t>>& places, int width) {
+        return interruptible(
+            [&] { return std::make_unique<Exchange<D>>(grid.communicator(), grid.block(), places_of<D>(places), width); });
+      },
+      py::arg("grid"), py::arg("places"), py::arg("width"));
+  bind_field_functions(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,7 +1,5 @@
 // Fields and staggered vector fields.
-#include "bridge.hpp"
-
-#include "meniscus/grid/field.hpp"
+#include "any_field.hpp"
 
 #include <algorithm>
 
@@ -17,34 +15,26 @@ grid::Boundary<D> boundary_of(const std::vector<SideHandle>& sides) {
 }
 
 template <class T, int D>
-py::array interior(grid::Field<T, D>& f) {
+py::array interior(Field<T, D>& f) {
   const grid::FieldView<T, D> v = f.view();
   return view(v.origin, v.extents, v.strides, f.storage().memory());
 }
 
 template <class T, int D>
-py::array whole(grid::Field<T, D>& f) {
+py::array whole(Field<T, D>& f) {
   const Coord<D> padded = f.layout().padded();
   return view(f.storage().data(), padded, c_strides<D>(padded), f.storage().memory());
 }
 
 template <class T, int D>
 void bind_field_types(py::module_& m, const std::string& suffix) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
+  using F = Field<T, D>;
+  using M = MacField<T, D>;
   py::class_<F>(m, ("Field" + suffix).c_str())
-      .def(py::init([](const grid::Grid<D>& grid, const std::array<int, D>& on_side, const std::vector<SideHandle>& boundary) {
-             return F(grid, grid::Stagger<D>{on_side}, boundary_of<D>(boundary));
-           }),
-           py::arg("grid"), py::arg("on_side"), py::arg("boundary"))
       .def("array", &interior<T, D>)
       .def("with_ghosts", &whole<T, D>)
       .def("fill_ghosts", [](F& f, double time) { interruptible([&] { f.fill_ghosts(time); }); }, py::arg("time"));
   py::class_<M>(m, ("MacField" + suffix).c_str())
-      .def(py::init([](const grid::Grid<D>& grid, const std::vector<SideHandle>& boundary) {
-             return M(grid, boundary_of<D>(boundary));
-           }),
-           py::arg("grid"), py::arg("boundary"))
       .def(
           "component", [](M& f, int axis) -> F& { return f.component(axis); }, py::arg("axis"),
           py::return_value_policy::reference_internal)
@@ -64,6 +54,17 @@ void bind_fields(py::module_& m) {
   bind_field_types<double, 2>(m, "2d");
   bind_field_types<float, 3>(m, "3f");
   bind_field_types<double, 3>(m, "3d");
+  def_fields(
+      m, "new_field",
+      []<class T, int D>(const grid::Grid<D>& grid, const std::array<int, D>& on_side, const std::vector<SideHandle>& boundary,
+                         ScalarType<T>) { return Field<T, D>(grid, grid::Stagger<D>{on_side}, boundary_of<D>(boundary)); },
+      py::arg("grid"), py::arg("on_side"), py::arg("boundary"), py::arg("dtype"));
+  def_fields(
+      m, "new_velocity",
+      []<class T, int D>(const grid::Grid<D>& grid, const std::vector<SideHandle>& boundary, ScalarType<T>) {
+        return std::make_unique<MacField<T, D>>(grid, boundary_of<D>(boundary));
+      },
+      py::arg("grid"), py::arg("boundary"), py::arg("dtype"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,5 @@
 // Grids and boundary conditions.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/grid/boundary.hpp"
 #include "meniscus/grid/particles/point_images.hpp"
@@ -52,21 +52,6 @@ grid::GivenValue given_value(const py::object& value, int dimension) {
 template <int D>
 void bind_grid_type(py::module_& m, const char* name) {
   py::class_<grid::Grid<D>>(m, name)
-      .def(py::init([](const std::array<Index, D>& shape, double spacing, const std::array<double, D>& origin,
-                       const std::array<bool, D>& periodic, const std::shared_ptr<parallel::Communicator>& communicator,
-                       const std::array<std::vector<Index>, D>& cells) {
-             const Eigen::Map<const Vec<double, D>> x(origin.data());
-             if (!communicator) return grid::Grid<D>(shape, spacing, x, periodic);
-             // One of several possible numbers of ranks: what does not depend on it follows from the communicator.
-             if (communicator->size() == 1)
-               return grid::Grid<D>(parallel::whole_domain<D>(shape, periodic), spacing, x, communicator);
-             const auto blocks = parallel::cut_domain<D>(shape, periodic, cells);
-             require(static_cast<int>(blocks.size()) == communicator->size(), "a grid of ", blocks.size(),
-                     " blocks needs as many ranks, not ", communicator->size());
-             return grid::Grid<D>(blocks[communicator->rank()], spacing, x, communicator);
-           }),
-           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"),
-           py::arg("cells"))
       .def_property_readonly("shared_sides",
                              [](const grid::Grid<D>& g) {
                                std::array<std::array<bool, 2>, D> sides{};
@@ -75,9 +60,31 @@ void bind_grid_type(py::module_& m, const char* name) {
                              })
       .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })
       .def_property_readonly("first_cell", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.first_cell())); });
-  m.def(
-      "image_shifts",
-      [](const grid::Grid<D>& grid, const std::array<double, D>& lower, const std::array<double, D>& upper) {
+}
+
+}  // namespace
+
+void bind_grid(py::module_& m) {
+  bind_grid_type<2>(m, "Grid2");
+  bind_grid_type<3>(m, "Grid3");
+  def_dimensions(
+      m, "new_grid",
+      []<int D>(const std::array<Index, D>& shape, double spacing, const std::array<double, D>& origin,
+                const std::array<bool, D>& periodic, const std::shared_ptr<parallel::Communicator>& communicator,
+                const std::array<std::vector<Index>, D>& cells) {
+        const Eigen::Map<const Vec<double, D>> x(origin.data());
+        if (!communicator) return grid::Grid<D>(shape, spacing, x, periodic);
+        // One of several possible numbers of ranks: what does not depend on it follows from the communicator.
+        if (communicator->size() == 1) return grid::Grid<D>(parallel::whole_domain<D>(shape, periodic), spacing, x, communicator);
+        const auto blocks = parallel::cut_domain<D>(shape, periodic, cells);
+        require(static_cast<int>(blocks.size()) == communicator->size(), "a grid of ", blocks.size(),
+                " blocks needs as many ranks, not ", communicator->size());
+        return grid::Grid<D>(blocks[communicator->rank()], spacing, x, communicator);
+      },
+      py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"), py::arg("communicator"), py::arg("cells"));
+  def_dimensions(
+      m, "image_shifts",
+      []<int D>(const grid::Grid<D>& grid, const std::array<double, D>& lower, const std::array<double, D>& upper) {
         using Point = Eigen::Map<const Vec<double, D>>;
         std::vector<std::array<double, D>> shifts;
         for (const Vec<double, D>& s : grid::image_shifts<D>(grid, Point(lower.data()), Point(upper.data()))) {
@@ -87,13 +94,6 @@ void bind_grid_type(py::module_& m, const char* name) {
         return shifts;
       },
       py::arg("grid"), py::arg("lower"), py::arg("upper"));
-}
-
-}  // namespace
-
-void bind_grid(py::module_& m) {
-  bind_grid_type<2>(m, "Grid2");
-  bind_grid_type<3>(m, "Grid3");
 
   py::class_<SideHandle>(m, "SideCondition");
   m.def(

@@ -1,4 +1,5 @@
 // Particle storage.
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/grid/particles/particle_boundary.hpp"
@@ -31,17 +32,6 @@ py::array column_view(const grid::ParticleSet& p, grid::ParticleColumn& c) {
   return with(static_cast<std::uint8_t*>(nullptr));
 }
 
-template <class T, int D>
-void bind_points_in_block(py::module_& m) {
-  m.def(
-      "points_in_block",
-      [](const grid::Grid<D>& g, const py::array_t<T>& points) {
-        const std::vector<Index> own = grid::points_in_block<T, D>(g, data_of<T>(points, "points"), points.size() / D);
-        return py::array_t<Index>(static_cast<py::ssize_t>(own.size()), own.data());
-      },
-      py::arg("grid"), py::arg("points").noconvert());
-}
-
 }  // namespace
 
 void bind_particles(py::module_& m) {
@@ -57,17 +47,15 @@ void bind_particles(py::module_& m) {
       .value("remove", grid::InSolid::remove)
       .value("push_out", grid::InSolid::push_out)
       .finalize();
-  const auto sort2 = [](grid::ParticleSet& p, const grid::Grid<2>& g, Workspace& w) {
-    interruptible([&] { p.sort_by_cell(g, w); });
-  };
-  const auto sort3 = [](grid::ParticleSet& p, const grid::Grid<3>& g, Workspace& w) {
-    interruptible([&] { p.sort_by_cell(g, w); });
-  };
-  bind_points_in_block<double, 2>(m);
-  bind_points_in_block<float, 3>(m);
-  bind_points_in_block<double, 3>(m);
-  py::class_<grid::ParticleSet>(m, "ParticleSet")
-      .def(py::init<int, grid::ColumnType>(), py::arg("dimension"), py::arg("position_type"))
+  def_fields(
+      m, "points_in_block",
+      []<class T, int D>(const grid::Grid<D>& g, const py::array_t<T>& points) {
+        const std::vector<Index> own = grid::points_in_block<T, D>(g, data_of<T>(points, "points"), points.size() / D);
+        return py::array_t<Index>(static_cast<py::ssize_t>(own.size()), own.data());
+      },
+      py::arg("grid"), py::arg("points").noconvert());
+  py::class_<grid::ParticleSet> particles(m, "ParticleSet");
+  particles.def(py::init<int, grid::ColumnType>(), py::arg("dimension"), py::arg("position_type"))
       .def_property_readonly("size", &grid::ParticleSet::size)
       .def_property_readonly("capacity", &grid::ParticleSet::capacity)
       .def_property_readonly("generation", &grid::ParticleSet::generation)
@@ -101,8 +89,6 @@ void bind_particles(py::module_& m) {
             return interruptible([&] { return p.remove(f, w); });
           },
           py::arg("flags"), py::arg("workspace"))
-      .def("sort_by_cell", sort2, py::arg("grid"), py::arg("workspace"))
-      .def("sort_by_cell", sort3, py::arg("grid"), py::arg("workspace"))
       .def("cell_keys",
            [](const grid::ParticleSet& p) {
              const auto& k = p.cell_runs().keys;
@@ -112,6 +98,10 @@ void bind_particles(py::module_& m) {
         const auto& s = p.cell_runs().starts;
         return py::array_t<Index>(static_cast<py::ssize_t>(s.size()), s.data());
       });
+  def_dimensions(
+      particles, "sort_by_cell",
+      []<int D>(grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) { interruptible([&] { p.sort_by_cell(g, w); }); },
+      py::arg("grid"), py::arg("workspace"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,4 +1,5 @@
 // Poisson solver on plain arrays.
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/grid/poisson/array_poisson.hpp"
@@ -53,7 +54,6 @@ template <int D>
 void bind_array_solver(py::module_& m, const char* name) {
   using Solver = grid::ArrayPoissonSolver<D>;
   py::class_<Solver>(m, name)
-      .def(py::init<const grid::Grid<D>&>(), py::arg("grid"))
       .def("set_coefficients", &set_coefficients<D>, py::arg("faces"), py::arg("active"))
       .def("solve", &solve<D>, py::arg("rhs"), py::arg("x"), py::arg("options"), py::arg("warm_start"))
       .def("multiply", &multiply<D>, py::arg("x"), py::arg("out"))
@@ -68,6 +68,9 @@ void bind_array_solver(py::module_& m, const char* name) {
 void bind_poisson(py::module_& m) {
   bind_array_solver<2>(m, "PoissonSolver2");
   bind_array_solver<3>(m, "PoissonSolver3");
+  def_dimensions(
+      m, "new_poisson_solver",
+      []<int D>(const grid::Grid<D>& grid) { return std::make_unique<grid::ArrayPoissonSolver<D>>(grid); }, py::arg("grid"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,4 +1,5 @@
 // Advection, extrapolation and sampling of fields.
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/grid/extrapolate.hpp"
@@ -12,113 +13,106 @@
 namespace meniscus::bindings {
 namespace {
 
-using OptionalMask = std::optional<py::array>;
-
 struct ScalarMasks {
-  OptionalMask active, visible, first_order;
+  Mask active, visible, first_order;
   grid::AdvectMasks pointers(Index size) const {
     return {mask_of(active, "active", size), mask_of(visible, "visible", size), mask_of(first_order, "first_order", size)};
   }
 };
 
+/// The masks of a scalar field, or of each component of a velocity.
 template <class T, int D>
-std::array<grid::AdvectMasks, D> pointers_of(const std::array<ScalarMasks, D>& masks, const grid::MacField<T, D>& faces) {
-  std::array<grid::AdvectMasks, D> p;
-  for (int d = 0; d < D; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    p[i] = masks[i].pointers(product<D>(faces.component(d).extents()));
-  }
-  return p;
+grid::AdvectMasks pointers_of(const std::vector<ScalarMasks>& masks, const Field<T, D>& field) {
+  require(masks.size() == 1, "a scalar field has one set of masks, not ", masks.size());
+  return masks[0].pointers(product<D>(field.extents()));
 }
 
 template <class T, int D>
+std::array<grid::AdvectMasks, D> pointers_of(const std::vector<ScalarMasks>& masks, const MacField<T, D>& faces) {
+  require(masks.size() == D, "a velocity has one set of masks for each of ", D, " components, not ", masks.size());
+  std::array<grid::AdvectMasks, D> p;
+  for (std::size_t d = 0; d < D; ++d) p[d] = masks[d].pointers(product<D>(faces.component(static_cast<int>(d)).extents()));
+  return p;
+}
+
 void bind_transport_functions(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
-  m.def(
-      "advect",
-      [](F& field, M& velocity, double dt, const grid::AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace,
-         const grid::ThinWalls<D>* walls, std::optional<double> stand_in) {
-        const grid::WallRule<D> rule{walls, {-1, stand_in.value_or(0.0), !stand_in}};
-        const grid::AdvectMasks p = masks.pointers(product<D>(field.extents()));
+  def_samples(
+      m, "advect",
+      []<template <class, int> class Samples, class T, int D>(
+          Samples<T, D>& field, MacField<T, D>& velocity, double dt, const grid::AdvectOptions& options,
+          const std::vector<ScalarMasks>& masks, Workspace& workspace, const grid::ThinWalls<D>* walls,
+          std::optional<double> replacement) {
+        const auto p = pointers_of(masks, field);
+        const grid::WallRule<D> rule{walls, {-1, replacement.value_or(0.0), !replacement}};
         return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
-      py::arg("walls") = nullptr, py::arg("stand_in") = py::none());
-  m.def(
-      "advect",
-      [](M& field, M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
-         Workspace& workspace, const grid::ThinWalls<D>* walls, std::optional<double> /*stand_in*/) {
-        const grid::WallRule<D> rule{walls, {}};
-        const std::array<grid::AdvectMasks, D> p = pointers_of<T, D>(masks, field);
-        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace, rule); });
-      },
-      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"),
-      py::arg("walls") = nullptr, py::arg("stand_in") = py::none());
-  m.def(
-      "advect_at_nodes",
-      [](M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
-         Workspace& workspace, const grid::ThinWalls<D>* walls, grid::HiddenNodes hidden) {
-        const std::array<grid::AdvectMasks, D> p = pointers_of<T, D>(masks, velocity);
+      py::arg("walls") = nullptr, py::arg("replacement") = py::none());
+  def_fields(
+      m, "advect_at_nodes",
+      []<class T, int D>(MacField<T, D>& velocity, double dt, const grid::AdvectOptions& options,
+                         const std::vector<ScalarMasks>& masks, Workspace& workspace, const grid::ThinWalls<D>* walls,
+                         grid::HiddenNodes hidden) {
+        const auto p = pointers_of(masks, velocity);
         return interruptible([&] { return grid::advect_at_nodes<T, D>(velocity, dt, options, p, workspace, walls, hidden); });
       },
       py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"), py::arg("walls"),
       py::arg("hidden_nodes"));
-  m.def(
-      "first_order_pass",
-      [](F& field, M& velocity, double dt, const grid::PassOptions& options, double time, F& out, std::optional<F*> low,
-         std::optional<F*> high) {
-        interruptible([&] {
-          grid::first_order_pass(field, velocity, dt, options, time, out, low.value_or(nullptr), high.value_or(nullptr));
-        });
+  def_fields(
+      m, "first_order_pass",
+      []<class T, int D>(Field<T, D>& field, MacField<T, D>& velocity, double dt, const grid::PassOptions& options, double time,
+                         Field<T, D>& out, Field<T, D>* low, Field<T, D>* high) {
+        interruptible([&] { grid::first_order_pass(field, velocity, dt, options, time, out, low, high); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"), py::arg("low"),
       py::arg("high"));
-  m.def(
-      "extrapolate",
-      [](F& field, const py::array& known, Index layers, Workspace& workspace) {
+  def_fields(
+      m, "extrapolate",
+      []<class T, int D>(Field<T, D>& field, const py::array& known, Index layers, Workspace& workspace) {
         auto* k = mask_of(known, "known", product<D>(field.extents()), true);
         return interruptible([&] { return grid::extrapolate(field, k, layers, workspace); });
       },
       py::arg("field"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
-  m.def(
-      "extrapolate_faces",
-      [](M& velocity, const std::array<py::array, D>& known, Index layers, Workspace& workspace) {
-        std::array<std::uint8_t*, D> k;
-        for (int d = 0; d < D; ++d) k[d] = mask_of(known[d], "known", product<D>(velocity.component(d).extents()), true);
+  def_fields(
+      m, "extrapolate_faces",
+      []<class T, int D>(MacField<T, D>& velocity, const std::array<py::array, D>& known, Index layers, Workspace& workspace) {
+        const auto k = writable_face_masks_of<D>(known, "known", velocity.grid().local_shape());
         interruptible([&] {
           for (int d = 0; d < D; ++d) grid::extrapolate(velocity.component(d), k[d], layers, workspace);
         });
       },
       py::arg("velocity"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
-  m.def(
-      "max_component_speed", [](const M& v) { return interruptible([&] { return grid::max_component_speed(v); }); },
+  def_fields(
+      m, "max_component_speed",
+      []<class T, int D>(const MacField<T, D>& v) { return interruptible([&] { return grid::max_component_speed(v); }); },
       py::arg("velocity"));
-  m.def(
-      "require_finite", [](const F& f, const char* name) { interruptible([&] { require_finite(f, name); }); }, py::arg("field"),
-      py::arg("name"));
-  m.def(
-      "sample",
-      [](F& field, const py::array& points, grid::Interpolation interpolation, double time, const py::array& out) {
+  def_fields(
+      m, "require_finite",
+      []<class T, int D>(const Field<T, D>& f, const char* name) { interruptible([&] { require_finite(f, name); }); },
+      py::arg("field"), py::arg("name"));
+  def_fields(
+      m, "sample",
+      []<class T, int D>(Field<T, D>& field, const py::array& points, grid::Interpolation interpolation, double time,
+                         const py::array& out) {
         const auto* x = data_of<T>(points, "points");
         const Index n = points.size() / D;
         auto* v = data_of<T>(out, "out", n, true);
         interruptible([&] { grid::sample_points(field, x, n, interpolation, time, v); });
       },
       py::arg("field"), py::arg("points"), py::arg("interpolation"), py::arg("time"), py::arg("out"));
-  m.def(
-      "sample",
-      [](M& velocity, const py::array& points, double time, const py::array& out) {
+  def_fields(
+      m, "sample_velocity",
+      []<class T, int D>(MacField<T, D>& velocity, const py::array& points, double time, const py::array& out) {
         const auto* x = data_of<T>(points, "points");
         const Index n = points.size() / D;
         auto* v = data_of<T>(out, "out", n * D, true);
         interruptible([&] { grid::sample_points(velocity, x, n, time, v); });
       },
       py::arg("velocity"), py::arg("points"), py::arg("time"), py::arg("out"));
-  m.def(
-      "advance_points",
-      [](M& velocity, const py::array& points, double dt, grid::Trace trace, grid::OutsidePoints outside, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "advance_points",
+      []<class T, int D>(MacField<T, D>& velocity, const py::array& points, double dt, grid::Trace trace,
+                         grid::OutsidePoints outside, double time, Workspace& workspace) {
         auto* x = data_of<T>(points, "points", -1, true);
         const Index n = points.size() / D;
         interruptible([&] { advance_points(velocity, x, n, dt, trace, outside, time, workspace); });
@@ -192,13 +186,11 @@ void bind_transport(py::module_& m) {
         return "AdvectInfo(cfl=" + std::string(py::str(py::float_(i.cfl))) + ", substeps=" + std::to_string(i.substeps) + ")";
       });
   py::class_<ScalarMasks>(m, "ScalarMasks")
-      .def(py::init([](OptionalMask active, OptionalMask visible, OptionalMask first_order) {
+      .def(py::init([](Mask active, Mask visible, Mask first_order) {
              return ScalarMasks{std::move(active), std::move(visible), std::move(first_order)};
            }),
            py::arg("active") = py::none(), py::arg("visible") = py::none(), py::arg("first_order") = py::none());
-  bind_transport_functions<double, 2>(m);
-  bind_transport_functions<float, 3>(m);
-  bind_transport_functions<double, 3>(m);
+  bind_transport_functions(m);
 }
 
 }  // namespace meniscus::bindings

@@ -53,11 +53,11 @@ def test_assignments(dimension: int, dtype: type, rng: np.random.Generator) -> N
     def holds(*expected: Any) -> bool:
         return all(same_bits(velocity.component(d), e) for d, e in enumerate(expected))
 
-    core.assign_faces(velocity._core, other._core, masks, True)
+    core.copy_faces(velocity._core, other._core, masks, True)
     assert holds(*(np.where(m, v, u) for m, v, u in zip(masks, new, old, strict=True)))
     core.assign_faces(velocity._core, 2.5, masks, False)
     assert holds(*(np.where(m, v, dtype(2.5)) for m, v in zip(masks, new, strict=True)))
-    core.assign_faces(velocity._core, other._core, None, True)
+    core.copy_faces(velocity._core, other._core, None, True)
     assert holds(*new)
 
 

@@ -80,10 +80,9 @@ class ViscosityStage:
             self._change = velocity.copy()
         self._change.assign(velocity)
         project()
-        samples: Any = _grid  # overloaded over dimension and scalar
-        samples.combine(self._change._core, 1.0, self._change._core, -1.0, velocity._core)
+        _grid.combine(self._change._core, 1.0, self._change._core, -1.0, velocity._core)
         result = self._diffuse(velocity, dt, solid, time, liquid)
-        samples.combine(velocity._core, 1.0, velocity._core, 1.0, self._change._core)
+        _grid.combine(velocity._core, 1.0, velocity._core, 1.0, self._change._core)
         return result
 
     def _diffuse(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None) -> tuple[SolveInfo, ...]:
@@ -183,5 +182,4 @@ def extend_into_solid(velocity: MacField, known: list[Bools], solid: SolidBounda
     """Continue a velocity from known faces into a solid, in place; elsewhere it becomes zero. The masks become those of all faces known."""
     if solid is not None:
         extrapolate(velocity, known, layers=_LAYERS, out=known, workspace=workspace)
-    core: Any = _grid  # overloaded over dimension and scalar
-    core.assign_faces(velocity._core, 0.0, known, False)
+    _grid.assign_faces(velocity._core, 0.0, known, False)

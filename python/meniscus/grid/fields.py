@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus._types import AnyField
 from meniscus.core.state import Arguments, State
 from meniscus.grid import conversion
 from meniscus.grid.arithmetic import FieldArithmetic
@@ -19,10 +20,6 @@ from meniscus.grid.uniform import AXES, Grid
 GHOST_WIDTH: int = _grid.GHOST_WIDTH
 
 _Self = TypeVar("_Self", bound="_Field")
-
-
-def _suffix(grid: Grid, dtype: np.dtype[Any]) -> str:
-    return f"{grid.dimension}{'f' if dtype == np.float32 else 'd'}"
 
 
 @runtime_checkable
@@ -123,8 +120,7 @@ class ScalarField(FieldArithmetic, _Field):
     def __init__(self, grid: Grid, on_side: tuple[int, ...], dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
         super().__init__(grid, dtype, boundary)
         self._on_side = on_side
-        core = getattr(_grid, f"Field{_suffix(grid, self._dtype)}")
-        self._core = core(grid._core, on_side, to_core(grid, self._boundary, 1))
+        self._core = _grid.new_field(grid._core, on_side, to_core(grid, self._boundary, 1), self._dtype)
         # The memory never moves, so one view of it serves all.
         self._interior: npt.NDArray[Any] = self._core.array()
         self._block: npt.NDArray[Any] = self._core.with_ghosts()
@@ -281,8 +277,7 @@ class MacField(_Field):
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None) -> None:
         super().__init__(grid, dtype, boundary)
-        core = getattr(_grid, f"MacField{_suffix(grid, self._dtype)}")
-        self._core = core(grid._core, to_core(grid, self._boundary, grid.dimension))
+        self._core = _grid.new_velocity(grid._core, to_core(grid, self._boundary, grid.dimension), self._dtype)
         axes = range(grid.dimension)
         # The memory never moves, so one view of each component serves all.
         self._interiors: list[npt.NDArray[Any]] = [self._core.array(d) for d in axes]
@@ -419,7 +414,7 @@ class MacField(_Field):
         return [f"{c}" for c in "uvw"[: self._grid.dimension]]
 
 
-def _gathered(grid: Grid, core: Any, on_side: tuple[int, ...], dtype: np.dtype[Any], root: int) -> npt.NDArray[Any] | None:
+def _gathered(grid: Grid, core: AnyField, on_side: tuple[int, ...], dtype: np.dtype[Any], root: int) -> npt.NDArray[Any] | None:
     """Return the samples of the whole domain on one rank."""
     if _checks.integer("root", root, 0) >= grid.comm.size:
         raise ValueError(f"root must be one of the ranks 0 to {grid.comm.size - 1}, not {root}")

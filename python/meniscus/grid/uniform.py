@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus._types import AnyFieldExchange
 from meniscus.parallel.communicator import Communicator, one_rank, resolve
 from meniscus.parallel.cuts import LEAST_CELLS, balanced_blocks, even_cells
 
@@ -74,9 +75,8 @@ class Grid:
         self._periodic = tuple(bool(p) for p in periodic)
         self._comm = resolve(comm)
         self._blocks = self._cut(blocks)
-        core = _grid.Grid2 if dimension == 2 else _grid.Grid3
-        self._core: Any = core(self._shape, self._spacing, self._origin, self._periodic, self._comm._core, self._blocks)
-        self._plans: dict[Any, Any] = {}
+        self._core = _grid.new_grid(self._shape, self._spacing, self._origin, self._periodic, self._comm._core, self._blocks)
+        self._plans: dict[Any, AnyFieldExchange] = {}
 
     @property
     def dimension(self) -> int:
@@ -116,12 +116,11 @@ class Grid:
         """Return a context that all ranks leave by an error if one of them does; see `parallel.Communicator.agreement`."""
         return nullcontext() if self._comm.size == 1 else self._comm.agreement()
 
-    def exchange_plan(self, places: tuple[tuple[tuple[int, ...], int], ...], width: int) -> Any:
+    def exchange_plan(self, places: tuple[tuple[tuple[int, ...], int], ...], width: int) -> AnyFieldExchange:
         """Return the plan that fills ghosts of arrays with these positions and item sizes; made once, collectively."""
         key = places, width
         if key not in self._plans:
-            kind = _grid.FieldExchange2 if self.dimension == 2 else _grid.FieldExchange3
-            self._plans[key] = kind(self._core, list(places), width)
+            self._plans[key] = _grid.new_field_exchange(self._core, places, width)
         return self._plans[key]
 
     @property

@@ -18,8 +18,6 @@ from meniscus.surface import SolidBoundary
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_core: Any = _grid  # overloaded over dimension
-
 
 class SolidParts:
     """Parts of faces that a solid leaves open, as `project` sees them, and the flux that its motion drives into cells.
@@ -47,7 +45,7 @@ class SolidParts:
         if solid is None:
             return
         axes = range(self._grid.dimension)
-        self.open = tuple(_core.open_fractions(solid.levelset._core, k) for k in axes)
+        self.open = tuple(_grid.open_fractions(solid.levelset._core, k) for k in axes)
         if solid.velocity is not None:
             self._solver._core.divergence(self._rest._core, solid._core, self._divergence._core)
             self.flux = np.asarray(self._divergence.array, np.float64) * self._grid.spacing**self._grid.dimension

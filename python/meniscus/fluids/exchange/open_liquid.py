@@ -282,8 +282,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         _checks.require_finite("positions", x)
         _checks.require_finite("volumes", v)
         nodes = self._outside(self.solid_after(dt))
-        core: Any = _grid  # overloaded over dimension and scalar
-        own = core.points_in_block(self.grid._core, np.ascontiguousarray(x, np.float64))
+        own = _grid.points_in_block(self.grid._core, np.ascontiguousarray(x, np.float64))
         self.expansion.add(np.ascontiguousarray(x[own], np.float64), np.ascontiguousarray(v[own], np.float64), self.levelset, nodes)
         self.volume.totals["received"] += float(v[v > 0].sum())
         self.volume.totals["given"] -= float(v[v < 0].sum())

@@ -74,7 +74,6 @@ def advance(
     solver = PressureSolver(velocity.grid) if solver is None else solver
     workspace = Workspace() if workspace is None else workspace
     work = velocity.copy()
-    samples: Any = _grid  # overloaded over dimension and scalar
 
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
         boundary = solid_boundary(solid, velocity.grid, velocity.dtype, start, slip)
@@ -95,9 +94,9 @@ def advance(
         carried = work.copy()
         first = make_incompressible(work, dt / 2, middle)
         end = work.copy()
-        samples.combine(end._core, 2.0, work._core, -1.0, velocity._core)
-        samples.combine(work._core, 2.0, work._core, -1.0, carried._core)
+        _grid.combine(end._core, 2.0, work._core, -1.0, velocity._core)
+        _grid.combine(work._core, 2.0, work._core, -1.0, carried._core)
         carry(work, end, dt / 2, middle)
         projections = (first, make_incompressible(work, dt / 2, time + dt))
-    samples.assign_faces(velocity._core, work._core, None, True)
+    _grid.copy_faces(velocity._core, work._core, None, True)
     return InviscidStepInfo(projections)

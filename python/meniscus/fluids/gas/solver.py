@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,9 +99,8 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         Solids and emitters count with their speed, because the air takes it from them.
         """
         h, o = self.grid.spacing, self.options
-        samples: Any = _grid  # overloaded over dimension and scalar
-        lift = abs(o.density_weight) * samples.largest_deviation(self.density._core, 0.0, None)
-        lift += abs(o.temperature_weight) * samples.largest_deviation(self.temperature._core, o.ambient, None)
+        lift = abs(o.density_weight) * _grid.largest_deviation(self.density._core, 0.0, None)
+        lift += abs(o.temperature_weight) * _grid.largest_deviation(self.temperature._core, o.ambient, None)
         lift += 0.0 if o.acceleration is None else float(np.linalg.norm(o.acceleration))
         speed = max_speed(self.velocity) + math.sqrt(h * lift)
         for emitter in (e.emitter for e in self._emitters):
@@ -117,8 +115,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         solid = self.sampled_solid.at(self.time)
         before = self.smoke(solid)
         if self.source_divergence is not None:
-            samples: Any = _grid  # overloaded over dimension and scalar
-            samples.assign(self.source_divergence._core, 0.0, None)
+            _grid.assign(self.source_divergence._core, 0.0, None)
         for cells in self._emitters:
             cells.emit(
                 dt,
@@ -209,15 +206,13 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     def smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
         where = None if solid is None else solid.outside_cells
-        samples: Any = _grid  # overloaded over dimension and scalar
-        return float(samples.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
+        return float(_grid.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
 
     def _complete(self, report: SmokeReport) -> None:
         smoke = self.smoke(self.sampled_solid.at(self.time + report.dt))
         report.uncovered = 0.0 if math.isnan(report.smoke) else smoke - report.smoke
         report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
-        samples: Any = _grid  # overloaded over dimension and scalar
-        heat = float(samples.sum_samples(self.temperature._core, None))
+        heat = float(_grid.sum_samples(self.temperature._core, None))
         self._require_finite(self.density, "density", smoke)
         self._require_finite(self.temperature, "temperature", heat)
         self._require_finite(self.velocity, "velocity", report.kinetic_energy)

@@ -95,11 +95,10 @@ class LiquidFaces(Stateful):
         """
         assert self._bounds is not None
         core: Any = _fluids
-        samples: Any = _grid  # both overloaded over dimension and scalar
         core.mostly_liquid_faces(levelset.field._core, self._liquid)
         if solid is not None:
             # Closed, and whatever has been there says nothing: the extension replaces it.
-            samples.assign_faces(velocity._core, 0.0, solid.inside_faces, True)
+            _grid.assign_faces(velocity._core, 0.0, solid.inside_faces, True)
             _grid.unite_masks(self._liquid, solid.inside_faces, self._liquid)
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         core.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
@@ -142,8 +141,7 @@ class LiquidFaces(Stateful):
 
     def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:
         """Return the largest component on faces next to liquid, m/s; infinite if one of them is not finite."""
-        core: Any = _grid
-        return float(core.max_component_speed_in(velocity._core, self.liquid(levelset)))
+        return float(_grid.max_component_speed_in(velocity._core, self.liquid(levelset)))
 
     def energy(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> float:
         """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents the liquid in half of each cell

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -305,8 +304,7 @@ class LiquidSolver(OpenLiquid):
         tension = self._curvature if with_tension else None
         if tension is not None:
             self.levelset.curvature(out=tension)
-            samples: Any = _grid  # overloaded over dimension and scalar
-            samples.scale(tension._core, o.surface_tension)
+            _grid.scale(tension._core, o.surface_tension)
         self.running_report.projection = self._projection.act(
             self.velocity,
             dt,

@@ -134,8 +134,7 @@ class LiquidSurface(Stateful):
     def advect_band(self, velocity: MacField, dt: float, time: float) -> None:
         """Advect a level set without markers near the surface."""
         assert self._near is not None
-        samples: Any = _grid  # overloaded over dimension and scalar
-        samples.mark_band(self.levelset.field._core, self.band, self._near)
+        _grid.mark_band(self.levelset.field._core, self.band, self._near)
         advect(
             self.levelset.field,
             velocity,
@@ -278,8 +277,7 @@ class LiquidSurface(Stateful):
                 sign=np.full(gathered.sum(), -1, np.int8),
                 radius=np.clip(spray["radius"][gathered], least, most).astype(velocity.dtype),
             )
-            samples: Any = _grid  # overloaded over dimension and scalar
-            samples.number_new_particles(self.particles.particles._core, new.start, self.levelset.grid._core)
+            _grid.number_new_particles(self.particles.particles._core, new.start, self.levelset.grid._core)
             spray.remove(gathered, workspace=self._workspace)
         return LiquidExchange(count, total, momentum)
 

@@ -61,10 +61,9 @@ class ParticleSpacing(MemoryOwner):
         if shells is not None:
             shells.count_particles(particles, self._density, float(per_cell), workspace)
         core: Any = _fluids  # overloaded over dimension and scalar
-        samples: Any = _grid
         outside = None if solid is None else solid.levelset._core
         core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
-        samples.assign_faces(self._shift._core, 0.0, None, True)
+        _grid.assign_faces(self._shift._core, 0.0, None, True)
         info = project(
             self._shift,
             1.0,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
 from meniscus._options import CoreOption
+from meniscus._types import AnyGrid
 from meniscus.fluids.problems import cells_of, core_type, solver_for
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
@@ -58,8 +60,8 @@ class PressureSolver(CachedSolver):
     """
 
     @staticmethod
-    def _module() -> Any:
-        return _fluids
+    def _new_core(grid: AnyGrid) -> _fluids.PressureSolver2 | _fluids.PressureSolver3:
+        return _fluids.PressureSolver2(grid) if isinstance(grid, _grid.Grid2) else _fluids.PressureSolver3(grid)
 
 
 def project(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
+from meniscus._types import AnyGrid
 from meniscus.fluids.problems import solver_for, viscosity_problem
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
@@ -19,8 +19,8 @@ class LiquidViscositySolver(CachedSolver):
     """Coefficients and scratch memory that `diffuse_liquid` reuses between steps on one grid."""
 
     @staticmethod
-    def _module() -> Any:
-        return _fluids
+    def _new_core(grid: AnyGrid) -> _fluids.LiquidViscositySolver2 | _fluids.LiquidViscositySolver3:
+        return _fluids.LiquidViscositySolver2(grid) if isinstance(grid, _grid.Grid2) else _fluids.LiquidViscositySolver3(grid)
 
 
 def diffuse_liquid(

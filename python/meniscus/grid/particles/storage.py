@@ -286,8 +286,7 @@ class Particles(State):
         self._require_same(comm, x, columns)
         if grid is None:
             return np.arange(len(x) * comm.rank // comm.size, len(x) * (comm.rank + 1) // comm.size)
-        core: Any = _grid  # overloaded over dimension and scalar
-        own: npt.NDArray[np.int64] = core.points_in_block(grid._core, np.ascontiguousarray(x))
+        own: npt.NDArray[np.int64] = _grid.points_in_block(grid._core, np.ascontiguousarray(x))
         return own
 
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meniscus import _checks
+from meniscus._types import AnyGrid
 from meniscus.grid.uniform import Grid
 
 
@@ -22,10 +23,10 @@ class CachedSolver:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = _checks.one_of_type("grid", grid, Grid)
-        self._core = getattr(self._module(), f"{type(self).__name__}{grid.dimension}")(grid._core)
+        self._core = self._new_core(grid._core)
 
     @staticmethod
-    def _module() -> Any:
+    def _new_core(grid: AnyGrid) -> Any:
         raise TypeError("not a concrete solver")
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus._types import AnyPoissonSolver
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 
@@ -47,9 +47,8 @@ class PoissonSolver(CachedSolver):
     Source: Selle 2008, sections 3.2 and 8.1.2; Guendelman et al. 2005, section 4.3.
     """
 
-    @staticmethod
-    def _module() -> Any:
-        return _grid
+    _core: AnyPoissonSolver
+    _new_core = staticmethod(_grid.new_poisson_solver)
 
     @property
     def levels(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
@@ -83,8 +83,7 @@ def advect(
         HIDDEN_VALUE("hidden_value", seen.hidden_value),
         _checks.number("time", time),
     )
-    core: Any = _grid  # overloaded over dimension and scalar
-    return core.advect(  # type: ignore[no-any-return]
+    return _grid.advect(
         field._core,
         velocity._core,
         _checks.positive("dt", dt),

@@ -71,8 +71,7 @@ def extrapolate(
         if out is not None and len(out) != len(masks):
             raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
         result = [copied_mask(f"out[{d}]", m, None if out is None else out[d]) for d, m in enumerate(masks)]
-        core: Any = _grid  # overloaded over dimension and scalar
-        core.extrapolate_faces(field._core, result, count, space)
+        _grid.extrapolate_faces(field._core, result, count, space)
         return result
     _checks.one_of_type("field", field, (ScalarField, MacField))
     mask = copied_mask("out", _checks.mask("known", known, field.shape), out)

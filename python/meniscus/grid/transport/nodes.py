@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
@@ -85,8 +85,7 @@ def advect_at_nodes(
         HIDDEN_VALUE("hidden_value", "mean"),
         _checks.number("time", time),
     )
-    core: Any = _grid  # overloaded over dimension and scalar
-    return core.advect_at_nodes(  # type: ignore[no-any-return]
+    return _grid.advect_at_nodes(
         velocity._core,
         _checks.positive("dt", dt),
         options,

@@ -52,7 +52,7 @@ def sample(
     if isinstance(field, MacField):
         if interpolation != "linear":
             raise ValueError("a velocity is sampled with interpolation='linear'")
-        _grid.sample(field._core, x, t, out)
+        _grid.sample_velocity(field._core, x, t, out)
     else:
         _grid.sample(field._core, x, INTERPOLATION("interpolation", interpolation), t, out)
     return out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._options import CoreOption
+from meniscus._types import AnyThinWalls
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
 from meniscus.grid.transport.walls import ThinWalls
 
@@ -43,15 +44,17 @@ class Visibility:
     walls: ThinWalls | None = None
     replacement: float | None = None
 
-    def masks_of(self, field: ScalarField | MacField) -> Any:
-        """Return the masks for a field, as the core takes them. Raises TypeError, ValueError: wrong types or shapes."""
+    def masks_of(self, field: ScalarField | MacField) -> list[_grid.ScalarMasks]:
+        """Return the masks for a field, as the core takes them: one set, or one per component.
+
+        Raises TypeError, ValueError: wrong types or shapes."""
         given = {"active": self.active, "visible": self.visible, "first_order": self.first_order}
         if isinstance(field, MacField):
             by_name = {name: component_masks(name, m, field) for name, m in given.items()}
             return [_grid.ScalarMasks(**{n: m[d] for n, m in by_name.items() if m is not None}) for d in range(field.grid.dimension)]
-        return _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
+        return [_grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})]
 
-    def core_walls(self) -> Any:
+    def core_walls(self) -> AnyThinWalls | None:
         """Return the walls as the core takes them. Raises TypeError for something else."""
         return None if self.walls is None else _checks.one_of_type("walls", self.walls, ThinWalls)._core
 

@@ -55,11 +55,8 @@ class SolidBoundary:
         self._velocity = velocity
         self._slip: Slip = slip
         self._dtype = _checks.scalar_type(dtype, levelset.grid.dimension)
-        kind = getattr(_grid, f"SolidBoundary{levelset.grid.dimension}{'f' if self._dtype == np.float32 else 'd'}")
-        self._core: Any = kind(
-            levelset._core,
-            None if velocity is None else velocity._core,
-            SLIP("slip", slip),
+        self._core: Any = _grid.new_solid_boundary(
+            levelset._core, None if velocity is None else velocity._core, SLIP("slip", slip), self._dtype
         )
 
     @property
@@ -132,22 +129,19 @@ class SolidBoundary:
 
         A velocity is extended if slip is free; else faces in the solid get the velocity of the solid.
         """
-        core: Any = _grid  # overloaded over dimension and scalar
-        core.continue_into_solid(field._core, self._core, workspace)
+        _grid.continue_into_solid(field._core, self._core, workspace)
 
     def extend_level_set(self, field: ScalarField, workspace: Workspace) -> None:
         """Continue a signed distance on cells into the solid with its slope, in place.
 
         A surface goes on at the angle at which it meets the wall. What was inside of the solid is overwritten, never read.
         """
-        core: Any = _grid  # overloaded over dimension and scalar
-        core.continue_level_set_into_solid(field._core, self._core, workspace)
+        _grid.continue_level_set_into_solid(field._core, self._core, workspace)
 
     def set_solid_velocity(self, velocity: MacField) -> None:
         """Set faces in the solid to its velocity, in place; with free slip do nothing."""
         if self._slip == "no-slip":
-            core: Any = _grid  # overloaded over dimension and scalar
-            core.set_solid_velocity(velocity._core, self._core)
+            _grid.set_solid_velocity(velocity._core, self._core)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by fields and slip; masks are found anew."""
