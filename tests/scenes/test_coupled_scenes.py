@@ -146,7 +146,7 @@ def test_the_ball_takes_its_mesh_along(kind: str) -> None:
     np.testing.assert_allclose(made.body(t).vertices.mean(axis=0), made.pose(t).translation, atol=1e-9)
 
 
-@pytest.mark.fast_cases("flip", "particle-level-set")
+@pytest.mark.fast_cases("particle-level-set")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_water_above_the_level_at_rest_is_told(solver: str) -> None:
     made = scene("breach", solver, frames=1)
