@@ -48,8 +48,8 @@ def test_operators(program: str, dimension: int) -> None:
     same_on_ranks(getattr(liquid_programs, program), dimension, BLOCKS[dimension])
 
 
-# These three take nearly every operator to the ranks; the others say what they say with fewer.
-@pytest.mark.fast_cases("2-all", "2-exchange", "2-fluid")
+# These two take nearly every operator to the ranks; the others say what they say with fewer.
+@pytest.mark.fast_cases("2-all", "2-fluid")
 @pytest.mark.parametrize("which", liquid_programs.LIQUID_OPTIONS)
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_steps(which: str, dimension: int) -> None:

@@ -216,6 +216,7 @@ def test_operators_send_what_their_closed_form_says(size: int, operators: str) -
         assert [line for lines in ms.parallel.run_threads(size, program, seed) for line in lines] == []
 
 
+@pytest.mark.fast_cases("[234]")
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
 def test_an_iteration_of_a_solve_sends_what_its_closed_form_says(size: int) -> None:
     """On a domain so small that every rank has the coarser levels, and the residual on the finest one, of all blocks."""

@@ -100,7 +100,7 @@ def test_coupled_streams_keep_their_volume(source: str) -> None:
     assert d["force z"] < 0  # the stream presses on the ball
 
 
-@pytest.mark.fast_cases("flip", "particle-level-set")
+@pytest.mark.fast_cases("particle-level-set")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_two_streams_bring_twice_the_water(solver: str) -> None:
     injected = {}
@@ -146,7 +146,7 @@ def test_the_ball_takes_its_mesh_along(kind: str) -> None:
     np.testing.assert_allclose(made.body(t).vertices.mean(axis=0), made.pose(t).translation, atol=1e-9)
 
 
-@pytest.mark.fast_cases("flip", "particle-level-set")
+@pytest.mark.fast_cases("particle-level-set")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_water_above_the_level_at_rest_is_told(solver: str) -> None:
     made = scene("breach", solver, frames=1)
@@ -172,7 +172,7 @@ def test_a_body_from_a_file_leaps_as_the_whale_does(tmp_path: Path) -> None:
     assert made.body(0.0).vertices[:, 1].max() < made.level < made.body(1.9).vertices[:, 1].min()
 
 
-@pytest.mark.fast_cases("ball-stream-water")
+@pytest.mark.fast_cases("ball-stream-layers")
 @pytest.mark.parametrize(("name", "show"), [("ball-stream", "water"), ("ball-stream", "layers"), ("breach", "water")])
 def test_pictures_show_water(tmp_path: Path, name: str, show: str) -> None:
     pytest.importorskip("vtk")

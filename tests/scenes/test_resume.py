@@ -35,6 +35,7 @@ def whole(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_twenty_kills_at_random_moments_change_nothing(whole, tmp_path):
     kills_change_nothing(COMMAND, lambda out: scenes.run(dust(frames=25), out, resume=True), whole, tmp_path, longest=0.15)

@@ -86,6 +86,7 @@ def test_water_rests_for_a_thousand_steps_in_three_dimensions(kind: str) -> None
     assert long_rest(kind, 3, 1, 16, 1000, 0.7) < 1e-7
 
 
+@pytest.mark.fast_cases("2d-*", "3d-*[17]-level-set-free", "3d-False-*-no-slip")
 @pytest.mark.parametrize("slip", ["free", "no-slip"])
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
 @pytest.mark.parametrize(("drift_correction", "most"), [(False, 1e-7), (True, 1e-3)])

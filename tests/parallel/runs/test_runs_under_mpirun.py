@@ -26,7 +26,6 @@ pytest.importorskip("h5py")
 pytest.importorskip("vtk")
 
 MPIS = ["mpich", "openmpi"]
-ONE_OF_THEM = ["mpich", pytest.param("openmpi", marks=pytest.mark.slow)]
 MENISCUS = [sys.executable, "-m", "meniscus"]
 OPTIONS = ["--resolution", "20", "--frames", "12", "--no-pictures"]
 
@@ -75,7 +74,8 @@ def started(library: str, count: int, *arguments: str) -> Iterator[subprocess.Po
         process.wait()
 
 
-@pytest.mark.parametrize("library", ONE_OF_THEM)
+@pytest.mark.fast_cases("mpich")
+@pytest.mark.parametrize("library", MPIS)
 def test_a_run_is_one_run_with_the_files_of_one(library: str, embers: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(library, 3, "run", str(embers), *OPTIONS, "--out", str(out))
@@ -156,7 +156,7 @@ def test_what_cannot_work_together_is_one_sentence(library: str, case: str, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ONE_OF_THEM)
+@pytest.mark.parametrize("library", MPIS)
 def test_other_arguments_on_other_ranks_are_one_sentence(library: str) -> None:
     one, other = ([*MENISCUS, "run", "swirl", "--frames", "1", "--resolution", n] for n in ("16", "17"))
     command, environment = support.on_ranks(library, 1, [*one, ":", "-n", "1", *other])
@@ -248,8 +248,9 @@ def kills_change_nothing(library: str, counts: Sequence[int], kills: int, slow_e
     assert killed >= kills, "runs were over before they could be killed"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the ranks in /proc")
-@pytest.mark.parametrize("library", ["mpich", pytest.param("openmpi", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("library", MPIS)
 def test_two_kills_change_nothing(library: str, slow_embers: Path, whole: Path, tmp_path: Path) -> None:
     kills_change_nothing(library, (4, 3), 2, slow_embers, whole, tmp_path)
 
