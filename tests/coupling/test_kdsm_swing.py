@@ -28,7 +28,7 @@ def matrices(run, free: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return stiffness, damping, np.repeat(np.asarray(body.masses)[free], 3)
 
 
-@pytest.mark.slow
+@pytest.mark.fast_cases("springs-0.3")
 @pytest.mark.parametrize(("material", "damping"), [("springs", 0.3), ("neo-hookean", 0.2)])
 def test_the_lowest_mode_has_its_frequency_and_decay(material: str, damping: float) -> None:
     # Without altitude springs, whose choice at rest is a tie.

@@ -19,7 +19,7 @@ from meniscus.surface import Box, KinematicSolid, LevelSet, Pose, Sphere
 G = 9.81
 
 
-@pytest.mark.slow
+@pytest.mark.fast_cases("1.0-owned")
 @pytest.mark.parametrize(("level", "exchange"), [(1.0, "owned"), (1.6, "owned"), (1.0, "literal"), (1.6, "literal")])
 def test_a_ball_at_rest_in_a_pool_at_rest_moves_no_water(exchange: str, level: float) -> None:
     sim = ball(12, level=level, exchange=exchange, middle=(0.47, 0.53, 0.51))
