@@ -1,4 +1,4 @@
-"""Cloth of the scenes of contact, and meshes of their obstacles."""
+"""Cloth of the scenes of contact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
@@ -16,7 +15,6 @@ from meniscus.scenes.scene import parameter
 from meniscus.scenes.touching import Touching
 from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, World
 
-Floats = npt.NDArray[np.float64]
 Parameters = Literal["scene", "thesis"]
 """Parameters of cloth: those of the scene, or those of Selle 2008, table 6.1."""
 

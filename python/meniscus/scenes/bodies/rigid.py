@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.io.frames import FrameItem, FrameMesh
 from meniscus.scenes.bodies.base import Bodies, Color, Painted
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, RigidInfo, RigidOptions, World
-
-Floats = npt.NDArray[np.float64]
 
 COLORS: tuple[Color, ...] = (
     (0.35, 0.55, 0.80),
