@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +145,14 @@ def test_calls_are_counted() -> None:
     field = ms.CellField(ms.Grid((4, 4), 0.25))
     assert sum(calls_of(field.sum).values()) == 1
     assert calls_of(lambda: None) == {}
+
+
+# Of a signed `Index` to the sizes of the standard library. Subscripts take `Index` as it is; comparisons take `std::ssize`.
+SIZE_CASTS = 492
+
+
+def test_casts_to_size_become_no_more() -> None:
+    sources = [path for path in (Path(__file__).parents[1] / "cpp").rglob("*.?pp")]
+    lines = [line for path in sources for line in path.read_text().splitlines() if "static_cast<std::size_t>" in line]
+    assert len(sources) > 800
+    assert len(lines) <= SIZE_CASTS

@@ -2,11 +2,11 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace meniscus::collision {
@@ -35,30 +35,17 @@ void require_valid(const RepulsionOptions& o) {
   require(o.clamp > 0 && o.clamp <= 1, "clamp must be in (0, 1], not ", o.clamp);
 }
 
-/// The number of the connected surface of each vertex: that of its lowest vertex.
+/// The number of the connected surface of each vertex.
 std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vertices) {
-  std::vector<std::int32_t> parent(vertices);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t v) {
-    while (parent[v] != v) {
-      std::int32_t& up = parent[v];
-      up = parent[up];
-      v = up;
+  std::vector<std::int32_t> number(vertices);
+  numerics::label_components(number, [&](auto&& unite) {
+    for (const auto& e : mesh.edges()) unite(e[0], e[1]);
+    for (const mesh::Triangle& t : mesh.triangles()) {
+      unite(t[0], t[1]);
+      unite(t[1], t[2]);
     }
-    return v;
-  };
-  const auto join = [&](std::int32_t a, std::int32_t b) {
-    const std::int32_t at_a = root(a);
-    const std::int32_t at_b = root(b);
-    parent[std::max(at_a, at_b)] = std::min(at_a, at_b);
-  };
-  for (const auto& e : mesh.edges()) join(e[0], e[1]);
-  for (const mesh::Triangle& t : mesh.triangles()) {
-    join(t[0], t[1]);
-    join(t[1], t[2]);
-  }
-  for (std::size_t v = 0; v < vertices; ++v) parent[v] = root(static_cast<std::int32_t>(v));
-  return parent;
+  });
+  return number;
 }
 
 /// Returns whether a mesh has an edge that is in no triangle.

@@ -1,29 +1,14 @@
 #include "meniscus/grid/regions/closed_regions.hpp"
 
-#include <numeric>
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 namespace meniscus::grid {
-
-namespace {
-
-/// The first cell of the part that a cell belongs to, with the way to it halved.
-Index root_of(std::vector<Index>& parent, Index c) {
-  while (parent[c] != c) {
-    Index& up = parent[c];
-    up = parent[up];
-    c = up;
-  }
-  return c;
-}
-
-}  // namespace
 
 template <int D>
 void find_closed_regions(const CellLayout<D>& layout, const std::array<const double*, D>& faces, const std::uint8_t* active,
                          ClosedRegions& out) {
   const Index n = layout.count();
-  std::vector<Index> parent(n);
-  std::iota(parent.begin(), parent.end(), Index{0});
+  numerics::DisjointSets<Index> sets(n);
   std::vector<std::uint8_t> open(n, 0);
   const Coord<D> strides = c_strides<D>(layout.cells);
   const auto unknown = [&](Index c) { return active == nullptr || active[c] != 0; };
@@ -42,8 +27,7 @@ void find_closed_regions(const CellLayout<D>& layout, const std::array<const dou
           if (lower >= 0 && !unknown(lower)) lower = -1;
           if (upper >= 0 && !unknown(upper)) upper = -1;
           if (lower >= 0 && upper >= 0) {
-            const Index a = root_of(parent, lower), b = root_of(parent, upper);
-            parent[std::max(a, b)] = std::min(a, b);
+            sets.join(lower, upper);
           } else if (lower >= 0) {
             open[lower] = 1;
           } else if (upper >= 0) {
@@ -52,11 +36,11 @@ void find_closed_regions(const CellLayout<D>& layout, const std::array<const dou
         }
   }
   for (Index c = 0; c < n; ++c)
-    if (open[c]) open[root_of(parent, c)] = 1;
+    if (open[c]) open[sets.root(c)] = 1;
   out.label.assign(n, -1);
   out.cells.clear();
   for (Index c = 0; c < n; ++c) {
-    const Index root = root_of(parent, c);
+    const Index root = sets.root(c);
     if (!unknown(c) || open[root]) continue;
     // Roots come before all others of their region.
     if (root == c) {
