@@ -21,7 +21,7 @@ import meniscus as ms
 from meniscus.surface import Box
 
 ROOT = Path(__file__).parents[1]
-CASTS = 533
+CASTS = 524
 UNTYPED, OVERLOADED = 704, 33
 CALLS = 40
 CALLS_OVER = {"KDSM water": 115}

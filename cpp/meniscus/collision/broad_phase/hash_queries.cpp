@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 namespace meniscus::collision {
 namespace {
@@ -94,14 +95,9 @@ void BodyPartition::build(std::span<const mesh::Box> bodies, std::span<const mes
   lists_.collect(static_cast<Index>(points.size()), [&](std::int32_t i, std::vector<IndexPair>& list) {
     hash_.containing(points[i], [&](std::int32_t body) { list.push_back({body, i}); });
   });
-  starts_.assign(bodies.size() + 1, 0);
-  const auto pairs = lists_.pairs();
-  for (const IndexPair& p : pairs) ++starts_[static_cast<std::size_t>(p[0]) + 1];
-  for (std::size_t b = 0; b < bodies.size(); ++b) starts_[b + 1] += starts_[b];
-  points_.resize(pairs.size());
-  for (const IndexPair& p : pairs) points_[starts_[p[0]]++] = p[1];
-  for (std::size_t b = bodies.size(); b > 0; --b) starts_[b] = starts_[b - 1];
-  starts_[0] = 0;
+  numerics::list_by_rows(std::ssize(bodies), starts_, points_, [&](auto&& add) {
+    for (const IndexPair& p : lists_.pairs()) add(p[0], p[1]);
+  });
 }
 
 void require_finite(std::span<const mesh::Box> boxes, const char* name) {

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -51,13 +52,10 @@ ContactNodes::ContactNodes(std::span<const double> inverse_masses, std::span<con
 void ContactNodes::connect() {
   plain_ = vertices() == nodes();
   for (std::int32_t v = 0; plain_ && v < vertices(); ++v) plain_ = shares(v).size() == 1 && shares(v)[0].node == v;
-  user_first_.assign(static_cast<std::size_t>(nodes()) + 1, 0);
-  for (const NodeShare& s : shares_) ++user_first_[static_cast<std::size_t>(s.node) + 1];
-  std::partial_sum(user_first_.begin(), user_first_.end(), user_first_.begin());
-  users_.resize(shares_.size());
-  std::vector<std::int32_t> next(user_first_.begin(), user_first_.end() - 1);
-  for (std::int32_t v = 0; v < vertices(); ++v)
-    for (const NodeShare& s : shares(v)) users_[next[s.node]++] = v;
+  numerics::list_by_rows(nodes(), user_first_, users_, [&](auto&& add) {
+    for (std::int32_t v = 0; v < vertices(); ++v)
+      for (const NodeShare& s : shares(v)) add(s.node, v);
+  });
 }
 
 void ContactNodes::set_inverse_masses(std::span<const double> inverse_masses) {

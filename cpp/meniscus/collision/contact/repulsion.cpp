@@ -35,17 +35,17 @@ void require_valid(const RepulsionOptions& o) {
   require(o.clamp > 0 && o.clamp <= 1, "clamp must be in (0, 1], not ", o.clamp);
 }
 
-/// The number of the connected surface of each vertex: that of its lowest vertex.
+/// The number of the connected surface of each vertex.
 std::vector<std::int32_t> components(const CollisionMesh& mesh, std::size_t vertices) {
-  numerics::DisjointSets<std::int32_t> sets(static_cast<Index>(vertices));
-  for (const auto& e : mesh.edges()) sets.join(e[0], e[1]);
-  for (const mesh::Triangle& t : mesh.triangles()) {
-    sets.join(t[0], t[1]);
-    sets.join(t[1], t[2]);
-  }
-  std::vector<std::int32_t> lowest(vertices);
-  for (std::size_t v = 0; v < vertices; ++v) lowest[v] = sets.root(static_cast<std::int32_t>(v));
-  return lowest;
+  std::vector<std::int32_t> number(vertices);
+  numerics::label_components(number, [&](auto&& unite) {
+    for (const auto& e : mesh.edges()) unite(e[0], e[1]);
+    for (const mesh::Triangle& t : mesh.triangles()) {
+      unite(t[0], t[1]);
+      unite(t[1], t[2]);
+    }
+  });
+  return number;
 }
 
 /// Returns whether a mesh has an edge that is in no triangle.

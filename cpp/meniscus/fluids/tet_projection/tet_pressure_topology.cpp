@@ -2,13 +2,12 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <limits>
 
 namespace meniscus::fluids {
 namespace {
-
-std::size_t to_size(Index i) { return static_cast<std::size_t>(i); }
 
 std::vector<mesh::Tet> valid(std::span<const mesh::Tet> tets, Index vertices) {
   mesh::require_valid_elements(tets, vertices);
@@ -32,12 +31,9 @@ TetPressureTopology::TetPressureTopology(std::span<const mesh::Tet> tets, Index 
   });
   std::vector<std::int32_t> edge_of(6 * tets_.size());
   mesh::find_element_edges<4>(tets_, graph, edge_of);
-  edge_start_.assign(graph.edges().size() + 1, 0);
-  for (const std::int32_t e : edge_of) ++edge_start_[to_size(e) + 1];
-  for (std::size_t e = 1; e < edge_start_.size(); ++e) edge_start_[e] += edge_start_[e - 1];
-  edge_places_.resize(edge_of.size());
-  std::vector<std::int64_t> next(edge_start_.begin(), edge_start_.end() - 1);
-  for (std::size_t i = 0; i < edge_of.size(); ++i) edge_places_[next[edge_of[i]]++] = static_cast<std::int32_t>(i);
+  numerics::list_by_rows(std::ssize(graph.edges()), edge_start_, edge_places_, [&](auto&& add) {
+    for (std::size_t i = 0; i < edge_of.size(); ++i) add(edge_of[i], static_cast<std::int32_t>(i));
+  });
   const mesh::TetTopology topology(stars_);
   for (const std::int32_t f : topology.boundary()) boundary_.push_back({topology.faces()[f], topology.face_tets()[f][0]});
 }

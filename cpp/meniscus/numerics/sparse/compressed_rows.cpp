@@ -1,5 +1,7 @@
 #include "meniscus/numerics/sparse/compressed_rows.hpp"
 
+#include "meniscus/numerics/graph/item_rows.hpp"
+
 namespace meniscus::numerics {
 
 Index CompressedRows::bytes() const {
@@ -8,10 +10,9 @@ Index CompressedRows::bytes() const {
 }
 
 void CompressedRows::make_room() {
-  start[0] = 0;
-  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  column.resize(start.back());
-  value.resize(start.back());
+  const Index entries = starts_of_counts<Index>(start);
+  column.resize(entries);
+  value.resize(entries);
 }
 
 void transpose(const CompressedRows& a, CompressedRows& out, std::vector<Index>& next) {

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <Eigen/Geometry>
 
@@ -89,12 +90,9 @@ TetPenalty::TetPenalty(std::vector<PenaltyBody> bodies) {
         if (k != l) edges.push_back({t[k], t[l]});
   std::ranges::sort(edges);
   edges.erase(std::ranges::unique(edges).begin(), edges.end());
-  first_.assign(body_of_node_.size() + 1, 0);
-  for (const auto& e : edges) {
-    ++first_[static_cast<std::size_t>(e[0]) + 1];
-    neighbours_.push_back(e[1]);
-  }
-  for (std::size_t i = 0; i + 1 < first_.size(); ++i) first_[i + 1] += first_[i];
+  numerics::list_by_rows(std::ssize(body_of_node_), first_, neighbours_, [&](auto&& add) {
+    for (const auto& [node, neighbour] : edges) add(node, neighbour);
+  });
 }
 
 void TetPenalty::find_inside(std::span<const Point> x) {

@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <cmath>
 
@@ -72,15 +73,11 @@ struct FastProjection<T>::System {
 
 template <class T>
 void FastProjection<T>::connect(std::size_t nodes) {
-  use_first_.assign(nodes + 1, 0);
-  for (const LinearConstraint& row : rows_)
-    for (std::size_t k = 0; k < 4 && row.node[k] >= 0; ++k) ++use_first_[static_cast<std::size_t>(row.node[k]) + 1];
-  for (std::size_t n = 0; n < nodes; ++n) use_first_[n + 1] += use_first_[n];
-  uses_.resize(use_first_[nodes]);
-  std::vector<std::size_t> next(use_first_.begin(), use_first_.end() - 1);
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    for (std::size_t k = 0; k < 4 && rows_[i].node[k] >= 0; ++k)
-      uses_[next[rows_[i].node[k]]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
+  numerics::list_by_rows(static_cast<Index>(nodes), use_first_, uses_, [&](auto&& add) {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (std::size_t k = 0; k < 4 && rows_[i].node[k] >= 0; ++k)
+        add(rows_[i].node[k], Use{static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)});
+  });
   moves_.assign(nodes, Vector3::Zero());
   for (auto* v : {&x_, &b_, &r_, &p_, &q_, &z_, &diagonal_}) v->assign(rows_.size(), 0.0);
 }

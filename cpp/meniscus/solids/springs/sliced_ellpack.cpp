@@ -1,6 +1,7 @@
 #include "meniscus/solids/springs/sliced_ellpack.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <algorithm>
 
@@ -27,20 +28,16 @@ SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
     highest = std::max({highest, a, b});
   }
   nodes_ = highest + Index{1};
-  std::vector<Index> begin(static_cast<std::size_t>(nodes_) + 1, 0);
-  for (const Ends& e : springs)
-    for (const std::int32_t node : e) ++begin[static_cast<std::size_t>(node) + 1];
-  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-  std::vector<std::int32_t> halves(2 * springs.size());
-  {
-    std::vector<Index> next(begin.begin(), begin.end() - 1);
-    for (std::size_t s = 0; s < springs.size(); ++s)
-      for (std::size_t k = 0; k < 2; ++k) {
-        const auto id = static_cast<std::int32_t>(s);
-        halves[next[springs[s][k]]++] = k == 0 ? id : -1 - id;
-      }
-  }
-  const auto degree = [&](std::int32_t node) { return begin[static_cast<std::size_t>(node) + 1] - begin[node]; };
+  std::vector<Index> begin;
+  std::vector<std::int32_t> halves;
+  numerics::list_by_rows(nodes_, begin, halves, [&](auto&& add) {
+    for (std::size_t s = 0; s < springs.size(); ++s) {
+      const auto id = static_cast<std::int32_t>(s);
+      add(springs[s][0], id);
+      add(springs[s][1], -1 - id);
+    }
+  });
+  const auto degree = [&](std::int32_t node) { return begin[node + 1] - begin[node]; };
   for (std::int32_t i = 0; i < nodes_; ++i)
     if (degree(i) > 0) node_.push_back(i);
   used_nodes_ = static_cast<Index>(node_.size());

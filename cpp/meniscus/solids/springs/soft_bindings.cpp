@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -46,14 +47,11 @@ SoftBindings::SoftBindings(const End& first, const End& second, const SpringOpti
     }
     start_.push_back(term_.size());
   }
-  node_start_.assign(static_cast<std::size_t>(highest) + 2, 0);
-  for (const Term& t : term_) ++node_start_[static_cast<std::size_t>(t.index) + 1];
-  for (std::size_t i = 1; i < node_start_.size(); ++i) node_start_[i] += node_start_[i - 1];
-  node_term_.resize(term_.size());
-  std::vector<std::size_t> next(node_start_.begin(), node_start_.end() - 1);
-  for (std::size_t b = 0; b < n; ++b)
-    for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
-      node_term_[next[term_[k].index]++] = {static_cast<std::int32_t>(b), term_[k].weight};
+  numerics::list_by_rows(highest + Index{1}, node_start_, node_term_, [&](auto&& add) {
+    for (std::size_t b = 0; b < n; ++b)
+      for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
+        add(term_[k].index, Term{static_cast<std::int32_t>(b), term_[k].weight});
+  });
   options.require_sizes(n, nodes(), "binding", "bindings");
   stiffness_.assign(options.stiffness.begin(), options.stiffness.end());
   damping_.assign(options.damping.begin(), options.damping.end());

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 #include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
@@ -86,32 +87,19 @@ Index join_components(const grid::FieldLayout<D>& layout, std::int32_t* labels, 
   const std::vector<Meeting> met =
       parallel::gather_lists(communicator, meetings<D>(layout, labels, static_cast<std::int32_t>(before), sign, workspace));
 
-  // Of every part the one with the first sample, which is the root of those that meet.
-  const Index parts = total;
-  std::vector<std::int32_t> root(parts), order, number(parts);
-  std::iota(root.begin(), root.end(), 0);
-  const auto root_of = [&](std::int32_t i) {
-    while (root[i] != i) {
-      std::int32_t& above = root[i];
-      i = above = root[above];
-    }
-    return i;
-  };
-  for (const Meeting& m : met) {
-    std::int32_t a = root_of(m.lower - 1), b = root_of(m.upper - 1);
-    if (first[a] > first[b]) std::swap(a, b);
-    root[b] = a;
-  }
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i)
-    if (root_of(i) == i) order.push_back(i);
+  // In the order of their first samples, parts that meet are numbered by the first sample of them all.
+  std::vector<std::int32_t> order(total), rank(total), number(total);
+  std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return first[a] < first[b]; });
-  for (std::size_t k = 0; k < order.size(); ++k) number[order[k]] = static_cast<std::int32_t>(k) + 1;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(total); ++i) number[i] = number[root_of(i)];
+  for (Index k = 0; k < total; ++k) rank[order[k]] = static_cast<std::int32_t>(k);
+  const std::int32_t components = numerics::label_components(number, [&](auto&& unite) {
+    for (const Meeting& m : met) unite(rank[m.lower - 1], rank[m.upper - 1]);
+  });
   for_each_owned_index<D>(layout, [&](const Coord<D>& c) {
     std::int32_t& label = labels[dot<D>(c, strides)];
-    if (sign * label > 0) label = sign * number[before + sign * label - 1];
+    if (sign * label > 0) label = sign * (number[rank[before + sign * label - 1]] + 1);
   });
-  return static_cast<Index>(order.size());
+  return components;
 }
 
 template Index join_components<2>(const grid::FieldLayout<2>&, std::int32_t*, Index, int, Workspace&);

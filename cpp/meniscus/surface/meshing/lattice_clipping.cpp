@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <cmath>
 
@@ -15,8 +16,6 @@ constexpr double near_on_long_edge = 0.28;
 constexpr double near_on_short_edge = 0.39;
 
 enum class Side : std::int8_t { outside = -1, on = 0, inside = 1 };
-
-std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// The edges across the surface and where they cross it.
 class Crossings {
@@ -33,14 +32,10 @@ class Crossings {
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     find_roots(phi, mesh.vertices, values);
-    start.assign(mesh.vertices.size() + 1, 0);
-    for (const Edge& e : edges)
-      for (const std::int32_t v : e) ++start[z(v) + 1];
-    for (std::size_t v = 1; v < start.size(); ++v) start[v] += start[v - 1];
-    at_node.resize(2 * edges.size());
-    std::vector<std::size_t> next(start.begin(), start.end() - 1);
-    for (std::size_t i = 0; i < edges.size(); ++i)
-      for (const std::int32_t v : edges[i]) at_node[next[v]++] = i;
+    numerics::list_by_rows(std::ssize(mesh.vertices), start, at_node, [&](auto&& add) {
+      for (std::size_t i = 0; i < edges.size(); ++i)
+        for (const std::int32_t v : edges[i]) add(v, i);
+    });
   }
 
   std::size_t find(std::int32_t a, std::int32_t b) const {

@@ -1,6 +1,7 @@
 #include "meniscus/solids/rigid/forms/rigid_form.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/numerics/graph/item_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -169,14 +170,10 @@ RigidForm RigidForm::surface(std::span<const Vector3> x, std::span<const mesh::T
       const Vector3 d = corner(1) - corner(0), e = corner(2) - corner(0);
       f.vertex_normals[triangles[t][k]] += std::atan2(d.cross(e).norm(), d.dot(e)) * f.faces.normals[t];
     }
-  f.first_around.assign(x.size() + 1, 0);
-  for (const FormEdge& e : f.edges)
-    for (const std::int32_t v : e.vertices) ++f.first_around[static_cast<std::size_t>(v) + 1];
-  for (std::size_t v = 0; v < x.size(); ++v) f.first_around[v + 1] += f.first_around[v];
-  f.around.resize(2 * f.edges.size());
-  std::vector<std::int32_t> place(f.first_around.begin(), f.first_around.end() - 1);
-  for (const FormEdge& e : f.edges)
-    for (std::size_t k = 0; k < 2; ++k) f.around[place[e.vertices[k]]++] = e.vertices[1 - k];
+  numerics::list_by_rows(std::ssize(x), f.first_around, f.around, [&](auto&& add) {
+    for (const FormEdge& e : f.edges)
+      for (std::size_t k = 0; k < 2; ++k) add(e.vertices[k], e.vertices[1 - k]);
+  });
   // The first triangle with a vertex or an edge stands for it; nobody for those inside of a flat part, which touch nothing that
   // faces, or corners and edges of the other body, do not.
   f.owned.assign(triangles.size(), 0);
