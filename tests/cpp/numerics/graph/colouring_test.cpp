@@ -75,7 +75,7 @@ TEST_CASE("colours: no two items of one colour share a node, and all are in the 
 }
 
 TEST_CASE("colours: the lowest that is free, while there are no more than 64") {
-  const auto given = random_pairs(200, 900, 5);
+  const auto given = random_pairs(200, 300, 5);
   const auto expected = lowest_free(200, given, 1 << 30);
   REQUIRE(*std::ranges::max_element(expected) < 63);
   for (const auto when_full : {numerics::WhenFull::open_more, numerics::WhenFull::take_in_turn}) {
