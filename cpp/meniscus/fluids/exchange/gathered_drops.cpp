@@ -148,8 +148,8 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
     }
   });
   std::vector<GatheredDrop<D>> taken = found;
-  grid::hand_to_owners<D>(grid, taken,
-                          [&](const GatheredDrop<D>& drop) { return surface::index_of<D>(drop.cell, c_strides<D>(grid.shape())); });
+  grid::hand_to_owners<D>(
+      grid, taken, [&](const GatheredDrop<D>& drop) { return surface::index_of<D>(drop.cell, c_strides<D>(grid.shape())); });
   std::sort(taken.begin(), taken.end());
   std::vector<FilledCell<D>> filled;
   for (auto first = taken.begin(), last = first; first != taken.end(); first = last) {

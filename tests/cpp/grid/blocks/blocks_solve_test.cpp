@@ -1,6 +1,7 @@
 // Poisson solves on domains cut into blocks: the hierarchy, the regions, the iterations and the solution of a single block.
 #include "cut_domains.hpp"
 #include "grid/poisson/poisson_problems.hpp"
+#include "test_size.hpp"
 
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
@@ -128,6 +129,7 @@ void check_all() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>())
     for (const bool slabs : {false, true}) {
       const Coord<D> shape = problem.layout.cells;
+      if (slabs != (product<D>(shape) > replicated_cells) && !tests::full_size()) continue;
       // Windows on all levels, or as many as are worth it.
       if (slabs || product<D>(shape) <= replicated_cells) check_solve(problem, slabs, 64);
       if (product<D>(shape) > replicated_cells) check_solve(problem, slabs, replicated_cells);
