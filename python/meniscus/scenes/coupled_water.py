@@ -207,19 +207,20 @@ class CoupledWater(Scene):
         from meniscus import viz
 
         if self.show == "layers":
-            return layers(frame, self._shown(frame), round(0.875 * self.width), title=f"t = {frame.time:.2f} s")
+            shown = {**self._shown(frame), "look": viz.WaterLook(**self._look(frame))}
+            return layers(frame, shown, round(0.875 * self.width), title=f"t = {frame.time:.2f} s")
         return viz.water(
             **self._shown(frame),
             size=(self.width, round(self.width / self.aspect)),
             edges=False,
-            look=viz.WaterLook(caustics=self.caustics),
+            look=viz.WaterLook(caustics=self.caustics, **self._look(frame)),
         )
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any] | None:
         """Describe the water, the body in it and the drops around it, on a floor."""
         from meniscus.viz import path_tracing
 
-        return path_tracing.water_scene(**self._shown(frame), size=size or (640, round(640 / self.aspect)))
+        return path_tracing.water_scene(**self._shown(frame), **self._look(frame), size=size or (640, round(640 / self.aspect)))
 
     def view(self, frame: FrameData) -> tuple[Floats, Floats]:
         """Return the lowest and the highest corner of what pictures contain, m."""
@@ -233,13 +234,15 @@ class CoupledWater(Scene):
         return {
             **surface_of(frame),
             "solids": [(frame.meshes["body"].vertices, frame.meshes["body"].elements)],
-            "solid_color": (0.42, 0.16, 0.07),
             **drops_of(frame, "spray"),
             "box": box,
-            "clarity": 0.25 * math.dist(*box),
             "up": self.up,
             "camera": Camera(azimuth=self.azimuth, elevation=self.elevation, zoom=self.zoom),
         }
+
+    def _look(self, frame: FrameData) -> dict[str, Any]:
+        """Return the colour of the body and how clear the water is, for both renderers."""
+        return {"solid_color": (0.42, 0.16, 0.07), "clarity": 0.25 * math.dist(*self.view(frame))}
 
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write the animation, curves of volumes, errors, force and seconds, and, of coupled water, the ledger."""
