@@ -38,7 +38,7 @@ def record(log: Path, command: list[str]) -> int:
 def source_of(target: str) -> str:
     """The source file of an object, CMakeFiles/<target>.dir/<source>.o, relative to the checkout.
 
-    The bindings of a room are one object, `bindings/<room>`, and several sources of a room are one, `cpp/meniscus/<room>/unit <number>`; a
+    The bindings of a room are one object, `bindings/<room>`, and up to six sources of a folder, `cpp/meniscus/<room>/<folder>_<number>`; a
     precompiled header is named after its target.
     """
     parts = Path(target).parts

@@ -29,10 +29,6 @@ struct Instances {};
 template <class Operation>
 using OfDimensions = Instances<&Operation::template operator()<2>, &Operation::template operator()<3>>;
 
-/// In three dimensions.
-template <class Operation>
-using OfScalars = Instances<&Operation::template operator()<float>, &Operation::template operator()<double>>;
-
 template <class Operation>
 using OfFields = Instances<&Operation::template operator()<double, 2>, &Operation::template operator()<float, 3>,
                            &Operation::template operator()<double, 3>>;
@@ -266,25 +262,11 @@ void def_dimensions(Scope& scope, const char* name, Operation operation, const E
   scope.def(name, erasure::erased(operation, OfDimensions<Operation>{}, extra...), extra...);
 }
 
-/// The same for both scalars in three dimensions, over <class T>.
-template <class Scope, class Operation, class... Extra>
-void def_scalars(Scope& scope, const char* name, Operation operation, const Extra&... extra) {
-  scope.def(name, erasure::erased(operation, OfScalars<Operation>{}, extra...), extra...);
-}
-
 /// The same for scalar fields and velocities of all dimensions and scalars, over
 /// <template <class, int> class Samples, class T, int D>.
 template <class Scope, class Operation, class... Extra>
 void def_samples(Scope& scope, const char* name, Operation operation, const Extra&... extra) {
   scope.def(name, erasure::erased(operation, OfSamples<Operation>{}, extra...), extra...);
-}
-
-/// Defines a method of the classes of both dimensions, over <class T, int D>; its first parameter is the object.
-template <class Operation, class... Extra>
-void def_field_methods(std::initializer_list<py::object> types, const char* name, Operation operation, const Extra&... extra) {
-  for (const py::object& type : types)
-    type.attr(name) = py::cpp_function(erasure::erased(operation, OfFields<Operation>{}, extra...), py::name(name),
-                                       py::is_method(type), extra...);
 }
 
 }  // namespace meniscus::bindings

@@ -1,4 +1,4 @@
-"""What pictures show of a frame: box, solids, water."""
+"""Parts of a frame that pictures show: box, solids, water."""
 
 from __future__ import annotations
 

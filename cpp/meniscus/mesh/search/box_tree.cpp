@@ -240,7 +240,8 @@ namespace {
 
 /// Squared distances of a point to eight boxes, for nodes not more than the true ones: floats of all boxes fit one register, and
 /// their rounding is less than the last factor takes away.
-struct SquaredDistances {
+class SquaredDistances {
+ public:
   explicit SquaredDistances(const Point& p) {
     for (int d = 0; d < 3; ++d) {
       x[d] = p[d];
@@ -250,31 +251,29 @@ struct SquaredDistances {
   }
   MENISCUS_INLINE void operator()(const BoxLanes<float>& boxes, double* out) const {
     for (int k = 0; k < lanes; ++k) {
-      float sum = 0;
-      for (int d = 0; d < 3; ++d) {
-        const float below = boxes.low[d][k] - high[d];
-        const float above = low[d] - boxes.high[d][k];
-        const float more = below > above ? below : above;
-        const float outside = more > 0 ? more : 0;
-        sum += outside * outside;
-      }
-      const float least = sum * (1 - 0x1p-20f);
+      const float least = to_box(boxes, k, low, high) * (1 - 0x1p-20f);
       out[k] = least < std::numeric_limits<float>::max() ? least : std::numeric_limits<float>::max();
     }
   }
   MENISCUS_INLINE void operator()(const BoxLanes<double>& boxes, double* out) const {
-    for (int k = 0; k < lanes; ++k) {
-      double sum = 0;
-      for (int d = 0; d < 3; ++d) {
-        const double below = boxes.low[d][k] - x[d];
-        const double above = x[d] - boxes.high[d][k];
-        const double more = below > above ? below : above;
-        const double outside = more > 0 ? more : 0;
-        sum += outside * outside;
-      }
-      out[k] = sum;
-    }
+    for (int k = 0; k < lanes; ++k) out[k] = to_box(boxes, k, x, x);
   }
+
+ private:
+  /// The squared distance from one of eight boxes to the box from `from` to `to`.
+  template <class T>
+  MENISCUS_INLINE static T to_box(const BoxLanes<T>& boxes, int k, const T* from, const T* to) {
+    T sum = 0;
+    for (int d = 0; d < 3; ++d) {
+      const T below = boxes.low[d][k] - to[d];
+      const T above = from[d] - boxes.high[d][k];
+      const T more = below > above ? below : above;
+      const T outside = more > 0 ? more : 0;
+      sum += outside * outside;
+    }
+    return sum;
+  }
+
   double x[3];
   float low[3], high[3];
 };

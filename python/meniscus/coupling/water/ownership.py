@@ -1,4 +1,4 @@
-"""Which water a grid keeps, and which passes to tetrahedra: what is too thin for the grid."""
+"""Ownership of water between a grid and tetrahedra: what is too thin for the grid passes to them."""
 
 from __future__ import annotations
 

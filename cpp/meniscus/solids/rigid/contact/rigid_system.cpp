@@ -232,15 +232,13 @@ void RigidSystem::begin_solve(double h) {
     trees_.build(joints, moving_);
     trees_.factor(rows_, inertias_);
   }
-  const auto bodies = static_cast<Index>(parts.size());
-  const auto moving = [&](std::int32_t b) { return moves(b); };
   // A body with hundreds of contacts would cost as many phases.
   const auto colour = [&](numerics::Colouring& colours, const auto& pairs) {
     colours.colour(
-        std::ssize(pairs), bodies,
+        std::ssize(pairs), std::ssize(parts),
         [&](Index i, auto&& visit) {
           for (const std::int32_t b : pairs[i].bodies)
-            if (moving(b)) visit(b);
+            if (moves(b)) visit(b);
         },
         numerics::WhenFull::take_in_turn);
   };
