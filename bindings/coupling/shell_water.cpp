@@ -208,12 +208,12 @@ void bind_liquid_particles(py::module_& m) {
       py::arg("velocity"), py::arg("walls"), py::arg("points"), py::arg("time"));
   m.def(
       "update_distances_past_walls",
-      [](grid::ParticleSet& particles, grid::Field<T, D>& levelset, double deepest, M& velocity, const grid::ThinWalls<D>& walls,
+      [](grid::ParticleSet& particles, grid::Field<T, D>& levelset, M& velocity, const grid::ThinWalls<D>& walls,
          double dt, double time) {
         interruptible(
-            [&] { coupling::update_distances_past_walls<T, D>(particles, levelset, deepest, velocity, walls, dt, time); });
+            [&] { coupling::update_distances_past_walls<T, D>(particles, levelset, velocity, walls, dt, time); });
       },
-      py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("walls"), py::arg("dt"),
+      py::arg("particles"), py::arg("levelset"), py::arg("velocity"), py::arg("walls"), py::arg("dt"),
       py::arg("time"));
 }
 

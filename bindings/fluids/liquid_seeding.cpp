@@ -48,10 +48,16 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
       py::arg("velocity"), py::arg("solid"), py::arg("workspace"));
   m.def(
       "density_excess",
-      [](const F& density, double per_cell, F& levelset, Solid solid, F& excess) {
-        interruptible([&] { fluids::density_excess(density, per_cell, levelset, solid.value_or(nullptr), excess); });
+      [](const F& density, double per_cell, F& levelset, Solid solid, grid::MacField<T, D>& velocity, double dt, double time,
+         double rate, F& excess) {
+        const fluids::CorrectedStrain<T, D> strain{velocity, dt, time, rate};
+        interruptible([&] {
+          fluids::density_excess(density, per_cell, levelset, solid.value_or(nullptr), std::isfinite(rate) ? &strain : nullptr,
+                                 excess);
+        });
       },
-      py::arg("density"), py::arg("per_cell"), py::arg("levelset"), py::arg("solid"), py::arg("excess"));
+      py::arg("density"), py::arg("per_cell"), py::arg("levelset"), py::arg("solid"), py::arg("velocity"), py::arg("dt"),
+      py::arg("time"), py::arg("rate"), py::arg("excess"));
   m.def(
       "apply_boundary_and_remove",
       [](grid::ParticleSet& particles, const grid::MacField<T, D>& velocity, const grid::OpenSides<D>& open, Solid solid,

@@ -2,6 +2,7 @@
 #include "masks.hpp"
 
 #include "meniscus/fluids/particles/carried_distance.hpp"
+#include "meniscus/fluids/particles/density_surface.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
 #include "meniscus/grid/particles/particle_boundary.hpp"
@@ -44,10 +45,17 @@ void bind_particle_functions(py::module_& m) {
   m.def(
       "particle_levelset",
       [](grid::ParticleSet& particles, F& phi, const fluids::ParticleSurfaceOptions& options, Workspace& workspace,
-         const grid::ThinWalls<D>* walls) {
-        interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace, walls); });
+         const grid::ThinWalls<D>* walls, const grid::Field<double, D>* solid) {
+        interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace, walls, solid); });
       },
-      py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"), py::arg("walls") = nullptr);
+      py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"), py::arg("walls") = nullptr,
+      py::arg("solid") = nullptr);
+  m.def(
+      "divide_by_open_space",
+      [](F& density, const grid::Field<double, D>& solid, Workspace& workspace) {
+        interruptible([&] { fluids::divide_by_open_space<T, D>(density, solid, workspace); });
+      },
+      py::arg("density"), py::arg("solid"), py::arg("workspace"));
   m.def(
       "set_distances",
       [](grid::ParticleSet& particles, F& region, std::optional<F*> before) {
@@ -56,13 +64,12 @@ void bind_particle_functions(py::module_& m) {
       py::arg("particles"), py::arg("region"), py::arg("before"));
   m.def(
       "update_distances",
-      [](grid::ParticleSet& particles, F& levelset, double deepest, M& velocity, std::optional<grid::Field<double, D>*> solid,
-         double dt, double time, const grid::ThinWalls<D>* walls) {
-        auto* const field = solid.value_or(nullptr);
-        interruptible([&] { fluids::update_distances<T, D>(particles, levelset, deepest, velocity, field, dt, time, walls); });
+      [](grid::ParticleSet& particles, F& levelset, M& velocity, const grid::Field<double, D>* solid, double dt, double time,
+         const grid::ThinWalls<D>* walls) {
+        interruptible([&] { fluids::update_distances<T, D>(particles, levelset, velocity, solid, dt, time, walls); });
       },
-      py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("solid"), py::arg("dt"),
-      py::arg("time"), py::arg("walls") = nullptr);
+      py::arg("particles"), py::arg("levelset"), py::arg("velocity"), py::arg("solid"), py::arg("dt"), py::arg("time"),
+      py::arg("walls") = nullptr);
   m.def(
       "add_to_distances",
       [](grid::ParticleSet& particles, F& levelset, double factor) {
@@ -77,13 +84,16 @@ void bind_particle_liquid(py::module_& m) {
   py::native_enum<fluids::ParticleSurface>(m, "ParticleSurface", "enum.Enum")
       .value("spheres", fluids::ParticleSurface::spheres)
       .value("average", fluids::ParticleSurface::average)
+      .value("density", fluids::ParticleSurface::density)
       .value("anisotropic", fluids::ParticleSurface::anisotropic)
       .finalize();
   py::class_<fluids::ParticleSurfaceOptions>(m, "ParticleSurfaceOptions")
-      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover, bool carried) {
-             return fluids::ParticleSurfaceOptions{method, radius, support, band, cover, carried};
+      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover, bool carried,
+                       double per_cell) {
+             return fluids::ParticleSurfaceOptions{method, radius, support, band, cover, carried, per_cell};
            }),
-           py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"), py::arg("carried"));
+           py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"), py::arg("carried"),
+           py::arg("per_cell"));
   bind_particle_functions<double, 2>(m);
   bind_particle_functions<float, 3>(m);
   bind_particle_functions<double, 3>(m);

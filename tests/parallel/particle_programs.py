@@ -220,7 +220,7 @@ def plane_liquid(make: Make = ms.Grid) -> Arrays:
 
 def liquids(make: Make = ms.Grid) -> Arrays:
     """Particle liquids of other kinds."""
-    spatial = {"particles": LiquidParticles(density_correction=True), "surface": "anisotropic"}
+    spatial = {"particles": LiquidParticles(density_correction=True, correction_rate=None)}
     return _runs(
         {
             "apic": (make((21, 24), 0.05, periodic=(True, False)), {"transfer": "apic", "solid": None}),

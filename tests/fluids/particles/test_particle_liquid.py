@@ -14,6 +14,7 @@ from meniscus.fluids import (
     PressureOptions,
     divergence,
 )
+from meniscus.fluids.particles import spacing
 from meniscus.scenes.library.dam_break import MARTIN_MOYCE
 from meniscus.surface import Box, Sphere
 
@@ -39,10 +40,12 @@ def test_a_tank_at_rest_stays_at_rest(transfer: str, dimension: int) -> None:
         np.testing.assert_allclose(pressure, np.broadcast_to(9810 * (surface - z), pressure.shape), rtol=1e-9)
 
 
-def test_gravity_along_another_axis(dimension: int) -> None:
+def test_gravity_along_another_axis(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacing, "TOLERANCE", 1e-12)  # what a solve leaves of the density differs from axis to axis
     plain, turned = tank(dimension), tank(dimension, gravity=(-9.81, *(0.0,) * (dimension - 1)))
-    plain.fill(Box((0.2,) * dimension, (0.6,) * dimension))
-    turned.fill(Box((0.2,) * dimension, (0.6,) * dimension))
+    # Whole cells: an even half of one is neither liquid nor air, and round-off decides.
+    plain.fill(Box((0.1875,) * dimension, (0.625,) * dimension))
+    turned.fill(Box((0.1875,) * dimension, (0.625,) * dimension))
     for _ in range(10):
         plain.step(0.02)
         turned.step(0.02)

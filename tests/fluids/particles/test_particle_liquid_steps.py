@@ -132,7 +132,6 @@ def test_wrong_arguments() -> None:
     for options, match in (
         ({"transfer": "mpm"}, "transfer must be one of"),
         ({"flip_ratio": 1.1}, "flip_ratio must be from 0 to 1"),
-        ({"surface": "blobs"}, "surface must be one of"),
         ({"viscosity": -1.0}, "viscosity must not be negative"),
         ({"density": 0.0}, "density must be positive"),
         ({"band": 1}, "band"),

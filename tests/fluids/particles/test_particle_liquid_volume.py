@@ -25,7 +25,7 @@ def test_the_density_correction_keeps_particles_apart(dimension: int) -> None:
         s = tank(
             dimension,
             n,
-            particles=LiquidParticles(jitter=0.0, density_correction=correct),
+            particles=LiquidParticles(jitter=0.0, density_correction=correct, correction_rate=None),
             gravity=(0.0,) * dimension,
             pressure=PressureOptions(tolerance=1e-6),
         )

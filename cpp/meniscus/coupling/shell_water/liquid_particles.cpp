@@ -149,7 +149,7 @@ void sample_velocity_past_walls(grid::MacField<T, D>& velocity, const grid::Thin
 }
 
 template <class T, int D>
-void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
+void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset,
                                  grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& walls, double dt, double time) {
   require(velocity.grid() == walls.grid() && positions_levelset.grid() == walls.grid(),
           "level set, velocity and walls must have the same grid");
@@ -168,7 +168,7 @@ void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>
       const Eigen::Matrix<double, D, D> slopes = gradient_past_walls<T, D>(flow, walls, at);
       const double strain = 0.5 * (slopes + slopes.transpose()).norm();
       distance[i] = fluids::known_distance<T>(
-          fluids::followed_distance(static_cast<double>(distance[i]), told, deepest, strain, dt, walls.grid().spacing(), true));
+          fluids::followed_distance(static_cast<double>(distance[i]), told, strain, dt, walls.grid().spacing(), true));
     }
   });
 }
@@ -179,7 +179,7 @@ void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>
   template void sample_velocity_past_walls<T, D>(grid::MacField<T, D>&, const grid::ThinWalls<D>&,                        \
                                                  std::span<const Vec<double, D>>, double, std::span<Vec<double, D>>,      \
                                                  std::span<double>);                                                      \
-  template void update_distances_past_walls<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,  \
+  template void update_distances_past_walls<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::MacField<T, D>&,          \
                                                   const grid::ThinWalls<D>&, double, double);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

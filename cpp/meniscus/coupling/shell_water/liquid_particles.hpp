@@ -31,7 +31,7 @@ void sample_velocity_past_walls(grid::MacField<T, D>& velocity, const grid::Thin
 /// `fluids::update_distances` for the particles that may not see all around them, which that leaves alone beside walls: from
 /// samples of level set and velocity that they see. Those that see no level set keep their distance.
 template <class T, int D>
-void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
+void update_distances_past_walls(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset,
                                  grid::MacField<T, D>& velocity, const grid::ThinWalls<D>& walls, double dt, double time);
 
 }  // namespace meniscus::coupling

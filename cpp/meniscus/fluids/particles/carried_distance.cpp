@@ -2,7 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/fluids/particles/velocity_probe.hpp"
 #include "meniscus/grid/particles/ghost_particles.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
@@ -38,7 +38,10 @@ constexpr double deep_distance = 1.0;
 /// What positions leave open of the distance, in cells: corners are rounded, and particles are half a cell apart.
 constexpr double open_distance = 0.6;
 
-/// Beside a solid, as far as the support of the surface of positions reaches, in cells.
+/// Depth, in cells, from which a density tells no more than that it is full.
+constexpr double full_depth = 0.75;
+
+/// Beside a solid, as far as fits reach, in cells.
 constexpr double solid_reach = 2.5;
 
 /// The same beside a thin wall: clearance of a cell.
@@ -75,19 +78,6 @@ double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
   for (int q = 0; q < Stencil::corners; ++q)
     value += stencil.weight(q) * static_cast<double>(p[Stencil::offset(q, view.strides)]);
   return value;
-}
-
-/// Frobenius norm of the symmetric gradient of a velocity, 1/s.
-template <class T, int D>
-double strain_rate(const std::array<grid::FieldProbe<T, D>, D>& velocity, const Vec<double, D>& x) {
-  Eigen::Matrix<double, D, D> gradient;
-  for (int d = 0; d < D; ++d) gradient.row(d) = velocity[d](x).gradient.transpose();
-  return 0.5 * (gradient + gradient.transpose()).norm();
-}
-
-template <class T, int D, std::size_t... d>
-std::array<grid::FieldProbe<T, D>, D> probes_of(const grid::MacField<T, D>& velocity, std::index_sequence<d...>) {
-  return {grid::FieldProbe<T, D>(velocity.component(static_cast<int>(d)))...};
 }
 
 }  // namespace
@@ -160,21 +150,22 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
   });
 }
 
-double followed_distance(double distance, double told, double deepest, double strain, double dt, double spacing,
-                         bool beside_wall) {
+double within_open(double distance, double told, bool above, bool below) {
+  if (above) distance = std::min(distance, told + open_distance);
+  return below && told > -full_depth ? std::max(distance, told - open_distance) : distance;
+}
+
+double followed_distance(double distance, double told, double strain, double dt, double spacing, bool beside_wall) {
   if (distance == 0.0) return told;
-  const double open = open_distance * spacing;
-  const bool deep = told < 0.5 * deepest;
   const double part = -std::expm1(-strain * dt);
-  double d = distance + part * ((deep ? std::min(distance, told) : told) - distance);
-  d = std::min({d, told + open, 0.0});
-  return deep || beside_wall ? d : std::max(d, told - open);
+  const double to = told > -full_depth * spacing ? told : std::min(distance, told);
+  return std::min(
+      spacing * within_open((distance + part * (to - distance)) / spacing, told / spacing, !beside_wall, !beside_wall), 0.0);
 }
 
 template <class T, int D>
-void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
-                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time,
-                      const grid::ThinWalls<D>* walls) {
+void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, grid::MacField<T, D>& velocity,
+                      const grid::Field<double, D>* solid, double dt, double time, const grid::ThinWalls<D>* walls) {
   require_cells(positions_levelset);
   const grid::Grid<D>& grid = positions_levelset.grid();
   require_in_window<D>(particles, grid, grid::CellWindow<D>(grid, 0));
@@ -184,21 +175,19 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
   positions_levelset.fill_ghosts(0.0);
   velocity.fill_ghosts(time);
   const grid::FieldProbe<T, D> surface(positions_levelset);
-  const auto flow = probes_of<T, D>(velocity, std::make_index_sequence<D>{});
-  const grid::FieldProbe<double, D>* wall = nullptr;
-  std::optional<grid::FieldProbe<double, D>> probe;
-  if (solid) wall = &probe.emplace(*solid);
+  const VelocityProbe<T, D> flow(velocity);
+  std::optional<grid::FieldProbe<double, D>> wall;
+  if (solid) wall.emplace(*solid);
   const double near = solid_reach * grid.spacing();
   parallel_for(0, particles.size(), carried_piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Vec<double, D> y = position<T, D>(x, i);
       const Index clear = walls ? walls->clearance(y) : wall_reach + 1;
       if (clear == 0) continue;
-      const double told = surface.value(y);
-      const auto before = static_cast<double>(distance[i]);
-      const double strain = before == 0.0 ? 0.0 : strain_rate<T, D>(flow, y);
       const bool beside = clear <= wall_reach || (wall && wall->value(y) < near);
-      distance[i] = known_distance<T>(followed_distance(before, told, deepest, strain, dt, grid.spacing(), beside));
+      const auto before = static_cast<double>(distance[i]);
+      const double strain = before == 0.0 ? 0.0 : flow.strain_rate(y);
+      distance[i] = known_distance<T>(followed_distance(before, surface.value(y), strain, dt, grid.spacing(), beside));
     }
   });
 }
@@ -222,7 +211,7 @@ template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const dou
                                         const CellSight<3>*);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                \
   template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);                  \
-  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,     \
+  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::MacField<T, D>&,             \
                                        const grid::Field<double, D>*, double, double, const grid::ThinWalls<D>*); \
   template void add_to_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double);
 MENISCUS_INSTANTIATE(float, 3)

@@ -29,10 +29,13 @@ template <int D>
 DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
                             double support, const CellSight<D>* sight = nullptr);
 
-/// The distance of a particle after dt, which follows what positions tell at a rate of strain (1/s). `beside_wall`: what they
-/// tell is no lower bound.
-double followed_distance(double distance, double told, double deepest, double strain, double dt, double spacing,
-                         bool beside_wall);
+/// A distance within what the one that positions tell (from a density) leaves open above and below it, if it is a bound there; in
+/// cells.
+double within_open(double distance, double told, bool above, bool below);
+
+/// The distance of a particle after dt (m), which follows the one that positions tell (m) at a rate of strain (1/s), and stays
+/// within what that leaves open. `beside_wall`: too few particles tell it there to be a bound.
+double followed_distance(double distance, double told, double strain, double dt, double spacing, bool beside_wall);
 
 /// Zero stands for a distance that is not known.
 template <class T>
@@ -46,14 +49,12 @@ T known_distance(double d) {
 template <class T, int D>
 void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid::Field<T, D>* before);
 
-/// Lets distances follow a level set on cells that the positions of the particles give, at the rate of strain of the velocity
-/// over dt; keeps them within what positions leave open; and sets those that are not known. `deepest`: the least value of the
-/// level set, m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound. `walls`:
-/// the same near them, and particles that may not see all around them keep their distances; nullptr: none.
+/// Lets distances follow a level set on cells that the density of the particles gives, at the rate of strain of the velocity over
+/// dt; keeps them within what positions leave open; and sets those that are not known. `solid`: on nodes; nullptr: none. `walls`:
+/// particles that may not see all around them keep their distances; nullptr: none.
 template <class T, int D>
-void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
-                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time,
-                      const grid::ThinWalls<D>* walls = nullptr);
+void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, grid::MacField<T, D>& velocity,
+                      const grid::Field<double, D>* solid, double dt, double time, const grid::ThinWalls<D>* walls = nullptr);
 
 /// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that
 /// no flow makes, they stay right.

@@ -1,6 +1,7 @@
 #include "meniscus/fluids/particles/particle_measures.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/particles/velocity_probe.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -84,13 +86,20 @@ double sum_of_squares(parallel::Communicator& communicator, grid::ParticleSet& p
 
 template <class T, int D>
 void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Field<T, D>& levelset,
-                    const grid::Field<double, D>* solid, grid::Field<T, D>& excess) {
+                    const grid::Field<double, D>* solid, const CorrectedStrain<T, D>* strain, grid::Field<T, D>& excess) {
   require(density.layout().same_place(excess.layout()) && levelset.layout().same_place(excess.layout()),
           "density and level set must have the samples of the excess");
   require(!solid || (solid->grid() == density.grid() && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
   // Beyond walls lies what is before them: a cell beside a wall must be full.
   levelset.fill_ghosts(0.0);
+  std::optional<VelocityProbe<T, D>> flow;
+  if (strain) {
+    require(strain->velocity.grid() == density.grid(), "the velocity must have the grid of the density");
+    strain->velocity.fill_ghosts(strain->time);
+    flow.emplace(strain->velocity);
+  }
+  const grid::Grid<D>& grid = density.grid();
   const auto rho = density.view();
   const auto phi = std::as_const(levelset).view();
   const auto to = excess.view();
@@ -113,7 +122,17 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
           inner = all_outside<D>(nodes.at(c) + k, nodes.strides);
         }
         const T relative = std::clamp(count[k] / full - T(1), -most, most);
-        row[k] = inner ? relative : std::max(relative, T(0));
+        T part(1);
+        if (flow) {
+          Vec<double, D> center;
+          for (int d = 0; d < D; ++d) {
+            const Index a = d;
+            const Index cell = grid.first_cell()[a] + c[a] + (d == D - 1 ? k : 0);
+            center[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell) + 0.5);
+          }
+          part = static_cast<T>(-std::expm1(-strain->rate * flow->strain_rate(center) * strain->dt));
+        }
+        row[k] = part * (inner ? relative : std::max(relative, T(0)));
       }
     }
   });
@@ -121,7 +140,7 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
   template void density_excess<T, D>(const grid::Field<T, D>&, double, grid::Field<T, D>&, const grid::Field<double, D>*, \
-                                     grid::Field<T, D>&);
+                                     const CorrectedStrain<T, D>*, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -2,9 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/particles/anisotropic_kernels.hpp"
-#include "meniscus/fluids/particles/block_cells.hpp"
 #include "meniscus/fluids/particles/carried_distance.hpp"
+#include "meniscus/fluids/particles/surface_evaluation.hpp"
 #include "meniscus/fluids/particles/window_particles.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -29,6 +28,12 @@ constexpr Index carried_layers = 4;
 
 /// Depth, in cells, of liquid at the centre of a cell that particles can miss.
 constexpr double thinnest_liquid = 0.25;
+
+/// The same of drops that have no volume on the grid.
+constexpr double thinnest_drop = 1e-6;
+
+/// Standard deviations of the number of random particles beyond which it is not by chance.
+constexpr double crowded_deviations = 3.0;
 
 /// Layers of air beyond the fits that continue them.
 constexpr Index continued_layers = 3;
@@ -69,84 +74,6 @@ void spread(const grid::Grid<D>& grid, const grid::SearchWindow<D>& window, Flag
   }
 }
 
-/// One evaluation of the level set, in cells.
-template <int D>
-struct Evaluation {
-  const grid::Grid<D>& grid;
-  grid::CellParticles<D> particles;
-  double radius, support, band;
-  const double* distances;  ///< carried by the particles, in cells; or nullptr
-  const BlockCells<D>& cells;
-  const ParticleSides<D>* sides;  ///< of thin walls, or nullptr
-
-  /// Whether a cell has particles; by its number in the window.
-  bool holds(Index w) const { return sides ? sides->holds(w) : particles.starts[w] != particles.starts[w + 1]; }
-  /// Whether no thin wall is between a cell and the one `offset` cells further along an axis.
-  bool open(Coord<D> c, int axis, Index offset) const {
-    const Index step = offset > 0 ? 1 : -1;
-    for (; sides && offset != 0; offset -= step, c[axis] += step)
-      if (!sides->open(c, axis, step)) return false;
-    return true;
-  }
-
-  Vec<double, D> center(const Coord<D>& cell) const {
-    Vec<double, D> y;
-    for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[d]) + 0.5;
-    return y;
-  }
-
-  double squared(const Vec<double, D>& y, const std::array<double, D>& x) const {
-    double s = 0.0;
-    for (int d = 0; d < D; ++d) {
-      const double r = x[d] - y[d];
-      s += r * r;
-    }
-    return s;
-  }
-
-  double spheres(const Coord<D>& cell, Index reach) const {
-    const Vec<double, D> y = center(cell);
-    double nearest = std::numeric_limits<double>::infinity();
-    for (Index ring = 0; ring <= reach; ++ring) {
-      grid::for_each_neighbor<D>(particles, cell, ring, ring, [&](Index, const std::array<double, D>& x, const auto&) {
-        nearest = std::min(nearest, squared(y, x));
-      });
-      // Particles farther out are at least this far away.
-      const double covered = static_cast<double>(ring) + 0.5;
-      if (nearest <= covered * covered) break;
-    }
-    return std::sqrt(nearest) - radius;
-  }
-
-  double average(const Coord<D>& cell, Index reach, const CellSight<D>& sight) const {
-    const Vec<double, D> y = center(cell);
-    const double inverse = 1.0 / (support * support);
-    double weights = 0.0;
-    std::array<double, D> mean{};
-    grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index i, const std::array<double, D>& x, const auto& scale) {
-      const double s = squared(y, x) * inverse;
-      if (s >= 1.0 || !sight.sees(i, x, scale)) return;
-      const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
-      weights += w;
-      for (std::size_t d = 0; d < D; ++d) mean[d] += w * x[d];
-    });
-    if (!(weights > 0.0)) return band;
-    for (double& m : mean) m /= weights;
-    return std::sqrt(squared(y, mean)) - radius;
-  }
-
-  double anisotropic(const AnisotropicKernel<D>* kernels, const Coord<D>& cell, Index reach) const {
-    const KernelSum<D> sum = sum_kernels<D>(particles, kernels, cell, reach, center(cell));
-    const double slope = sum.gradient.norm();
-    if (sum.value >= 1.0) return -band;
-    if (sum.value <= 0.0) return band;
-    // Across the surface the sum falls about like 1 / (1 + exp(s)), whose slope and value give the distance anywhere; a tangent
-    // would be right at the surface alone, and a cell is as wide as the whole fall.
-    const double distance = sum.value * (1.0 - sum.value) * std::log((1.0 - sum.value) / sum.value);
-    return std::abs(distance) < band * slope ? distance / slope : std::copysign(band, distance);
-  }
-};
-
 /// Whether a cell is the one to which a particle at x belongs.
 template <int D>
 bool belongs_to(const ParticleSides<D>& sides, Index i, const std::array<double, D>& x, const Coord<D>& cell) {
@@ -175,10 +102,10 @@ bool touches_liquid(const ParticleSides<D>& sides, const double* phi, const Coor
 }
 
 /// Cells that hold a particle but neither are nor touch liquid, become liquid as if the particle was a sphere around the cell.
+/// `radius`: of the sphere, in cells; zero makes them liquid of no volume.
 template <int D>
-void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
+void cover_drops(const SurfaceEvaluation<D>& evaluation, double radius, double* before, double* phi) {
   const BlockCells<D>& cells = evaluation.cells;
-  const double radius = 0.5 * std::sqrt(static_cast<double>(D)) * (1.0 + 1e-6);
   const ParticleSides<D>* sides = evaluation.sides;
   cells.exchange(before);
   cells.for_each(*evaluation.particles.window, 2048, [&](const Coord<D>& c, Index at, Index w) {
@@ -189,13 +116,17 @@ void cover_drops(const Evaluation<D>& evaluation, double* before, double* phi) {
         if (const Index near = cells.neighbour(c, at, d, o); near >= 0 && before[near] <= 0.0 && evaluation.open(c, d, o)) return;
     const Coord<D> cell = cells.in_domain(c);
     const Vec<double, D> y = evaluation.center(cell);
+    if (sides && touches_liquid<D>(*sides, before, cell)) return;
+    if (radius == 0.0) {
+      phi[at] = -thinnest_drop;
+      return;
+    }
     if (sides) {
-      if (touches_liquid<D>(*sides, before, cell)) return;
       grid::for_each_neighbor<D>(evaluation.particles, cell, 0, 1,
                                  [&](Index i, const std::array<double, D>& x, const auto& scale) {
                                    const bool mirrored = std::ranges::any_of(scale, [](double s) { return s < 0; });
                                    if (!mirrored && belongs_to<D>(*sides, i, x, cell))
-                                     phi[at] = std::min({phi[at], std::sqrt(evaluation.squared(y, x)) - radius, -1e-6});
+                                     phi[at] = std::min({phi[at], std::sqrt(evaluation.squared(y, x)) - radius, -thinnest_drop});
                                  });
       return;
     }
@@ -213,7 +144,8 @@ enum Fit : Flag { settled, fitted, beyond };
 /// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
 /// it. It stays air, but for cells that the surface just covers.
 template <int D>
-void continue_fits(const Evaluation<D>& evaluation, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch, double* phi) {
+void continue_fits(const SurfaceEvaluation<D>& evaluation, const grid::SearchWindow<D>& window, Flag* fits, Flag* scratch,
+                   double* phi) {
   const BlockCells<D>& cells = evaluation.cells;
   for (Index layer = 0; layer < continued_layers; ++layer) {
     cells.exchange(fits);
@@ -243,6 +175,9 @@ template <int D>
 void require_options(const ParticleSurfaceOptions& options, double h) {
   const double band = options.band / h;
   const double support = options.support / h;
+  if (options.method == ParticleSurface::density)
+    require(options.per_cell > 0.0 && std::isfinite(options.per_cell), "per_cell must be positive and finite, not ",
+            options.per_cell);
   require(band > 0.0 && std::isfinite(band), "band must be positive and finite, not ", options.band);
   if (options.method != ParticleSurface::anisotropic)
     require(options.radius > 0.0 && options.radius / h <= max_support, "radius must be positive and at most ", max_support,
@@ -269,7 +204,8 @@ struct Reaches {
   explicit Reaches(const ParticleSurfaceOptions& options, double h) {
     const double radius = options.radius / h, support = options.support / h;
     const bool spheres = options.method == ParticleSurface::spheres, anisotropic = options.method == ParticleSurface::anisotropic;
-    const double longest = spheres ? radius + options.band / h : anisotropic ? 2.0 * support : support;
+    const bool dense = options.method == ParticleSurface::density;
+    const double longest = spheres ? radius + options.band / h : anisotropic ? 2.0 * support : dense ? 1.0 : support;
     reach = std::min(reach_of(longest), grid::max_reach);
     gaps = spheres && radius < 0.5 * std::sqrt(static_cast<double>(D));
     deep = options.carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
@@ -285,7 +221,8 @@ struct Reaches {
 
 /// The kernels of all particles that are not deep in the liquid; returns how far those of the own particles of any block reach.
 template <int D>
-double find_kernels(const Evaluation<D>& evaluation, const Reaches<D>& reaches, const Flag* full, AnisotropicKernel<D>* kernels) {
+double find_kernels(const SurfaceEvaluation<D>& evaluation, const Reaches<D>& reaches, const Flag* full,
+                    AnisotropicKernel<D>* kernels) {
   const grid::Grid<D>& grid = evaluation.grid;
   const grid::SearchWindow<D>& window = *evaluation.particles.window;
   const Index* starts = evaluation.particles.starts;
@@ -320,7 +257,7 @@ double find_kernels(const Evaluation<D>& evaluation, const Reaches<D>& reaches, 
 
 /// The level set of all cells, in cells.
 template <int D>
-void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D> reaches, Index particles, double* phi,
+void evaluate(const SurfaceEvaluation<D>& evaluation, ParticleSurface method, Reaches<D> reaches, Index particles, double* phi,
               Workspace& workspace) {
   const grid::Grid<D>& grid = evaluation.grid;
   const grid::SearchWindow<D>& window = *evaluation.particles.window;
@@ -329,7 +266,8 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
   const bool spheres = method == ParticleSurface::spheres;
   const bool anisotropic = method == ParticleSurface::anisotropic;
   const bool carried = evaluation.distances != nullptr;
-  const double deepest = anisotropic || carried ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
+  const bool dense = method == ParticleSurface::density;
+  const double deepest = anisotropic || carried ? -evaluation.band : -std::min(dense ? 1.0 : evaluation.radius, evaluation.band);
   const auto flags = workspace.take<Flag>(3 * searched);
   Flag* some = flags.data();
   Flag* full = some + searched;
@@ -373,7 +311,14 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
         if (carried && !(fit.trust > 0.0))
           fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support, &sight);
       double value = fit.value;
-      if (fit.trust < 1.0) {
+      if (dense) {
+        // Beside walls few particles tell the distance, and where they are: they bound it if there are clearly too many.
+        const double open = evaluation.space.around(c, at, sight);
+        const double density = evaluation.density(cell, open, sight), told = distance_of_density(density);
+        const bool crowded = (density - 1.0) * std::sqrt(evaluation.per_cell * open) > crowded_deviations;
+        value = fit.trust > 0.0 ? told + fit.trust * (within_open(fit.value, told, open == 1.0 || crowded, open == 1.0) - told)
+                                : told;
+      } else if (fit.trust < 1.0) {
         value = spheres       ? evaluation.spheres(cell, reach)
                 : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
                               : evaluation.average(cell, reach, sight);
@@ -391,7 +336,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Reaches<D
 
 template <class T, int D>
 void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
-                       Workspace& workspace, const grid::ThinWalls<D>* walls) {
+                       Workspace& workspace, const grid::ThinWalls<D>* walls, const grid::Field<double, D>* solid) {
   const grid::Grid<D>& grid = phi.grid();
   const double h = grid.spacing();
   require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
@@ -403,18 +348,29 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   std::optional<ParticleSides<D>> sides;
   if (walls) {
     require(walls->grid() == grid, "the walls must have the grid of the level set");
-    require(options.method == ParticleSurface::average && reaches.reach <= CellSight<D>::most,
-            "beside thin walls the surface must be the average, with a support below ", CellSight<D>::most, " cells");
+    require((options.method == ParticleSurface::average || options.method == ParticleSurface::density) &&
+                reaches.reach <= CellSight<D>::most,
+            "beside thin walls the surface must be of densities, or the average with a support below ", CellSight<D>::most,
+            " cells");
     sides.emplace(*walls, around.cells(), around.count(), workspace);
   }
-  const Evaluation<D> evaluation{
-      grid,  around.cells(),           options.radius / h, options.support / h, options.band / h, around.distances(),
-      cells, sides ? &*sides : nullptr};
+  const OpenSpace<D> space(cells, around.window(), options.method == ParticleSurface::density ? solid : nullptr, workspace);
+  const SurfaceEvaluation<D> evaluation{grid,
+                                        around.cells(),
+                                        options.radius / h,
+                                        options.support / h,
+                                        options.band / h,
+                                        options.per_cell,
+                                        around.distances(),
+                                        cells,
+                                        sides ? &*sides : nullptr,
+                                        space};
 
   const auto values = workspace.take<double>(cells.size());
   evaluate(evaluation, options.method, reaches, around.count(), values.data(), workspace);
   const auto covered = workspace.take<double>(options.cover ? cells.size() : 0);
-  if (options.cover) cover_drops(evaluation, values.data(), covered.data());
+  const double drop = options.method == ParticleSurface::density ? 0.0 : 0.5 * std::sqrt(static_cast<double>(D)) * (1.0 + 1e-6);
+  if (options.cover) cover_drops(evaluation, drop, values.data(), covered.data());
   const double* result = options.cover ? covered.data() : values.data();
   const NoInterrupts commit;
   const grid::FieldView<T, D> out = phi.view();
@@ -430,7 +386,7 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \
   template void particle_levelset<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const ParticleSurfaceOptions&, Workspace&, \
-                                        const grid::ThinWalls<D>*);
+                                        const grid::ThinWalls<D>*, const grid::Field<double, D>*);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -11,6 +11,7 @@ namespace meniscus::fluids {
 enum class ParticleSurface {
   spheres,      ///< the union of spheres around the particles
   average,      ///< |x - mean of positions| - radius, weighted by (1 - (r / support)^2)^3 (Zhu and Bridson 2005)
+  density,      ///< where the particles are half as dense as in full cells (`density_surface.hpp`)
   anisotropic,  ///< a sum of kernels that are stretched like the neighbourhoods of particles (Yu and Turk 2013)
 };
 
@@ -24,10 +25,12 @@ struct ParticleSurfaceOptions {
   /// The level set ends at +-band, m; at most 8 cells with spheres.
   double band = 0.0;
   /// A cell that contains a particle, and neither is liquid nor touches liquid, becomes liquid, as if the particle were a sphere
-  /// that covers its cell. So no drop is lost.
+  /// that covers its cell; with densities, as thin as can be. So no drop is lost.
   bool cover = false;
   /// Fit a linear function to the distances that the particles carry (column 'distance'), where enough of them are around.
   bool carried = false;
+  /// Particles of a full cell, for densities.
+  double per_cell = 1 << 3;
 };
 
 /// Sets a field on cells to the level set (m, <= 0 in the liquid). The particles are sorted by cell. Sides that are not periodic
@@ -36,9 +39,11 @@ struct ParticleSurfaceOptions {
 /// The value is an exact distance outside of spheres, and nearly a distance for the average. For anisotropic kernels it is, to
 /// first order, the distance to the surface where the sum is 1/2. The field is unchanged if anything is thrown: InvalidArgument
 /// for options out of range and positions that are not finite; Interrupted. `walls`: cells see the particles on their side of
-/// them alone; for the average; nullptr: there are none.
+/// them alone; for densities and the average; nullptr: there are none. `solid`: level set on nodes: densities are those of what
+/// it leaves of the space; nullptr: there is none.
 template <class T, int D>
 void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
-                       Workspace& workspace, const grid::ThinWalls<D>* walls = nullptr);
+                       Workspace& workspace, const grid::ThinWalls<D>* walls = nullptr,
+                       const grid::Field<double, D>* solid = nullptr);
 
 }  // namespace meniscus::fluids

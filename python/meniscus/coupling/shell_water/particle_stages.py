@@ -80,7 +80,6 @@ def require_one_way(solver: ParticleLiquidSolver, shells: Shells, mode: str) -> 
     """Raise ValueError for what particles beside shells do not go with."""
     o = solver.options
     for there, what in (
-        (o.surface != "average", f'surface="{o.surface}"'),
         (solver.solid is not None, "a solid"),
         (o.viscosity > 0, "viscosity"),
     ):

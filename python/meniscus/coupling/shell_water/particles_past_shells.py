@@ -130,9 +130,9 @@ class ParticlesPastShells:
         values: Floats = _core.sample_level_past_walls(levelset.field._core, self.walls._core, points, 0.0)
         return values
 
-    def update_distances(self, particles: Particles, positions: CellField, deepest: float, dt: float, time: float) -> None:
+    def update_distances(self, particles: Particles, positions: CellField, dt: float, time: float) -> None:
         """Let the distances of particles near walls follow the surface of the positions that they see."""
-        args = positions._core, deepest, self._velocity._core, self.walls._core, dt, time
+        args = positions._core, self._velocity._core, self.walls._core, dt, time
         _core.update_distances_past_walls(particles._core, *args)
 
     def ways(self, particles: Particles, velocity: MacField, dt: float, time: float) -> tuple[Bools, Floats, Bools]:

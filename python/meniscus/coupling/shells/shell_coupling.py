@@ -71,7 +71,7 @@ class ShellCoupling(WaterStages, ParticleStages, Solver[ShellReport]):
 
     Args:
         solver: the fluid, a `SmokeSolver`, a `LiquidSolver` or a `ParticleLiquidSolver`; without viscosity, and with a
-            semi-Lagrangian transport, or particles with the surface "average" and no solid. Water that is there is from now on what is on
+            semi-Lagrangian transport, or particles and no solid. Water that is there is from now on what is on
             the side of the shells where its cells are, and particles where they are.
         shells: on the grid of the solver.
         mode: "one-way": the air does not push shells. "monolithic": pressure and velocities of the shells are one solve; "lumped",

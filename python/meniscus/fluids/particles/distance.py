@@ -7,7 +7,7 @@ from typing import Any
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
-from meniscus.fluids.particles.surface import HALF_SPACE, ParticleSurface, particle_levelset
+from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.walls import ThinWalls
@@ -25,17 +25,22 @@ class CarriedDistance(MemoryOwner):
     flow strains the liquid, they follow the surface of the positions.
     """
 
-    def __init__(self, velocity: MacField, method: ParticleSurface) -> None:
+    def __init__(self, velocity: MacField, per_cell: int) -> None:
         self._velocity = velocity
-        self._method: ParticleSurface = method
+        self._per_cell = per_cell
         self._positions = LevelSet(velocity.grid, "cells", velocity.dtype)
 
-    def fit(self, particles: Particles, out: LevelSet, workspace: Workspace, walls: ThinWalls | None = None) -> None:
+    def fit(
+        self, particles: Particles, solid: NodeField | None, out: LevelSet, workspace: Workspace, walls: ThinWalls | None = None
+    ) -> None:
         """Compute the level set of the liquid from the distances, where there are enough; elsewhere from positions."""
-        grid = out.grid
-        band = CARRIED_BAND * grid.spacing
-        how: dict[str, Any] = {"method": self._method, "band": band, "cover": True, "carried": True}
-        particle_levelset(particles, grid, **how, out=out, workspace=workspace, walls=walls)
+        self._surface(particles, solid, out, workspace, walls, band=CARRIED_BAND * out.grid.spacing, carried=True)
+
+    def _surface(
+        self, particles: Particles, solid: NodeField | None, out: LevelSet, workspace: Workspace, walls: ThinWalls | None, **how: Any
+    ) -> None:
+        parts: dict[str, Any] = {"per_cell": self._per_cell, "solid": solid, "walls": walls, "workspace": workspace, "out": out}
+        particle_levelset(particles, out.grid, method="density", cover=True, **parts, **how)
 
     def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
         """Give the particles of a new region their distances."""
@@ -49,16 +54,15 @@ class CarriedDistance(MemoryOwner):
 
         `shells`: what does so for particles beside thin walls.
         """
-        grid = self._velocity.grid
         walls = None if shells is None else shells.walls
-        particle_levelset(particles, grid, method=self._method, cover=True, out=self._positions, workspace=workspace, walls=walls)
-        deepest = -2.0 * HALF_SPACE[grid.dimension] * grid.spacing
+        self._surface(particles, solid, self._positions, workspace, walls)
         core: Any = _fluids
-        levelset, around = self._positions.field, None if solid is None else solid._core
-        args = particles._core, levelset._core, deepest, self._velocity._core
-        core.update_distances(*args, around, dt, time, None if walls is None else walls._core)
+        levelset = self._positions.field
+        around = None if solid is None else solid._core
+        args = particles._core, levelset._core, self._velocity._core, around
+        core.update_distances(*args, dt, time, None if walls is None else walls._core)
         if shells is not None:
-            shells.update_distances(particles, levelset, deepest, dt, time)
+            shells.update_distances(particles, levelset, dt, time)
 
     def shift(self, particles: Particles, levelset: LevelSet, factor: float, shells: Any = None) -> None:
         """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes.

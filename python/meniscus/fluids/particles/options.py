@@ -8,7 +8,6 @@ from typing import Literal
 
 from meniscus import _checks
 from meniscus.fluids.fluid_solver import StepReport
-from meniscus.fluids.particles.surface import ParticleSurface
 from meniscus.fluids.pressure.options import PressureOptions
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.grid.boundary import Slip
@@ -26,13 +25,16 @@ class LiquidParticles:
         jitter: random offset of a new particle from the middle of its part of the cell, from 0 (regular) to 1 (anywhere in it).
         density_correction: whether a second solve moves particles apart where they are too dense and together where they are too sparse, so
             that the liquid keeps its volume.
+        correction_rate: how fast that follows the rate of strain of the flow: a density loses the part 1 - exp(-rate |strain| dt) of
+            its excess in a step, so that liquid that nothing strains keeps its particles where they are; None: all of it.
         trace: method of moving particles, as in `ms.grid.trace`.
         seed: of the random numbers.
     """
 
     per_cell: int | None = None
     jitter: float = 0.5
-    density_correction: bool = False
+    density_correction: bool = True
+    correction_rate: float | None = 5.0
     trace: Trace = "midpoint"
     seed: int = 0
 
@@ -43,6 +45,8 @@ class LiquidParticles:
             raise ValueError(f"jitter must be from 0 to 1, not {self.jitter:g}")
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1)
+        if self.correction_rate is not None:
+            _checks.positive("correction_rate", self.correction_rate)
         _checks.integer("seed", self.seed, 0, 2**64)
 
 
@@ -59,7 +63,6 @@ class ParticleLiquidOptions:
         viscosity: kinematic, m^2/s.
         air_pressure: Pa.
         slip: condition at solids, 'free' or 'no-slip'.
-        surface: method of the level set of the particles, as in `particle_levelset`.
         particles: their number, places and motion.
         band: cells of air around the liquid that are given a velocity, at least.
         pressure: of the projection.
@@ -73,7 +76,6 @@ class ParticleLiquidOptions:
     viscosity: float = 0.0
     air_pressure: float = 0.0
     slip: Slip = "free"
-    surface: ParticleSurface = "average"
     particles: LiquidParticles = LiquidParticles()
     band: int = 3
     pressure: PressureOptions = field(default_factory=PressureOptions)

@@ -115,7 +115,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
         self.shells: Any = None
-        self._distance = CarriedDistance(self.velocity, o.surface)
+        self._distance = CarriedDistance(self.velocity, self._per_cell)
         self._faces = ParticleFaces(self.velocity)
         self._spacing = ParticleSpacing(self.velocity) if o.particles.density_correction else None
         self._before = self.velocity.copy()
@@ -346,7 +346,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         return None if solid is None else solid.levelset
 
     def _find_surface(self, solid: SolidBoundary | None) -> None:
-        self._distance.fit(self.particles, self._levelset, self._workspace, self.walls)
+        self._distance.fit(self.particles, self._outside(solid), self._levelset, self._workspace, self.walls)
         self._stale = False
         self._extend_into_solid(solid)
 
@@ -356,7 +356,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             solid.extend_level_set(self._levelset.field, self._workspace)
 
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
-        o = self.options
+        o, rate = self.options, self.options.particles.correction_rate
         solid = self.sampled_solid.at(self.time + dt, dt)
         self._find_surface(solid)
         self._distance.shift(self.particles, self._levelset, -1.0, self.shells)
@@ -367,6 +367,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             solid,
             o.band,
             o.pressure.max_iterations,
+            (self.velocity._core, dt, self.time + dt, math.inf if rate is None else rate),
             self._workspace,
             self.shells,
         )

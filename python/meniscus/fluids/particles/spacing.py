@@ -26,6 +26,8 @@ Bools = npt.NDArray[np.bool_]
 
 TOLERANCE = 1e-4
 """Of the solve: the next step corrects what this one leaves."""
+Strain = tuple[Any, float, float, float]
+"""The core of a velocity, a step (s), the time (s), and the rate at which corrections follow the strain of that velocity over that step."""
 
 
 class ParticleSpacing(MemoryOwner):
@@ -51,18 +53,21 @@ class ParticleSpacing(MemoryOwner):
         solid: SolidBoundary | None,
         band: int,
         max_iterations: int,
+        strain: Strain,
         workspace: Workspace,
         shells: Any = None,
     ) -> ProjectionInfo:
         """Move the particles; those that a displacement brings beyond sides or into the solid stay there until their next boundary
         treatment. `shells`: what counts and moves particles beside thin walls, which no displacement crosses."""
         grid = levelset.grid
+        core: Any = _fluids  # overloaded over dimension and scalar
         particle_density(particles, grid, out=self._density, workspace=workspace)
+        if solid is not None:
+            core.divide_by_open_space(self._density._core, solid.levelset._core, workspace)
         if shells is not None:
             shells.count_particles(particles, self._density, float(per_cell), workspace)
-        core: Any = _fluids  # overloaded over dimension and scalar
         outside = None if solid is None else solid.levelset._core
-        core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
+        core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, *strain, self._target._core)
         _grid.assign_faces(self._shift._core, 0.0, None, True)
         info = project(
             self._shift,

@@ -13,13 +13,14 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import require_cells
+from meniscus.grid.fields import NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import workspace_or_new
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
-ParticleSurface = Literal["spheres", "average", "anisotropic"]
+ParticleSurface = Literal["spheres", "average", "density", "anisotropic"]
 
 PARTICLE_SURFACE = CoreOption(ParticleSurface, _fluids.ParticleSurface)
 
@@ -42,12 +43,15 @@ def particle_levelset(
     out: LevelSet | None = None,
     workspace: Workspace | None = None,
     walls: ThinWalls | None = None,
+    per_cell: float | None = None,
+    solid: NodeField | None = None,
 ) -> LevelSet:
     """Return the level set, on cells, of the liquid that particles represent; negative in the liquid.
 
     'spheres' is the union of spheres around the particles: bumpy, and larger than the liquid by about their radius. 'average' is the
     distance to the weighted mean position of the particles around, minus a radius: smooth, and flat for particles below a plane; it may
-    bridge a gap that is narrower than the support. 'anisotropic' is the surface on which a sum of kernels is 1/2, each stretched like the
+    bridge a gap that is narrower than the support. 'density' is where particles are half as dense as in a full cell, so that the volume
+    inside is theirs. 'anisotropic' is the surface on which a sum of kernels is 1/2, each stretched like the
     neighbourhood of its particle: smooth along the surface and sharp across it.
 
     Only what is near the surface is computed. Spheres give the distance outside; the others are close to it near the surface. Deep in the
@@ -56,18 +60,22 @@ def particle_levelset(
     Args:
         particles: `Particles`, which are sorted by cell; or positions (n, dim), m, which are copied.
         grid: of their dimension.
-        method: 'spheres', 'average' or 'anisotropic'.
+        method: 'spheres', 'average', 'density' or 'anisotropic'.
         radius: m. Of the spheres: default 0.51 sqrt(dim) cells, so that each covers its cell. Of the average: default what puts the surface
             of uniform particles below a plane onto the plane.
         support: m, of the weights of 'average', or of the neighbourhoods of 'anisotropic' (twice the smoothing length); default 2 cells,
             which are four distances of particles at 2^dim per cell.
         band: m, limit of the magnitude of the level set; default 2 cells.
-        cover: cells that contain a particle, and neither are nor touch liquid, become liquid, so that no drop is lost.
+        cover: cells that contain a particle, and neither are nor touch liquid, become liquid, so that no drop is lost; with 'density' of no
+            volume.
         carried: where enough particles are around, fit a linear function to the distances that they carry in a column 'distance', m,
             instead.
         out: a level set on the cells of the grid to write to; default a new one of the dtype of the particles.
         workspace: scratch memory to reuse.
-        walls: thin walls: a cell sees the particles on the side of its centre alone; with 'average', and a support below 4 cells.
+        walls: thin walls: a cell sees the particles on the side of its centre alone; with 'density', or 'average' and a support
+            below 4 cells.
+        per_cell: with 'density', the number of particles of a full cell; default 2^dim.
+        solid: with 'density', the level set of a solid on nodes, m, that leaves particles only a part of some cells.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or dimensions, unknown method, lengths that are not positive or above 8 cells, positions
@@ -95,8 +103,10 @@ def particle_levelset(
         2.0 * h if band is None else _checks.positive("band", band),
         _checks.flag("cover", cover),
         _checks.flag("carried", carried),
+        2.0**dimension if per_cell is None else _checks.positive("per_cell", per_cell),
     )
     core: Any = _fluids  # overloaded over dimension and scalar
     seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
-    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen)
+    around = None if solid is None else _checks.one_of_type("solid", solid, NodeField)._core
+    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen, around)
     return result

@@ -14,6 +14,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
 TOTALS = ("initial", "emitted", "drained", "outflow")
+_DROP = 1e-3  # cells: components that are smaller are drops below the resolution
 
 
 class ParticleVolume(Stateful):
@@ -36,6 +37,8 @@ class ParticleVolume(Stateful):
     def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles, shells: Any = None) -> VolumeReport:
         """Return the volume inside of the surface, by component, beside that of the particles there.
 
+        Cells that are liquid for the sake of a drop have no volume; that of their particles is spray.
+
         `shells`: what tells the cells of particles beside thin walls, at which components end.
         """
         walls = None if shells is None else shells.walls
@@ -48,4 +51,6 @@ class ParticleVolume(Stateful):
         expected = self.each * counts
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(self._grid, labels, volumes, expected)
-        return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)
+        drops = volumes < _DROP * self._grid.spacing**self._grid.dimension
+        spray = float(expected[drops].sum())
+        return VolumeReport(liquid=float(volumes.sum()), spray=spray, inflow=0.0, components=parts, **totals)

@@ -1,0 +1,107 @@
+#include "meniscus/fluids/particles/density_surface.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/cube_fraction.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::fluids {
+namespace {
+
+/// Integrals of the hat function around the centre of a cell over that cell, and over the one before or behind it.
+constexpr double middle_part = 0.75, outer_part = 0.125;
+
+/// What is left of the space around a cell is not taken for less than this.
+constexpr double least_open_space = 0.1;
+
+/// Part of a cell outside of a solid whose level set has these values at its nodes (in the order of the binary digits).
+template <int D>
+double open_part(const std::array<double, 1 << D>& at_nodes) {
+  double middle = 0.0;
+  std::array<double, D> slope{};
+  for (std::uint32_t q = 0; q < at_nodes.size(); ++q) {
+    middle += at_nodes[q];
+    for (std::uint32_t d = 0; d < D; ++d) slope[d] += (q >> d) & 1u ? 2.0 * at_nodes[q] : -2.0 * at_nodes[q];
+  }
+  constexpr double nodes = 1 << D;
+  for (double& s : slope) s /= nodes;
+  return 1.0 - grid::cube_fraction<D>(middle / nodes, slope);
+}
+
+}  // namespace
+
+double distance_of_density(double density) {
+  if (density >= 1.0) return -1.0;
+  if (density >= 0.5) return std::sqrt(2.0 * (1.0 - density)) - 1.0;
+  return 1.0 - std::sqrt(2.0 * std::max(density, 0.0));
+}
+
+template <int D>
+OpenSpace<D>::OpenSpace(const BlockCells<D>& cells, const grid::SearchWindow<D>& window, const grid::Field<double, D>* solid,
+                        Workspace& workspace)
+    : cells_(cells) {
+  if (!solid) return;
+  require(solid->stagger() == grid::Stagger<D>::node(), "the level set of the solid must be on nodes");
+  open_ = workspace.take<double>(cells.size());
+  const auto nodes = solid->view();
+  cells.for_each(window, 4096, [&](const Coord<D>& c, Index at, Index) {
+    const double* lowest = nodes.at(c);
+    std::array<double, 1 << D> values;
+    for (std::uint32_t q = 0; q < values.size(); ++q) {
+      Index offset = 0;
+      for (std::uint32_t d = 0; d < D; ++d) offset += (q >> d) & 1u ? nodes.strides[d] : 0;
+      values[q] = lowest[offset];
+    }
+    open_.data()[at] = open_part<D>(values);
+  });
+  cells.exchange(open_.data());
+}
+
+template <int D>
+double OpenSpace<D>::around(const Coord<D>& cell, Index place, const CellSight<D>& sight) const {
+  if (!open_.data() && sight.sees_all()) return 1.0;
+  constexpr int around = D == 2 ? 9 : 27;
+  double sum = 0.0;
+  for (int k = 0; k < around; ++k) {
+    Coord<D> offset;
+    double weight = 1.0;
+    Index at = place;
+    int rest = k;
+    for (int d = D - 1; d >= 0; --d, rest /= 3) {
+      const Index a = d, o = rest % 3 - 1;
+      offset[a] = o;
+      weight *= o == 0 ? middle_part : outer_part;
+      // Beyond a side lies the image of the cell before it.
+      const Index next = o == 0 ? at : cells_.neighbour(cell, at, d, o);
+      if (next >= 0) at = next;
+    }
+    if (sight.sees(offset)) sum += open_.data() ? weight * open_.data()[at] : weight;
+  }
+  return std::max(sum, least_open_space);
+}
+
+template <class T, int D>
+void divide_by_open_space(grid::Field<T, D>& density, const grid::Field<double, D>& solid, Workspace& workspace) {
+  require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
+  require(solid.grid() == density.grid(), "the level set of the solid must have the grid of the density");
+  const BlockCells<D> cells(density.grid());
+  const grid::SearchWindow<D> window(density.grid(), 0);
+  const OpenSpace<D> space(cells, window, &solid, workspace);
+  const auto to = density.view();
+  cells.for_each(window, 2048, [&](const Coord<D>& c, Index at, Index) {
+    T& count = *to.at(c);
+    count = static_cast<T>(static_cast<double>(count) / space.around(c, at, CellSight<D>(nullptr, c, 1)));
+  });
+}
+
+template class OpenSpace<2>;
+template class OpenSpace<3>;
+#define MENISCUS_INSTANTIATE(T, D) \
+  template void divide_by_open_space<T, D>(grid::Field<T, D>&, const grid::Field<double, D>&, Workspace&);
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids
