@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -80,9 +81,9 @@ class RigidSetup(Solver[RigidInfo]):
     def _set_up_changed(self) -> None:
         """Discard what was made from the set-up."""
 
+    @abstractmethod
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        raise NotImplementedError
 
     # --- set-up --------------------------------------------------------------------------------------------------------------
 
