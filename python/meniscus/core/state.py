@@ -270,7 +270,7 @@ def restored(name: str, part: Any, saved: Any, declared: Declaration = FIXED) ->
 
 
 def restored_parts(
-    owner: str, parts: Mapping[str, Any], snapshot: Any, declared: Mapping[str, Declaration] | None = None
+    owner: str, parts: Mapping[str, Any], snapshot: object, declared: Mapping[str, Declaration] | None = None
 ) -> dict[str, Any]:
     """Restore parts by name from a snapshot of an object; return them, or their replacements. Raises TypeError or ValueError."""
     if not isinstance(snapshot, Mapping):
@@ -312,7 +312,7 @@ def require_rows(parts: Mapping[str, Any], declared: Mapping[str, Declaration]) 
 _PLAIN = {"a truth value": (bool, np.bool_), "a string": (str,), "an integer": (int, np.integer), "a number": (float, np.floating)}
 
 
-def _kind(value: Any) -> str | None:
+def _kind(value: object) -> str | None:
     """Return what a plain value is in words; None for None and for what is no plain value."""
     return next((kind for kind, types in _PLAIN.items() if isinstance(value, types)), None)
 

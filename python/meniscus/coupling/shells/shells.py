@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol, runtime_checkable
 
@@ -170,7 +170,7 @@ class Shells:
         world = None if self._world is None else self._world.snapshot()
         return {"world": world, "bodies": [part.snapshot() for part in self._moving()]}
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore the state of a snapshot, bit by bit. Raises TypeError or ValueError for one of other bodies; then nothing is changed."""
         before = self.snapshot()
         try:
@@ -179,7 +179,7 @@ class Shells:
             self._return_to(before)
             raise
 
-    def _return_to(self, snapshot: Any) -> None:
+    def _return_to(self, snapshot: Mapping[str, Any]) -> None:
         restored_parts("Shells", {"world": self._world, "bodies": self._moving()}, snapshot)
 
     def _moving(self) -> list[ShellBody]:

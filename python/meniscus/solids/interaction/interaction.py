@@ -210,7 +210,7 @@ class Interaction:
                 for array, value in zip(_velocity_arrays(body), arrays, strict=True):
                     array[...] = value
                 if isinstance(body, ReducedBody):
-                    body._state_replaced()
+                    body.refresh()
             quiet[...] = was_quiet
             self.restore(before)
             raise
@@ -269,7 +269,7 @@ class Interaction:
         self.fields = {new.number: self._same(new) for new in saved["fields"]}
         self.impulse, self.steps, self._next, self._mark = saved["impulse"], saved["steps"], saved["next"], saved["mark"]
 
-    def _new_pull(self, data: Any) -> Pull:
+    def _new_pull(self, data: object) -> Pull:
         """Return a pull of the kind that a snapshot of one names, which is to be restored from it."""
         kind = data.get("kind") if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in PULLS:

@@ -53,7 +53,7 @@ class RigidSetup(Solver[RigidInfo]):
     """Base of a system: its bodies, obstacles and joints, and its state."""
 
     report_type = RigidInfo
-    settings = ("_setup",)
+    settings = ("setup",)
 
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
         self.options = RigidOptions() if options is None else _checks.one_of_type("options", options, RigidOptions)
@@ -276,7 +276,7 @@ class RigidSetup(Solver[RigidInfo]):
     def copy(self: Any) -> Any:
         """Return an independent system in the same state, with copies of the bodies; obstacles are shared."""
         arguments, named = self._arguments()
-        return self._duplicate(arguments, named, {"_setup": self.setup_with_copies()})
+        return self._duplicate(arguments, named, {"setup": self.setup_with_copies()})
 
     def setup_with_copies(self) -> dict[str, Any]:
         """Return the set-up with copies of the bodies."""
@@ -285,11 +285,12 @@ class RigidSetup(Solver[RigidInfo]):
         return {"parts": parts, "joints": list(self.joints), "removals": self._removals}
 
     @property
-    def _setup(self) -> dict[str, Any]:
+    def setup(self) -> dict[str, Any]:
+        """Bodies, obstacles and joints, which copies and pickles take over before the state."""
         return {"parts": list(self.parts), "joints": list(self.joints), "removals": self._removals}
 
-    @_setup.setter
-    def _setup(self, setup: Mapping[str, Any]) -> None:
+    @setup.setter
+    def setup(self, setup: Mapping[str, Any]) -> None:
         self.parts[:] = setup["parts"]
         self.joints[:] = setup["joints"]
         self.bodies[:] = [p.body for p in self.parts if p.body is not None]

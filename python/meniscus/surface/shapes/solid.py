@@ -59,7 +59,11 @@ class SolidSample(MemoryOwner):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields and the time."""
-        return _rebuild, (self._levelset, self._velocity, self._time)
+        return type(self), (self.grid, self._velocity.dtype), (self._levelset, self._velocity, self._time)
+
+    def __setstate__(self, state: tuple[NodeField, MacField, float]) -> None:
+        """Take over the fields and the time of a pickle."""
+        self._levelset, self._velocity, self._time = state
 
     def __repr__(self) -> str:
         """Grid, time and range."""
@@ -70,12 +74,6 @@ class SolidSample(MemoryOwner):
         if self._scratch is None:
             self._scratch = SolidSample(self.grid, self._velocity.dtype)
         return self._scratch
-
-
-def _rebuild(levelset: NodeField, velocity: MacField, time: float) -> SolidSample:
-    sample = SolidSample(levelset.grid, velocity.dtype)
-    sample._levelset, sample._velocity, sample._time = levelset, velocity, time
-    return sample
 
 
 @dataclass(frozen=True)
