@@ -44,6 +44,7 @@ class Specimen:
         none_until: parts of a snapshot that are None until a first step.
         infinite: numbers of a snapshot that may be infinite.
         boxes: arrays of a snapshot of which all axes may have other lengths.
+        lists: arrays of a snapshot that may have other numbers of rows.
         free_names: parts of a snapshot that hold whatever names there are.
         members: parts of a snapshot whose types have specimens of their own.
     """
@@ -54,6 +55,7 @@ class Specimen:
     none_until: tuple[str, ...] = ()
     infinite: tuple[str, ...] = ()
     boxes: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     free_names: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
 
@@ -245,6 +247,8 @@ OF_PULLS = (
     *("stiffness", "damping", "torsion", "torsion_damping", "compliance", "strength", "drag"),
     *("max_force", "max_torque", "max_speed", "max_spin", "max_acceleration", "reach", "core"),
 )
+RIGID = ("contact_groups", "contact_points")
+LOOP = ("cut_vertices", "x_free", "v_free", "deactivated_vertex_face", "deactivated_edge_edge")
 STATES = (
     Specimen(ms.CellField, cells, shift),
     Specimen(ms.NodeField, nodes, shift),
@@ -253,7 +257,13 @@ STATES = (
     Specimen(VortexParticles, vortices, grow),
     Specimen(LevelSet, level_set, shift),
     Specimen(ParticleLevelSet, particle_level_set, lambda s: s.advance(velocity(1), 0.01)),
-    Specimen(WaterSurface, water_surface, lambda s: s.update(0.1, levelset=level(0.35)), boxes=("_near_phi", "_flow", "_phi")),
+    Specimen(
+        WaterSurface,
+        water_surface,
+        lambda s: s.update(0.1, levelset=level(0.35)),
+        boxes=("_near_phi", "_flow", "_phi"),
+        lists=("_triangles", "spray"),
+    ),
     Specimen(SmokeSolver, smoke, step),
     Specimen(LiquidSolver, liquid, step),
     Specimen(ParticleLiquidSolver, particle_liquid, step),
@@ -262,9 +272,9 @@ STATES = (
     Specimen(PositionBody, position_body, step),
     Specimen(ReducedBody, reduced_body, step),
     Specimen(RigidBody, rigid_body, step),
-    Specimen(RigidSystem, rigid_system, step),
-    Specimen(World, world, step, infinite=OF_PULLS, free_names=("mark",)),
-    Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, free_names=("mark",)),
+    Specimen(RigidSystem, rigid_system, step, lists=RIGID),
+    Specimen(World, world, step, infinite=OF_PULLS, lists=(*RIGID, *LOOP), free_names=("mark",)),
+    Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, lists=(*RIGID, "passed"), free_names=("mark",)),
     Specimen(ShellCoupling, shells, step, members=("solver",)),
     Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )

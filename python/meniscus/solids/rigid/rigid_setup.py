@@ -64,14 +64,14 @@ class RigidSetup(Solver[RigidInfo]):
         self.time = self.declare("time", 0.0)
         self.contact_groups = self.declare("contact_groups", np.zeros((0, 3), np.int32), resizable=True)
         self.contact_points = self.declare("contact_points", np.zeros((0, 17)), resizable=True)
-        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)), resizable=True)
-        self.motors = self.declare("motors", np.zeros((0, 2)), resizable=True)
-        self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
+        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)))
+        self.motors = self.declare("motors", np.zeros((0, 2)))
+        self.quiet = self.declare("quiet", np.zeros(0))
         # Poses at the end of the last step: who was moved since then is awake.
-        self.last_poses = self.declare("last_poses", np.zeros((0, 7)), resizable=True)
+        self.last_poses = self.declare("last_poses", np.zeros((0, 7)))
         # s, of the last substep.
         self.last_step = self.declare("last_step", 0.0)
-        self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)), resizable=True)
+        self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)))
         self.forces = self.torques = np.zeros((0, 3))
         # A state from before a body was removed is not one of these bodies, though there may be as many.
         self.removals = self.declare("removals", 0)
