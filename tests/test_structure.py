@@ -6,6 +6,7 @@ fall and must not grow.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -23,6 +24,7 @@ from meniscus.surface import Box
 ROOT = Path(__file__).parents[1]
 CASTS = 524
 UNTYPED, OVERLOADED = 707, 33
+PRIVATE_WRITES = 7
 CALLS = 40
 CALLS_OVER = {"KDSM water": 91}
 ANCESTORS, METHODS = 5, 60
@@ -165,3 +167,37 @@ def test_few_names_are_untyped() -> None:
     lines = [line for path in sorted(Path(ms.__file__).parent.rglob("*.py")) for line in path.read_text(encoding="utf-8").splitlines()]
     assert sum(": Any" in line for line in lines) <= UNTYPED
     assert sum("overloaded over" in line for line in lines) <= OVERLOADED
+
+
+def private_members(tree: ast.AST) -> dict[str, list[str]]:
+    """Private members of others than `self` and `cls` in a module, by whether they are read or written; the compiled part is no secret."""
+    written = {id(target) for target in map(written_member, ast.walk(tree)) if target is not None}
+    found: dict[str, list[str]] = {"read": [], "written": []}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.endswith("_") or node.attr == "_core":
+            continue
+        base = node.value
+        own = isinstance(base, ast.Name) and base.id in ("self", "cls")
+        of_base = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+        if not own and not of_base:
+            found["written" if id(node) in written else "read"].append(f"{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def written_member(node: ast.AST) -> ast.Attribute | None:
+    """The member that an assignment to it, or to items of it, changes."""
+    if not isinstance(node, (ast.Attribute, ast.Subscript)) or isinstance(node.ctx, ast.Load):
+        return None
+    inner: ast.AST = node
+    while isinstance(inner, ast.Subscript):
+        inner = inner.value
+    return inner if isinstance(inner, ast.Attribute) else None
+
+
+def test_objects_do_not_write_private_members_of_others() -> None:
+    # What is left makes another object of its own class: copies, and what is read from files.
+    files = sorted(Path(ms.__file__).parent.rglob("*.py"))
+    found = [f"{path.name}:{line}" for path in files for line in private_members(ast.parse(path.read_text("utf-8")))["written"]]
+    assert len(found) <= PRIVATE_WRITES, found
+    seen = private_members(ast.parse("a._b = 1; a._c[2] += 1; del a._d; self._e = a._f; a._core.x = a._g()"))
+    assert {kind: len(members) for kind, members in seen.items()} == {"read": 2, "written": 3}

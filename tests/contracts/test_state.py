@@ -16,12 +16,13 @@ from support.contracts.states import OTHERS, STATES, Specimen, cells, level_set,
 import meniscus as ms
 from meniscus.core import BusyError, Solver, State
 
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 ALL = pytest.mark.parametrize("kind", STATES, ids=lambda kind: kind.make.__name__)
 
 
 def test_every_public_state_has_a_specimen() -> None:
     """Scenes are made of these, and have a table of their own in `tests/scenes`."""
-    rooms = ("core", "grid", "mesh", "collision", "surface", "fluids", "solids", "io", "viz")
+    rooms = ("core", "grid", "mesh", "collision", "surface", "fluids", "solids", "coupling", "io", "viz")
     modules = [ms, *(importlib.import_module(f"meniscus.{room}") for room in rooms)]
     public = {thing for module in modules for name in module.__all__ if inspect.isclass(thing := getattr(module, name))}
     assert {c for c in public if issubclass(c, State)} == {kind.type for kind in STATES} | OTHERS.keys()
@@ -174,21 +175,31 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
     return type(value)([replaced(item, path[1:], by) if i == path[0] else item for i, item in enumerate(value)])
 
 
-def wrong_values(value: Any, finite: bool) -> list[Any]:
-    """Values that cannot be at the place of this one."""
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    """What a nested snapshot holds at a place."""
+    return at(value[path[0]], path[1:]) if path else value
+
+
+def wrong_values(value: Any, name: Any, kind: Specimen) -> list[Any]:
+    """Values that cannot be at the place of this one, which has a name."""
     if isinstance(value, np.ndarray):
         others = [value.astype(np.complex128), np.zeros((3, *value.shape), value.dtype), "x", None, {}]
-        if finite and value.dtype.kind == "f" and value.size:
-            others.append(np.where(np.arange(value.size).reshape(value.shape) == 0, np.nan, value).astype(value.dtype))
+        if value.ndim > 1 and name not in kind.boxes:
+            others.append(np.zeros((*value.shape[:-1], value.shape[-1] + 1), value.dtype))
+        if value.ndim and name not in (*kind.boxes, *kind.lists):
+            others.append(np.zeros((len(value) + 1, *value.shape[1:]), value.dtype))
         return others
     if isinstance(value, dict):
-        return [{**value, "other": 1}, dict(list(value.items())[1:]) if value else None, None, 3]
+        fewer = dict(list(value.items())[1:]) if value and name not in kind.free_names else None
+        return [{**value, "other": 1}, fewer, None, 3]
     if isinstance(value, (list, tuple)):
         return [type(value)([*value, 1]), None, 3]
     if isinstance(value, bool):
         return ["x", {}, object()]
     if isinstance(value, (int, float)):
-        return ["x", None, [1.0], object(), 10**400, float("nan"), float("inf")]
+        others = ["x", None, [1.0], object(), 10**400, float("nan")]
+        others += [] if name in kind.infinite else [float("inf"), float("-inf")]
+        return others + ([value + 0.5] if isinstance(value, int) else [])
     return [3, [1], object()] if isinstance(value, str) else [object(), [1]]
 
 
@@ -197,13 +208,11 @@ def test_a_snapshot_with_one_wrong_value_changes_nothing(kind: Specimen) -> None
     one, snapshot = kind.make(2), kind.make(3).snapshot()
     before = leaves(one.snapshot())
     for path in places(snapshot):
-        if path and path[0] in kind.unchecked:
+        if len(path) > 1 and path[0] in kind.members:
             continue
-        at = snapshot
-        for key in path:
-            at = at[key]
-        for wrong in wrong_values(at, kind.finite):
-            if wrong is None and path and path[-1] in kind.none_until:
+        name = next((key for key in reversed(path) if isinstance(key, str)), None)
+        for wrong in wrong_values(at(snapshot, path), name, kind):
+            if wrong is None and name in kind.none_until:
                 continue
             with pytest.raises((TypeError, ValueError)) as error:
                 one.restore(replaced(snapshot, path, lambda _, w=wrong: w))
@@ -211,6 +220,35 @@ def test_a_snapshot_with_one_wrong_value_changes_nothing(kind: Specimen) -> None
             assert leaves(one.snapshot()) == before, (path, wrong)
     one.restore(snapshot)
     assert leaves(one.snapshot()) == leaves(snapshot)
+
+
+def with_nan(value: Any, last: bool) -> Any:
+    """The same number or array with NaN in it, at its beginning or end; with one row that is NaN, if it has none."""
+    if isinstance(value, float):
+        return float("nan")
+    changed = value.copy() if value.size else np.zeros([max(n, 1) for n in value.shape], value.dtype)
+    changed.reshape(-1)[-1 if last else 0] = np.nan
+    return changed
+
+
+@ALL
+def test_what_is_not_a_number_is_refused_by_its_name(kind: Specimen) -> None:
+    one, snapshot = kind.make(2), kind.make(3).snapshot()
+    before = leaves(one.snapshot())
+    found = [
+        path for path in places(snapshot) if isinstance(at(snapshot, path), float) or getattr(at(snapshot, path), "dtype", 0) in FLOATS
+    ]
+    assert found
+    for path in found:
+        for last in (False, True):
+            with pytest.raises(ValueError, match="must be") as error:
+                one.restore(replaced(snapshot, path, lambda value, last=last: with_nan(value, last)))
+            # An array without rows may also be refused for the row that it gets.
+            assert "nan" in str(error.value) or not np.size(at(snapshot, path)), path
+            for key in path:
+                names = [key] if isinstance(key, str) else [f"[{key}]", f"array {key} "]
+                assert any(name in str(error.value) for name in names), path
+            assert leaves(one.snapshot()) == before, path
 
 
 def test_parts_that_a_solver_does_not_have_cannot_be_restored() -> None:

@@ -246,7 +246,7 @@ def test_errors_name_the_part_that_does_not_fit() -> None:
     good = thing.snapshot()
     bad: list[tuple[str, Any, str]] = [
         ("velocity", (np.zeros((2, 2)),), "velocity cannot be restored from the snapshot: snapshot must be a tuple of 2 arrays"),
-        ("heat", (good["heat"][0].astype(float),), r"heat cannot be restored from the snapshot: snapshot\[0\] must be of dtype float32"),
+        ("heat", (good["heat"][0].astype(float),), r"heat cannot be restored from the snapshot: array 0 in the snapshot must be float32 "),
         ("dust", {"age": np.zeros(3)}, "dust cannot be restored from the snapshot: snapshot must have the columns"),
         ("dust", {**good["dust"], "next id": "3"}, "dust cannot be restored from the snapshot: next id in the snapshot must be an integer"),
         ("dust", {**good["dust"], "id": 3}, "dust cannot be restored from the snapshot: "),
@@ -272,6 +272,38 @@ def test_errors_name_the_part_that_does_not_fit() -> None:
         ("last", object(), "last in the snapshot must be a plain value, not a object"),
     ]
     for part, value, message in bad:
+        with pytest.raises((TypeError, ValueError), match=message):
+            thing.restore({**good, part: value})
+        assert same(thing.snapshot(), good)
+
+
+class Declared(Stateful):
+    """Parts whose declarations allow more than their present values, or less."""
+
+    def __init__(self) -> None:
+        self.rows = self.declare("rows", np.zeros((2, 3)), resizable=True)
+        self.masses = self.declare("masses", np.ones(2), resizable=True, infinite=True, rows_of="rows")
+        self.box = self.declare("box", np.zeros((1, 1)), resizable=2)
+        self.limit = self.declare("limit", 1.0, infinite=True)
+        self.count = self.declare("count", 2)
+
+
+def test_declarations_say_what_a_snapshot_may_hold() -> None:
+    thing = Declared()
+    good = thing.snapshot()
+    more = {"rows": np.ones((3, 3)), "masses": np.array([1.0, np.inf, 2.0]), "box": np.ones((4, 5)), "limit": np.inf, "count": np.int64(7)}
+    thing.restore(more)
+    assert same(thing.snapshot(), more)
+    thing.restore(good)
+    for part, value, message in (
+        ("rows", np.zeros((3, 3)), "masses in the snapshot must have as many rows as rows, 3, not 2"),
+        ("rows", np.zeros((2, 4)), r"rows in the snapshot must be float64 \(2, 3\), not float64 \(2, 4\)"),
+        ("rows", np.full((2, 3), np.inf), r"rows in the snapshot must be finite, but \[0, 0\] is inf"),
+        ("masses", np.array([1.0, np.nan]), r"masses in the snapshot must be numbers, but \[1\] is nan"),
+        ("box", np.zeros(4), r"box in the snapshot must be float64 \(1, 1\), not float64 \(4,\)"),
+        ("limit", np.nan, "limit in the snapshot must be a number, not nan"),
+        ("count", 2.5, "count in the snapshot must be an integer, not 2.5"),
+    ):
         with pytest.raises((TypeError, ValueError), match=message):
             thing.restore({**good, part: value})
         assert same(thing.snapshot(), good)

@@ -12,9 +12,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.core.memory import MemoryOwner
 
@@ -35,6 +37,10 @@ class Restorable(Protocol):
 
     def restore(self, snapshot: Any) -> None:
         """Restore the state of a snapshot."""
+
+
+_BUILT_IN = {type(None), bool, int, float, str, tuple, list, dict}
+"""Types that are known to be no `Restorable`, which is a slow question."""
 
 
 class State(ABC):
@@ -202,7 +208,7 @@ def snapshot_of(part: Any) -> Any:
         return copy.deepcopy(part.bit_generator.state)
     if isinstance(part, np.ndarray):
         return part.copy()
-    if isinstance(part, Restorable):
+    if type(part) not in _BUILT_IN and isinstance(part, Restorable):
         return part.snapshot()
     if isinstance(part, (tuple, list)):
         return type(part)(snapshot_of(item) for item in part)
@@ -211,62 +217,120 @@ def snapshot_of(part: Any) -> Any:
     return part
 
 
-def restored(name: str, part: Any, saved: Any, resizable: bool, optional: bool = True) -> Any:
-    """Restore a part from a snapshot; return it, or its replacement. Raises TypeError or ValueError with the name of the part.
+@dataclass(frozen=True)
+class Declaration:
+    """What a snapshot may hold for a part: arrays of its dtype and shape and finite numbers, unless it is declared otherwise.
 
-    An optional part, or what it holds, may be None at one time and a plain value at another.
+    Attributes:
+        resizable: along how many axes, from the first on, an array may be replaced by one of another length.
+        optional: None when it was declared, so that it may be None or a plain value.
+        infinite: whether infinity is a value. NaN never is.
+        rows_of: the part that has as many rows or items.
+        samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
     """
+
+    resizable: int = 0
+    optional: bool = False
+    infinite: bool = False
+    rows_of: str | None = None
+    samples_of: Any = None
+
+
+FIXED = Declaration()
+"""Declaration of a part of fixed shape whose numbers are finite."""
+
+
+def restored(name: str, part: Any, saved: Any, declared: Declaration = FIXED) -> Any:
+    """Restore a part from a snapshot; return it, or its replacement. Raises TypeError or ValueError with the name of the part."""
     if isinstance(part, np.random.Generator):
         with _named(name):
             part.bit_generator.state = saved
     elif isinstance(part, np.ndarray):
-        with _named(name):
-            array = np.asarray(saved)
-        if array.dtype != part.dtype or array.ndim != part.ndim or (array.shape != part.shape and not resizable):
-            raise ValueError(f"{name} in the snapshot must be {part.dtype} {part.shape}, not {array.dtype} {array.shape}")
+        array = checked_array(name, part, saved, declared)
         if array.shape != part.shape:
             return array.copy()
         np.copyto(part, array)
     elif isinstance(part, State):
         with _named(name):
             part._restore_within(saved)
-    elif isinstance(part, Restorable):
+    elif type(part) not in _BUILT_IN and isinstance(part, Restorable):
         with _named(name):
             part.restore(saved)
     elif isinstance(part, (tuple, list)):
         if not isinstance(saved, (tuple, list)) or len(saved) != len(part):
             raise ValueError(f"{name} in the snapshot must have {len(part)} items")
-        return type(part)(
-            restored(f"{name}[{i}]", mine, its, resizable, optional) for i, (mine, its) in enumerate(zip(part, saved, strict=True))
-        )
+        return type(part)(restored(f"{name}[{i}]", mine, its, declared) for i, (mine, its) in enumerate(zip(part, saved, strict=True)))
     elif isinstance(part, dict):
         if not isinstance(saved, Mapping) or set(saved) != set(part):
             raise ValueError(f"{name} in the snapshot must hold {', '.join(part)}")
-        return {key: restored(f"{name}[{key!r}]", item, saved[key], resizable, optional) for key, item in part.items()}
+        return {key: restored(f"{name}[{key!r}]", item, saved[key], declared) for key, item in part.items()}
     else:
-        return _restored_value(name, part, saved, optional)
+        return _restored_value(name, part, saved, declared)
     return part
 
 
-_PLAIN = {"a truth value": (bool, np.bool_), "a string": (str,), "a number": (int, float, np.integer, np.floating)}
+def restored_parts(
+    owner: str, parts: Mapping[str, Any], snapshot: object, declared: Mapping[str, Declaration] | None = None
+) -> dict[str, Any]:
+    """Restore parts by name from a snapshot of an object; return them, or their replacements. Raises TypeError or ValueError."""
+    if not isinstance(snapshot, Mapping):
+        raise TypeError(f"a snapshot of {owner} must be a dict of parts by name, not a {type(snapshot).__name__}")
+    if set(snapshot) != set(parts):
+        expected, found = (", ".join(map(str, names)) or "nothing" for names in (parts, snapshot))
+        raise ValueError(f"a snapshot of {owner} must hold {expected}, not {found}")
+    rules = declared or {}
+    result = {name: restored(name, part, snapshot[name], rules.get(name, FIXED)) for name, part in parts.items()}
+    require_rows(result, rules)
+    return result
 
 
-def _kind(value: Any) -> str | None:
+def checked_array(name: str, part: npt.NDArray[Any], saved: Any, declared: Declaration = FIXED) -> npt.NDArray[Any]:
+    """Return an array of a snapshot. Raises TypeError for one of another dtype than the part, ValueError for another shape or numbers."""
+    with _named(name):
+        array = np.asarray(saved)
+    free = declared.resizable
+    if array.dtype != part.dtype or array.ndim != part.ndim or array.shape[free:] != part.shape[free:]:
+        kind = TypeError if array.dtype != part.dtype else ValueError
+        raise kind(f"{name} in the snapshot must be {part.dtype} {part.shape}, not {array.dtype} {array.shape}")
+    if array.dtype.kind == "f":
+        right = ~np.isnan(array) if declared.infinite else np.isfinite(array)
+        if not right.all():
+            index = tuple(int(i) for i in np.argwhere(~right)[0])
+            wanted = "numbers" if declared.infinite else "finite"
+            raise ValueError(f"{name} in the snapshot must be {wanted}, but {list(index)} is {array[index]}")
+    return array
+
+
+def require_rows(parts: Mapping[str, Any], declared: Mapping[str, Declaration]) -> None:
+    """Raise ValueError for the first restored part that has not as many rows as the one that its declaration names."""
+    for name, declaration in declared.items():
+        other = declaration.rows_of
+        if other is not None and len(parts[name]) != len(parts[other]):
+            raise ValueError(f"{name} in the snapshot must have as many rows as {other}, {len(parts[other])}, not {len(parts[name])}")
+
+
+_PLAIN = {"a truth value": (bool, np.bool_), "a string": (str,), "an integer": (int, np.integer), "a number": (float, np.floating)}
+
+
+def _kind(value: object) -> str | None:
     """Return what a plain value is in words; None for None and for what is no plain value."""
     return next((kind for kind, types in _PLAIN.items() if isinstance(value, types)), None)
 
 
-def _restored_value(name: str, value: Any, saved: Any, optional: bool) -> Any:
-    """Return a plain value of a snapshot if it is of the same kind as the one that it replaces."""
-    if optional and (value is None or saved is None):
-        if saved is not None and _kind(saved) is None:
+def _restored_value(name: str, value: Any, saved: Any, declared: Declaration) -> Any:
+    """Return a plain value of a snapshot if it is of the same kind as the one that it replaces; integers are numbers too."""
+    kind, found = _kind(value), _kind(saved)
+    numbers = {kind, found} <= {"an integer", "a number"}
+    if declared.optional and (value is None or saved is None):
+        if saved is not None and found is None:
             raise TypeError(f"{name} in the snapshot must be a plain value, not a {type(saved).__name__}")
-        return saved
-    if _kind(saved) != _kind(value) or (value is None and saved is not None):
-        raise TypeError(f"{name} in the snapshot must be {_kind(value)}, not {saved!r}")
-    if _kind(value) == "a number" and math.isfinite(value) and not -(2.0**1023) <= saved <= 2.0**1023:
-        raise ValueError(f"{name} in the snapshot must be finite, not {saved if isinstance(saved, float) else 'an integer beyond that'}")
-    return float(saved) if isinstance(value, float) else saved
+    elif (found != kind and not (numbers and (declared.optional or kind == "a number"))) or (value is None and saved is not None):
+        raise TypeError(f"{name} in the snapshot must be {kind}, not {saved!r}")
+    endless = declared.infinite and saved in (math.inf, -math.inf)
+    if found in ("an integer", "a number") and not endless and not -(2.0**1023) <= saved <= 2.0**1023:
+        wanted = "a number" if declared.infinite else "finite"
+        raise ValueError(f"{name} in the snapshot must be {wanted}, not {saved if found == 'a number' else 'an integer beyond that'}")
+    return float(saved) if isinstance(value, float) and saved is not None else saved
 
 
 @contextmanager
@@ -288,7 +352,7 @@ def assigned(part: Any, other: Any) -> Any:
         np.copyto(part, other)
         return part
     if isinstance(part, (np.random.Generator, Restorable)):
-        return restored("the other", part, snapshot_of(other), True)
+        return restored("the other", part, snapshot_of(other))
     if isinstance(other, (tuple, list)) and isinstance(part, type(other)) and len(part) == len(other):
         return type(other)(assigned(mine, theirs) for mine, theirs in zip(part, other, strict=True))
     return copy.deepcopy(other)

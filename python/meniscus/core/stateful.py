@@ -14,33 +14,29 @@ import html
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
 from meniscus.core.memory import MemoryOwner
-from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, holds_none, require_part, restored, same_memory, snapshot_of
+from meniscus.core.state import (
+    Arguments,
+    Backup,
+    Declaration,
+    State,
+    assigned,
+    backed_up,
+    holds_none,
+    require_part,
+    restored_parts,
+    same_memory,
+    snapshot_of,
+)
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Stateful")
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """Properties of a declared part.
-
-    Attributes:
-        resizable: an array that may be replaced by one of another length.
-        optional: None when it was declared, so that it may be None or a plain value.
-        samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
-    """
-
-    resizable: bool = False
-    optional: bool = False
-    samples_of: Any = None
 
 
 class BusyError(RuntimeError):
@@ -84,17 +80,24 @@ class Stateful(MemoryOwner, State):
         name: str,
         part: _T,
         *,
-        resizable: bool = False,
+        resizable: int = 0,
         optional: bool = True,
+        infinite: bool = False,
+        rows_of: str | None = None,
         samples_of: Any = None,
     ) -> _T:
         """Declare the attribute `name` as state, and return the part to assign to it.
 
+        Snapshots are checked against the declaration: their arrays have the dtype and shape of those now, and their numbers are finite,
+        unless it says otherwise.
+
         Args:
             name: of the attribute.
             part: see the module.
-            resizable: whether an array may be replaced by one of another length.
+            resizable: along how many axes, from the first on, an array may be replaced by one of another length; True is one.
             optional: whether what is None in it now may be a plain value later.
+            infinite: whether infinity is a value of it. NaN never is.
+            rows_of: the part that has as many rows or items as an array.
             samples_of: the grid whose samples on the own block an array, or each array of a list, holds. Needed for arrays alone, where the
                 grid is cut among ranks: what else is declared knows its grid or is the same on all ranks.
 
@@ -104,7 +107,7 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(resizable, optional and holds_none(part), samples_of)
+        self._declared[name] = Declaration(resizable, optional and holds_none(part), infinite, rows_of, samples_of)
         return part
 
     def declared(self, name: str) -> Declaration:
@@ -262,14 +265,8 @@ class Stateful(MemoryOwner, State):
         self._state_replaced()
 
     def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
-        if not isinstance(snapshot, Mapping):
-            raise TypeError(f"a snapshot of {type(self).__name__} must be a dict of parts by name, not a {type(snapshot).__name__}")
-        if set(snapshot) != set(self._declared):
-            expected, found = (", ".join(map(str, names)) or "nothing" for names in (self._declared, snapshot))
-            raise ValueError(f"a snapshot of {type(self).__name__} must hold {expected}, not {found}")
-        for name, part in self.state.items():
-            declared = self._declared[name]
-            self._put(name, restored(name, part, snapshot[name], declared.resizable, declared.optional))
+        for name, part in restored_parts(type(self).__name__, self.state, snapshot, self._declared).items():
+            self._put(name, part)
         self._state_replaced()
 
     def _put(self, name: str, value: Any) -> None:

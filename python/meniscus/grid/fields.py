@@ -11,7 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._types import AnyField
-from meniscus.core.state import Arguments, State
+from meniscus.core.state import Arguments, State, checked_array
 from meniscus.grid import conversion
 from meniscus.grid.arithmetic import FieldArithmetic
 from meniscus.grid.boundary import BoundarySpec, SideCondition, resolve, to_core
@@ -68,9 +68,7 @@ class _Field(State):
         arrays = self._arrays()
         if not isinstance(snapshot, tuple) or len(snapshot) != len(arrays):
             raise ValueError(f"snapshot must be a tuple of {len(arrays)} arrays as returned by snapshot()")
-        checked = [
-            _checks.incoming(f"snapshot[{i}]", s, self._dtype, a.shape) for i, (s, a) in enumerate(zip(snapshot, arrays, strict=True))
-        ]
+        checked = [checked_array(f"array {i}", a, s) for i, (s, a) in enumerate(zip(snapshot, arrays, strict=True))]
         for a, s in zip(arrays, checked, strict=True):
             a[...] = s
 

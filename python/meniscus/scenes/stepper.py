@@ -73,7 +73,6 @@ class TimeStepper(Stateful):
         return False
 
     def _state_replaced(self) -> None:
-        self.time = _checks.number("time", self.time)
         if self.time < 0:
             raise ValueError(f"time must not be negative, not {self.time:g}")
         self.frame = _checks.integer("frame", self.frame, 0, self.frames + 1)

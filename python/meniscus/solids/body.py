@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
 from meniscus.core.memory import held_bytes
-from meniscus.core.state import Arguments
+from meniscus.core.state import Arguments, checked_array
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics.solve import ConvergenceError
@@ -342,16 +342,6 @@ class DeformableBody(NodeConstraints, Stateful):
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Restore the state of a snapshot, bit by bit.
-
-        Raises TypeError or ValueError if it is not that of a body with as many nodes and the same forces; then nothing is changed.
-        """
-        for name, part in (("positions", self.positions), ("velocities", self.velocities)):
-            if isinstance(snapshot, Mapping) and name in snapshot:
-                _checks.incoming(f"{name} in the snapshot", snapshot[name], part.dtype, part.shape)
-        super().restore(snapshot)
-
     def copy(self: _Self) -> _Self:
         """Return an independent body in the same state, with copies of the forces and the same constraints."""
         arguments, named = self._arguments()
@@ -415,7 +405,7 @@ class PreviousPositions:
         if not isinstance(snapshot, Mapping) or set(snapshot) != {"dt", "positions"}:
             raise ValueError("the previous positions in a snapshot are None, or hold dt and positions")
         dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
-        x = _checks.incoming("previous positions in the snapshot", snapshot["positions"], np.dtype(np.float64), (self._core.size, 3))
+        x = checked_array("positions", self._core.positions, snapshot["positions"])
         self._core.set_previous(dt, np.ascontiguousarray(x))
 
 

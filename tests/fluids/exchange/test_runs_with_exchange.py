@@ -141,7 +141,7 @@ def test_what_is_not_used_changes_no_bit(dimension: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda e: e.update(volume=np.zeros(1)), "one volume and one rate for each cell"),
+        (lambda e: e.update(volume=np.zeros(1)), "volume in the snapshot must have as many rows as cells"),
         (lambda e: e.update(cells=np.array([5, 5]), volume=np.zeros(2), rate=np.zeros(2)), "in ascending order"),
         (lambda e: e.update(cells=np.array([1600]), volume=np.zeros(1), rate=np.zeros(1)), "indices of the grid"),
     ],

@@ -128,8 +128,10 @@ def test_rigid_bodies_leave_with_their_joints_and_contacts() -> None:
     with pytest.raises(ValueError, match=r"in the snapshot|taken out of"):
         system.restore(before)
     assert all(np.array_equal(b.state_row, s) for b, s in zip(boxes, states, strict=True))
-    system.add(RigidBody.box((0.2, 0.2, 0.2), pose=Pose((-0.3, 0, 0.1))))
-    # As many bodies as before, but others.
+    other = RigidBody.box((0.2, 0.2, 0.2), pose=Pose((-0.3, 0, 0.1)))
+    system.add(other)
+    system.join(other, boxes[1], "hinge", point=(0.0, 0, 0.1), axis=(0, 1, 0))
+    # As many bodies and joints as before, but others.
     with pytest.raises(ValueError, match="taken out of"):
         system.restore(before)
     for _ in range(20):

@@ -10,10 +10,23 @@ import numpy as np
 
 import meniscus as ms
 from meniscus.core import Solver, State, Stateful
-from meniscus.fluids import LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
-from meniscus.solids import DeformableBody, PositionBody, PositionContacts, PositionsWorld, ReducedBody, RigidBody, RigidSystem, World
+from meniscus.coupling import KDSMWater, KinematicShell, ShellCoupling, Shells
+from meniscus.fluids import LiquidOptions, LiquidSolver, OpenLiquid, ParticleLiquidSolver, SmokeSolver, TetVOF, VortexParticles
+from meniscus.solids import (
+    Attractor,
+    DeformableBody,
+    PositionBody,
+    PositionContacts,
+    PositionsWorld,
+    ReducedBody,
+    RigidBody,
+    RigidSystem,
+    Wind,
+    World,
+)
 from meniscus.surface import LevelSet, ParticleLevelSet, Pose, WaterSurface
 from support.contact import bodies
+from support.shells import ring
 
 GRID, SPACE = ms.Grid((6, 5), 0.2), ms.Grid((6, 5, 4), 0.2)
 FLOOR = ms.surface.HalfSpace((0, 0, 0), (0, 0, 1))
@@ -28,17 +41,23 @@ class Specimen:
         type: its class.
         make: a new object; states of different seeds differ.
         change: any change of the state, which depends on nothing but the state.
-        finite: snapshots with a NaN are refused.
         none_until: parts of a snapshot that are None until a first step.
-        unchecked: parts of a snapshot that are restored without a look at what is in them.
+        infinite: numbers of a snapshot that may be infinite.
+        boxes: arrays of a snapshot of which all axes may have other lengths.
+        lists: arrays of a snapshot that may have other numbers of rows.
+        free_names: parts of a snapshot that hold whatever names there are.
+        members: parts of a snapshot whose types have specimens of their own.
     """
 
     type: type[Any]
     make: Callable[[int], Any]
     change: Callable[[Any], Any]
-    finite: bool = True
     none_until: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
+    infinite: tuple[str, ...] = ()
+    boxes: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    free_names: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
 
 
 def cells(seed: int) -> ms.CellField:
@@ -170,17 +189,42 @@ def rigid_system(seed: int) -> RigidSystem:
 
 
 def world(seed: int, kind: type[Any] = World) -> Any:
-    """Strands on a box on the floor."""
+    """Strands on a box on the floor, which a person pulls at and blows on."""
     made = kind(gravity=GRAVITY)
     made.add_obstacle(FLOOR, friction=0.5)
-    made.add(bodies.box(0.0499))
+    box = bodies.box(0.0499)
+    made.add(box)
     made.add(bodies.strands(0.1045), thickness=0.005)
+    if kind is World:
+        made.aim(box, Pose((0.0, 0.0, 0.05)))
+        made.add_field(Wind((1.0, 0.0, 0.0)))
+    else:
+        made.attach(box, None, (0.0, 0.0, 0.0), compliance=1e-3)
+        made.pick((0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
+        made.add_field(Attractor((0.0, 0.0, 0.5), strength=0.1))
     made.step(0.001 * seed)
+    made.interaction.mark()
     return made
 
 
 def real_time(seed: int) -> PositionsWorld:
     return world(seed, PositionsWorld)
+
+
+def shells(seed: int) -> ShellCoupling:
+    solver = SmokeSolver(ms.Grid((8, 8), 1 / 8))
+    made = ShellCoupling(solver, Shells(solver.grid, [KinematicShell(ring((0.47, 0.52), 0.3))]))
+    solver.density.array[...] = np.random.default_rng(seed).random(solver.grid.shape)
+    made.step(0.01 * seed)
+    return made
+
+
+def water_on_both(seed: int) -> KDSMWater:
+    liquid = LiquidSolver(ms.Grid((4, 4, 4), 0.6, origin=(-0.7, -0.7, -0.7)), LiquidOptions(expansion=True, gather=True))
+    liquid.fill(ms.surface.Box((-1.0, -1.0, -1.0), (2.0, 2.0, 0.2 + 0.1 * seed)))
+    made = KDSMWater(ms.mesh.MovingTetMesh(TETS, still), liquid)
+    made.step(0.002 * seed)
+    return made
 
 
 def shift(state: Any) -> None:
@@ -198,6 +242,13 @@ def step(state: Any) -> None:
     state.step(0.002)
 
 
+# Numbers of pulls and fields.
+OF_PULLS = (
+    *("stiffness", "damping", "torsion", "torsion_damping", "compliance", "strength", "drag"),
+    *("max_force", "max_torque", "max_speed", "max_spin", "max_acceleration", "reach", "core"),
+)
+RIGID = ("contact_groups", "contact_points")
+LOOP = ("cut_vertices", "x_free", "v_free", "deactivated_vertex_face", "deactivated_edge_edge")
 STATES = (
     Specimen(ms.CellField, cells, shift),
     Specimen(ms.NodeField, nodes, shift),
@@ -206,18 +257,26 @@ STATES = (
     Specimen(VortexParticles, vortices, grow),
     Specimen(LevelSet, level_set, shift),
     Specimen(ParticleLevelSet, particle_level_set, lambda s: s.advance(velocity(1), 0.01)),
-    Specimen(WaterSurface, water_surface, lambda s: s.update(0.1, levelset=level(0.35)), finite=False),
+    Specimen(
+        WaterSurface,
+        water_surface,
+        lambda s: s.update(0.1, levelset=level(0.35)),
+        boxes=("_near_phi", "_flow", "_phi"),
+        lists=("_triangles", "spray"),
+    ),
     Specimen(SmokeSolver, smoke, step),
     Specimen(LiquidSolver, liquid, step),
     Specimen(ParticleLiquidSolver, particle_liquid, step),
-    Specimen(TetVOF, water_in_tets, step, finite=False),
+    Specimen(TetVOF, water_in_tets, step),
     Specimen(DeformableBody, body, lambda s: s.step(0.002, "verlet"), none_until=("previous",)),
-    Specimen(PositionBody, position_body, step, finite=False),
-    Specimen(ReducedBody, reduced_body, step, finite=False),
-    Specimen(RigidBody, rigid_body, step, finite=False),
-    Specimen(RigidSystem, rigid_system, step, finite=False),
-    Specimen(World, world, step, finite=False, unchecked=("interaction",)),
-    Specimen(PositionsWorld, real_time, step, finite=False, unchecked=("interaction",)),
+    Specimen(PositionBody, position_body, step),
+    Specimen(ReducedBody, reduced_body, step),
+    Specimen(RigidBody, rigid_body, step),
+    Specimen(RigidSystem, rigid_system, step, lists=RIGID),
+    Specimen(World, world, step, infinite=OF_PULLS, lists=(*RIGID, *LOOP), free_names=("mark",)),
+    Specimen(PositionsWorld, real_time, step, infinite=OF_PULLS, lists=(*RIGID, "passed"), free_names=("mark",)),
+    Specimen(ShellCoupling, shells, step, members=("solver",)),
+    Specimen(KDSMWater, water_on_both, step, members=("liquid", "vof")),
 )
 # Public states without a specimen, and where they are tested.
 OTHERS: dict[type[Any], str] = {

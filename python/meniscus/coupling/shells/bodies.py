@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.core.state import restored_parts
 from meniscus.coupling.shell_pressure import SheetSolid
 from meniscus.mesh import SegmentMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
@@ -138,8 +139,9 @@ class KinematicShell:
 
     def restore(self, snapshot: Any) -> None:
         """Return to the time of a snapshot."""
-        self.time = _checks.number("time", snapshot["time"])
-        self._positions = self._at(self.time)
+        time = restored_parts("KinematicShell", {"time": self.time}, snapshot)["time"]
+        self._positions = self._at(time)
+        self.time = time
 
     def _at(self, time: float) -> Floats:
         if self._motion is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision import CollisionMesh
+from meniscus.core.state import restored_parts
 from meniscus.coupling.shells.bodies import Floats, Ints, KinematicShell, PushedShellBody, ShellBody, shell_body
 from meniscus.coupling.shells.crossing_segments import crossing_segments
 from meniscus.coupling.shells.shell_walls import ShellWalls
@@ -153,7 +154,7 @@ class Shells:
             self.advance(dt, impulses)
             ahead = self.positions
         finally:
-            self.restore(saved)
+            self._return_to(saved)
         if not np.array_equal(before, self.positions):
             raise RuntimeError("a body does not return to where it was when it is restored: its positions differ")
         return ahead
@@ -169,15 +170,17 @@ class Shells:
         world = None if self._world is None else self._world.snapshot()
         return {"world": world, "bodies": [part.snapshot() for part in self._moving()]}
 
-    def restore(self, snapshot: Any) -> None:
-        """Restore the state of a snapshot, bit by bit. Raises ValueError for one of other bodies."""
-        parts = self._moving()
-        if len(snapshot["bodies"]) != len(parts):
-            raise ValueError(f"the snapshot is of {len(snapshot['bodies'])} bodies, not of {len(parts)}")
-        if self._world is not None:
-            self._world.restore(snapshot["world"])
-        for part, saved in zip(parts, snapshot["bodies"], strict=True):
-            part.restore(saved)
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises TypeError or ValueError for one of other bodies; then nothing is changed."""
+        before = self.snapshot()
+        try:
+            self._return_to(snapshot)
+        except BaseException:
+            self._return_to(before)
+            raise
+
+    def _return_to(self, snapshot: Mapping[str, Any]) -> None:
+        restored_parts("Shells", {"world": self._world, "bodies": self._moving()}, snapshot)
 
     def _moving(self) -> list[ShellBody]:
         """Return the bodies that advance by themselves."""

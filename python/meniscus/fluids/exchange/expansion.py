@@ -53,8 +53,8 @@ class Expansion(Stateful):
         self._cell = grid.spacing**grid.dimension
         self._target: CellField | None = None
         self.cells: npt.NDArray[np.int64] = self.declare("cells", np.empty(0, np.int64), resizable=True)
-        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True)
-        self.rate: Floats = self.declare("rate", np.empty(0), resizable=True)
+        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True, rows_of="cells")
+        self.rate: Floats = self.declare("rate", np.empty(0), resizable=True, rows_of="cells")
 
     @property
     def waiting(self) -> float:
@@ -182,8 +182,6 @@ class Expansion(Stateful):
     def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
         super()._restore_within(snapshot)
         n = len(self.cells)
-        if len(self.volume) != n or len(self.rate) != n:
-            raise ValueError("the expansion in the snapshot must have one volume and one rate for each cell")
         if n and not (self.cells[0] >= 0 and self.cells[-1] < np.prod(self._grid.shape) and (np.diff(self.cells) > 0).all()):
             raise ValueError("the cells in the snapshot must be indices of the grid in ascending order")
         if not self._own(self.cells).all():

@@ -30,9 +30,9 @@ class WaitingWater(Stateful):
 
     def __init__(self) -> None:
         self.tets: Ints = self.declare("tets", np.empty(0, np.int32), resizable=True)
-        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True)
-        self.momentum: Floats = self.declare("momentum", np.empty((0, 3)), resizable=True)
-        self.position: Floats = self.declare("position", np.empty((0, 3)), resizable=True)
+        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True, rows_of="tets")
+        self.momentum: Floats = self.declare("momentum", np.empty((0, 3)), resizable=True, rows_of="tets")
+        self.position: Floats = self.declare("position", np.empty((0, 3)), resizable=True, rows_of="tets")
 
     def set(self, tets: Ints, volume: Floats, momentum: Floats, position: Floats) -> None:
         """Replace everything that waits."""
@@ -58,10 +58,6 @@ class WaitingWater(Stateful):
     def __repr__(self) -> str:
         """One line."""
         return f"<WaitingWater at {len(self)} tetrahedra, {math.fsum(self.volume):.4g} m^3>"
-
-    def _state_replaced(self) -> None:
-        if {len(self.volume), len(self.momentum), len(self.position)} != {len(self.tets)}:
-            raise ValueError("waiting water must have one row per tetrahedron in each array")
 
 
 def drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:

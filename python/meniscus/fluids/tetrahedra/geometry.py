@@ -53,9 +53,7 @@ class TetGeometry(MemoryOwner):
         n, m = moving.vertex_count(), len(self.tets)
         self._stars = _surface.TetStars(self.tets, n)
         self.graph = _fluids.TetGraph(self._stars)
-        self.on_tets = None if solid is None else SolidOnTets(self.tets, n, fraction=fraction)
-        if self.on_tets is not None:
-            self.on_tets._stars = self._stars
+        self.on_tets = None if solid is None else SolidOnTets(self.tets, n, fraction=fraction, stars=self._stars)
         self.porosity: Floats | None = None
         self.positions = np.zeros((n, 3))
         self.before = np.zeros((n, 3))

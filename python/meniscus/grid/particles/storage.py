@@ -12,13 +12,15 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
-from meniscus.core.state import Arguments, State
+from meniscus.core.state import Arguments, Declaration, State, checked_array, require_rows
 from meniscus.grid.uniform import Grid
 from meniscus.parallel.communicator import Communicator, default
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
 
 _Self = TypeVar("_Self", bound="Particles")
+
+_COLUMN = Declaration(resizable=1, rows_of="id")
 
 
 def _scratch(workspace: Workspace | None) -> Workspace:
@@ -222,9 +224,10 @@ class Particles(State):
         if set(given) != {*names, "next id"}:
             raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(given) or 'none'}")
         mine = {n: self._core.column(n) for n in names}
-        ids = np.asarray(snapshot["id"])
-        n_ids = len(ids) if ids.ndim else 0
-        checked = {n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (n_ids, *a.shape[1:])) for n, a in mine.items()}
+        checked = {n: checked_array(n, a, snapshot[n], _COLUMN) for n, a in mine.items()}
+        ids = checked["id"]
+        n_ids = len(ids)
+        require_rows(checked, dict.fromkeys(names, _COLUMN))
         next_id = _checks.integer("next id in the snapshot", np.asarray(snapshot["next id"])[()], 0, 2**62)
         if n_ids and not (ids.min() >= 0 and ids.max() < next_id and len(np.unique(ids)) == n_ids):
             raise ValueError(f"id in the snapshot must hold different numbers from 0 to {next_id - 1}, of which none is twice")

@@ -54,9 +54,9 @@ class RestingContacts(ContactLoop):
         self._friction_solves = friction_solves
         self._friction = self._predicted = SolveFriction()
         self.resting_keys = self.declare("resting_keys", NO_NODES.keys, resizable=True)
-        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True)
-        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True)
-        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True)
+        self.resting_drag = self.declare("resting_drag", NO_NODES.drag, resizable=True, rows_of="resting_keys")
+        self.resting_way = self.declare("resting_way", NO_NODES.way, resizable=True, rows_of="resting_keys")
+        self.resting_speed = self.declare("resting_speed", NO_NODES.speed, resizable=True, rows_of="resting_keys")
 
     def _find_resting(self, dt: float) -> SolveFriction:
         """Return the contacts of nodes that rest at the start of a step."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from meniscus import _checks
+from meniscus.core.state import Declaration, restored_parts
 from meniscus.solids.interaction.fields import FIELDS, ForceField, FunctionField
 from meniscus.solids.interaction.grip import Floats
 
@@ -47,15 +49,18 @@ class AppliedField:
             self.owner.record("release", number=self.number)
             self.owner.remove(self)
 
-    def data(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """Return all that it is, as plain values, lists and arrays."""
         return {"number": self.number, "start": self.start, "impulse": self.impulse.copy(), "field": self._field.data()}
 
-    def set_data(self, data: Mapping[str, Any]) -> None:
-        """Take over what `data` has returned."""
-        self.number, self.start, self.active = int(data["number"]), float(data["start"]), True
-        self.impulse = np.array(data["impulse"], np.float64)
-        self._field = field_of(data["field"], self.owner.functions)
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot. Raises TypeError or ValueError; then nothing is changed."""
+        field = field_of(snapshot["field"], self.owner.functions)
+        defaults = {f.name: f.default for f in fields(field) if isinstance(f.default, (float, str))}
+        parts = {"number": 0, "start": 0.0, "impulse": np.zeros(3), "field": field.data() | defaults}
+        saved = restored_parts("AppliedField", parts, snapshot, {"field": Declaration(infinite=True)})
+        self.number, self.start, self.active = saved["number"], saved["start"], True
+        self.impulse, self._field = saved["impulse"], field
 
     def __repr__(self) -> str:
         """One line: the field."""

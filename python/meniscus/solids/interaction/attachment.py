@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ class Attachment(Pull):
 
     kind = "attachment"
     _numbers = ("compliance", "damping", "max_force", "max_speed")
-    _arrays = ("_target",)
-    _names = ("first_name", "second_name")
+    _arrays: ClassVar[Mapping[str, Floats]] = {"impulses": np.zeros((0, 3)), "_target": np.zeros((0, 3))}
+    _roles: ClassVar[Mapping[str, str]] = {"first": "first_name", "second": "second_name"}
 
     compliance: float
     damping: float
@@ -118,11 +118,11 @@ class Attachment(Pull):
         own = {"first": (self.first_name, self.grip)}
         return own if self.other is None else own | {"second": (self.second_name, self.other)}
 
-    def set_data(self, data: Mapping[str, Any]) -> None:
-        """Take over what `data` has returned."""
-        super().set_data(data)
-        self.grip = self._grip("first", self.owner.body(self.first_name), data)
-        self.other = self._grip("second", self.owner.body(self.second_name), data) if self.second_name else None
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot."""
+        super().restore(snapshot)
+        self.grip = self._grip("first", self.owner.body(self.first_name), snapshot)
+        self.other = self._grip("second", self.owner.body(self.second_name), snapshot) if self.second_name else None
 
     def __repr__(self) -> str:
         """One line: number of points and the largest gap."""

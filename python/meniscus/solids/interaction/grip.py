@@ -54,8 +54,8 @@ class Grip(ABC):
 
     body_types: ClassVar[tuple[type, ...]] = ()
     """Types of bodies that a subclass is for."""
-    names: ClassVar[tuple[str, ...]] = ()
-    """Names of the arrays of places."""
+    columns: ClassVar[Mapping[str, npt.NDArray[Any]]] = {}
+    """Arrays of places of no points, by name."""
 
     def __init_subclass__(cls) -> None:
         """Register the subclass for its types of bodies."""
@@ -64,11 +64,11 @@ class Grip(ABC):
 
     def __init__(self, body: Any, places: Mapping[str, Any]) -> None:
         self.body = body
-        self.places = {name: np.array(places[name]) for name in self.names}
+        self.places = {name: np.array(places[name]) for name in self.columns}
 
     def __len__(self) -> int:
         """Return the number of points."""
-        return len(self.places[self.names[0]])
+        return len(next(iter(self.places.values())))
 
     @classmethod
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -37,8 +37,8 @@ class Handle(Pull):
 
     kind = "handle"
     _numbers = ("stiffness", "damping", "max_force", "max_speed")
-    _arrays = ("_target",)
-    _names = ("name",)
+    _arrays: ClassVar[Mapping[str, Floats]] = {"impulses": np.zeros((1, 3)), "_target": np.zeros(3)}
+    _roles: ClassVar[Mapping[str, str]] = {"body": "name"}
 
     stiffness: float
     damping: float
@@ -117,10 +117,10 @@ class Handle(Pull):
         """The grip with the name of its body."""
         return {"body": (self.name, self.grip)}
 
-    def set_data(self, data: Mapping[str, Any]) -> None:
-        """Take over what `data` has returned."""
-        super().set_data(data)
-        self.grip = self._grip("body", self.owner.body(self.name), data)
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot."""
+        super().restore(snapshot)
+        self.grip = self._grip("body", self.owner.body(self.name), snapshot)
 
     def __repr__(self) -> str:
         """One line: target and force."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from meniscus.core.state import restored_parts
 from meniscus.solids.interaction.applied_field import AppliedField
 from meniscus.solids.interaction.fields import ForceField, FunctionField
 from meniscus.solids.interaction.grip import BodyTriangles, Floats
@@ -24,6 +25,7 @@ Listener = Callable[[str, dict[str, Any]], None]
 """Called with the name of an event and its values."""
 
 _P = TypeVar("_P", bound=Pull)
+_Item = TypeVar("_Item", Pull, AppliedField)
 
 
 class Interaction:
@@ -102,11 +104,11 @@ class Interaction:
         now = {id(body): own for own, body in self.bodies.items()}
         names = {old: now[identity] for old, identity in before.items() if identity in now}
         for pull in list(self.pulls.values()):
-            held = [getattr(pull, attribute) for attribute in pull._names]
+            held = [getattr(pull, attribute) for attribute in pull.names]
             if name in held:
                 self.remove(pull)
                 continue
-            for attribute, old in zip(pull._names, held, strict=True):
+            for attribute, old in zip(pull.names, held, strict=True):
                 setattr(pull, attribute, names.get(old, old))
         self._group = None
         self.record("remove", body=name)
@@ -208,7 +210,7 @@ class Interaction:
                 for array, value in zip(_velocity_arrays(body), arrays, strict=True):
                     array[...] = value
                 if isinstance(body, ReducedBody):
-                    body._state_replaced()
+                    body.refresh()
             quiet[...] = was_quiet
             self.restore(before)
             raise
@@ -229,13 +231,13 @@ class Interaction:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return sum(part.nbytes for pull in self.pulls.values() for part in pull.data().values() if isinstance(part, np.ndarray))
+        return sum(part.nbytes for pull in self.pulls.values() for part in pull.snapshot().values() if isinstance(part, np.ndarray))
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of all pulls, fields and accounts."""
         return {
-            "pulls": [pull.data() for pull in self.pulls.values()],
-            "fields": [field.data() for field in self.fields.values()],
+            "pulls": [pull.snapshot() for pull in self.pulls.values()],
+            "fields": [field.snapshot() for field in self.fields.values()],
             "impulse": self.impulse.copy(),
             "steps": self.steps,
             "next": self._next,
@@ -243,32 +245,48 @@ class Interaction:
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Restore all pulls, fields and accounts; those that are known by their numbers stay the same objects."""
-        pulls, fields = {}, {}
-        for data in snapshot["pulls"]:
-            number = int(data["number"])
-            pull = self._known.get(number)
-            if not isinstance(pull, Pull) or pull.kind != data["kind"]:
-                pull = PULLS[str(data["kind"])]()
-            pull.owner = self
-            pull.set_data(data)
-            pulls[number] = pull
-        for data in snapshot["fields"]:
-            number = int(data["number"])
-            field = self._known.get(number)
-            if not isinstance(field, AppliedField):
-                field = AppliedField(self, number, _NO_FIELD, 0.0)
-            field.set_data(data)
-            fields[number] = field
+        """Restore all pulls, fields and accounts; those that are known by their numbers stay the same objects.
+
+        Raises TypeError or ValueError for a snapshot of other bodies, or of something else; then nothing is changed.
+        """
+        given = snapshot if isinstance(snapshot, Mapping) else {}
+        pulls, fields, mark = given.get("pulls"), given.get("fields"), given.get("mark")
+        parts = {
+            "pulls": [self._new_pull(data) for data in pulls] if isinstance(pulls, (list, tuple)) else [],
+            "fields": [AppliedField(self, 0, _NO_FIELD, 0.0) for _ in fields] if isinstance(fields, (list, tuple)) else [],
+            "impulse": np.zeros(3),
+            "steps": 0,
+            "next": 0,
+            "mark": {str(name): np.zeros(3) for name in mark} if isinstance(mark, Mapping) else {},
+        }
+        saved = restored_parts("Interaction", parts, snapshot)
+        numbers = [item.number for item in (*saved["pulls"], *saved["fields"])]
+        if len(set(numbers)) < len(numbers) or not all(name == _ALL or name.isdecimal() for name in saved["mark"]):
+            raise ValueError("pulls and fields in the snapshot must have different numbers, and the mark their names")
         for item in _items(self.pulls, self.fields):
             item.active = False
-        self.pulls, self.fields = pulls, fields
-        self._known.update({item.number: item for item in _items(pulls, fields)})
-        for item in _items(pulls, fields):
-            item.active = True
-        self.impulse = np.array(snapshot["impulse"], np.float64)
-        self.steps, self._next = int(snapshot["steps"]), int(snapshot["next"])
-        self._mark = {name: np.array(value) for name, value in snapshot["mark"].items()}
+        self.pulls = {new.number: self._same(new) for new in saved["pulls"]}
+        self.fields = {new.number: self._same(new) for new in saved["fields"]}
+        self.impulse, self.steps, self._next, self._mark = saved["impulse"], saved["steps"], saved["next"], saved["mark"]
+
+    def _new_pull(self, data: object) -> Pull:
+        """Return a pull of the kind that a snapshot of one names, which is to be restored from it."""
+        kind = data.get("kind") if isinstance(data, Mapping) else None
+        if not isinstance(kind, str) or kind not in PULLS:
+            raise ValueError(f"a pull in the snapshot must be a dict whose kind is one of {', '.join(sorted(PULLS))}, not {kind!r}")
+        pull = PULLS[kind]()
+        pull.owner = self
+        return pull
+
+    def _same(self, new: _Item) -> _Item:
+        """Return what is known by the number of a restored pull or field, in its state, or itself."""
+        known = self._known.get(new.number)
+        if type(known) is type(new):
+            known.restore(new.snapshot())
+        else:
+            self._known[new.number] = known = new
+        known.active = True
+        return known
 
     def __repr__(self) -> str:
         """One line: what acts."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +21,14 @@ _AXES = np.arange(3, dtype=np.int32)
 class NodeGrip(Grip):
     """Points between nodes of a body: weighted sums of these."""
 
-    names = ("nodes", "weights")
+    columns: ClassVar[Mapping[str, Any]] = {"nodes": np.zeros((0, 0), np.int32), "weights": np.zeros((0, 0))}
+
+    def __init__(self, body: Any, places: Mapping[str, Any]) -> None:
+        super().__init__(body, places)
+        if self.nodes.shape != self.weights.shape or not (
+            0 <= self.nodes.min(initial=0) <= self.nodes.max(initial=0) < len(body.positions)
+        ):
+            raise ValueError(f"points of a body need nodes of its {len(body.positions)}, and a weight for each of them")
 
     @classmethod
     @abstractmethod
@@ -65,9 +73,13 @@ class NodeGrip(Grip):
         result: Floats = np.einsum("kc,kcd->kd", self.weights, np.asarray(self.body.positions[self.nodes], np.float64))
         return result
 
+
+class FreeNodeGrip(NodeGrip):
+    """Points of a body whose nodes yield each on its own: those of `DeformableBody` and `PositionBody`."""
+
+    @abstractmethod
     def _inverse_masses(self) -> Floats:
         """Return the inverse masses (k, c, 3, 3) of the nodes, 1/kg."""
-        raise NotImplementedError
 
     def rows(self) -> GripRows:
         """Return how the points move with the velocities of the nodes."""
@@ -77,13 +89,19 @@ class NodeGrip(Grip):
         responses = (self.weights[:, :, None, None] * self._inverse_masses()).reshape(k, 3 * c, 3)
         return GripRows(coordinates, directions, responses)
 
-    def _add(self, velocities: Any, impulses: Floats) -> None:
-        """Change velocities of nodes by impulses at the points."""
+    def apply_impulses(self, impulses: Floats) -> None:
+        """Let impulses (k, 3), kg m/s, act at the points; on a body in single precision they are as exact as that."""
         change = np.einsum("kc,kcij,kj->kci", self.weights, self._inverse_masses(), impulses)
-        np.add.at(velocities, self.nodes, change)
+        np.add.at(self.body.velocities, self.nodes, change)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the body, kg, without infinite masses."""
+        m = self.body.masses
+        return float(m[np.isfinite(m)].sum())
 
 
-class DeformableGrip(NodeGrip):
+class DeformableGrip(FreeNodeGrip):
     """Points of a `DeformableBody`. What is pinned, moved or infinitely heavy does not yield; what slides yields along its ways."""
 
     body_types = (DeformableBody,)
@@ -110,18 +128,8 @@ class DeformableGrip(NodeGrip):
                 v[node] = (end - body.positions[node]) / dt
         return v.ravel()
 
-    def apply_impulses(self, impulses: Floats) -> None:
-        """Let impulses (k, 3), kg m/s, act at the points."""
-        self._add(self.body.velocities, impulses)
 
-    @property
-    def mass(self) -> float:
-        """Mass of the body, kg, without infinite masses."""
-        m = self.body.masses
-        return float(m[np.isfinite(m)].sum())
-
-
-class PositionGrip(NodeGrip):
+class PositionGrip(FreeNodeGrip):
     """Points of a `PositionBody`. What is held does not yield."""
 
     body_types = (PositionBody,)
@@ -145,16 +153,6 @@ class PositionGrip(NodeGrip):
                 v[nodes] = (np.asarray(path(body.time + dt), np.float64) - body.positions[nodes]) / dt
         result: Floats = v.ravel()
         return result
-
-    def apply_impulses(self, impulses: Floats) -> None:
-        """Let impulses (k, 3), kg m/s, act at the points; in single precision they are as exact as that."""
-        self._add(self.body.velocities, impulses)
-
-    @property
-    def mass(self) -> float:
-        """Mass of the body, kg, without infinite masses."""
-        m = self.body.masses
-        return float(m[np.isfinite(m)].sum())
 
 
 class ReducedGrip(NodeGrip):

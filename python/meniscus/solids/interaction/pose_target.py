@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,8 +70,9 @@ class PoseTarget(Pull):
 
     kind = "pose"
     _numbers = ("stiffness", "damping", "torsion", "torsion_damping", "max_force", "max_torque", "max_speed", "max_spin")
-    _arrays = ("_target",)
-    _names = ("name",)
+    _arrays: ClassVar[Mapping[str, Floats]] = {"impulses": np.zeros((2, 3)), "_target": np.zeros((4, 3))}
+    _roles: ClassVar[Mapping[str, str]] = {"body": "name"}
+    _rows_per_point = 2
 
     stiffness: float
     damping: float
@@ -149,9 +150,9 @@ class PoseTarget(Pull):
         """The grip of the centre with the name of the body."""
         return {"body": (self.name, self._center)}
 
-    def set_data(self, data: Mapping[str, Any]) -> None:
-        """Take over what `data` has returned."""
-        super().set_data(data)
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot."""
+        super().restore(snapshot)
         self._hold(self.owner.body(self.name))
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from meniscus._meniscus import solids as _solids
+from meniscus.core.state import Declaration, restored_parts
 from meniscus.solids.interaction.grip import Floats, Grip, grip_type
 
 _TOLERANCE = 1e-13  # of the iteration, relative to the largest impulse
@@ -75,8 +76,13 @@ class Pull(ABC):
 
     kind: ClassVar[str] = ""
     _numbers: ClassVar[tuple[str, ...]] = ()
-    _arrays: ClassVar[tuple[str, ...]] = ()
-    _names: ClassVar[tuple[str, ...]] = ()
+    """Names of its numbers, which may be infinite."""
+    _arrays: ClassVar[Mapping[str, Floats]] = {}
+    """Its arrays by name; one without rows has a row for each point."""
+    _roles: ClassVar[Mapping[str, str]] = {}
+    """Names of the attributes that hold the names of its bodies, by their roles."""
+    _rows_per_point: ClassVar[int] = 1
+    """Rows of impulses for each point of a grip."""
 
     def __init_subclass__(cls) -> None:
         """Register the subclass under its kind."""
@@ -119,29 +125,39 @@ class Pull(ABC):
     def grips(self) -> Mapping[str, tuple[str, Grip]]:
         """The grips by role, each with the name of its body."""
 
-    def data(self) -> dict[str, Any]:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the attributes that hold the names of its bodies."""
+        return tuple(self._roles.values())
+
+    def snapshot(self) -> dict[str, Any]:
         """Return all that it is, as plain values and arrays."""
         own = {"kind": self.kind, "number": self.number, "last_dt": self.last_dt, "impulse": self.impulse.copy()}
-        own["impulses"] = self.impulses.copy()
-        own |= {name: getattr(self, name) for name in (*self._numbers, *self._names)}
+        own |= {name: getattr(self, name) for name in (*self._numbers, *self.names)}
         own |= {name: getattr(self, name).copy() for name in self._arrays}
         return own | {f"{role} {name}": array.copy() for role, (_, grip) in self.grips.items() for name, array in grip.places.items()}
 
-    def set_data(self, data: Mapping[str, Any]) -> None:
-        """Take over what `data` has returned; grips are made by the subclass."""
-        self.number, self.last_dt, self.active = int(data["number"]), float(data["last_dt"]), True
-        self.impulse, self.impulses = np.array(data["impulse"], np.float64), np.array(data["impulses"], np.float64)
-        for name in self._numbers:
-            setattr(self, name, float(data[name]))
-        for name in self._names:
-            setattr(self, name, str(data[name]))
-        for name in self._arrays:
-            setattr(self, name, np.array(data[name], np.float64))
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot; grips are made by the subclass. Raises TypeError or ValueError for one that does not fit."""
+        arrays = {name: array.copy() for name, array in self._arrays.items()}
+        for role, attribute in self._roles.items():
+            if body := snapshot[attribute]:
+                arrays |= {f"{role} {name}": array.copy() for name, array in grip_type(self.owner.body(body)).columns.items()}
+        plain = {"kind": self.kind, "number": 0, "last_dt": 0.0, "impulse": np.zeros(3)}
+        parts = {**plain, **dict.fromkeys(self._numbers, 0.0), **dict.fromkeys(self.names, ""), **arrays}
+        rows = {name: Declaration(resizable=array.shape.count(0)) for name, array in arrays.items()}
+        saved = restored_parts(type(self).__name__, parts, snapshot, rows | dict.fromkeys(self._numbers, Declaration(infinite=True)))
+        points = {len(saved[name]) for name, array in arrays.items() if not len(array)} | {len(saved["impulses"]) // self._rows_per_point}
+        if len(points) > 1:
+            raise ValueError(f"the arrays of a {self.kind} in the snapshot must be of as many points, not of {sorted(points)}")
+        self.number, self.active = saved["number"], True
+        for name in ("last_dt", "impulse", *self._numbers, *self.names, *self._arrays):
+            setattr(self, name, saved[name])
 
     @staticmethod
-    def _grip(role: str, body: Any, data: Mapping[str, Any], kind: type[Grip] | None = None) -> Grip:
+    def _grip(role: str, body: Any, data: Mapping[str, Any]) -> Grip:
         own = {name[len(role) + 1 :]: value for name, value in data.items() if name.startswith(role + " ")}
-        return (grip_type(body) if kind is None else kind)(body, own)
+        return grip_type(body)(body, own)
 
 
 PULLS: dict[str, type[Pull]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ class RigidGrip(Grip):
     """Points of a `RigidBody`, by their places in its rest pose. What is fixed or on a path does not yield."""
 
     body_types: ClassVar[tuple[type, ...]] = (RigidBody,)
-    names = ("local",)
+    columns: ClassVar[Mapping[str, Any]] = {"local": np.zeros((0, 3))}
 
     @classmethod
     def triangles(cls, body: RigidBody) -> BodyTriangles | None:

@@ -229,7 +229,7 @@ class PositionsSetup(Stateful):
 
     @property
     def _setup(self) -> dict[str, Any]:
-        return self._setup_of({id(b): b for b in (*self.node_bodies, *self.reduced_bodies)}, self.rigid._setup)
+        return self._setup_of({id(b): b for b in (*self.node_bodies, *self.reduced_bodies)}, self.rigid.setup)
 
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
@@ -237,7 +237,7 @@ class PositionsSetup(Stateful):
         self.reduced_bodies[:] = setup["reduced"]
         for body in (*self.node_bodies, *self.reduced_bodies):
             claim(body, self)
-        self.rigid._setup = setup["rigid"]
+        self.rigid.setup = setup["rigid"]
         self._surfaces = {id(b): s for b, s in zip(self.bodies, setup["surfaces"], strict=True)}
         self._solids[:] = setup["solids"]
         self.removals = self._removals = setup["removals"]

@@ -225,8 +225,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
             x, v = body.nodes[surface.nodes, :3], body.velocities[surface.nodes]
             core.set_planes(i, *frame_planes(self._solids, x, v, body.gravity, self._slack, self.time, h))
         for i, other in enumerate(self.reduced_bodies):
-            other._dt = None
-            other._moved()
+            other.refresh()
             nodes = self._surfaces[id(other)].nodes
             planes = frame_planes(self._solids, other.positions[nodes], other.velocities[nodes], other.gravity, self._slack, self.time, h)
             core.set_reduced(i, other.gravity.tolist(), other.mass_damping, other.stiffness_damping, *planes)

@@ -108,9 +108,13 @@ class ReducedBody(Stateful):
     def _arguments(self) -> Arguments:
         return (self.model,), {}
 
-    def _state_replaced(self) -> None:
+    def refresh(self) -> None:
+        """Update what follows from coordinates, rates and frame, after these were written to."""
         self._dt = None
         self._moved()
+
+    def _state_replaced(self) -> None:
+        self.refresh()
 
     def _load(self) -> None:
         self._core.load(self.coordinates, self.rates, self.frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -52,7 +53,7 @@ class RigidSetup(Solver[RigidInfo]):
     """Base of a system: its bodies, obstacles and joints, and its state."""
 
     report_type = RigidInfo
-    settings = ("_setup",)
+    settings = ("setup",)
 
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
         self.options = RigidOptions() if options is None else _checks.one_of_type("options", options, RigidOptions)
@@ -63,14 +64,14 @@ class RigidSetup(Solver[RigidInfo]):
         self.time = self.declare("time", 0.0)
         self.contact_groups = self.declare("contact_groups", np.zeros((0, 3), np.int32), resizable=True)
         self.contact_points = self.declare("contact_points", np.zeros((0, 17)), resizable=True)
-        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)), resizable=True)
-        self.motors = self.declare("motors", np.zeros((0, 2)), resizable=True)
-        self.quiet = self.declare("quiet", np.zeros(0), resizable=True)
+        self.joint_memory = self.declare("joint_memory", np.zeros((0, 10)))
+        self.motors = self.declare("motors", np.zeros((0, 2)))
+        self.quiet = self.declare("quiet", np.zeros(0))
         # Poses at the end of the last step: who was moved since then is awake.
-        self.last_poses = self.declare("last_poses", np.zeros((0, 7)), resizable=True)
+        self.last_poses = self.declare("last_poses", np.zeros((0, 7)))
         # s, of the last substep.
         self.last_step = self.declare("last_step", 0.0)
-        self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)), resizable=True)
+        self.last_gravity = self.declare("last_gravity", np.zeros((0, 3)))
         self.forces = self.torques = np.zeros((0, 3))
         # A state from before a body was removed is not one of these bodies, though there may be as many.
         self.removals = self.declare("removals", 0)
@@ -80,9 +81,9 @@ class RigidSetup(Solver[RigidInfo]):
     def _set_up_changed(self) -> None:
         """Discard what was made from the set-up."""
 
+    @abstractmethod
     def joint_place(self, joint: int) -> float:
         """Return the place of a hinge (rad) or slider (m), by its number in `joints`."""
-        raise NotImplementedError
 
     # --- set-up --------------------------------------------------------------------------------------------------------------
 
@@ -275,7 +276,7 @@ class RigidSetup(Solver[RigidInfo]):
     def copy(self: Any) -> Any:
         """Return an independent system in the same state, with copies of the bodies; obstacles are shared."""
         arguments, named = self._arguments()
-        return self._duplicate(arguments, named, {"_setup": self.setup_with_copies()})
+        return self._duplicate(arguments, named, {"setup": self.setup_with_copies()})
 
     def setup_with_copies(self) -> dict[str, Any]:
         """Return the set-up with copies of the bodies."""
@@ -284,11 +285,12 @@ class RigidSetup(Solver[RigidInfo]):
         return {"parts": parts, "joints": list(self.joints), "removals": self._removals}
 
     @property
-    def _setup(self) -> dict[str, Any]:
+    def setup(self) -> dict[str, Any]:
+        """Bodies, obstacles and joints, which copies and pickles take over before the state."""
         return {"parts": list(self.parts), "joints": list(self.joints), "removals": self._removals}
 
-    @_setup.setter
-    def _setup(self, setup: Mapping[str, Any]) -> None:
+    @setup.setter
+    def setup(self, setup: Mapping[str, Any]) -> None:
         self.parts[:] = setup["parts"]
         self.joints[:] = setup["joints"]
         self.bodies[:] = [p.body for p in self.parts if p.body is not None]

@@ -76,7 +76,7 @@ class RigidWorld(WorldSetup):
                     self._add_rigid_obstacle(given)
             except BaseException:
                 body.time, body.gravity = before
-                self.rigid._setup = {"parts": [], "joints": [], "removals": self.rigid._removals}
+                self.rigid.setup = {**self.rigid.setup, "parts": [], "joints": []}
                 raise
         self._joined = None
         return added
@@ -141,12 +141,12 @@ class RigidWorld(WorldSetup):
 
     @property
     def _setup(self) -> dict[str, Any]:
-        return {**super()._setup, "rigid": self.rigid._setup, "plain": list(self._plain_obstacles)}
+        return {**super()._setup, "rigid": self.rigid.setup, "plain": list(self._plain_obstacles)}
 
     @_setup.setter
     def _setup(self, setup: Any) -> None:
         WorldSetup._setup.fset(self, setup)  # type: ignore[attr-defined]
-        self.rigid._setup = setup["rigid"]
+        self.rigid.setup = setup["rigid"]
         self._plain_obstacles = list(setup["plain"])
 
 

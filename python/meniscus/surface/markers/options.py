@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -154,6 +155,12 @@ class ParticleOptions:
     def particles_per_cell(self, dimension: int) -> int:
         """Markers in a cell of the band."""
         return 4**dimension if self.per_cell is None else self.per_cell
+
+    def seeding(self, dimension: int, seedings: int, window: tuple[Sequence[int], Sequence[int]]) -> _surface.SeedingOptions:
+        """Options of a seeding as the core takes them; `seedings` have been before, `window` is that of the grid in a larger one."""
+        spared = max(self.correction_threshold, 0.0)
+        per_cell = self.particles_per_cell(dimension)
+        return _surface.SeedingOptions(per_cell, self.band, self.radii, spared, self.avoid_escaped, self.seed, seedings, *window)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
-from meniscus.grid import Grid, MacField, advect, max_speed
-from meniscus.grid.transport.advection import INTERPOLATION, TRACE
-from meniscus.grid.transport.visibility import Visibility
+from meniscus.grid import Grid, MacField, max_speed
+from meniscus.grid.transport.advection import TRACE
 from meniscus.surface.levelset import LevelSet, Location
+from meniscus.surface.markers.band_transport import BandTransport
 from meniscus.surface.markers.options import (
     DEPOSIT,
     Correction,
@@ -88,9 +87,9 @@ class ParticleLevelSet(Stateful):
         self.bubbles = self.declare("bubbles", none_removed(none))
         self.steps = self.declare("steps", 0)
         self.seedings = self.declare("seedings", 0)
+        self._transport = BandTransport(self._options.transport)
         self._workspace = Workspace()
         self._solid_sample: SolidSample | None = None
-        self._active: npt.NDArray[np.bool_] | None = None
 
     @property
     def options(self) -> ParticleOptions:
@@ -127,8 +126,7 @@ class ParticleLevelSet(Stateful):
         """Remove all markers and seed the band, as if for the first time. Arguments and what is raised: as `reseed`."""
         core = self._solid(solid, time)
         self.steps = self.seedings = 0
-        everything = np.ones(len(self.particles), bool)
-        self.particles.remove(everything, workspace=self._workspace)
+        self.particles.remove(np.ones(len(self.particles), bool), workspace=self._workspace)
         return self._seed(core, time)
 
     def reseed(self, *, solid: SolidLike | None = None, time: float = 0.0) -> Seeding:
@@ -174,7 +172,7 @@ class ParticleLevelSet(Stateful):
         Source: Enright et al. 2002, section 3; Selle 2008, section 4.4.3.
         """
         end = _checks.number("time", time) + _checks.positive("dt", dt)
-        self._require_velocity(velocity)
+        require_velocity(velocity, self.levelset)
         advected, markers = self.advect(velocity, dt, solid=solid, time=time)
         first = self.correct(time=end)
         self.redistance(dt * max_speed(velocity), outside=outside)
@@ -200,42 +198,11 @@ class ParticleLevelSet(Stateful):
         are pushed out of it. Arguments and what is raised: as `advance`.
         """
         o, seconds, start = self._options, _checks.positive("dt", dt), _checks.number("time", time)
-        self._require_velocity(velocity)
-        speed = max_speed(velocity)
-        if not math.isfinite(speed):
-            for d in range(self.grid.dimension):
-                _checks.require_finite(f"component {d} of velocity", velocity.component(d))
-        _grid.require_finite(self.levelset.field._core, "the level set")
+        require_velocity(velocity, self.levelset)
+        reach = self._transport.reach(self.levelset, velocity, seconds, self.band)
         core = self._solid(solid, start + seconds)
-        # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
-        reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
         self._stretch(velocity, 0.5 * seconds, False, start)
-        if o.transport.method == "semi-lagrangian":
-            advected = _surface.advect_band(
-                self.levelset.field._core,
-                velocity._core,
-                seconds,
-                reach,
-                TRACE("trace", o.transport.trace),
-                INTERPOLATION("interpolation", o.transport.interpolation),
-                start,
-                self._workspace,
-            )
-        else:
-            if self._active is None:
-                self._active = np.zeros(self.levelset.field.shape, bool)
-            advected = int(_grid.mark_band(self.levelset.field._core, reach, self._active))
-            advect(
-                self.levelset.field,
-                velocity,
-                seconds,
-                method=o.transport.method,
-                trace=o.transport.trace,
-                interpolation=o.transport.interpolation,
-                visibility=Visibility(active=self._active),
-                time=start,
-                workspace=self._workspace,
-            )
+        advected = self._transport.advect(self.levelset, velocity, seconds, reach, start, self._workspace)
         trace = TRACE("marker_trace", o.transport.marker_trace)
         small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
         args = velocity._core, seconds, trace, core
@@ -308,8 +275,7 @@ class ParticleLevelSet(Stateful):
             reach: how far the surface may have been moved by something that the markers do not know of.
             time: s, passed to boundary functions.
         """
-        distance = reach if reach == math.inf else _checks.number("reach", reach)
-        return self._remove_on_wrong_side(distance, time, None)
+        return self._remove_on_wrong_side(reach if reach == math.inf else _checks.number("reach", reach), time, None)
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal_distance` * r: of the inside as spray, of the outside as bubbles or altogether, or not at
@@ -323,9 +289,8 @@ class ParticleLevelSet(Stateful):
 
         Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 8.
         """
-        when = _checks.number("time", time)
-        self._require_velocity(velocity)
-        return self._remove_escaped(velocity, when, adjust_far=False)
+        require_velocity(velocity, self.levelset)
+        return self._remove_escaped(velocity, _checks.number("time", time), adjust_far=False)
 
     def advance_spray(
         self,
@@ -357,18 +322,9 @@ class ParticleLevelSet(Stateful):
 
         Source: Guendelman et al. 2005, section 8 (ballistic motion and collision).
         """
-        seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
-        return fly(
-            self.spray,
-            self.grid,
-            seconds,
-            _checks.vector("gravity", gravity, self.grid.dimension),
-            self._solid(solid, start + seconds),
-            (_checks.number("drag", drag), _checks.number("restitution", restitution)),
-            open_sides,
-            start + seconds,
-            self._workspace,
-        )
+        end = _checks.positive("dt", dt) + _checks.number("time", time)
+        core = self._solid(solid, end)
+        return fly(self.spray, self.grid, dt, gravity, core, (drag, restitution), open_sides, end, self._workspace)
 
     def reincorporate(
         self,
@@ -398,7 +354,7 @@ class ParticleLevelSet(Stateful):
         Source: Guendelman et al. 2005, section 8.
         """
         if velocity is not None:
-            self._require_velocity(velocity)
+            require_velocity(velocity, self.levelset)
         part, factor = _checks.number("fraction", fraction), _checks.number("scale", scale)
         args = part, self._options.radii, factor, DEPOSIT("deposit", deposit), _checks.number("time", time), self._workspace
         droplets = rejoin(self.levelset, self.spray, -1, self.particles, None if velocity is None else velocity._core, *args)
@@ -411,18 +367,7 @@ class ParticleLevelSet(Stateful):
         return f"<ParticleLevelSet {self.levelset!r}, {len(self.particles)} markers{extra}>"
 
     def _seed(self, solid: Any, time: float) -> Seeding:
-        o = self._options
-        options = _surface.SeedingOptions(
-            o.particles_per_cell(self.grid.dimension),
-            o.band,
-            o.radii,
-            max(o.correction_threshold, 0.0),
-            o.avoid_escaped,
-            o.seed,
-            self.seedings,
-            *self._window,
-        )
-        when = _checks.number("time", time)
+        options, when = self._options.seeding(self.grid.dimension, self.seedings, self._window), _checks.number("time", time)
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
         self.seedings += 1
         return Seeding(*info)
@@ -437,8 +382,7 @@ class ParticleLevelSet(Stateful):
         return int(_surface.remove_markers_on_wrong_side(*args, self._workspace))
 
     def _read_radii(self, which: Any, time: float) -> None:
-        far = which == _surface.RadiusOf.far
-        bounds = self._options.radius_bounds if far else self._options.radii
+        bounds = self._options.radius_bounds if which == _surface.RadiusOf.far else self._options.radii
         args = self.levelset.field._core, self.particles._core, bounds, which, _checks.number("time", time)
         _surface.adjust_radii(*args, self._workspace)
 
@@ -453,6 +397,3 @@ class ParticleLevelSet(Stateful):
         if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
             self._solid_sample = SolidSample(self.grid, self.dtype)
         return solid_core(solid, self.grid, self.dtype, time, sample=self._solid_sample)
-
-    def _require_velocity(self, velocity: MacField) -> None:
-        require_velocity(velocity, self.levelset)

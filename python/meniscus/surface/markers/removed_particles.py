@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, Particles
@@ -68,8 +69,10 @@ def fly(
         if side not in sides:
             raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
     is_open = [side in open_sides for side in sides]
+    fall = _checks.vector("gravity", gravity, grid.dimension)
+    drag, restitution = (_checks.number(name, value) for name, value in zip(("drag", "restitution"), drag_and_restitution, strict=True))
     left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
-        grid._core, spray._core, dt, gravity, *drag_and_restitution, is_open, solid, end, workspace
+        grid._core, spray._core, dt, fall, drag, restitution, is_open, solid, end, workspace
     )
     return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
 

@@ -70,17 +70,17 @@ class WaterSurface(Stateful):
         # Boxes are stored as arrays of their lowest and highest cells.
         self._near_box = self.declare("_near_box", np.zeros((2, 3), np.int64))
         self._water_box = self.declare("_water_box", np.zeros((2, 3), np.int64))
-        self._near_phi = self.declare("_near_phi", np.empty((0, 0, 0)), resizable=True)
-        self._flow = self.declare("_flow", [np.empty((0, 0, 0)) for _ in range(3)], resizable=True)
+        self._near_phi = self.declare("_near_phi", np.empty((0, 0, 0)), resizable=3)
+        self._flow = self.declare("_flow", [np.empty((0, 0, 0)) for _ in range(3)], resizable=3)
         self._markers = self.declare("_markers", no_markers(none))
         self._seedings = self.declare("_seedings", 0)
         self._passes = self.declare("_passes", 0)
         self._box = self.declare("_box", np.zeros((2, 3), np.int64))
-        self._phi = self.declare("_phi", np.empty((0, 0, 0)), resizable=True)
+        self._phi = self.declare("_phi", np.empty((0, 0, 0)), resizable=3)
         self._vertices = self.declare("_vertices", none.copy(), resizable=True)
         self._triangles = self.declare("_triangles", np.empty((0, 3), np.int32), resizable=True)
-        self._normals = self.declare("_normals", none.copy(), resizable=True)
-        self._velocities = self.declare("_velocities", none.copy(), resizable=True)
+        self._normals = self.declare("_normals", none.copy(), resizable=True, rows_of="_vertices")
+        self._velocities = self.declare("_velocities", none.copy(), resizable=True, rows_of="_vertices")
         self.spray = self.declare("spray", np.empty(0, bool), resizable=True)
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +58,22 @@ class SolidSample(MemoryOwner):
         """Time of the sample, s; NaN before the first sampling and after one that failed."""
         return self._time
 
+    @contextmanager
+    def filling(self, time: float) -> Iterator[None]:
+        """Return the context in which the samples of a time (s) are set; after it ghosts are filled and the time is that."""
+        self._time = math.nan
+        yield
+        self._levelset.fill_ghosts(time)
+        self._velocity.fill_ghosts(time)
+        self._time = time
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields and the time."""
-        return _rebuild, (self._levelset, self._velocity, self._time)
+        return type(self), (self.grid, self._velocity.dtype), (self._levelset, self._velocity, self._time)
+
+    def __setstate__(self, state: tuple[NodeField, MacField, float]) -> None:
+        """Take over the fields and the time of a pickle."""
+        self._levelset, self._velocity, self._time = state
 
     def __repr__(self) -> str:
         """Grid, time and range."""
@@ -70,12 +84,6 @@ class SolidSample(MemoryOwner):
         if self._scratch is None:
             self._scratch = SolidSample(self.grid, self._velocity.dtype)
         return self._scratch
-
-
-def _rebuild(levelset: NodeField, velocity: MacField, time: float) -> SolidSample:
-    sample = SolidSample(levelset.grid, velocity.dtype)
-    sample._levelset, sample._velocity, sample._time = levelset, velocity, time
-    return sample
 
 
 @dataclass(frozen=True)
@@ -168,11 +176,8 @@ class Solid(ABC):
                 raise TypeError(f"out must have a velocity of dtype {np.dtype(dtype)}, not {out.velocity.dtype}")
         when = _checks.number("time", time)
         sampling = Sampling(when, step, width, _checks.flag("periodic_images", periodic_images))
-        out._time = math.nan
-        self._sample_into(out, sampling)
-        out.levelset.fill_ghosts(when)
-        out.velocity.fill_ghosts(when)
-        out._time = when
+        with out.filling(when):
+            self._sample_into(out, sampling)
         return out
 
     def _points(self, points: Floats) -> Floats:

@@ -44,6 +44,7 @@ class SolidOnTets(MemoryOwner):
         continuation: 'closest': within the band, normal and velocity of each tetrahedron are those of the closest point of the surface
             to its centroid; the others choose, layer by layer, among the points that their neighbours chose. 'averaged': those of
             cut ones are such, and all others take means of their neighbours, layer by layer, as in the source.
+        stars: the tetrahedra around each vertex, of the core, where they are known; default: found when they are needed.
 
     Raises:
         TypeError, ValueError: wrong dtypes or shapes, a corner that is no vertex, options that do not exist.
@@ -61,6 +62,7 @@ class SolidOnTets(MemoryOwner):
         fraction: FractionBy = "level-set",
         count: int = 10,
         continuation: Continuation = "closest",
+        stars: _surface.TetStars | None = None,
     ) -> None:
         n = _checks.integer("vertices", vertices, at_least=0, below=2**31)
         given = checked_tets(tets, n)
@@ -86,7 +88,7 @@ class SolidOnTets(MemoryOwner):
         self._nodes: Any = None
         self._moving: Any = None
         self._motion_layers = -1
-        self._stars: Any = None
+        self._stars = None if stars is None else _checks.one_of_type("stars", stars, _surface.TetStars)
         self._trees: dict[int, tuple[Ints, Any]] = {}
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,13 +58,13 @@ class CoupledBody(Stateful, SelfStepping):
                     f"{name} of a {type(self.body).__name__} must be finite, but those of number {self.number} of `others` are not"
                 )
 
+    @abstractmethod
     def _numbers(self) -> dict[str, Floats]:
         """Return the parts of the state of the body that must be finite, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def energy(self) -> dict[str, float]:
         """Return energies of the body by name, J."""
-        raise NotImplementedError
 
     @property
     def momentum(self) -> Floats:

@@ -67,7 +67,7 @@ class LeavingBodies(CoupledWorld):
             self.rigid.remove(body)
             if not self.rigid.bodies:
                 # The next first one brings the obstacles again.
-                self.rigid._setup = {"parts": [], "joints": [], "removals": self.rigid._removals}
+                self.rigid.setup = {**self.rigid.setup, "parts": [], "joints": []}
                 self.rigid._forget_contacts()
         elif any(own is body for own in self.bodies):
             k = next(k for k, own in enumerate(self.bodies) if own is body)
