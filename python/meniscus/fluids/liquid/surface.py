@@ -153,11 +153,10 @@ class LiquidSurface(Stateful):
         """
         if self._trap is None or self.particles is None:
             return
-        liquid: Any = _fluids
         markers: Any = _surface
         closed = None if solid is None else solid.inside_faces
         distance = _GAP * self.levelset.grid.spacing
-        liquid.mark_gaps_at_walls(velocity._core, self.levelset.field._core, distance, closed, self._trap._core)
+        _fluids.mark_gaps_at_walls(velocity._core, self.levelset.field._core, distance, closed, self._trap._core)
         markers.remove_markers_in(self._trap._core, self.particles.particles._core, 1, self._workspace)
 
     def surface_moved(self, distance: float) -> None:
@@ -239,9 +238,8 @@ class LiquidSurface(Stateful):
     def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> LiquidExchange:
         """Let the liquid take up drops that are in it; their volumes wait in `expansion`."""
         assert self.particles is not None
-        core: Any = _fluids  # overloaded over dimension and scalar
         args = velocity._core, self.levelset.field._core, _outside(solid), self.particles.spray._core, time, self._workspace
-        count, volume, momentum, impulse, positions, volumes = core.absorb_drops(*args)
+        count, volume, momentum, impulse, positions, volumes = _fluids.absorb_drops(*args)
         expansion.add(positions, volumes, self.levelset, None if solid is None else solid.levelset)
         return LiquidExchange(count, volume, momentum, impulse)
 
@@ -254,8 +252,7 @@ class LiquidSurface(Stateful):
         gathered = np.zeros(len(spray), bool)
         if self._scratch is None:
             self._scratch = CellField(self.levelset.grid, velocity.dtype)
-        core: Any = _fluids  # overloaded over dimension and scalar
-        count, total, momentum, positions, volumes = core.gather_drops(
+        count, total, momentum, positions, volumes = _fluids.gather_drops(
             velocity._core,
             self.levelset.field._core,
             None if nodes is None else nodes._core,

@@ -39,8 +39,7 @@ class CarriedDistance(MemoryOwner):
 
     def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
         """Give the particles of a new region their distances."""
-        core: Any = _fluids  # overloaded over dimension and scalar
-        core.set_distances(particles._core, region._core, None if before is None else before.field._core)
+        _fluids.set_distances(particles._core, region._core, None if before is None else before.field._core)
 
     def update(
         self, particles: Particles, solid: NodeField | None, dt: float, time: float, workspace: Workspace, shells: Any = None
@@ -53,10 +52,9 @@ class CarriedDistance(MemoryOwner):
         walls = None if shells is None else shells.walls
         particle_levelset(particles, grid, method=self._method, cover=True, out=self._positions, workspace=workspace, walls=walls)
         deepest = -2.0 * HALF_SPACE[grid.dimension] * grid.spacing
-        core: Any = _fluids
         levelset, around = self._positions.field, None if solid is None else solid._core
         args = particles._core, levelset._core, deepest, self._velocity._core
-        core.update_distances(*args, around, dt, time, None if walls is None else walls._core)
+        _fluids.update_distances(*args, around, dt, time, None if walls is None else walls._core)
         if shells is not None:
             shells.update_distances(particles, levelset, deepest, dt, time)
 
@@ -66,8 +64,7 @@ class CarriedDistance(MemoryOwner):
         `shells`: what does so for particles beside thin walls.
         """
         near = None if shells is None else shells.shifted_distances(particles, levelset, factor)
-        core: Any = _fluids
-        core.add_to_distances(particles._core, levelset.field._core, factor)
+        _fluids.add_to_distances(particles._core, levelset.field._core, factor)
         if near is not None:
             mask, distances = near
             particles["distance"][mask] = distances

@@ -60,9 +60,8 @@ class ParticleSpacing(MemoryOwner):
         particle_density(particles, grid, out=self._density, workspace=workspace)
         if shells is not None:
             shells.count_particles(particles, self._density, float(per_cell), workspace)
-        core: Any = _fluids  # overloaded over dimension and scalar
         outside = None if solid is None else solid.levelset._core
-        core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
+        _fluids.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
         _grid.assign_faces(self._shift._core, 0.0, None, True)
         info = project(
             self._shift,

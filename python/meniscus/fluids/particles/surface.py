@@ -96,7 +96,6 @@ def particle_levelset(
         _checks.flag("cover", cover),
         _checks.flag("carried", carried),
     )
-    core: Any = _fluids  # overloaded over dimension and scalar
     seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
-    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen)
+    _fluids.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen)
     return result
