@@ -22,7 +22,7 @@ from meniscus.surface import Box
 
 ROOT = Path(__file__).parents[1]
 CASTS = 524
-UNTYPED, OVERLOADED = 664, 8
+UNTYPED, OVERLOADED = 650, 4
 CALLS = 40
 CALLS_OVER = {"KDSM water": 91}
 ANCESTORS, METHODS = 5, 60

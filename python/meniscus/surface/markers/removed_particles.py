@@ -69,7 +69,7 @@ def fly(
             raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
     is_open = [side in open_sides for side in sides]
     left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
-        grid._core, spray._core, dt, gravity, *drag_and_restitution, is_open, solid, end, workspace
+        grid._core, spray._core, dt, gravity, *drag_and_restitution, is_open, solid, spray.positions.dtype, end, workspace
     )
     return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
 
