@@ -269,4 +269,12 @@ void def_samples(Scope& scope, const char* name, Operation operation, const Extr
   scope.def(name, erasure::erased(operation, OfSamples<Operation>{}, extra...), extra...);
 }
 
+/// Defines a method of the classes of both dimensions, over <class T, int D>; its first parameter is the object.
+template <class Operation, class... Extra>
+void def_field_methods(std::initializer_list<py::object> types, const char* name, Operation operation, const Extra&... extra) {
+  for (const py::object& type : types)
+    type.attr(name) = py::cpp_function(erasure::erased(operation, OfFields<Operation>{}, extra...), py::name(name),
+                                       py::is_method(type), extra...);
+}
+
 }  // namespace meniscus::bindings

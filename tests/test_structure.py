@@ -23,7 +23,7 @@ from meniscus.surface import Box
 
 ROOT = Path(__file__).parents[1]
 CASTS = 524
-UNTYPED, OVERLOADED = 707, 33
+UNTYPED, OVERLOADED = 650, 4
 PRIVATE_WRITES = 7
 CALLS = 40
 CALLS_OVER = {"KDSM water": 91}

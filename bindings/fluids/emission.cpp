@@ -1,5 +1,5 @@
 // Emission and body forces.
-#include "bridge.hpp"
+#include "any_field.hpp"
 #include "vectors.hpp"
 
 #include "meniscus/fluids/flows/body_force.hpp"
@@ -8,25 +8,22 @@
 namespace meniscus::bindings {
 namespace {
 
-template <class T, int D>
 void bind_emission_functions(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
-  m.def(
-      "emit",
-      [](const F& region, fluids::EmissionRule rule, double value, F& field) {
+  def_fields(
+      m, "emit",
+      []<class T, int D>(const Field<T, D>& region, fluids::EmissionRule rule, double value, Field<T, D>& field) {
         interruptible([&] { fluids::emit(region, rule, value, field); });
       },
       py::arg("region"), py::arg("rule"), py::arg("value"), py::arg("field"));
-  m.def(
-      "emit_velocity",
-      [](F& region, const std::array<double, D>& value, M& velocity) {
+  def_fields(
+      m, "emit_velocity",
+      []<class T, int D>(Field<T, D>& region, const std::array<double, D>& value, MacField<T, D>& velocity) {
         interruptible([&] { fluids::emit_velocity<T, D>(region, vector_of<D>(value), velocity); });
       },
       py::arg("region"), py::arg("value"), py::arg("velocity"));
-  m.def(
-      "add_acceleration",
-      [](M& velocity, const std::array<double, D>& acceleration, double dt) {
+  def_fields(
+      m, "add_acceleration",
+      []<class T, int D>(MacField<T, D>& velocity, const std::array<double, D>& acceleration, double dt) {
         interruptible([&] { fluids::add_acceleration<T, D>(velocity, vector_of<D>(acceleration), dt); });
       },
       py::arg("velocity"), py::arg("acceleration"), py::arg("dt"));
@@ -40,9 +37,7 @@ void bind_emission(py::module_& m) {
       .value("add", fluids::EmissionRule::add)
       .value("set", fluids::EmissionRule::set)
       .finalize();
-  bind_emission_functions<double, 2>(m);
-  bind_emission_functions<float, 3>(m);
-  bind_emission_functions<double, 3>(m);
+  bind_emission_functions(m);
 }
 
 }  // namespace meniscus::bindings

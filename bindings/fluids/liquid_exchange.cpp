@@ -1,4 +1,5 @@
 // What liquids exchange with others: momentum, drops, room for what they absorb, pressure gradients.
+#include "any_field.hpp"
 #include "masks.hpp"
 #include "vectors.hpp"
 
@@ -35,60 +36,54 @@ std::array<const T*, D> face_values_of(const std::array<py::array, D>& arrays, c
   return values;
 }
 
-template <class T, int D>
 void bind_face_exchange(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
-  using Mask = std::optional<py::array>;
-  m.def(
-      "face_volumes",
-      [](F& levelset, const Mask& outside, int axis, const py::array& volumes) {
+  def_fields(
+      m, "face_volumes",
+      []<class T, int D>(Field<T, D>& levelset, const Mask& outside, int axis, const py::array& volumes) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         auto* out =
             data_of<double>(volumes, "volumes", product<D>(grid::Stagger<D>::face(axis).extents(levelset.extents())), true);
         interruptible([&] { fluids::face_volumes<T, D>(levelset, mask, axis, out); });
       },
       py::arg("levelset"), py::arg("outside"), py::arg("axis"), py::arg("volumes"));
-  m.def(
-      "liquid_momentum",
-      [](const M& velocity, F& levelset, const Mask& outside) {
+  def_fields(
+      m, "liquid_momentum",
+      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         return vector_tuple<D>(interruptible([&] { return fluids::liquid_momentum(velocity, levelset, mask); }));
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"));
-  m.def(
-      "blend_velocity",
-      [](M& velocity, F& levelset, const Mask& outside, const std::array<py::array, D>& values,
-         const std::array<py::array, D>& weights) {
+  def_fields(
+      m, "blend_velocity",
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside,
+                         const std::array<py::array, D>& values, const std::array<py::array, D>& weights) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto v = face_values_of<T, D>(values, "values", levelset.extents());
         const auto w = face_values_of<T, D>(weights, "weights", levelset.extents());
         return vector_tuple<D>(interruptible([&] { return fluids::blend_velocity<T, D>(velocity, levelset, mask, v, w); }));
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("values"), py::arg("weights"));
-  m.def(
-      "give_to_region",
-      [](M& velocity, F& levelset, const Mask& outside, F& region, const std::array<py::array, D>& before, double volume,
-         const std::array<double, D>& given) {
+  def_fields(
+      m, "give_to_region",
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside, Field<T, D>& region,
+                         const std::array<py::array, D>& before, double volume, const std::array<double, D>& given) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto b = face_values_of<double, D>(before, "before", levelset.extents());
         interruptible([&] { fluids::give_to_region<T, D>(velocity, levelset, mask, region, b, volume, vector_of<D>(given)); });
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("region"), py::arg("before"), py::arg("volume"),
       py::arg("given"));
-  m.def(
-      "sample_pressure_gradient",
-      [](const grid::Field<double, D>& pressure, const F& levelset, const Mask& solved_air, double air_pressure,
-         std::optional<F*> surface_pressure, const std::optional<std::array<py::array, D>>& closed, const py::array& points,
-         const py::array& gradients) {
+  def_fields(
+      m, "sample_pressure_gradient",
+      []<class T, int D>(const Field<double, D>& pressure, const Field<T, D>& levelset, const Mask& solved_air,
+                         double air_pressure, Field<T, D>* surface_pressure,
+                         const std::optional<std::array<py::array, D>>& closed, const py::array& points,
+                         const py::array& gradients) {
         std::array<const std::uint8_t*, D> masks{};
         if (closed) masks = face_masks_of<D>(*closed, "closed", levelset.extents());
-        const fluids::LiquidPressure<T, D> liquid{pressure,
-                                                  levelset,
-                                                  mask_of(solved_air, "solved_air", product<D>(levelset.extents())),
-                                                  air_pressure,
-                                                  surface_pressure.value_or(nullptr),
-                                                  masks};
+        const fluids::LiquidPressure<T, D> liquid{
+            pressure,     levelset,         mask_of(solved_air, "solved_air", product<D>(levelset.extents())),
+            air_pressure, surface_pressure, masks};
         const T* x = data_of<T>(points, "points");
         const Index n = points.size() / D;
         T* out = data_of<T>(gradients, "gradients", n * D, true);
@@ -98,43 +93,36 @@ void bind_face_exchange(py::module_& m) {
       py::arg("closed"), py::arg("points"), py::arg("gradients"));
 }
 
-template <class T, int D>
 void bind_drop_exchange(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
   using P = grid::ParticleSet;
-  using Mask = std::optional<py::array>;
-  using Solid = std::optional<grid::Field<double, D>*>;
-  m.def(
-      "absorb_drops",
-      [](M& velocity, F& levelset, const Mask& outside, P& drops, double time, Workspace& workspace) {
+  def_fields(
+      m, "absorb_drops",
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside, P& drops, double time,
+                         Workspace& workspace) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto a = interruptible([&] { return fluids::absorb_drops(velocity, levelset, mask, drops, time, workspace); });
         return py::make_tuple(a.count, a.volume, vector_tuple<D>(a.momentum), vector_tuple<D>(a.impulse),
                               rows_from<D>(a.positions), array_from(a.volumes));
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("drops"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "gather_drops",
-      [](M& velocity, F& levelset, Solid solid, const Mask& outside, P& drops, double far, F& region, const py::array& gathered,
-         Workspace& workspace) {
+  def_fields(
+      m, "gather_drops",
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid, const Mask& outside, P& drops,
+                         double far, Field<T, D>& region, const py::array& gathered, Workspace& workspace) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         auto* flags = mask_of(gathered, "gathered", drops.size(), true);
-        const auto g = interruptible([&] {
-          return fluids::gather_drops<T, D>(velocity, levelset, solid.value_or(nullptr), mask, drops, far, region, flags,
-                                            workspace);
-        });
+        const auto g = interruptible(
+            [&] { return fluids::gather_drops<T, D>(velocity, levelset, solid, mask, drops, far, region, flags, workspace); });
         return py::make_tuple(g.count, g.volume, vector_tuple<D>(g.momentum), rows_from<D>(g.positions), array_from(g.volumes));
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("outside"), py::arg("drops"), py::arg("far"),
       py::arg("region"), py::arg("gathered"), py::arg("workspace"));
-  m.def(
-      "find_room",
-      [](F& levelset, Solid solid, const py::array& positions, const py::array& volumes) {
+  def_fields(
+      m, "find_room",
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, const py::array& positions, const py::array& volumes) {
         const double* v = data_of<double>(volumes, "volumes");
         const double* x = data_of<double>(positions, "positions", volumes.size() * D);
-        const auto room =
-            interruptible([&] { return fluids::find_room<T, D>(levelset, solid.value_or(nullptr), x, v, volumes.size()); });
+        const auto room = interruptible([&] { return fluids::find_room<T, D>(levelset, solid, x, v, volumes.size()); });
         return py::make_tuple(array_from(room.cells), array_from(room.volumes), array_from(room.liquid));
       },
       py::arg("levelset"), py::arg("solid"), py::arg("positions"), py::arg("volumes"));
@@ -143,12 +131,8 @@ void bind_drop_exchange(py::module_& m) {
 }  // namespace
 
 void bind_liquid_exchange(py::module_& m) {
-  bind_face_exchange<double, 2>(m);
-  bind_face_exchange<float, 3>(m);
-  bind_face_exchange<double, 3>(m);
-  bind_drop_exchange<double, 2>(m);
-  bind_drop_exchange<float, 3>(m);
-  bind_drop_exchange<double, 3>(m);
+  bind_face_exchange(m);
+  bind_drop_exchange(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,4 +1,5 @@
 // Pressure problems and their solver.
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/fluids/pressure/projection.hpp"
@@ -9,12 +10,14 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::PressureProblem<T, D> make_pressure_problem(
-    const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field, const grid::SolidBoundary<T, D>* solid,
-    const grid::Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
-    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const std::optional<py::array>& solved_air,
-    double air_density, const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence,
-    grid::Field<double, D>* pressure, bool warm_start, double time) {
+fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, double density, const Field<T, D>* density_field,
+                                                    const grid::SolidBoundary<T, D>* solid, const Field<T, D>* liquid,
+                                                    const std::optional<py::array>& liquid_mask,
+                                                    const std::optional<std::array<py::array, D>>& given_faces,
+                                                    double air_pressure, const std::optional<py::array>& solved_air,
+                                                    double air_density, const Field<T, D>* surface_pressure,
+                                                    const Field<T, D>* target_divergence, Field<double, D>* pressure,
+                                                    bool warm_start, double time) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -55,34 +58,6 @@ py::tuple pressure_report(const fluids::ProjectionReport<D>& report) {
   return py::make_tuple(report.solve, report.setup_seconds, regions);
 }
 
-template <class T, int D>
-py::tuple project(fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt,
-                  const fluids::PressureProblem<T, D>& problem, const fluids::ProjectionOptions& options) {
-  fluids::ProjectionReport<D> report;
-  interruptible([&] { solver.project(velocity, dt, problem, options, report); });
-  return pressure_report(report);
-}
-
-template <class T, int D>
-void find_divergence(fluids::PressureSolver<D>& solver, const grid::MacField<T, D>& velocity,
-                     const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out) {
-  interruptible([&] { solver.divergence(velocity, solid, out); });
-}
-
-template <int D>
-void bind_pressure_solver(py::module_& m, const char* name) {
-  using py::arg;
-  using Solver = fluids::PressureSolver<D>;
-  py::class_<Solver> solver(m, name);
-  solver.def(py::init<const grid::Grid<D>&>(), arg("grid"))
-      .def_property_readonly("bytes", &Solver::bytes)
-      .def("project", &project<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
-      .def("divergence", &find_divergence<double, D>, arg("velocity"), arg("solid"), arg("out"));
-  if constexpr (D == 3)
-    solver.def("project", &project<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
-        .def("divergence", &find_divergence<float, D>, arg("velocity"), arg("solid"), arg("out"));
-}
-
 }  // namespace
 
 void bind_pressure(py::module_& m) {
@@ -96,8 +71,28 @@ void bind_pressure(py::module_& m) {
   bind_pressure_problem<double, 2>(m, "PressureProblem2d");
   bind_pressure_problem<float, 3>(m, "PressureProblem3f");
   bind_pressure_problem<double, 3>(m, "PressureProblem3d");
-  bind_pressure_solver<2>(m, "PressureSolver2");
-  bind_pressure_solver<3>(m, "PressureSolver3");
+  const auto solver2 = py::class_<fluids::PressureSolver<2>>(m, "PressureSolver2")
+                           .def_property_readonly("bytes", &fluids::PressureSolver<2>::bytes);
+  const auto solver3 = py::class_<fluids::PressureSolver<3>>(m, "PressureSolver3")
+                           .def_property_readonly("bytes", &fluids::PressureSolver<3>::bytes);
+  def_dimensions(
+      m, "new_pressure_solver",
+      []<int D>(const grid::Grid<D>& grid) { return std::make_unique<fluids::PressureSolver<D>>(grid); }, py::arg("grid"));
+  def_field_methods(
+      {solver2, solver3}, "project",
+      []<class T, int D>(fluids::PressureSolver<D>& solver, MacField<T, D>& velocity, double dt,
+                         const fluids::PressureProblem<T, D>& problem, const fluids::ProjectionOptions& options) {
+        fluids::ProjectionReport<D> report;
+        interruptible([&] { solver.project(velocity, dt, problem, options, report); });
+        return pressure_report(report);
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("problem"), py::arg("options"));
+  def_field_methods(
+      {solver2, solver3}, "divergence",
+      []<class T, int D>(fluids::PressureSolver<D>& solver, const MacField<T, D>& velocity,
+                         const grid::SolidBoundary<T, D>* solid,
+                         Field<T, D>& out) { interruptible([&] { solver.divergence(velocity, solid, out); }); },
+      py::arg("velocity"), py::arg("solid"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

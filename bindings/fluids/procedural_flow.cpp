@@ -1,5 +1,5 @@
 // Procedural flows.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/fluids/flows/procedural_flow.hpp"
 
@@ -58,15 +58,6 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
         return mutable_pointer(fluids::weighted_sum<D>(std::vector<fluids::FlowPointer<D>>(flows.begin(), flows.end()), weights));
       },
       py::arg("flows"), py::arg("weights"));
-  const auto sample = [&]<class T>(T*) {
-    m.def(
-        "sample_flow",
-        [](const fluids::Flow<D>& f, grid::MacField<T, D>& velocity, double time, fluids::FaceSampling sampling,
-           Workspace& workspace) { interruptible([&] { fluids::sample_flow(f, velocity, time, sampling, workspace); }); },
-        py::arg("flow"), py::arg("velocity"), py::arg("time"), py::arg("sampling"), py::arg("workspace"));
-  };
-  if constexpr (D == 3) sample(static_cast<float*>(nullptr));
-  sample(static_cast<double*>(nullptr));
 }
 
 }  // namespace
@@ -78,6 +69,13 @@ void bind_procedural_flow(py::module_& m) {
       .finalize();
   bind_flow_type<2>(m, "2");
   bind_flow_type<3>(m, "3");
+  def_fields(
+      m, "sample_flow",
+      []<class T, int D>(const fluids::Flow<D>& f, MacField<T, D>& velocity, double time, fluids::FaceSampling sampling,
+                         Workspace& workspace) {
+        interruptible([&] { fluids::sample_flow(f, velocity, time, sampling, workspace); });
+      },
+      py::arg("flow"), py::arg("velocity"), py::arg("time"), py::arg("sampling"), py::arg("workspace"));
   m.def(
       "rotation2",
       [](const Components<2>& center, double rate) {

@@ -1,5 +1,5 @@
 // Viscosity problems and their solvers.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/fluids/viscosity/free_surface_viscosity.hpp"
 #include "meniscus/fluids/viscosity/viscosity.hpp"
@@ -8,8 +8,8 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, grid::Field<T, D>* viscosity_field,
-                                                      const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>* liquid,
+fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, Field<T, D>* viscosity_field,
+                                                      const grid::SolidBoundary<T, D>* solid, Field<T, D>* liquid,
                                                       double air_viscosity, double air_density, double time) {
   return {viscosity, viscosity_field, solid, liquid, air_viscosity, air_density, time};
 }
@@ -25,51 +25,46 @@ void bind_viscosity_problem(py::module_& m, const char* name) {
       py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
 }
 
-/// Whether all components converged, and how the solve of each went.
-template <class T, int D>
-std::pair<bool, std::array<numerics::SolveInfo, D>> diffuse(fluids::ViscositySolver<D>& solver, grid::MacField<T, D>& velocity,
-                                                            double dt, const fluids::ViscosityProblem<T, D>& problem,
-                                                            const numerics::SolveOptions& options) {
-  std::array<numerics::SolveInfo, D> infos;
-  const bool converged = interruptible([&] { return solver.diffuse(velocity, dt, problem, options, infos); });
-  return {converged, infos};
-}
-
-template <class T, int D>
-numerics::SolveInfo diffuse_liquid(fluids::LiquidViscositySolver<D>& solver, grid::MacField<T, D>& velocity, double dt,
-                                   const fluids::ViscosityProblem<T, D>& problem, const numerics::SolveOptions& options) {
-  numerics::SolveInfo info;
-  interruptible([&] { solver.diffuse(velocity, dt, problem, options, info); });
-  return info;
-}
-
-template <int D>
-void bind_viscosity_solvers(py::module_& m, const char* gas_name, const char* liquid_name) {
-  using py::arg;
-  using Gas = fluids::ViscositySolver<D>;
-  py::class_<Gas> gas(m, gas_name);
-  gas.def(py::init<const grid::Grid<D>&>(), arg("grid"))
-      .def_property_readonly("bytes", &Gas::bytes)
-      .def("diffuse", &diffuse<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
-  using Liquid = fluids::LiquidViscositySolver<D>;
-  py::class_<Liquid> liquid(m, liquid_name);
-  liquid.def(py::init<const grid::Grid<D>&>(), arg("grid"))
-      .def_property_readonly("bytes", &Liquid::bytes)
-      .def("diffuse", &diffuse_liquid<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
-  if constexpr (D == 3) {
-    gas.def("diffuse", &diffuse<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
-    liquid.def("diffuse", &diffuse_liquid<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"));
-  }
-}
-
 }  // namespace
 
 void bind_viscosity(py::module_& m) {
   bind_viscosity_problem<double, 2>(m, "ViscosityProblem2d");
   bind_viscosity_problem<float, 3>(m, "ViscosityProblem3f");
   bind_viscosity_problem<double, 3>(m, "ViscosityProblem3d");
-  bind_viscosity_solvers<2>(m, "ViscositySolver2", "LiquidViscositySolver2");
-  bind_viscosity_solvers<3>(m, "ViscositySolver3", "LiquidViscositySolver3");
+  using fluids::LiquidViscositySolver, fluids::ViscositySolver;
+  const auto gas2 =
+      py::class_<ViscositySolver<2>>(m, "ViscositySolver2").def_property_readonly("bytes", &ViscositySolver<2>::bytes);
+  const auto gas3 =
+      py::class_<ViscositySolver<3>>(m, "ViscositySolver3").def_property_readonly("bytes", &ViscositySolver<3>::bytes);
+  const auto liquid2 = py::class_<LiquidViscositySolver<2>>(m, "LiquidViscositySolver2")
+                           .def_property_readonly("bytes", &LiquidViscositySolver<2>::bytes);
+  const auto liquid3 = py::class_<LiquidViscositySolver<3>>(m, "LiquidViscositySolver3")
+                           .def_property_readonly("bytes", &LiquidViscositySolver<3>::bytes);
+  def_dimensions(
+      m, "new_viscosity_solver", []<int D>(const grid::Grid<D>& grid) { return std::make_unique<ViscositySolver<D>>(grid); },
+      py::arg("grid"));
+  def_dimensions(
+      m, "new_liquid_viscosity_solver",
+      []<int D>(const grid::Grid<D>& grid) { return std::make_unique<LiquidViscositySolver<D>>(grid); }, py::arg("grid"));
+  // Whether all components converged, and how the solve of each went.
+  def_field_methods(
+      {gas2, gas3}, "diffuse",
+      []<class T, int D>(ViscositySolver<D>& solver, MacField<T, D>& velocity, double dt,
+                         const fluids::ViscosityProblem<T, D>& problem, const numerics::SolveOptions& options) {
+        std::array<numerics::SolveInfo, D> infos;
+        const bool converged = interruptible([&] { return solver.diffuse(velocity, dt, problem, options, infos); });
+        return std::pair{converged, std::vector<numerics::SolveInfo>(infos.begin(), infos.end())};
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("problem"), py::arg("options"));
+  def_field_methods(
+      {liquid2, liquid3}, "diffuse",
+      []<class T, int D>(LiquidViscositySolver<D>& solver, MacField<T, D>& velocity, double dt,
+                         const fluids::ViscosityProblem<T, D>& problem, const numerics::SolveOptions& options) {
+        numerics::SolveInfo info;
+        interruptible([&] { solver.diffuse(velocity, dt, problem, options, info); });
+        return info;
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("problem"), py::arg("options"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,5 @@
 // Volumes of the connected components of a liquid.
-#include "bridge.hpp"
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/fluids/liquid/component_counts.hpp"
@@ -34,117 +34,42 @@ std::vector<fluids::Side> sides_of(const Sides& sides) {
   return result;
 }
 
-template <class T, int D>
 void bind_measure(py::module_& m) {
-  using F = grid::Field<T, D>;
-  m.def(
-      "measure_components",
-      [](F& levelset, std::optional<grid::Field<double, D>*> solid, F& scratch, const py::array& labels, Workspace& workspace) {
+  def_fields(
+      m, "measure_components",
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch, const py::array& labels,
+                         Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
         ComponentVolumes volumes;
-        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
         interruptible([&] { fluids::measure_components(liquid, out, volumes, workspace); });
         return volumes_array(volumes);
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
-  m.def(
-      "walled_fractions",
-      [](const F& levelset, const grid::ThinWalls<D>& walls, F& fractions, Workspace& workspace) {
+  def_fields(
+      m, "walled_fractions",
+      []<class T, int D>(const Field<T, D>& levelset, const grid::ThinWalls<D>& walls, Field<T, D>& fractions,
+                         Workspace& workspace) {
         interruptible([&] { fluids::walled_fractions(levelset, walls, fractions, workspace); });
       },
       py::arg("levelset"), py::arg("walls"), py::arg("fractions"), py::arg("workspace"));
-  m.def(
-      "measure_walled_components",
-      [](F& levelset, const std::optional<grid::Field<double, D>*>& solid, F& scratch, const grid::ThinWalls<D>& walls,
-         const py::array& labels, Workspace& workspace) {
+  def_fields(
+      m, "measure_walled_components",
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch, const grid::ThinWalls<D>& walls,
+                         const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
         ComponentVolumes volumes;
-        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
         interruptible([&] { fluids::measure_walled_components(liquid, walls, out, volumes, workspace); });
         return volumes_array(volumes);
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
 }
 
-template <class T, int D>
-void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
-  using B = fluids::VolumeBudget<D>;
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
-  using Solid = std::optional<grid::Field<double, D>*>;
-  using Liquid = fluids::MeasuredLiquid<T, D>;
-  type.def(
-      "reset",
-      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
-        interruptible([&] { b.reset(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
-      },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
-  type.def(
-      "measure",
-      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
-        interruptible([&] { b.measure(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
-      },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
-  type.def(
-      "update_after_motion",
-      [](B& b, F& levelset, Solid solid, F& scratch, const M& velocity, double dt, const Sides& open_sides,
-         Workspace& workspace) {
-        const std::vector<fluids::Side> sides = sides_of<D>(open_sides);
-        const Liquid liquid{levelset, solid.value_or(nullptr), scratch};
-        return interruptible([&] { return b.update_after_motion(liquid, velocity, dt, sides, workspace); });
-      },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("open_sides"),
-      py::arg("workspace"));
-  type.def(
-      "update_after_sources",
-      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
-        return interruptible(
-            [&] { return b.update_after_sources(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
-      },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
-  type.def(
-      "correct",
-      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
-        return interruptible([&] { return b.correct(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
-      },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
-  type.def(
-      "account_outflow",
-      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
-        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
-        return interruptible(
-            [&] { return b.account_outflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
-      },
-      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
-      py::arg("workspace"));
-  type.def(
-      "account_inflow",
-      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
-        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
-        return interruptible([&] { return b.account_inflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
-      },
-      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
-      py::arg("workspace"));
-  type.def(
-      "subtract_drops",
-      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Solid solid, Workspace& workspace) {
-        static_cast<void>(levelset);  // tells which overload is meant
-        return interruptible([&] { return b.template subtract_drops<T>(drops, first, solid.value_or(nullptr), workspace); });
-      },
-      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("solid"), py::arg("workspace"));
-  type.def(
-      "add_joining_drops",
-      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Solid solid, Workspace& workspace) {
-        return interruptible([&] { return b.add_joining_drops(drops, levelset, time, solid.value_or(nullptr), workspace); });
-      },
-      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("solid"), py::arg("workspace"));
-}
-
-template <int D>
 void bind_component_counts(py::module_& m) {
-  m.def(
-      "count_component_cells",
-      [](const grid::Grid<D>& grid, const py::array& labels, Index parts) {
+  def_dimensions(
+      m, "count_component_cells",
+      []<int D>(const grid::Grid<D>& grid, const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
         const auto n = static_cast<std::size_t>(parts);
         std::vector<Index> cells(n), first(n);
@@ -152,9 +77,9 @@ void bind_component_counts(py::module_& m) {
         return py::make_tuple(counts_array(cells), counts_array(first));
       },
       py::arg("grid"), py::arg("labels"), py::arg("parts"));
-  m.def(
-      "count_component_particles",
-      [](grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
+  def_dimensions(
+      m, "count_component_particles",
+      []<int D>(grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
         std::vector<Index> to(static_cast<std::size_t>(parts));
         interruptible([&] {
@@ -166,11 +91,10 @@ void bind_component_counts(py::module_& m) {
 }
 
 template <int D>
-void bind_volume_budget_type(py::module_& m, const char* name) {
+py::class_<fluids::VolumeBudget<D>> bind_volume_budget_type(py::module_& m, const char* name) {
   using B = fluids::VolumeBudget<D>;
   py::class_<B> type(m, name);
-  type.def(py::init<const grid::Grid<D>&>(), py::arg("grid"))
-      .def(
+  type.def(
           "labels",
           [](B& b, const grid::Grid<D>& grid) {
             const Coord<D>& cells = grid.local_shape();
@@ -202,7 +126,7 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
           py::arg("volumes"), py::arg("expected"), py::arg("families"), py::arg("unassigned"), py::arg("sprayed"))
       .def(
           "add_volumes",
-          [](B& b, const py::array& positions, const py::array& volumes, std::optional<grid::Field<double, D>*> solid,
+          [](B& b, const py::array& positions, const py::array& volumes, std::optional<Field<double, D>*> solid,
              Workspace& workspace) {
             const double* v = data_of<double>(volumes, "volumes");
             const double* x = data_of<double>(positions, "positions", volumes.size() * D);
@@ -216,20 +140,91 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
           },
           py::arg("walls"), py::arg("start"), py::arg("swept"))
       .def("distribute_unassigned", &B::distribute_unassigned);
-  if constexpr (D == 3) bind_budget_functions<float, D>(type);
-  bind_budget_functions<double, D>(type);
+  return type;
 }
 
 }  // namespace
 
 void bind_volume_budget(py::module_& m) {
-  bind_measure<double, 2>(m);
-  bind_measure<float, 3>(m);
-  bind_measure<double, 3>(m);
-  bind_component_counts<2>(m);
-  bind_component_counts<3>(m);
-  bind_volume_budget_type<2>(m, "VolumeBudget2");
-  bind_volume_budget_type<3>(m, "VolumeBudget3");
+  bind_measure(m);
+  bind_component_counts(m);
+  const auto type2 = bind_volume_budget_type<2>(m, "VolumeBudget2");
+  const auto type3 = bind_volume_budget_type<3>(m, "VolumeBudget3");
+  def_dimensions(
+      m, "new_volume_budget", []<int D>(const grid::Grid<D>& grid) { return std::make_unique<fluids::VolumeBudget<D>>(grid); },
+      py::arg("grid"));
+  def_field_methods(
+      {type2, type3}, "reset",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+                         Workspace& workspace) {
+        interruptible([&] { b.reset(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "measure",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+                         Workspace& workspace) {
+        interruptible([&] { b.measure(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "update_after_motion",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+                         const MacField<T, D>& velocity, double dt, const Sides& open_sides, Workspace& workspace) {
+        const std::vector<fluids::Side> sides = sides_of<D>(open_sides);
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
+        return interruptible([&] { return b.update_after_motion(liquid, velocity, dt, sides, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("open_sides"),
+      py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "update_after_sources",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+                         Workspace& workspace) {
+        return interruptible(
+            [&] { return b.update_after_sources(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "correct",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+                         Workspace& workspace) {
+        return interruptible([&] { return b.correct(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "account_outflow",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, const MacField<T, D>& velocity, const Field<T, D>& fractions, int axis,
+                         bool upper, double dt, Field<double, D>* solid, Workspace& workspace) {
+        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
+        return interruptible([&] { return b.account_outflow(velocity, fractions, side, dt, solid, workspace); });
+      },
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "account_inflow",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, const MacField<T, D>& velocity, const Field<T, D>& fractions, int axis,
+                         bool upper, double dt, Field<double, D>* solid, Workspace& workspace) {
+        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
+        return interruptible([&] { return b.account_inflow(velocity, fractions, side, dt, solid, workspace); });
+      },
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "subtract_drops",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, grid::ParticleSet& drops, const Field<T, D>& levelset, Index first,
+                         Field<double, D>* solid, Workspace& workspace) {
+        static_cast<void>(levelset);  // tells which overload is meant
+        return interruptible([&] { return b.template subtract_drops<T>(drops, first, solid, workspace); });
+      },
+      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("solid"), py::arg("workspace"));
+  def_field_methods(
+      {type2, type3}, "add_joining_drops",
+      []<class T, int D>(fluids::VolumeBudget<D>& b, grid::ParticleSet& drops, Field<T, D>& levelset, double time,
+                         Field<double, D>* solid, Workspace& workspace) {
+        return interruptible([&] { return b.add_joining_drops(drops, levelset, time, solid, workspace); });
+      },
+      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("solid"), py::arg("workspace"));
 }
 
 }  // namespace meniscus::bindings

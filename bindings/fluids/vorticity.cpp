@@ -1,5 +1,5 @@
 // Vorticity, its confinement, and vortex particles.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/fluids/vorticity/vortex_forcing.hpp"
 #include "meniscus/fluids/vorticity/vorticity.hpp"
@@ -10,44 +10,49 @@
 namespace meniscus::bindings {
 namespace {
 
-template <class T, int D>
 void bind_vorticity_functions(py::module_& m) {
-  using M = grid::MacField<T, D>;
-  using Solid = grid::SolidBoundary<T, D>;
-  m.def(
-      "vorticity",
-      [](M& velocity, double time, const std::array<grid::Field<T, D>*, fluids::vorticity_components<D>>& out) {
+  def_fields(
+      m, "vorticity",
+      []<class T, int D>(MacField<T, D>& velocity, double time,
+                         const std::array<Field<T, D>*, fluids::vorticity_components<D>>& out) {
         interruptible([&] { fluids::compute_vorticity<T, D>(velocity, time, out); });
       },
       py::arg("velocity"), py::arg("time"), py::arg("out"));
-  m.def(
-      "enstrophy", [](M& velocity, double time) { return interruptible([&] { return fluids::enstrophy(velocity, time); }); },
+  def_fields(
+      m, "enstrophy",
+      []<class T, int D>(MacField<T, D>& velocity, double time) {
+        return interruptible([&] { return fluids::enstrophy(velocity, time); });
+      },
       py::arg("velocity"), py::arg("time"));
-  m.def(
-      "kinetic_energy", [](const M& velocity) { return interruptible([&] { return fluids::kinetic_energy(velocity); }); },
+  def_fields(
+      m, "kinetic_energy",
+      []<class T, int D>(const MacField<T, D>& velocity) {
+        return interruptible([&] { return fluids::kinetic_energy(velocity); });
+      },
       py::arg("velocity"));
-  m.def(
-      "add_vorticity_confinement",
-      [](M& velocity, double dt, double epsilon, Solid* solid, double time, Workspace& workspace,
-         const grid::ThinWalls<D>* walls) {
+  def_fields(
+      m, "add_vorticity_confinement",
+      []<class T, int D>(MacField<T, D>& velocity, double dt, double epsilon, grid::SolidBoundary<T, D>* solid, double time,
+                         Workspace& workspace, const grid::ThinWalls<D>* walls) {
         interruptible([&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid, time, workspace, walls); });
       },
       py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"),
       py::arg("walls") = nullptr);
-  m.def(
-      "advance_vortex_particles",
-      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, Solid* solid, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "advance_vortex_particles",
+      []<class T, int D>(grid::ParticleSet& particles, MacField<T, D>& velocity, double dt, const fluids::VortexAdvance& options,
+                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
         const grid::FateCounts counts = interruptible(
             [&] { return fluids::advance_vortex_particles(particles, velocity, dt, options, solid, time, workspace); });
         return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("solid"), py::arg("time"),
       py::arg("workspace"));
-  m.def(
-      "add_vortex_forces",
-      [](M& velocity, grid::ParticleSet& particles, double dt, double epsilon, const std::optional<py::array>& epsilons,
-         const fluids::VortexForcing& options, Workspace& workspace, const grid::ThinWalls<D>* walls) {
+  def_fields(
+      m, "add_vortex_forces",
+      []<class T, int D>(MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
+                         const std::optional<py::array>& epsilons, const fluids::VortexForcing& options, Workspace& workspace,
+                         const grid::ThinWalls<D>* walls) {
         const double* each = epsilons ? data_of<double>(*epsilons, "epsilon", particles.size()) : nullptr;
         interruptible([&] { fluids::add_vortex_forces(velocity, particles, dt, epsilon, each, options, workspace, walls); });
       },
@@ -80,9 +85,7 @@ void bind_vorticity(py::module_& m) {
              return fluids::VortexForcing{kernel, balance, reduce, time};
            }),
            py::arg("kernel"), py::arg("balance"), py::arg("reduce"), py::arg("time"));
-  bind_vorticity_functions<double, 2>(m);
-  bind_vorticity_functions<float, 3>(m);
-  bind_vorticity_functions<double, 3>(m);
+  bind_vorticity_functions(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,5 @@
 // Particle level sets.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/surface/markers/escaped_markers.hpp"
 #include "meniscus/surface/markers/particle_advance.hpp"
@@ -15,69 +15,67 @@ namespace meniscus::bindings {
 namespace {
 
 /// Spray stages return plain tuples: counts and volumes, in the order of the fields of the structs.
-template <class T, int D>
-void bind_particle_level_set(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using M = grid::MacField<T, D>;
-  using Solid = grid::SolidBoundary<T, D>;
-  m.def(
-      "advect_band",
-      [](F& phi, M& velocity, double dt, double width, grid::Trace trace, grid::Interpolation interpolation, double time,
-         Workspace& workspace) {
+void bind_marker_functions(py::module_& m) {
+  def_fields(
+      m, "advect_band",
+      []<class T, int D>(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double width, grid::Trace trace,
+                         grid::Interpolation interpolation, double time, Workspace& workspace) {
         return interruptible(
             [&] { return surface::advect_band(phi, velocity, dt, width, trace, interpolation, time, workspace); });
       },
       py::arg("phi"), py::arg("velocity"), py::arg("dt"), py::arg("width"), py::arg("trace"), py::arg("interpolation"),
       py::arg("time"), py::arg("workspace"));
-  m.def(
-      "advance_markers",
-      [](grid::ParticleSet& particles, M& velocity, double dt, grid::Trace trace, Solid* solid, double pushed_radius, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "advance_markers",
+      []<class T, int D>(grid::ParticleSet& particles, MacField<T, D>& velocity, double dt, grid::Trace trace,
+                         grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace) {
         const grid::FateCounts i = interruptible(
             [&] { return surface::advance_markers(particles, velocity, dt, trace, solid, pushed_radius, time, workspace); });
         return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("pushed_radius"),
       py::arg("time"), py::arg("workspace"));
-  m.def(
-      "correct_by_particles",
-      [](F& phi, grid::ParticleSet& particles, double escape_distance, double time, Workspace& workspace) {
+  def_fields(
+      m, "correct_by_particles",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
+                         Workspace& workspace) {
         const surface::Correction i =
             interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); });
         return std::array<Index, 2>{i.outside, i.inside};
       },
       py::arg("phi"), py::arg("particles"), py::arg("escape_distance"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "adjust_radii",
-      [](F& phi, grid::ParticleSet& particles, const std::array<double, 2>& bounds, surface::RadiusOf which, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "adjust_radii",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, const std::array<double, 2>& bounds,
+                         surface::RadiusOf which, double time, Workspace& workspace) {
         interruptible(
             [&] { surface::adjust_radii(phi, particles, surface::RadiusBounds{bounds[0], bounds[1]}, which, time, workspace); });
       },
       py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("which"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "stretch_radii",
-      [](F& phi, grid::ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, bool second,
-         double time, Workspace& workspace) {
+  def_fields(
+      m, "stretch_radii",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, MacField<T, D>& velocity, double dt,
+                         const std::array<double, 2>& bounds, bool second, double time, Workspace& workspace) {
         const auto half = second ? surface::StretchedHalf::second : surface::StretchedHalf::first;
         interruptible(
             [&] { surface::stretch_radii(phi, particles, velocity, dt, {bounds[0], bounds[1]}, half, time, workspace); });
       },
       py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("second"),
       py::arg("time"), py::arg("workspace"));
-  m.def(
-      "seed_particles",
-      [](F& phi, grid::ParticleSet& particles, Solid* solid, const surface::SeedingOptions& options, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "seed_particles",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
+                         const surface::SeedingOptions& options, double time, Workspace& workspace) {
         const surface::Seeding i =
             interruptible([&] { return surface::seed_particles(phi, particles, solid, options, time, workspace); });
         return std::array<Index, 4>{i.added, i.surplus, i.out_of_band, i.failed};
       },
       py::arg("phi"), py::arg("particles"), py::arg("solid"), py::arg("options"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "remove_escaped",
-      [](F& phi, grid::ParticleSet& markers, const surface::EscapeRules& rules, M& velocity,
-         std::optional<grid::ParticleSet*> spray, std::optional<grid::ParticleSet*> bubbles, double time, Workspace& workspace) {
+  def_fields(
+      m, "remove_escaped",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& markers, const surface::EscapeRules& rules,
+                         MacField<T, D>& velocity, std::optional<grid::ParticleSet*> spray,
+                         std::optional<grid::ParticleSet*> bubbles, double time, Workspace& workspace) {
         const surface::Removal i = interruptible([&] {
           return surface::remove_escaped(phi, markers, rules, velocity, spray.value_or(nullptr), bubbles.value_or(nullptr), time,
                                          workspace);
@@ -86,25 +84,24 @@ void bind_particle_level_set(py::module_& m) {
       },
       py::arg("phi"), py::arg("markers"), py::arg("rules"), py::arg("velocity"), py::arg("spray"), py::arg("bubbles"),
       py::arg("time"), py::arg("workspace"));
-  m.def(
-      "reincorporate",
-      [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
-         const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, surface::Deposit deposit, double time,
-         Workspace& workspace) {
+  def_fields(
+      m, "reincorporate",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
+                         const std::array<double, 2>& bounds, MacField<T, D>* velocity, double scale, surface::Deposit deposit,
+                         double time, Workspace& workspace) {
         const surface::Reincorporation i = interruptible([&] {
           return surface::reincorporate(phi, removed, sign, markers, fraction, surface::RadiusBounds{bounds[0], bounds[1]},
-                                        velocity.value_or(nullptr), scale, deposit, time, workspace);
+                                        velocity, scale, deposit, time, workspace);
         });
         return py::make_tuple(i.count, i.volume, i.momentum);
       },
       py::arg("phi"), py::arg("removed"), py::arg("sign"), py::arg("markers"), py::arg("fraction"), py::arg("bounds"),
       py::arg("velocity"), py::arg("scale"), py::arg("deposit"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "advance_spray",
-      [](const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity, double drag,
-         double restitution, const std::array<bool, 2 * D>& open, Solid* solid, double time, Workspace& workspace) {
-        // Without a solid only the particles tell which overload is meant.
-        if (particles.positions().type != grid::column_type<T>()) throw py::reference_cast_error();
+  def_fields(
+      m, "advance_spray",
+      []<class T, int D>(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity,
+                         double drag, double restitution, const std::array<bool, 2 * D>& open, grid::SolidBoundary<T, D>* solid,
+                         ScalarType<T>, double time, Workspace& workspace) {
         surface::FlightOptions<D> options;
         for (int d = 0; d < D; ++d) options.gravity[d] = gravity[d];
         options.drag = drag;
@@ -115,14 +112,10 @@ void bind_particle_level_set(py::module_& m) {
         return py::make_tuple(i.left, i.left_volume, i.in_solid, i.in_solid_volume, i.hits);
       },
       py::arg("grid"), py::arg("particles"), py::arg("dt"), py::arg("gravity"), py::arg("drag"), py::arg("restitution"),
-      py::arg("open"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
-}
-
-template <int D>
-void bind_total_volume(py::module_& m) {
-  m.def(
-      "total_volume",
-      [](const grid::Grid<D>& grid, const py::array& radius) {
+      py::arg("open"), py::arg("solid"), py::arg("dtype"), py::arg("time"), py::arg("workspace"));
+  def_dimensions(
+      m, "total_volume",
+      []<int D>(const grid::Grid<D>& grid, const py::array& radius) {
         const Index n = radius.size();
         parallel::Communicator& communicator = *grid.communicator();
         return grid::with_scalar<D>(radius.dtype().is(py::dtype::of<float>()), [&]<class T>(T) {
@@ -169,11 +162,7 @@ void bind_particle_levelset(py::module_& m) {
            }),
            py::arg("distance"), py::arg("inside"), py::arg("outside"), py::arg("depth"), py::arg("removed_radius"),
            py::arg("far_radii"));
-  bind_total_volume<2>(m);
-  bind_total_volume<3>(m);
-  bind_particle_level_set<double, 2>(m);
-  bind_particle_level_set<float, 3>(m);
-  bind_particle_level_set<double, 3>(m);
+  bind_marker_functions(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,5 @@
 // Removal of particles by the value of a level set, and set operations on level sets.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/surface/markers/particle_removal.hpp"
 #include "meniscus/surface/shapes/level_set_algebra.hpp"
@@ -7,46 +7,44 @@
 namespace meniscus::bindings {
 namespace {
 
-template <class T, int D>
 void bind_removal_functions(py::module_& m) {
-  using F = grid::Field<T, D>;
-  using P = grid::ParticleSet;
-  m.def(
-      "remove_markers_on_wrong_side",
-      [](F& phi, P& markers, double reach, std::optional<std::array<double, 2>> radii, double time, Workspace& workspace) {
+  def_fields(
+      m, "remove_markers_on_wrong_side",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& markers, double reach, std::optional<std::array<double, 2>> radii,
+                         double time, Workspace& workspace) {
         std::optional<surface::RadiusBounds> bounds;
         if (radii) bounds = surface::RadiusBounds{(*radii)[0], (*radii)[1]};
         return interruptible([&] { return surface::remove_markers_on_wrong_side(phi, markers, reach, bounds, time, workspace); });
       },
       py::arg("phi"), py::arg("markers"), py::arg("reach"), py::arg("radii"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "remove_markers_in",
-      [](F& region, P& markers, int sign, Workspace& workspace) {
+  def_fields(
+      m, "remove_markers_in",
+      []<class T, int D>(Field<T, D>& region, grid::ParticleSet& markers, int sign, Workspace& workspace) {
         return interruptible([&] { return surface::remove_markers_in(region, markers, sign, workspace); });
       },
       py::arg("region"), py::arg("markers"), py::arg("sign"), py::arg("workspace"));
-  m.def(
-      "remove_spray_in",
-      [](F& region, P& spray, Workspace& workspace) {
+  def_fields(
+      m, "remove_spray_in",
+      []<class T, int D>(Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
         const auto i = interruptible([&] { return surface::remove_spray_in(region, spray, workspace); });
         return py::make_tuple(i.count, i.volume);
       },
       py::arg("region"), py::arg("spray"), py::arg("workspace"));
-  m.def(
-      "remove_outside",
-      [](F& region, P& particles, Workspace& workspace) {
+  def_fields(
+      m, "remove_outside",
+      []<class T, int D>(Field<T, D>& region, grid::ParticleSet& particles, Workspace& workspace) {
         return interruptible([&] { return surface::remove_outside(region, particles, workspace); });
       },
       py::arg("region"), py::arg("particles"), py::arg("workspace"));
-  m.def(
-      "combine_level_sets",
-      [](F& phi, surface::SetOperation operation, const F& other) {
+  def_fields(
+      m, "combine_level_sets",
+      []<class T, int D>(Field<T, D>& phi, surface::SetOperation operation, const Field<T, D>& other) {
         interruptible([&] { surface::combine_level_sets(phi, operation, other); });
       },
       py::arg("phi"), py::arg("operation"), py::arg("other"));
-  m.def(
-      "combining_moves_surface",
-      [](const F& phi, surface::SetOperation operation, const F& other, double near) {
+  def_fields(
+      m, "combining_moves_surface",
+      []<class T, int D>(const Field<T, D>& phi, surface::SetOperation operation, const Field<T, D>& other, double near) {
         return interruptible([&] { return surface::combining_moves_surface(phi, operation, other, near); });
       },
       py::arg("phi"), py::arg("operation"), py::arg("other"), py::arg("near"));
@@ -60,9 +58,7 @@ void bind_particle_removal(py::module_& m) {
       .value("intersect", surface::SetOperation::intersect)
       .value("subtract", surface::SetOperation::subtract)
       .finalize();
-  bind_removal_functions<double, 2>(m);
-  bind_removal_functions<float, 3>(m);
-  bind_removal_functions<double, 3>(m);
+  bind_removal_functions(m);
 }
 
 }  // namespace meniscus::bindings

@@ -1,4 +1,5 @@
 // Redistancing of level sets, and extension of fields along normals.
+#include "any_field.hpp"
 #include "masks.hpp"
 
 #include "meniscus/surface/redistancing/extension.hpp"
@@ -9,32 +10,31 @@
 namespace meniscus::bindings {
 namespace {
 
-template <class T, int D>
 void bind_redistance_functions(py::module_& m) {
-  m.def(
-      "redistance",
-      [](grid::Field<T, D>& phi, const surface::RedistanceOptions& options, const std::optional<py::array>& hidden,
-         const std::optional<py::array>& outside, Workspace& workspace) {
+  def_fields(
+      m, "redistance",
+      []<class T, int D>(Field<T, D>& phi, const surface::RedistanceOptions& options, const Mask& hidden, const Mask& outside,
+                         Workspace& workspace) {
         const Index size = product<D>(phi.extents());
         const surface::SampleMasks masks{mask_of(hidden, "hidden", size), mask_of(outside, "outside", size)};
         return interruptible([&] { return surface::redistance<T, D>(phi, options, masks, workspace); });
       },
       py::arg("phi"), py::arg("options"), py::arg("hidden"), py::arg("outside"), py::arg("workspace"));
-  const auto continue_field = [](grid::Field<T, D>& field, const grid::Field<T, D>& phi, const py::array& known, double band,
-                                 surface::ExtensionSide side, Workspace& workspace) {
+  const auto extend = []<class T, int D>(Field<T, D>& field, const Field<T, D>& phi, const py::array& known, double band,
+                                         surface::ExtensionSide side, Workspace& workspace) {
     auto* k = mask_of(known, "known", product<D>(field.extents()), true);
     const surface::ExtensionCounts c = interruptible([&] { return surface::extend(field, phi, k, band, side, workspace); });
     return std::pair(c.reached, c.unreached);
   };
-  m.def("extend", continue_field, py::arg("field"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
-        py::arg("workspace"));
-  m.def(
-      "extend_faces",
-      [continue_field](grid::MacField<T, D>& velocity, const grid::Field<T, D>& phi, const std::array<py::array, D>& known,
-                       double band, surface::ExtensionSide side, Workspace& workspace) {
+  def_fields(m, "extend", extend, py::arg("field"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
+             py::arg("workspace"));
+  def_fields(
+      m, "extend_faces",
+      [extend]<class T, int D>(MacField<T, D>& velocity, const Field<T, D>& phi, const std::array<py::array, D>& known,
+                               double band, surface::ExtensionSide side, Workspace& workspace) {
         std::pair<Index, Index> counts{0, 0};
         for (int d = 0; d < D; ++d) {
-          const auto [reached, unreached] = continue_field(velocity.component(d), phi, known[d], band, side, workspace);
+          const auto [reached, unreached] = extend(velocity.component(d), phi, known[d], band, side, workspace);
           counts.first += reached;
           counts.second += unreached;
         }
@@ -66,9 +66,7 @@ void bind_redistance(py::module_& m) {
       .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band,
                        surface::AtSides at_sides) { return surface::RedistanceOptions{method, interface, band, at_sides}; }),
            py::arg("method"), py::arg("interface"), py::arg("band"), py::arg("at_sides"));
-  bind_redistance_functions<float, 3>(m);
-  bind_redistance_functions<double, 2>(m);
-  bind_redistance_functions<double, 3>(m);
+  bind_redistance_functions(m);
 }
 
 }  // namespace meniscus::bindings

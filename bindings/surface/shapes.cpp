@@ -1,5 +1,5 @@
 // Shapes, their operations, and their samples on grids.
-#include "bridge.hpp"
+#include "any_field.hpp"
 
 #include "meniscus/surface/shapes/constructive.hpp"
 #include "meniscus/surface/shapes/sampled_shapes.hpp"
@@ -47,12 +47,15 @@ std::pair<Components<D>, Components<D>> corners(const surface::Bounds<D>& b) {
 
 /// pybind11 holds shapes by a pointer to what is not const; nothing changes them.
 template <int D>
-std::shared_ptr<surface::ImplicitShape<D>> held(const surface::ShapePointer<D>& shape) {
+using ShapeHandle = std::shared_ptr<surface::ImplicitShape<D>>;
+
+template <int D>
+ShapeHandle<D> held(const surface::ShapePointer<D>& shape) {
   return std::const_pointer_cast<surface::ImplicitShape<D>>(shape);
 }
 
 template <int D>
-std::vector<surface::ShapePointer<D>> pointers(const std::vector<std::shared_ptr<surface::ImplicitShape<D>>>& shapes) {
+std::vector<surface::ShapePointer<D>> pointers(const std::vector<ShapeHandle<D>>& shapes) {
   return {shapes.begin(), shapes.end()};
 }
 
@@ -62,28 +65,35 @@ std::vector<Vec<double, 2>> points_of(const std::vector<Components<2>>& loop) {
   return points;
 }
 
-template <int D>
-void bind_primitives(py::module_& m, const std::string& suffix) {
-  using V = Components<D>;
-  m.def(("sphere" + suffix).c_str(),
-        [](const V& center, double radius) { return held<D>(surface::sphere<D>(vec<D>(center), radius)); }, py::arg("center"),
-        py::arg("radius"));
-  m.def(("box" + suffix).c_str(),
-        [](const V& lower, const V& upper, double rounding) {
-          return held<D>(surface::box<D>(vec<D>(lower), vec<D>(upper), rounding));
-        },
-        py::arg("lower"), py::arg("upper"), py::arg("rounding"));
-  m.def(("half_space" + suffix).c_str(),
-        [](const V& point, const V& normal) { return held<D>(surface::half_space<D>(vec<D>(point), vec<D>(normal))); },
-        py::arg("point"), py::arg("normal"));
-  m.def(("capsule" + suffix).c_str(),
-        [](const V& start, const V& end, double radius) {
-          return held<D>(surface::capsule<D>(vec<D>(start), vec<D>(end), radius));
-        },
-        py::arg("start"), py::arg("end"), py::arg("radius"));
-  m.def(("ellipsoid" + suffix).c_str(),
-        [](const V& center, const V& radii) { return held<D>(surface::ellipsoid<D>(vec<D>(center), vec<D>(radii))); },
-        py::arg("center"), py::arg("radii"));
+void bind_primitives(py::module_& m) {
+  def_dimensions(
+      m, "sphere",
+      []<int D>(const Components<D>& center, double radius) { return held<D>(surface::sphere<D>(vec<D>(center), radius)); },
+      py::arg("center"), py::arg("radius"));
+  def_dimensions(
+      m, "box",
+      []<int D>(const Components<D>& lower, const Components<D>& upper, double rounding) {
+        return held<D>(surface::box<D>(vec<D>(lower), vec<D>(upper), rounding));
+      },
+      py::arg("lower"), py::arg("upper"), py::arg("rounding"));
+  def_dimensions(
+      m, "half_space",
+      []<int D>(const Components<D>& point, const Components<D>& normal) {
+        return held<D>(surface::half_space<D>(vec<D>(point), vec<D>(normal)));
+      },
+      py::arg("point"), py::arg("normal"));
+  def_dimensions(
+      m, "capsule",
+      []<int D>(const Components<D>& start, const Components<D>& end, double radius) {
+        return held<D>(surface::capsule<D>(vec<D>(start), vec<D>(end), radius));
+      },
+      py::arg("start"), py::arg("end"), py::arg("radius"));
+  def_dimensions(
+      m, "ellipsoid",
+      []<int D>(const Components<D>& center, const Components<D>& radii) {
+        return held<D>(surface::ellipsoid<D>(vec<D>(center), vec<D>(radii)));
+      },
+      py::arg("center"), py::arg("radii"));
 }
 
 /// Calls a function of an array (n, D) that returns an array (n,), float64, from any thread.
@@ -101,73 +111,88 @@ surface::DistanceFunction called_from_threads(py::object function) {
   };
 }
 
-template <int D>
-void bind_operations(py::module_& m, const std::string& suffix) {
-  using S = std::shared_ptr<surface::ImplicitShape<D>>;
-  m.def(("union" + suffix).c_str(),
-        [](const std::vector<S>& parts) { return held<D>(surface::shape_union<D>(pointers<D>(parts))); }, py::arg("parts"));
-  m.def(("intersection" + suffix).c_str(),
-        [](const std::vector<S>& parts) { return held<D>(surface::shape_intersection<D>(pointers<D>(parts))); },
-        py::arg("parts"));
-  m.def(("complement" + suffix).c_str(), [](const S& shape) { return held<D>(surface::shape_complement<D>(shape)); },
-        py::arg("shape"));
-  m.def(("offset" + suffix).c_str(),
-        [](const S& shape, double distance) { return held<D>(surface::shape_offset<D>(shape, distance)); }, py::arg("shape"),
-        py::arg("distance"));
-  m.def(("shell" + suffix).c_str(),
-        [](const S& shape, double thickness) { return held<D>(surface::shape_shell<D>(shape, thickness)); }, py::arg("shape"),
-        py::arg("thickness"));
-  m.def(("smooth_union" + suffix).c_str(),
-        [](const S& a, const S& b, double width) { return held<D>(surface::shape_smooth_union<D>(a, b, width)); }, py::arg("a"),
-        py::arg("b"), py::arg("width"));
-  m.def(("function_shape" + suffix).c_str(),
-        [](py::object function) { return held<D>(surface::function_shape<D>(called_from_threads<D>(std::move(function)))); },
-        py::arg("function"));
-  m.def(("transformed" + suffix).c_str(),
-        [](const S& shape, const Rows<D>& rotation, const Components<D>& translation, double scale) {
-          return held<D>(surface::shape_transformed<D>(shape, {matrix<D>(rotation), vec<D>(translation)}, scale));
-        },
-        py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("scale"));
+void bind_operations(py::module_& m) {
+  def_dimensions(
+      m, "union",
+      []<int D>(const std::vector<ShapeHandle<D>>& parts) { return held<D>(surface::shape_union<D>(pointers<D>(parts))); },
+      py::arg("parts"));
+  def_dimensions(
+      m, "intersection",
+      []<int D>(const std::vector<ShapeHandle<D>>& parts) { return held<D>(surface::shape_intersection<D>(pointers<D>(parts))); },
+      py::arg("parts"));
+  def_dimensions(
+      m, "complement", []<int D>(const ShapeHandle<D>& shape) { return held<D>(surface::shape_complement<D>(shape)); },
+      py::arg("shape"));
+  def_dimensions(
+      m, "offset",
+      []<int D>(const ShapeHandle<D>& shape, double distance) { return held<D>(surface::shape_offset<D>(shape, distance)); },
+      py::arg("shape"), py::arg("distance"));
+  def_dimensions(
+      m, "shell",
+      []<int D>(const ShapeHandle<D>& shape, double thickness) { return held<D>(surface::shape_shell<D>(shape, thickness)); },
+      py::arg("shape"), py::arg("thickness"));
+  def_dimensions(
+      m, "smooth_union",
+      []<int D>(const ShapeHandle<D>& a, const ShapeHandle<D>& b, double width) {
+        return held<D>(surface::shape_smooth_union<D>(a, b, width));
+      },
+      py::arg("a"), py::arg("b"), py::arg("width"));
+  m.def(
+      "function_shape",
+      [](py::object function, int dimension) -> std::variant<ShapeHandle<2>, ShapeHandle<3>> {
+        if (dimension == 2) return held<2>(surface::function_shape<2>(called_from_threads<2>(std::move(function))));
+        return held<3>(surface::function_shape<3>(called_from_threads<3>(std::move(function))));
+      },
+      py::arg("function"), py::arg("dimension"));
+  def_dimensions(
+      m, "transformed",
+      []<int D>(const ShapeHandle<D>& shape, const Rows<D>& rotation, const Components<D>& translation, double scale) {
+        return held<D>(surface::shape_transformed<D>(shape, {matrix<D>(rotation), vec<D>(translation)}, scale));
+      },
+      py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("scale"));
 }
 
-template <class T, int D>
 void bind_sampling(py::module_& m) {
-  m.def(
-      "sample_signed_distance",
-      [](const surface::ImplicitShape<D>& shape, const Rows<D>& rotation, const Components<D>& translation, double band,
-         bool periodic_images, grid::Field<T, D>& phi, Workspace& workspace) {
+  def_fields(
+      m, "sample_signed_distance",
+      []<class T, int D>(const surface::ImplicitShape<D>& shape, const Rows<D>& rotation, const Components<D>& translation,
+                         double band, bool periodic_images, Field<T, D>& phi, Workspace& workspace) {
         const surface::RigidPose<D> pose{matrix<D>(rotation), vec<D>(translation)};
         interruptible([&] { surface::sample_signed_distance<T, D>(shape, pose, band, periodic_images, phi, workspace); });
       },
       py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("band"), py::arg("periodic_images"), py::arg("phi"),
       py::arg("workspace"));
-  m.def(
-      "sample_affine_velocity",
-      [](const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference, const Components<D>& lower,
-         const Components<D>& upper, bool periodic_images, grid::MacField<T, D>& velocity, Workspace& workspace) {
+  def_fields(
+      m, "sample_affine_velocity",
+      []<class T, int D>(const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference,
+                         const Components<D>& lower, const Components<D>& upper, bool periodic_images, MacField<T, D>& velocity,
+                         Workspace& workspace) {
         const surface::AffineVelocity<D> v{vec<D>(linear), matrix<D>(gradient), vec<D>(reference)};
         const grid::NearestImage<D> image(velocity.grid(), vec<D>(lower), vec<D>(upper), periodic_images);
         interruptible([&] { surface::sample_affine_velocity<T, D>(v, image, velocity, workspace); });
       },
       py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("lower"), py::arg("upper"),
       py::arg("periodic_images"), py::arg("velocity"), py::arg("workspace"));
-  m.def(
-      "merge_solid",
-      [](const grid::Field<double, D>& solid_phi, const grid::MacField<T, D>& solid_velocity, grid::Field<double, D>& phi,
-         grid::MacField<T, D>& velocity) {
+  def_fields(
+      m, "merge_solid",
+      []<class T, int D>(const Field<double, D>& solid_phi, const MacField<T, D>& solid_velocity, Field<double, D>& phi,
+                         MacField<T, D>& velocity) {
         interruptible([&] { surface::merge_solid<T, D>(solid_phi, solid_velocity, phi, velocity); });
       },
       py::arg("solid_phi"), py::arg("solid_velocity"), py::arg("phi"), py::arg("velocity"));
-  m.def(
-      "level_set_shape",
-      [](const grid::Field<T, D>& phi) { return held<D>(interruptible([&] { return surface::level_set_shape<T, D>(phi); })); },
+  def_fields(
+      m, "level_set_shape",
+      []<class T, int D>(const Field<T, D>& phi) {
+        return held<D>(interruptible([&] { return surface::level_set_shape<T, D>(phi); }));
+      },
       py::arg("phi"));
 }
 
 template <int D>
-void bind_shape_type(py::module_& m, const std::string& suffix) {
+void bind_shape_type(py::module_& m, const char* name) {
   using S = surface::ImplicitShape<D>;
-  py::class_<S, std::shared_ptr<S>>(m, ("ImplicitShape" + suffix).c_str())
+  py::class_<S, std::shared_ptr<S>>(m, name)
+      .def_property_readonly("dimension", [](const S&) { return D; })
       .def(
           "signed_distance",
           [](const S& shape, const py::array& points, const py::array& out) {
@@ -178,24 +203,24 @@ void bind_shape_type(py::module_& m, const std::string& suffix) {
           },
           py::arg("points"), py::arg("out"))
       .def("bounds", [](const S& shape) { return corners<D>(shape.bounds()); });
-  bind_primitives<D>(m, suffix);
-  bind_operations<D>(m, suffix);
-  m.def(
-      "transformed_bounds",
-      [](const Components<D>& lower, const Components<D>& upper, const Rows<D>& rotation, const Components<D>& translation) {
-        return corners<D>(
-            surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, {matrix<D>(rotation), vec<D>(translation)}, 1.0));
-      },
-      py::arg("lower"), py::arg("upper"), py::arg("rotation"), py::arg("translation"));
-  if constexpr (D == 3) bind_sampling<float, D>(m);
-  bind_sampling<double, D>(m);
 }
 
 }  // namespace
 
 void bind_shapes(py::module_& m) {
-  bind_shape_type<2>(m, "2");
-  bind_shape_type<3>(m, "3");
+  bind_shape_type<2>(m, "ImplicitShape2");
+  bind_shape_type<3>(m, "ImplicitShape3");
+  bind_primitives(m);
+  bind_operations(m);
+  bind_sampling(m);
+  def_dimensions(
+      m, "transformed_bounds",
+      []<int D>(const Components<D>& lower, const Components<D>& upper, const Rows<D>& rotation,
+                const Components<D>& translation) {
+        return corners<D>(
+            surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, {matrix<D>(rotation), vec<D>(translation)}, 1.0));
+      },
+      py::arg("lower"), py::arg("upper"), py::arg("rotation"), py::arg("translation"));
   m.def(
       "cone",
       [](const Components<3>& start, const Components<3>& end, double start_radius, double end_radius) {

@@ -104,6 +104,13 @@ def vector(name: str, value: object, dimension: int) -> tuple[float, ...]:
     return tuple(number(f"{name}[{i}]", v) for i, v in enumerate(value))
 
 
+def point(name: str, value: Any) -> tuple[float, ...]:
+    """Return 2 or 3 finite floats."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) not in (2, 3):
+        raise ValueError(f"{name} must hold 2 or 3 numbers, not {value!r}")
+    return vector(name, value, len(value))
+
+
 def scalar_type(dtype: npt.DTypeLike, dimension: int = 3) -> np.dtype[Any]:
     """Return float32 or float64; raise TypeError for anything else, and for float32 in two dimensions."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,7 @@ from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.surface.extraction import surfaces as extraction
-from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
-from meniscus.surface.redistancing.redistance import AtSides, EikonalMethod, InterfaceDistance, redistance
+from meniscus.surface.redistancing import redistance as redistancing
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 
@@ -38,7 +37,8 @@ class LevelSet(State):
     """
 
     def __init__(self, grid: Grid, location: Location = "nodes", dtype: npt.DTypeLike = np.float64) -> None:
-        self._location: Any = _checks.choice("location", location, Location)
+        _checks.choice("location", location, Location)
+        self._location = location
         self._field: ScalarField = (NodeField if location == "nodes" else CellField)(grid, dtype)
 
     @classmethod
@@ -109,8 +109,7 @@ class LevelSet(State):
     @property
     def location(self) -> Location:
         """Position of the samples: 'nodes' or 'cells'."""
-        location: Location = self._location
-        return location
+        return self._location
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -135,60 +134,12 @@ class LevelSet(State):
         """Return phi at points (k, dim) of its dtype, m, interpolated linearly. Raises TypeError or ValueError."""
         return sample(self._field, points)
 
-    def redistance(
-        self,
-        *,
-        band: float | None = None,
-        method: EikonalMethod = "parallel",
-        interface: InterfaceDistance = "closest-point",
-        at_sides: AtSides = "ends",
-        hidden: npt.ArrayLike | None = None,
-        outside: npt.ArrayLike | None = None,
-        workspace: Workspace | None = None,
-    ) -> int:
-        """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistancing.redistance`."""
-        return redistance(
-            self._field,
-            band=band,
-            method=method,
-            interface=interface,
-            at_sides=at_sides,
-            hidden=hidden,
-            outside=outside,
-            workspace=workspace,
-        )
-
-    @overload
-    def to_mesh(
-        self,
-        *,
-        sides: Sides = "closed",
-        periods: Sides = "open",
-        positions: Positions = "linear",
-        normals: Literal[False] = False,
-        workspace: Workspace | None = None,
-    ) -> tuple[Floats, Integers]: ...
-    @overload
-    def to_mesh(
-        self,
-        *,
-        sides: Sides = "closed",
-        periods: Sides = "open",
-        positions: Positions = "linear",
-        normals: Literal[True],
-        workspace: Workspace | None = None,
-    ) -> tuple[Floats, Integers, Floats]: ...
-    def to_mesh(
-        self,
-        *,
-        sides: Sides = "closed",
-        periods: Sides = "open",
-        positions: Positions = "linear",
-        normals: Any = False,
-        workspace: Workspace | None = None,
-    ) -> Any:
-        """Return (vertices, triangles), in 2-D (vertices, segments), of the surface; see `extract`."""
-        return extraction.extract(self, sides=sides, periods=periods, positions=positions, normals=normals, workspace=workspace)
+    # Functions of a level set that are methods, too.
+    redistance = redistancing.redistance
+    to_mesh = extraction.extract
+    volume_fractions = extraction.volume_fractions
+    curvature = extraction.curvature
+    components = extraction.components
 
     def volume(self, *, workspace: Workspace | None = None) -> float:
         """Return the volume of phi <= 0 in the domain, m^3 (in 2-D the area, m^2): that of the closed mesh of `to_mesh`."""
@@ -197,22 +148,6 @@ class LevelSet(State):
     def area(self, *, workspace: Workspace | None = None) -> float:
         """Return the area of the surface, m^2 (in 2-D the length, m), without the sides of the domain."""
         return extraction.measure(self, workspace=workspace)[1]
-
-    def volume_fractions(self, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
-        """Return the part of each cell where phi <= 0; see `surface.volume_fractions`."""
-        return extraction.volume_fractions(self, out=out, workspace=workspace)
-
-    def curvature(
-        self, *, kind: CurvatureKind = "surface", limit: float = 1.0, out: CellField | NodeField | None = None
-    ) -> CellField | NodeField:
-        """Return the curvature at the samples, 1/m; see `surface.curvature`."""
-        return extraction.curvature(self, kind=kind, limit=limit, out=out)
-
-    def components(
-        self, *, both: bool = False, volumes: bool = True, out: Integers | None = None, workspace: Workspace | None = None
-    ) -> Components:
-        """Return the connected components and their volumes; see `surface.components`."""
-        return extraction.components(self, both=both, volumes=volumes, out=out, workspace=workspace)
 
     def unite(self, other: LevelSet | Shape) -> None:
         """Make this the union with a level set on the same samples, or with a shape: min(phi, other).
@@ -223,18 +158,18 @@ class LevelSet(State):
         Raises:
             TypeError, ValueError: something else, or another grid, location or dtype; nothing is changed.
         """
-        self._combine(_surface.SetOperation.unite, other)
+        _surface.combine_level_sets(self._field._core, _surface.SetOperation.unite, self._samples_of(other)._core)
 
     def intersect(self, other: LevelSet | Shape) -> None:
         """Make this the intersection with a level set on the same samples, or with a shape: max(phi, other); see `unite`."""
-        self._combine(_surface.SetOperation.intersect, other)
+        _surface.combine_level_sets(self._field._core, _surface.SetOperation.intersect, self._samples_of(other)._core)
 
     def subtract(self, other: LevelSet | Shape) -> None:
         """Subtract a level set on the same samples, or a shape: max(phi, -other); see `unite`.
 
         The surface of the other belongs to both: a sample with other = 0 and phi <= 0 stays inside.
         """
-        self._combine(_surface.SetOperation.subtract, other)
+        _surface.combine_level_sets(self._field._core, _surface.SetOperation.subtract, self._samples_of(other)._core)
 
     def complement(self) -> None:
         """Swap inside and outside: -phi. A sample with phi = 0 is inside before and after."""
@@ -247,10 +182,6 @@ class LevelSet(State):
             TypeError, ValueError: not a finite number; nothing is changed.
         """
         np.subtract(self.array, self.dtype.type(_checks.number("distance", distance)), out=self.array)
-
-    def _combine(self, operation: Any, other: LevelSet | Shape) -> None:
-        core: Any = _surface  # overloaded over dimension and scalar
-        core.combine_level_sets(self._field._core, operation, self._samples_of(other)._core)
 
     def _samples_of(self, other: LevelSet | Shape) -> ScalarField:
         """Return the samples of another level set, or of a shape at the positions of this one."""

@@ -144,8 +144,7 @@ class Expansion(Stateful):
         return able
 
     def _room(self, positions: Floats, volumes: Floats, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
-        core: Any = _fluids  # overloaded over dimension and scalar
-        room: tuple[Any, Any, Any] = core.find_room(levelset.field._core, None if solid is None else solid._core, positions, volumes)
+        room: tuple[Any, Any, Any] = _fluids.find_room(levelset.field._core, None if solid is None else solid._core, positions, volumes)
         return room
 
     def _merge(self, cells: npt.NDArray[np.int64], volumes: Floats) -> None:

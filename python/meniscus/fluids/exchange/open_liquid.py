@@ -249,9 +249,8 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             change = self.volume.update_after_sources("received", self.levelset, nodes)
         received = change if volume is None else float(volume)
         if given is not None:
-            core: Any = _fluids  # overloaded over dimension and scalar
             args = self.velocity._core, self.levelset.field._core, self._outside_cells(), phi._core
-            core.give_to_region(*args, wet, received, given.tolist())
+            _fluids.give_to_region(*args, wet, received, given.tolist())
         gained = np.array(self.momentum()) - before
         if filling:
             self.surface.redistance(solid)
@@ -309,9 +308,8 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Source: Lee 2018, section 3.4 (averaging the momentum of tetrahedra with the velocity of the grid).
         """
         v, w = self._face_arrays("values", values), self._face_arrays("weights", weights)
-        core: Any = _fluids  # overloaded over dimension and scalar
         cells = _cells_outside(self.solid_after(dt))
-        gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
+        gained = tuple(_fluids.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
         return LiquidExchange(0, 0.0, gained, gained)
 
     @exclusively
@@ -340,8 +338,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             self.levelset.curvature(out=self._curvature)
             self._curvature.array *= dtype.type(o.surface_tension)
         out = np.empty(x.shape, dtype)
-        core: Any = _fluids  # overloaded over dimension and scalar
-        core.sample_pressure_gradient(
+        _fluids.sample_pressure_gradient(
             self.pressure._core,
             self.levelset.field._core,
             self._air_with_pressure(),
@@ -355,11 +352,10 @@ class OpenLiquid(FluidSolver[LiquidReport]):
 
     def face_volumes(self, dt: float = 0.0) -> list[Floats]:
         """Return the liquid that each face stands for, m^3 (in 2-D m^2), one array per axis; `dt` as for `expand`."""
-        core: Any = _fluids  # overloaded over dimension and scalar
         cells = _cells_outside(self.solid_after(dt))
         volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
         for d, v in enumerate(volumes):
-            core.face_volumes(self.levelset.field._core, cells, d, v)
+            _fluids.face_volumes(self.levelset.field._core, cells, d, v)
             v *= self.grid.spacing**self.grid.dimension
         return volumes
 
@@ -379,8 +375,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return self.sampled_solid.at(self.time + _checks.number("dt", dt), dt or None)
 
     def _momentum(self, solid: SolidBoundary | None) -> tuple[float, ...]:
-        core: Any = _fluids  # overloaded over dimension and scalar
-        return tuple(core.liquid_momentum(self.velocity._core, self.levelset.field._core, _cells_outside(solid)))
+        return tuple(_fluids.liquid_momentum(self.velocity._core, self.levelset.field._core, _cells_outside(solid)))
 
     def require_spray(self) -> Particles:
         """Return the drops. Raises ValueError for a surface without drops."""

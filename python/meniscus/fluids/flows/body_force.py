@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
@@ -17,5 +16,6 @@ def add_acceleration(velocity: MacField, acceleration: Sequence[float], dt: floa
         TypeError, ValueError: wrong types or dimensions, numbers that are not finite; the velocity is unchanged.
     """
     _checks.one_of_type("velocity", velocity, MacField)
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.add_acceleration(velocity._core, _checks.vector("acceleration", acceleration, velocity.grid.dimension), _checks.number("dt", dt))
+    _fluids.add_acceleration(
+        velocity._core, _checks.vector("acceleration", acceleration, velocity.grid.dimension), _checks.number("dt", dt)
+    )

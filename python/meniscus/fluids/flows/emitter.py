@@ -93,20 +93,18 @@ class EmitterCells(MemoryOwner):
             return
         phi = self._cells.at(time, workspace, walls)
         region = phi._core
-        core: Any = _fluids  # overloaded over dimension and scalar
         if e.density is not None:
-            core.emit(region, rules.raise_to, e.density, density._core)
+            _fluids.emit(region, rules.raise_to, e.density, density._core)
         if e.density_rate:
-            core.emit(region, rules.add, dt * e.density_rate, density._core)
+            _fluids.emit(region, rules.add, dt * e.density_rate, density._core)
         if e.temperature is not None:
-            core.emit(region, rules.set, e.temperature, temperature._core)
+            _fluids.emit(region, rules.set, e.temperature, temperature._core)
         if e.divergence and divergence is not None:
-            core.emit(region, rules.add, e.divergence, divergence._core)
+            _fluids.emit(region, rules.add, e.divergence, divergence._core)
         if e.velocity is not None:
             set_face_velocity(velocity, phi, e.velocity)
 
 
 def set_face_velocity(velocity: MacField, region: CellField, value: Sequence[float]) -> None:
     """Give all faces of the cells where a level set is <= 0 a velocity, m/s."""
-    core: Any = _fluids
-    core.emit_velocity(region._core, value, velocity._core)
+    _fluids.emit_velocity(region._core, value, velocity._core)

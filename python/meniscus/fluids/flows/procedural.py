@@ -137,17 +137,10 @@ class Flow:
             raise ValueError(f"{what} must be {self._dimension}-D like the flow, not {dimension}-D")
 
 
-def _dimension_of(name: str, value: Sequence[float]) -> int:
-    if not isinstance(value, (Sequence, np.ndarray)) or len(value) not in (2, 3):
-        raise ValueError(f"{name} must hold 2 or 3 numbers, not {value!r}")
-    return len(value)
-
-
 def uniform_flow(velocity: Sequence[float]) -> Flow:
     """Return the same velocity (m/s) everywhere."""
-    n = _dimension_of("velocity", velocity)
-    v = _checks.vector("velocity", velocity, n)
-    return Flow((_fluids.uniform2 if n == 2 else _fluids.uniform3)(v), n, f"uniform_flow({v})")
+    v = _checks.point("velocity", velocity)
+    return Flow((_fluids.uniform2 if len(v) == 2 else _fluids.uniform3)(v), len(v), f"uniform_flow({v})")
 
 
 def rotation(center: Sequence[float], angular_velocity: float | Sequence[float]) -> Flow:
@@ -159,9 +152,8 @@ def rotation(center: Sequence[float], angular_velocity: float | Sequence[float])
 
     Source: the 2-D one with pi/314 is the flow of Zalesak's disc (Selle 2008, section 2.8).
     """
-    n = _dimension_of("center", center)
-    c = _checks.vector("center", center, n)
-    if n == 2:
+    c = _checks.point("center", center)
+    if len(c) == 2:
         rate = _checks.number("angular_velocity", angular_velocity)
         return Flow(_fluids.rotation2(c, rate), 2, f"rotation({c}, {rate})")
     omega = _checks.vector("angular_velocity", angular_velocity, 3)
@@ -203,16 +195,15 @@ def point_source(
 
     Source: Brochu 2012, section 5.4.2.
     """
-    n = _dimension_of("center", center)
-    c = _checks.vector("center", center, n)
+    c = _checks.point("center", center)
     noise = FractalNoise() if noise is None else _checks.one_of_type("noise", noise, FractalNoise)
     r, s, v = (
         _checks.positive("radius", radius),
         _checks.number("strength", strength),
         _checks.number("variation", variation),
     )
-    make = _fluids.source2 if n == 2 else _fluids.source3
-    return Flow(make(c, r, s, v, noise._core()), n, f"point_source({c}, {r}, {s}, variation={v}, noise={noise})")
+    make = _fluids.source2 if len(c) == 2 else _fluids.source3
+    return Flow(make(c, r, s, v, noise._core()), len(c), f"point_source({c}, {r}, {s}, variation={v}, noise={noise})")
 
 
 def curl_noise(

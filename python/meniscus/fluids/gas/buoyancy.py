@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
@@ -43,15 +42,13 @@ def add_buoyancy(
     """
     _checks.one_of_type("velocity", velocity, MacField)
     dimension = velocity.grid.dimension
-    kind: Any = _fluids.Buoyancy2 if dimension == 2 else _fluids.Buoyancy3
-    buoyancy = kind(
+    buoyancy = _fluids.new_buoyancy(
         (0.0,) * (dimension - 1) + (1.0,) if up is None else _checks.vector("up", up, dimension),
         _checks.number("density_weight", density_weight),
         _checks.number("temperature_weight", temperature_weight),
         _checks.number("ambient", ambient),
     )
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.add_buoyancy(
+    _fluids.add_buoyancy(
         velocity._core,
         cells_of("density", density, velocity),
         cells_of("temperature", temperature, velocity),

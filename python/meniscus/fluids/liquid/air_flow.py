@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -57,8 +55,9 @@ class AirFlow(Stateful):
 
     def unite_with(self, velocity: MacField, levelset: LevelSet) -> None:
         """Add the air to the velocity of the liquid: each face gets the mean by the mass of both that is around it."""
-        core: Any = _fluids  # overloaded over dimension and scalar
-        core.unite_velocities(velocity._core, self.velocity._core, levelset.field._core, self._options.air_density / self._options.density)
+        _fluids.unite_velocities(
+            velocity._core, self.velocity._core, levelset.field._core, self._options.air_density / self._options.density
+        )
 
     def separate_from(self, velocity: MacField, solid: SolidBoundary | None, workspace: Workspace) -> None:
         """Take over the velocity of both fluids after a projection, continued into the solid."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -50,8 +48,7 @@ class LiquidFaces(Stateful):
 
     def liquid(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces next to liquid; overwritten by the next call."""
-        core: Any = _fluids  # overloaded over dimension and scalar
-        core.liquid_faces(levelset.field._core, self._liquid)
+        _fluids.liquid_faces(levelset.field._core, self._liquid)
         return self._liquid
 
     def extend(
@@ -94,14 +91,13 @@ class LiquidFaces(Stateful):
         They have gone along with the air, and in a gap that is much faster than the liquid, which would inherit their speed as it fills it.
         """
         assert self._bounds is not None
-        core: Any = _fluids
-        core.mostly_liquid_faces(levelset.field._core, self._liquid)
+        _fluids.mostly_liquid_faces(levelset.field._core, self._liquid)
         if solid is not None:
             # Closed, and whatever has been there says nothing: the extension replaces it.
             _grid.assign_faces(velocity._core, 0.0, solid.inside_faces, True)
             _grid.unite_masks(self._liquid, solid.inside_faces, self._liquid)
-        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
-        core.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
+        _fluids.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
+        _fluids.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
 
     def _balance(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None, time: float, walls: ThinWalls | None) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
@@ -111,8 +107,7 @@ class LiquidFaces(Stateful):
         the solid: liquid that flows in behind air that is pressed out of a gap would inherit its speed.
         """
         assert self._bounds is not None
-        core: Any = _fluids
-        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
+        _fluids.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         given = self.liquid(levelset)
         if solid is not None:
             _grid.unite_masks(given, solid.inside_faces, given)
@@ -129,14 +124,13 @@ class LiquidFaces(Stateful):
             raise_on_failure=False,
             solver=self._solver,
         )
-        core.limit_air_speed(velocity._core, levelset.field._core, self._air, given, _GAP_SPEED, self._bounds._core)
+        _fluids.limit_air_speed(velocity._core, levelset.field._core, self._air, given, _GAP_SPEED, self._bounds._core)
 
     def near_surface(self, levelset: LevelSet, distance: float) -> list[Bools]:
         """Return the faces beside cells closer to the surface than a distance, m; overwritten by the next call."""
         if not self._near:
             self._near = [np.zeros(m.shape, bool) for m in self.known]
-        core: Any = _fluids
-        core.near_surface_faces(levelset.field._core, distance, self._near)
+        _fluids.near_surface_faces(levelset.field._core, distance, self._near)
         return self._near
 
     def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:
@@ -149,5 +143,4 @@ class LiquidFaces(Stateful):
 
         Cells with their centre in the solid hold none, although the level set goes on there.
         """
-        core: Any = _fluids
-        return float(core.liquid_energy(velocity._core, levelset.field._core, None if solid is None else solid.outside_cells))
+        return float(_fluids.liquid_energy(velocity._core, levelset.field._core, None if solid is None else solid.outside_cells))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -38,10 +36,9 @@ class AirPockets(Stateful):
 
         A pocket stays one while only a neck of fewer than two cells leads out of it.
         """
-        core: Any = _fluids  # overloaded over dimension and scalar
         outside = None if solid is None else solid.outside_cells
         args = levelset.field._core, outside, self._open, self._scratch._core, self.cells
-        self.count = int(core.find_air_pockets(*args, self._workspace))
+        self.count = int(_fluids.find_air_pockets(*args, self._workspace))
         return self.cells if self.count else None
 
     def clear(self) -> None:

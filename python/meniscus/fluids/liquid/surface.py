@@ -153,12 +153,10 @@ class LiquidSurface(Stateful):
         """
         if self._trap is None or self.particles is None:
             return
-        liquid: Any = _fluids
-        markers: Any = _surface
         closed = None if solid is None else solid.inside_faces
         distance = _GAP * self.levelset.grid.spacing
-        liquid.mark_gaps_at_walls(velocity._core, self.levelset.field._core, distance, closed, self._trap._core)
-        markers.remove_markers_in(self._trap._core, self.particles.particles._core, 1, self._workspace)
+        _fluids.mark_gaps_at_walls(velocity._core, self.levelset.field._core, distance, closed, self._trap._core)
+        _surface.remove_markers_in(self._trap._core, self.particles.particles._core, 1, self._workspace)
 
     def surface_moved(self, distance: float) -> None:
         """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
@@ -172,9 +170,8 @@ class LiquidSurface(Stateful):
 
     def would_change(self, phi: CellField, *, filled: bool) -> bool:
         """Return whether the liquid would change if the region where phi <= 0 were filled, or else drained."""
-        core: Any = _surface
         near = 2.0 * self.levelset.grid.spacing
-        changes = bool(core.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near))
+        changes = _surface.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near)
         return self.levelset.grid.comm.total(changes) > 0
 
     def fill(self, phi: CellField) -> None:
@@ -191,16 +188,14 @@ class LiquidSurface(Stateful):
             return
         if self._scratch is None:
             self._scratch = CellField(self.levelset.grid, self.levelset.dtype)
-        markers: Any = _surface
         np.subtract(_STRAY * self.levelset.grid.spacing, self.levelset.array, out=self._scratch.array)
-        markers.remove_markers_in(self._scratch._core, self.particles.particles._core, -1, self._workspace)
+        _surface.remove_markers_in(self._scratch._core, self.particles.particles._core, -1, self._workspace)
 
     def drain_drops(self, phi: CellField) -> float:
         """Remove the drops where phi <= 0; returns their volume, m^dim."""
         if self.particles is None:
             return 0.0
-        core: Any = _surface
-        return float(core.remove_spray_in(phi._core, self.particles.spray._core, self._workspace)[1])
+        return float(_surface.remove_spray_in(phi._core, self.particles.spray._core, self._workspace)[1])
 
     def account_new_drops(self, solid: SolidBoundary | None, volume: LiquidVolume) -> None:
         """Let `volume` account for the markers that have become drops in the last `advance`."""
@@ -239,9 +234,8 @@ class LiquidSurface(Stateful):
     def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> LiquidExchange:
         """Let the liquid take up drops that are in it; their volumes wait in `expansion`."""
         assert self.particles is not None
-        core: Any = _fluids  # overloaded over dimension and scalar
         args = velocity._core, self.levelset.field._core, _outside(solid), self.particles.spray._core, time, self._workspace
-        count, volume, momentum, impulse, positions, volumes = core.absorb_drops(*args)
+        count, volume, momentum, impulse, positions, volumes = _fluids.absorb_drops(*args)
         expansion.add(positions, volumes, self.levelset, None if solid is None else solid.levelset)
         return LiquidExchange(count, volume, momentum, impulse)
 
@@ -254,8 +248,7 @@ class LiquidSurface(Stateful):
         gathered = np.zeros(len(spray), bool)
         if self._scratch is None:
             self._scratch = CellField(self.levelset.grid, velocity.dtype)
-        core: Any = _fluids  # overloaded over dimension and scalar
-        count, total, momentum, positions, volumes = core.gather_drops(
+        count, total, momentum, positions, volumes = _fluids.gather_drops(
             velocity._core,
             self.levelset.field._core,
             None if nodes is None else nodes._core,
@@ -283,8 +276,7 @@ class LiquidSurface(Stateful):
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""
-        core: Any = _surface  # overloaded over dimension and scalar
-        core.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
+        _surface.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
 
     def _redistance(self, solid: SolidBoundary | None) -> None:
         if self.shells is None:
@@ -300,10 +292,9 @@ class LiquidSurface(Stateful):
 
     def _combine(self, operation: Any, region: CellField, sign: int) -> None:
         """Change the level set by a region, and remove the markers of a sign from where that is."""
-        core: Any = _surface
-        core.combine_level_sets(self.levelset.field._core, operation, region._core)
+        _surface.combine_level_sets(self.levelset.field._core, operation, region._core)
         if self.particles is not None:
-            core.remove_markers_in(region._core, self.particles.particles._core, sign, self._workspace)
+            _surface.remove_markers_in(region._core, self.particles.particles._core, sign, self._workspace)
 
 
 def _outside(solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:

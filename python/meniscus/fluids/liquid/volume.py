@@ -36,13 +36,14 @@ class LiquidVolume(Stateful):
         totals: initial, emitted, drained and so on since the surface was set, m^dim.
     """
 
+    _budget: Any
+
     def __init__(self, grid: Grid, velocity: MacField) -> None:
         self._grid = grid
-        core: Any = _fluids.VolumeBudget2 if grid.dimension == 2 else _fluids.VolumeBudget3
-        self._budget = core(grid._core)
+        self._budget = _fluids.new_volume_budget(grid._core)
         self._scratch = CellField(grid, velocity.dtype)
         self._seen: tuple[Any, ...] = ()
-        self._fractions: Any = None
+        self._fractions: CellField | None = None
         self._workspace = Workspace()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
         self._labels = self.declare("_labels", self._budget.labels(grid._core), samples_of=grid)
@@ -185,10 +186,9 @@ class LiquidVolume(Stateful):
         if not sides:
             return
         if self._seen and self._seen[0] is not None:
-            core: Any = _fluids  # overloaded over dimension and scalar
             if self._fractions is None:
                 self._fractions = CellField(self._grid, levelset.dtype)
-            core.walled_fractions(levelset.field._core, self._seen[0]._core, self._fractions._core, self._workspace)
+            _fluids.walled_fractions(levelset.field._core, self._seen[0]._core, self._fractions._core, self._workspace)
         else:
             self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
         for d, upper in sides:
@@ -228,17 +228,15 @@ def measure_components(
     Collective: labels are those of the own block, by the first cells of the parts in the domain, volumes those of the whole domain.
     """
     labels = np.zeros(levelset.grid.local_shape, np.int32)
-    core: Any = _fluids  # overloaded over dimension and scalar
     args = levelset.field._core, _core_of(solid), scratch._core
     if walls is not None:
-        return labels, np.asarray(core.measure_walled_components(*args, walls._core, labels, Workspace()))
-    return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
+        return labels, np.asarray(_fluids.measure_walled_components(*args, walls._core, labels, Workspace()))
+    return labels, np.asarray(_fluids.measure_components(*args, labels, Workspace()))
 
 
 def component_volumes(grid: Grid, labels: Labels, volumes: Floats, expected: Floats) -> tuple[ComponentVolume, ...]:
     """Return what a report says of the parts with these labels, those of the own block; parts without cells are left out. Collective."""
-    core: Any = _fluids
-    cells, first = core.count_component_cells(grid._core, labels, len(volumes))
+    cells, first = _fluids.count_component_cells(grid._core, labels, len(volumes))
     return tuple(
         ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, grid.shape)))
         for v, e, c, f in list(zip(volumes, expected, cells, first, strict=True))[1:]

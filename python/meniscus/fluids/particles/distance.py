@@ -44,8 +44,7 @@ class CarriedDistance(MemoryOwner):
 
     def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
         """Give the particles of a new region their distances."""
-        core: Any = _fluids  # overloaded over dimension and scalar
-        core.set_distances(particles._core, region._core, None if before is None else before.field._core)
+        _fluids.set_distances(particles._core, region._core, None if before is None else before.field._core)
 
     def update(
         self, particles: Particles, solid: NodeField | None, dt: float, time: float, workspace: Workspace, shells: Any = None
@@ -56,11 +55,10 @@ class CarriedDistance(MemoryOwner):
         """
         walls = None if shells is None else shells.walls
         self._surface(particles, solid, self._positions, workspace, walls)
-        core: Any = _fluids
         levelset = self._positions.field
         around = None if solid is None else solid._core
         args = particles._core, levelset._core, self._velocity._core, around
-        core.update_distances(*args, dt, time, None if walls is None else walls._core)
+        _fluids.update_distances(*args, dt, time, None if walls is None else walls._core)
         if shells is not None:
             shells.update_distances(particles, levelset, dt, time)
 
@@ -70,8 +68,7 @@ class CarriedDistance(MemoryOwner):
         `shells`: what does so for particles beside thin walls.
         """
         near = None if shells is None else shells.shifted_distances(particles, levelset, factor)
-        core: Any = _fluids
-        core.add_to_distances(particles._core, levelset.field._core, factor)
+        _fluids.add_to_distances(particles._core, levelset.field._core, factor)
         if near is not None:
             mask, distances = near
             particles["distance"][mask] = distances

@@ -82,8 +82,7 @@ class ParticleFaces(MemoryOwner):
 
 def mark_open_faces(levelset: LevelSet, solid: SolidBoundary | None, out: list[Bools]) -> list[Bools]:
     """Set masks to the faces beside liquid that are not in a solid entirely, and return them."""
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.liquid_faces(levelset.field._core, out)
+    _fluids.liquid_faces(levelset.field._core, out)
     if solid is not None:
         _grid.select_masks(out, solid.open_faces, True, out)
     return out

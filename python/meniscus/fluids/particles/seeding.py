@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from meniscus._meniscus import fluids as _fluids
+from meniscus._types import AnyLiquidRegion
 from meniscus.core import Workspace
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
@@ -13,11 +13,10 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import Pose, Shape
 
 
-def liquid_region(region: Shape, grid: Grid, pose: Pose | None = None) -> Any:
+def liquid_region(region: Shape, grid: Grid, pose: Pose | None = None) -> AnyLiquidRegion:
     """Return a shape under a pose, with its images on periodic axes, as the core wants it."""
-    kind: Any = _fluids.LiquidRegion2 if grid.dimension == 2 else _fluids.LiquidRegion3
     where = Pose((0.0,) * grid.dimension) if pose is None else pose
-    return kind(region._core, where.rotation, where.translation, grid._core)
+    return _fluids.new_liquid_region(region._core, where.rotation, where.translation, grid._core)
 
 
 class ParticleSeeder:
@@ -42,7 +41,7 @@ class ParticleSeeder:
         self,
         particles: Particles,
         phi: CellField,
-        region: Any,
+        region: AnyLiquidRegion | None,
         solid: NodeField | None,
         workspace: Workspace,
         *,
@@ -60,6 +59,6 @@ class ParticleSeeder:
             offset: of the cells to fill, m; default none.
             velocity: of the new particles, m/s; default zero.
         """
-        core: Any = _fluids.seed_liquid if region is None else region.seed
+        core = _fluids.seed_liquid if region is None else region.seed
         moved, speed = (self._zero if v is None else tuple(v) for v in (offset, velocity))
         return int(core(particles._core, phi._core, *self._pattern, moved, speed, None if solid is None else solid._core, workspace))

@@ -377,8 +377,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     def _apply_boundary(self, dt: float) -> None:
         solid = self.sampled_solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
-        core: Any = _fluids  # overloaded over dimension and scalar
-        gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
+        gone, stuck, _ = _fluids.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
         self.volume.totals["outflow"] += gone
         self.running_report.left += gone
         self.running_report.in_solid = stuck

@@ -60,14 +60,13 @@ class ParticleSpacing(MemoryOwner):
         """Move the particles; those that a displacement brings beyond sides or into the solid stay there until their next boundary
         treatment. `shells`: what counts and moves particles beside thin walls, which no displacement crosses."""
         grid = levelset.grid
-        core: Any = _fluids  # overloaded over dimension and scalar
         particle_density(particles, grid, out=self._density, workspace=workspace)
         if solid is not None:
-            core.divide_by_open_space(self._density._core, solid.levelset._core, workspace)
+            _fluids.divide_by_open_space(self._density._core, solid.levelset._core, workspace)
         if shells is not None:
             shells.count_particles(particles, self._density, float(per_cell), workspace)
         outside = None if solid is None else solid.levelset._core
-        core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, *strain, self._target._core)
+        _fluids.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, *strain, self._target._core)
         _grid.assign_faces(self._shift._core, 0.0, None, True)
         info = project(
             self._shift,

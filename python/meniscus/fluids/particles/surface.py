@@ -105,8 +105,7 @@ def particle_levelset(
         _checks.flag("carried", carried),
         2.0**dimension if per_cell is None else _checks.positive("per_cell", per_cell),
     )
-    core: Any = _fluids  # overloaded over dimension and scalar
     seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
     around = None if solid is None else _checks.one_of_type("solid", solid, NodeField)._core
-    core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen, around)
+    _fluids.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen, around)
     return result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -54,8 +52,7 @@ def particles_to_grid(
         known = [np.zeros(s, bool) for s in shapes]
     if len(known) != len(shapes) or any(not isinstance(k, np.ndarray) or k.shape != s for k, s in zip(known, shapes, strict=True)):
         raise ValueError(f"known must be bool arrays of the shapes {', '.join(map(str, shapes))}")
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.particles_to_grid(particles._core, velocity._core, known, None if mass is None else mass._core, workspace_or_new(workspace))
+    _fluids.particles_to_grid(particles._core, velocity._core, known, None if mass is None else mass._core, workspace_or_new(workspace))
     return known
 
 
@@ -93,8 +90,7 @@ def grid_to_particles(
         raise ValueError(f"flip_ratio must be from 0 to 1, not {ratio:g}")
     if before is not None:
         _same_kind("before", before, velocity)
-    core: Any = _fluids
-    core.grid_to_particles(
+    _fluids.grid_to_particles(
         velocity._core,
         None if before is None else before._core,
         0.0 if before is None else ratio,
@@ -122,8 +118,7 @@ def particle_density(particles: Particles, grid: Grid, *, out: CellField | None 
     _checks.one_of_type("grid", grid, Grid)
     result = CellField(grid, particles.positions.dtype) if out is None else _checks.one_of_type("out", out, CellField)
     require_cells(particles, result, grid)
-    core: Any = _fluids
-    core.particle_density(particles._core, result._core, workspace_or_new(workspace))
+    _fluids.particle_density(particles._core, result._core, workspace_or_new(workspace))
     return result
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import VolumeReport
@@ -43,12 +45,11 @@ class ParticleVolume(Stateful):
         """
         walls = None if shells is None else shells.walls
         labels, volumes = measure_components(levelset, solid, CellField(self._grid, levelset.dtype), walls)
-        core: Any = _fluids  # overloaded over the dimension
         if shells is None:
-            counts = core.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
+            counts = _fluids.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
         else:
             counts = shells.particles_of_parts(particles, labels, len(volumes))
-        expected = self.each * counts
+        expected = np.multiply(self.each, counts)
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(self._grid, labels, volumes, expected)
         drops = volumes < _DROP * self._grid.spacing**self._grid.dimension

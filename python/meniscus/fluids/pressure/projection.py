@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import grid as _grid
 from meniscus._options import CoreOption
-from meniscus._types import AnyGrid
 from meniscus.fluids.problems import cells_of, core_type, solver_for
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
@@ -59,9 +57,7 @@ class PressureSolver(CachedSolver):
     A projection with a reused solver allocates nothing, and reuses the matrix if nothing around the fluid has changed.
     """
 
-    @staticmethod
-    def _new_core(grid: AnyGrid) -> _fluids.PressureSolver2 | _fluids.PressureSolver3:
-        return _fluids.PressureSolver2(grid) if isinstance(grid, _grid.Grid2) else _fluids.PressureSolver3(grid)
+    _new_core = staticmethod(_fluids.new_pressure_solver)
 
 
 def project(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import grid as _grid
-from meniscus._types import AnyGrid
 from meniscus.fluids.problems import solver_for, viscosity_problem
 from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
@@ -18,9 +16,7 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class ViscositySolver(CachedSolver):
     """Matrices and scratch memory that `diffuse` reuses between steps on one grid."""
 
-    @staticmethod
-    def _new_core(grid: AnyGrid) -> _fluids.ViscositySolver2 | _fluids.ViscositySolver3:
-        return _fluids.ViscositySolver2(grid) if isinstance(grid, _grid.Grid2) else _fluids.ViscositySolver3(grid)
+    _new_core = staticmethod(_fluids.new_viscosity_solver)
 
 
 def diffuse(

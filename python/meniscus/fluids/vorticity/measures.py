@@ -162,8 +162,7 @@ def add_vorticity_confinement(
     """
     _checks.one_of_type("velocity", velocity, MacField)
     t = _checks.number("time", time)
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.add_vorticity_confinement(
+    _fluids.add_vorticity_confinement(
         velocity._core,
         _checks.number("dt", dt),
         _checks.number("epsilon", epsilon),

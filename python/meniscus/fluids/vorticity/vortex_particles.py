@@ -211,8 +211,9 @@ def add_vortex_forces(
         _checks.number("time", time),
     )
     seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
-    core: Any = _fluids  # overloaded over dimension and scalar
-    core.add_vortex_forces(velocity._core, particles._core, _checks.number("dt", dt), one, each, options, workspace_or_new(workspace), seen)
+    _fluids.add_vortex_forces(
+        velocity._core, particles._core, _checks.number("dt", dt), one, each, options, workspace_or_new(workspace), seen
+    )
 
 
 def seed_vortices(

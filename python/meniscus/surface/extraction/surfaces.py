@@ -13,6 +13,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid import CellField, NodeField, ScalarField
+from meniscus.grid.transport.advection import workspace_or_new
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -50,10 +51,6 @@ def _field(phi: object) -> ScalarField:
     if field.on_side not in ((0,) * field.grid.dimension, (1,) * field.grid.dimension):
         raise ValueError("phi must have its samples on the cells or on the nodes")
     return field
-
-
-def _space(workspace: Workspace | None) -> Workspace:
-    return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
 
 
 @overload
@@ -112,15 +109,14 @@ def extract(
     Source: Lorensen and Cline 1987 (marching cubes), with a table made by rule.
     """
     field = _field(phi)
-    arrays = _surface.extract(
+    vertices, elements, directions = _surface.extract(
         field._core,
         _checks.choice("sides", sides, Sides) == "closed",
         _checks.choice("periods", periods, Sides) == "closed",
         _checks.choice("positions", positions, Positions) == "cubic",
         _checks.flag("normals", normals),
-        _space(workspace),
+        workspace_or_new(workspace),
     )
-    vertices, elements, directions = arrays
     return (vertices, elements, directions) if normals else (vertices, elements)
 
 
@@ -132,8 +128,8 @@ def measure(phi: Any, *, workspace: Workspace | None = None) -> tuple[float, flo
     Raises:
         TypeError, ValueError: as `extract`.
     """
-    volume, area = _surface.measure_level_set(_field(phi)._core, _space(workspace))
-    return float(volume), float(area)
+    volume, area = _surface.measure_level_set(_field(phi)._core, workspace_or_new(workspace))
+    return volume, area
 
 
 def symmetric_difference(a: Any, b: Any, *, workspace: Workspace | None = None) -> float:
@@ -177,7 +173,7 @@ def volume_fractions(phi: Any, *, out: CellField | None = None, workspace: Works
     field = _field(phi)
     target = CellField(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, CellField)
     _require_same(target, field)
-    _surface.volume_fractions(field._core, target._core, _space(workspace))
+    _surface.volume_fractions(field._core, target._core, workspace_or_new(workspace))
     return target
 
 
@@ -230,7 +226,7 @@ def components(
     labels = np.empty(field.shape, np.int32) if out is None else _checks.one_of_type("out", out, np.ndarray)
     if labels.shape != field.shape:
         raise ValueError(f"out must have shape {field.shape}, not {labels.shape}")
-    space = _space(workspace)
+    space = workspace_or_new(workspace)
     counts = _surface.label_components(field._core, _checks.flag("both", both), labels, space)
     inside, outside = (
         _surface.component_volumes(field._core, labels, counts, space) if _checks.flag("volumes", volumes) else (np.empty(0), np.empty(0))

@@ -72,7 +72,7 @@ def fly(
     fall = _checks.vector("gravity", gravity, grid.dimension)
     drag, restitution = (_checks.number(name, value) for name, value in zip(("drag", "restitution"), drag_and_restitution, strict=True))
     left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
-        grid._core, spray._core, dt, fall, drag, restitution, is_open, solid, end, workspace
+        grid._core, spray._core, dt, fall, drag, restitution, is_open, solid, spray.positions.dtype, end, workspace
     )
     return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
 

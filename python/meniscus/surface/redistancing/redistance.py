@@ -16,6 +16,7 @@ from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
 from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.grid.transport.extrapolation import copied_mask
 from meniscus.grid.transport.visibility import component_masks
 
 AtSides = Literal["ends", "goes-on"]
@@ -91,7 +92,7 @@ def redistance(
     )
     unused = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
     own = None if outside is None else _checks.mask("outside", outside, field.shape)
-    return int(_surface.redistance(field._core, options, unused, own, workspace_or_new(workspace)))
+    return _surface.redistance(field._core, options, unused, own, workspace_or_new(workspace))
 
 
 def scalar_field(levelset: HoldsLevelSet | ScalarField) -> ScalarField:
@@ -150,7 +151,7 @@ def extend(
     """
     _checks.one_of_type("field", field, (CellField, NodeField))
     phi, reach = _level_for(field, levelset, band)
-    mask = _mask_into("known", known, "out", out, field.shape)
+    mask = copied_mask("out", _checks.mask("known", known, field.shape), out)
     reached, unreached = _surface.extend(field._core, phi._core, mask, reach, EXTENSION_SIDE("side", side), workspace_or_new(workspace))
     return Extended(mask, reached, unreached)
 
@@ -190,10 +191,9 @@ def extend_velocity(
         raise TypeError("known must be a sequence of masks, one per velocity component")
     if out is not None and len(out) != len(masks):
         raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
-    targets = [_mask_into(f"known[{d}]", m, f"out[{d}]", None if out is None else out[d], m.shape) for d, m in enumerate(masks)]
+    targets = [copied_mask(f"out[{d}]", m, None if out is None else out[d]) for d, m in enumerate(masks)]
     space = workspace_or_new(workspace)
-    core: Any = _surface  # overloaded over dimension and scalar
-    return Extended(targets, *core.extend_faces(velocity._core, phi._core, targets, reach, EXTENSION_SIDE("side", side), space))
+    return Extended(targets, *_surface.extend_faces(velocity._core, phi._core, targets, reach, EXTENSION_SIDE("side", side), space))
 
 
 def _level_for(field: ScalarField | MacField, levelset: HoldsLevelSet | ScalarField, band: float | None) -> tuple[ScalarField, float]:
@@ -203,18 +203,3 @@ def _level_for(field: ScalarField | MacField, levelset: HoldsLevelSet | ScalarFi
     if phi.dtype != field.dtype:
         raise TypeError(f"levelset must be of dtype {field.dtype} like the field, not {phi.dtype}")
     return phi, 5.0 * field.grid.spacing if band is None else _checks.positive("band", band)
-
-
-def _mask_into(name: str, value: npt.ArrayLike, out_name: str, out: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = _checks.mask(name, value, shape)
-    if out is None:
-        copied: npt.NDArray[np.bool_] = mask.copy()
-        return copied
-    if not isinstance(out, np.ndarray) or out.dtype != np.bool_ or not out.flags.c_contiguous or not out.flags.writeable:
-        raise TypeError(f"{out_name} must be a writable, C-contiguous array of bool")
-    if out.shape != shape:
-        raise ValueError(f"{out_name} must have shape {shape}, not {out.shape}")
-    target: npt.NDArray[np.bool_] = out
-    if target is not mask:
-        target[...] = mask
-    return target

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus._types import AnyShape
 from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
 from meniscus.grid.transport.advection import workspace_or_new
@@ -33,8 +34,7 @@ class Shape:
     give a bound: the sign is right and the size never above the distance.
     """
 
-    _core: Any = field(init=False, compare=False)
-    _dimension: int = field(init=False, compare=False)
+    _core: AnyShape = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters and make the native shape."""
@@ -43,7 +43,7 @@ class Shape:
     @property
     def dimension(self) -> int:
         """2 or 3."""
-        return self._dimension
+        return self._core.dimension
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -53,7 +53,7 @@ class Shape:
 
     def signed_distance(self, points: Floats) -> Floats:
         """Return phi (n,), m, at points (n, dim), m, float64. Raises TypeError or ValueError for other arrays."""
-        x = _checks.points("points", points, np.dtype(np.float64), self._dimension)
+        x = _checks.points("points", points, np.dtype(np.float64), self.dimension)
         _checks.require_finite("points", x)
         out = np.empty(len(x))
         self._core.signed_distance(x, out)
@@ -64,7 +64,7 @@ class Shape:
 
         Where phi has no gradient, such as at edges and centres, any direction is returned.
         """
-        x: Any = _checks.points("points", points, np.dtype(np.float64), self._dimension)
+        x: Any = _checks.points("points", points, np.dtype(np.float64), self.dimension)
         _checks.require_finite("points", x)
         return self._normals(x)
 
@@ -91,11 +91,11 @@ class Shape:
             TypeError, ValueError: not such a field, another dimension, a band that is not positive.
         """
         _checks.one_of_type("phi", phi, ScalarField)
-        if phi.grid.dimension != self._dimension:
-            raise ValueError(f"phi must be {self._dimension}-D like the shape, not {phi.grid.dimension}-D")
-        pose = Pose((0.0,) * self._dimension) if pose is None else _checks.one_of_type("pose", pose, Pose)
-        if pose.dimension != self._dimension:
-            raise ValueError(f"pose must be {self._dimension}-D like the shape, not {pose.dimension}-D")
+        if phi.grid.dimension != self.dimension:
+            raise ValueError(f"phi must be {self.dimension}-D like the shape, not {phi.grid.dimension}-D")
+        pose = Pose((0.0,) * self.dimension) if pose is None else _checks.one_of_type("pose", pose, Pose)
+        if pose.dimension != self.dimension:
+            raise ValueError(f"pose must be {self.dimension}-D like the shape, not {pose.dimension}-D")
         _surface.sample_signed_distance(
             self._core,
             pose.rotation,
@@ -109,7 +109,7 @@ class Shape:
 
     def translated(self, translation: Vector) -> Transformed:
         """Return the shape moved by a vector (m)."""
-        return Transformed(self, _identity(self._dimension), _checks.vector("translation", translation, self._dimension))
+        return Transformed(self, _identity(self.dimension), _checks.vector("translation", translation, self.dimension))
 
     def rotated(self, rotation: Any, about: Vector | None = None) -> Transformed:
         """Return the shape turned around a point.
@@ -118,15 +118,15 @@ class Shape:
             rotation: an angle (rad, counter-clockwise; 2-D), a rotation matrix, or a unit quaternion (w, x, y, z).
             about: the point that stays, m; default: the origin.
         """
-        matrix = np.array(rotation_matrix("rotation", rotation, self._dimension))
-        center = np.zeros(self._dimension) if about is None else np.array(_checks.vector("about", about, self._dimension))
+        matrix = np.array(rotation_matrix("rotation", rotation, self.dimension))
+        center = np.zeros(self.dimension) if about is None else np.array(_checks.vector("about", about, self.dimension))
         return Transformed(self, _rows(matrix), tuple((center - matrix @ center).tolist()))
 
     def scaled(self, factor: float, about: Vector | None = None) -> Transformed:
         """Return the shape scaled by a factor > 0 from a point (m; default: the origin)."""
         s = _checks.positive("factor", factor)
-        center = np.zeros(self._dimension) if about is None else np.array(_checks.vector("about", about, self._dimension))
-        return Transformed(self, _identity(self._dimension), tuple(((1.0 - s) * center).tolist()), s)
+        center = np.zeros(self.dimension) if about is None else np.array(_checks.vector("about", about, self.dimension))
+        return Transformed(self, _identity(self.dimension), tuple(((1.0 - s) * center).tolist()), s)
 
     def offset(self, distance: float) -> Offset:
         """Return the shape grown by a distance (m) with rounded edges; shrunk by a negative one."""
@@ -182,12 +182,10 @@ class Shape:
     def _parameters(self) -> tuple[Any, ...]:
         return tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
-    def _finish(self, maker: str, dimension: int, *arguments: Any, **checked: Any) -> None:
-        """Replace the arguments by checked parameters, and make the native shape."""
-        for name, value in checked.items():
+    def _set(self, core: AnyShape, **checked: Any) -> None:
+        """Set the native shape, and replace the arguments by checked parameters."""
+        for name, value in {"_core": core, **checked}.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_dimension", dimension)
-        object.__setattr__(self, "_core", getattr(_surface, maker)(*arguments))
 
 
 def checked_band(band: object) -> float:
@@ -213,6 +211,11 @@ def _shapes(value: object) -> tuple[Shape, ...]:
     return shapes
 
 
+def _cores(shapes: Sequence[Shape]) -> list[Any]:
+    """Return native shapes, all of one dimension."""
+    return [s._core for s in shapes]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Union(Shape):
     """Points in any of the shapes: min of the distances. Exact outside; a bound where the shapes overlap."""
@@ -221,7 +224,7 @@ class Union(Shape):
 
     def _make(self) -> None:
         s = _shapes(self.shapes)
-        self._finish(f"union{s[0].dimension}", s[0].dimension, [x._core for x in s], shapes=s)
+        self._set(_surface.union(_cores(s)), shapes=s)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,7 +235,7 @@ class Intersection(Shape):
 
     def _make(self) -> None:
         s = _shapes(self.shapes)
-        self._finish(f"intersection{s[0].dimension}", s[0].dimension, [x._core for x in s], shapes=s)
+        self._set(_surface.intersection(_cores(s)), shapes=s)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,8 +245,7 @@ class Complement(Shape):
     shape: Shape
 
     def _make(self) -> None:
-        n = _checks.one_of_type("shape", self.shape, Shape).dimension
-        self._finish(f"complement{n}", n, self.shape._core)
+        self._set(_surface.complement(_checks.one_of_type("shape", self.shape, Shape)._core))
 
     def _normals(self, points: Floats) -> Floats:
         return -self.shape._normals(points)
@@ -257,9 +259,8 @@ class Offset(Shape):
     distance: float
 
     def _make(self) -> None:
-        n = _checks.one_of_type("shape", self.shape, Shape).dimension
-        d = _checks.number("distance", self.distance)
-        self._finish(f"offset{n}", n, self.shape._core, d, distance=d)
+        core, d = _checks.one_of_type("shape", self.shape, Shape)._core, _checks.number("distance", self.distance)
+        self._set(_surface.offset(core, d), distance=d)
 
     def _normals(self, points: Floats) -> Floats:
         return self.shape._normals(points)
@@ -273,9 +274,8 @@ class Shell(Shape):
     thickness: float
 
     def _make(self) -> None:
-        n = _checks.one_of_type("shape", self.shape, Shape).dimension
-        t = _checks.positive("thickness", self.thickness)
-        self._finish(f"shell{n}", n, self.shape._core, t, thickness=t)
+        core, t = _checks.one_of_type("shape", self.shape, Shape)._core, _checks.positive("thickness", self.thickness)
+        self._set(_surface.shell(core, t), thickness=t)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,7 +289,7 @@ class SmoothUnion(Shape):
     def _make(self) -> None:
         a, b = _shapes((self.a, self.b))
         w = _checks.positive("width", self.width)
-        self._finish(f"smooth_union{a.dimension}", a.dimension, a._core, b._core, w, width=w)
+        self._set(_surface.smooth_union(a._core, b._core, w), width=w)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -305,17 +305,8 @@ class Transformed(Shape):
         n = _checks.one_of_type("shape", self.shape, Shape).dimension
         pose = Pose(_checks.vector("translation", self.translation, n), self.rotation)
         s = _checks.positive("scale", self.scale)
-        self._finish(
-            f"transformed{n}",
-            n,
-            self.shape._core,
-            pose.rotation,
-            pose.translation,
-            s,
-            rotation=pose.rotation,
-            translation=pose.translation,
-            scale=s,
-        )
+        core = _surface.transformed(self.shape._core, pose.rotation, pose.translation, s)
+        self._set(core, rotation=pose.rotation, translation=pose.translation, scale=s)
 
     def _normals(self, points: Floats) -> Floats:
         pose = Pose(self.translation, self.rotation)

@@ -33,10 +33,8 @@ class Pose:
 
     def __post_init__(self) -> None:
         """Check the arguments and bring them to one form."""
-        t = self.translation
-        if isinstance(t, (str, bytes)) or not isinstance(t, (Sequence, np.ndarray)) or len(t) not in (2, 3):
-            raise ValueError(f"translation must hold 2 or 3 numbers, not {t!r}")
-        object.__setattr__(self, "translation", _checks.vector("translation", t, len(t)))
+        t = _checks.point("translation", self.translation)
+        object.__setattr__(self, "translation", t)
         object.__setattr__(self, "rotation", rotation_matrix("rotation", self.rotation, len(t)))
 
     @property
@@ -68,15 +66,13 @@ class Twist:
 
     def __post_init__(self) -> None:
         """Check the arguments and bring them to one form."""
-        v = self.linear
-        if isinstance(v, (str, bytes)) or not isinstance(v, (Sequence, np.ndarray)) or len(v) not in (2, 3):
-            raise ValueError(f"linear must hold 2 or 3 numbers, not {v!r}")
+        v = _checks.point("linear", self.linear)
         angular: Any = self.angular
         if len(v) == 2:
             angular = 0.0 if angular is None else _checks.number("angular", angular)
         else:
             angular = (0.0, 0.0, 0.0) if angular is None else _checks.vector("angular", angular, 3)
-        object.__setattr__(self, "linear", _checks.vector("linear", v, len(v)))
+        object.__setattr__(self, "linear", v)
         object.__setattr__(self, "angular", angular)
 
     @property

@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from meniscus import _checks
+from meniscus._meniscus import surface as _surface
 from meniscus.surface.shapes.constructive import Floats, Shape, Vector
 from meniscus.surface.shapes.normals import unit_rows
-
-
-def _dimension_of(name: str, value: object) -> int:
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) not in (2, 3):
-        raise ValueError(f"{name} must hold 2 or 3 numbers, not {value!r}")
-    return len(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,9 +22,8 @@ class Sphere(Shape):
     radius: float
 
     def _make(self) -> None:
-        n = _dimension_of("center", self.center)
-        c, r = _checks.vector("center", self.center, n), _checks.positive("radius", self.radius)
-        self._finish(f"sphere{n}", n, c, r, center=c, radius=r)
+        c, r = _checks.point("center", self.center), _checks.positive("radius", self.radius)
+        self._set(_surface.sphere(c, r), center=c, radius=r)
 
     def _normals(self, points: Floats) -> Floats:
         return unit_rows(points - np.array(self.center))
@@ -44,10 +38,10 @@ class Box(Shape):
     rounding: float = 0.0
 
     def _make(self) -> None:
-        n = _dimension_of("lower", self.lower)
-        a, b = _checks.vector("lower", self.lower, n), _checks.vector("upper", self.upper, n)
+        a = _checks.point("lower", self.lower)
+        b = _checks.vector("upper", self.upper, len(a))
         r = _checks.number("rounding", self.rounding)
-        self._finish(f"box{n}", n, a, b, r, lower=a, upper=b, rounding=r)
+        self._set(_surface.box(a, b, r), lower=a, upper=b, rounding=r)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,9 +52,9 @@ class HalfSpace(Shape):
     normal: Vector
 
     def _make(self) -> None:
-        n = _dimension_of("point", self.point)
-        p, v = _checks.vector("point", self.point, n), _checks.vector("normal", self.normal, n)
-        self._finish(f"half_space{n}", n, p, v, point=p, normal=v)
+        p = _checks.point("point", self.point)
+        v = _checks.vector("normal", self.normal, len(p))
+        self._set(_surface.half_space(p, v), point=p, normal=v)
 
     def _normals(self, points: Floats) -> Floats:
         return unit_rows(np.tile(np.array(self.normal), (len(points), 1)))
@@ -75,10 +69,10 @@ class Capsule(Shape):
     radius: float
 
     def _make(self) -> None:
-        n = _dimension_of("start", self.start)
-        a, b = _checks.vector("start", self.start, n), _checks.vector("end", self.end, n)
+        a = _checks.point("start", self.start)
+        b = _checks.vector("end", self.end, len(a))
         r = _checks.positive("radius", self.radius)
-        self._finish(f"capsule{n}", n, a, b, r, start=a, end=b, radius=r)
+        self._set(_surface.capsule(a, b, r), start=a, end=b, radius=r)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +86,7 @@ class Cylinder(Shape):
     def _make(self) -> None:
         a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
         r = _checks.positive("radius", self.radius)
-        self._finish("cone", 3, a, b, r, r, start=a, end=b, radius=r)
+        self._set(_surface.cone(a, b, r, r), start=a, end=b, radius=r)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +101,7 @@ class Cone(Shape):
     def _make(self) -> None:
         a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
         r, s = _checks.number("start_radius", self.start_radius), _checks.number("end_radius", self.end_radius)
-        self._finish("cone", 3, a, b, r, s, start=a, end=b, start_radius=r, end_radius=s)
+        self._set(_surface.cone(a, b, r, s), start=a, end=b, start_radius=r, end_radius=s)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +116,7 @@ class Torus(Shape):
     def _make(self) -> None:
         c, a = _checks.vector("center", self.center, 3), _checks.vector("axis", self.axis, 3)
         r, s = _checks.positive("major_radius", self.major_radius), _checks.positive("minor_radius", self.minor_radius)
-        self._finish("torus", 3, c, a, r, s, center=c, axis=a, major_radius=r, minor_radius=s)
+        self._set(_surface.torus(c, a, r, s), center=c, axis=a, major_radius=r, minor_radius=s)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,13 +130,13 @@ class Ellipsoid(Shape):
     radii: Vector
 
     def _make(self) -> None:
-        n = _dimension_of("center", self.center)
-        c, r = _checks.vector("center", self.center, n), _checks.vector("radii", self.radii, n)
+        c = _checks.point("center", self.center)
+        r = _checks.vector("radii", self.radii, len(c))
         for radius in r:
             _checks.positive("each of radii", radius)
         if not all(1e-100 <= radius <= 1e100 for radius in r):  # powers of them are divided
             raise ValueError(f"radii must be from 1e-100 to 1e100 m, not {r}")
-        self._finish(f"ellipsoid{n}", n, c, r, center=c, radii=r)
+        self._set(_surface.ellipsoid(c, r), center=c, radii=r)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,4 +157,4 @@ class Polygon(Shape):
         if any(np.ndim(loop) != 2 for loop in value):
             raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
         loops = tuple(tuple(_checks.vector(f"loops[{i}][{j}]", v, 2) for j, v in enumerate(loop)) for i, loop in enumerate(value))
-        self._finish("polygon", 2, loops, loops=loops)
+        self._set(_surface.polygon(loops), loops=loops)

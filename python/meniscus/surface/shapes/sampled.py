@@ -42,10 +42,7 @@ class MeshShape(Shape):
         given = self.surface
         distance = given if isinstance(given, MeshDistance) else MeshDistance(given)
         mesh = TriangleMesh(distance.vertices, distance.triangles) if distance is given else triangle_mesh(given)
-        object.__setattr__(self, "surface", mesh)
-        object.__setattr__(self, "_dimension", 3)
-        core: Any = _surface
-        object.__setattr__(self, "_core", core.mesh_shape(distance._core))
+        self._set(_surface.mesh_shape(distance._core), surface=mesh)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +64,7 @@ class LevelSetShape(Shape):
         phi = _replicated(_checks.one_of_type("levelset", self.levelset, LevelSet))
         _checks.require_finite("levelset", phi.array)
         phi.field.fill_ghosts()
-        n = phi.grid.dimension
-        core: Any = _surface  # overloaded over dimension and scalar
-        object.__setattr__(self, "levelset", phi)
-        object.__setattr__(self, "_dimension", n)
-        object.__setattr__(self, "_core", core.level_set_shape(phi.field._core))
+        self._set(_surface.level_set_shape(phi.field._core), levelset=phi)
 
     def _normals(self, points: Floats) -> Floats:
         # The gradient jumps from cell to cell; across a cell it does not.
@@ -109,10 +102,7 @@ class FunctionShape(Shape):
     def _make(self) -> None:
         if not callable(self.function):
             raise TypeError(f"function must be a function of points, not {self.function!r}")
-        object.__setattr__(self, "_dimension", 2 if _checks.integer("dimension", self.dimension, 2, 4) == 2 else 3)
-        core: Any = _surface
-        make = core.function_shape2 if self.dimension == 2 else core.function_shape3
-        object.__setattr__(self, "_core", make(self._checked))
+        self._set(_surface.function_shape(self._checked, _checks.integer("dimension", self.dimension, 2, 4)))
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:

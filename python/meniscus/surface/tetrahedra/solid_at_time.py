@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus._types import AnyShape
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape, Transformed
 from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
@@ -43,7 +44,7 @@ class SolidAtTime(ABC):
         """Return phi (n,), m, at points (n, 3)."""
 
     @property
-    def field(self) -> Callable[[Floats], Floats] | _surface.ImplicitShape3:
+    def field(self) -> Callable[[Floats], Floats] | AnyShape:
         """The distance as the core asks for it: a shape of its own, or a function of points."""
         return self.finite_distance
 
@@ -96,9 +97,8 @@ class _RigidShape(_AnySolid):
             self.surface = (pose.apply(shape.surface.vertices), shape.surface.triangles)
 
     @property
-    def field(self) -> _surface.ImplicitShape3:
-        shape: _surface.ImplicitShape3 = self._shape._core
-        return shape
+    def field(self) -> AnyShape:
+        return self._shape._core
 
     def distance(self, points: Floats) -> Floats:
         return self._shape.signed_distance(points)
