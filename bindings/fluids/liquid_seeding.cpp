@@ -8,7 +8,7 @@
 #include "meniscus/fluids/particles/particle_outflow.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 
-#include <cmath>
+#include <optional>
 
 namespace meniscus::bindings {
 namespace {
@@ -94,10 +94,9 @@ void bind_liquid_seeding(py::module_& m) {
   def_fields(
       m, "density_excess",
       []<class T, int D>(const Field<T, D>& density, double per_cell, Field<T, D>& levelset, Field<double, D>* solid,
-                         MacField<T, D>& velocity, double dt, double time, double rate, Field<T, D>& excess) {
-        const fluids::CorrectedStrain<T, D> strain{velocity, dt, time, rate};
-        interruptible(
-            [&] { fluids::density_excess(density, per_cell, levelset, solid, std::isfinite(rate) ? &strain : nullptr, excess); });
+                         MacField<T, D>& velocity, double dt, double time, std::optional<double> rate, Field<T, D>& excess) {
+        const fluids::CorrectedStrain<T, D> strain{velocity, dt, time, rate.value_or(0.0)};
+        interruptible([&] { fluids::density_excess(density, per_cell, levelset, solid, rate ? &strain : nullptr, excess); });
       },
       py::arg("density"), py::arg("per_cell"), py::arg("levelset"), py::arg("solid"), py::arg("velocity"), py::arg("dt"),
       py::arg("time"), py::arg("rate"), py::arg("excess"));

@@ -56,6 +56,7 @@ void bind_particles(py::module_& m) {
       py::arg("grid"), py::arg("points").noconvert());
   py::class_<grid::ParticleSet> particles(m, "ParticleSet");
   particles.def(py::init<int, grid::ColumnType>(), py::arg("dimension"), py::arg("position_type"))
+      .def_property_readonly("dimension", &grid::ParticleSet::dimension)
       .def_property_readonly("size", &grid::ParticleSet::size)
       .def_property_readonly("capacity", &grid::ParticleSet::capacity)
       .def_property_readonly("generation", &grid::ParticleSet::generation)

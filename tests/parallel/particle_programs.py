@@ -155,6 +155,7 @@ def transfers(make: Make = ms.Grid) -> Arrays:
                 ("spheres", {}),
                 ("average", {"cover": True}),
                 ("average", {"cover": True, "carried": True, "band": 0.5}),
+                ("density", {"cover": True, "per_cell": 3.0}),
                 ("anisotropic", {}),
                 ("anisotropic", {"carried": True, "support": 0.31}),
             ):

@@ -9,7 +9,10 @@ from support.build import grid_of
 from support.particle_liquid import FAR, TRANSFERS
 
 import meniscus as ms
+from meniscus.core import Workspace
 from meniscus.fluids import LiquidParticles, ParticleLiquidOptions, ParticleLiquidSolver, particle_levelset
+from meniscus.fluids.particles.surface import density_levelset
+from meniscus.grid import Particles
 from meniscus.surface import Box, Complement, Cylinder, HalfSpace, Intersection, KinematicSolid, LevelSet, Pose, Sphere, Union
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
@@ -80,8 +83,9 @@ def test_the_space_that_a_solid_leaves(dimension: int) -> None:
     open_cells = wall.signed_distance(centers.reshape(-1, dimension)).reshape(grid.shape) > 0
     beside = open_cells & (wall.signed_distance(centers.reshape(-1, dimension)).reshape(grid.shape) < 0.5 / n)
     how: Any = {"method": "density", "per_cell": parts**dimension}
-    seen = particle_levelset(x[outside], grid, **how, solid=nodes.field).array * n
-    assert seen[open_cells].max() < -0.45
+    seen = LevelSet(grid, "cells")
+    density_levelset(Particles(x[outside]), seen, parts**dimension, nodes.field, Workspace())
+    assert seen.array[open_cells].max() * n < -0.45
     assert particle_levelset(x[outside], grid, **how).array[beside].max() * n > -0.2
 
 

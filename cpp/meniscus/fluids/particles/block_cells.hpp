@@ -17,7 +17,7 @@ class BlockCells {
     strides_ = c_strides<D>(padded);
     size_ = product<D>(padded);
     for (const Index s : strides_) origin_ += ghosts_ * s;
-    if (ghosts_ > 0) plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_, false}, grid.communicator());
+    if (ghosts_ > 0) plan_ = parallel::HaloPlan<D>({grid.block(), {}, ghosts_, origin_, strides_}, grid.communicator());
   }
 
   Index size() const { return size_; }

@@ -7,7 +7,7 @@ from typing import Any
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
-from meniscus.fluids.particles.surface import particle_levelset
+from meniscus.fluids.particles.surface import density_levelset
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.walls import ThinWalls
@@ -34,13 +34,7 @@ class CarriedDistance(MemoryOwner):
         self, particles: Particles, solid: NodeField | None, out: LevelSet, workspace: Workspace, walls: ThinWalls | None = None
     ) -> None:
         """Compute the level set of the liquid from the distances, where there are enough; elsewhere from positions."""
-        self._surface(particles, solid, out, workspace, walls, band=CARRIED_BAND * out.grid.spacing, carried=True)
-
-    def _surface(
-        self, particles: Particles, solid: NodeField | None, out: LevelSet, workspace: Workspace, walls: ThinWalls | None, **how: Any
-    ) -> None:
-        parts: dict[str, Any] = {"per_cell": self._per_cell, "solid": solid, "walls": walls, "workspace": workspace, "out": out}
-        particle_levelset(particles, out.grid, method="density", cover=True, **parts, **how)
+        density_levelset(particles, out, self._per_cell, solid, workspace, walls, band=CARRIED_BAND, carried=True)
 
     def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
         """Give the particles of a new region their distances."""
@@ -54,7 +48,7 @@ class CarriedDistance(MemoryOwner):
         `shells`: what does so for particles beside thin walls.
         """
         walls = None if shells is None else shells.walls
-        self._surface(particles, solid, self._positions, workspace, walls)
+        density_levelset(particles, self._positions, self._per_cell, solid, workspace, walls)
         levelset = self._positions.field
         around = None if solid is None else solid._core
         args = particles._core, levelset._core, self._velocity._core, around

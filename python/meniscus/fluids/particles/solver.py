@@ -367,7 +367,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             solid,
             o.band,
             o.pressure.max_iterations,
-            (self.velocity._core, dt, self.time + dt, math.inf if rate is None else rate),
+            (self.velocity._core, dt, self.time + dt, rate),
             self._workspace,
             self.shells,
         )

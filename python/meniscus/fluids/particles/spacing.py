@@ -26,8 +26,9 @@ Bools = npt.NDArray[np.bool_]
 
 TOLERANCE = 1e-4
 """Of the solve: the next step corrects what this one leaves."""
-Strain = tuple[Any, float, float, float]
-"""The core of a velocity, a step (s), the time (s), and the rate at which corrections follow the strain of that velocity over that step."""
+Strain = tuple[Any, float, float, float | None]
+"""The core of a velocity, a step (s), the time (s), and the rate at which corrections follow the strain of that velocity over that
+step; None: they do not."""
 
 
 class ParticleSpacing(MemoryOwner):

@@ -44,7 +44,6 @@ def particle_levelset(
     workspace: Workspace | None = None,
     walls: ThinWalls | None = None,
     per_cell: float | None = None,
-    solid: NodeField | None = None,
 ) -> LevelSet:
     """Return the level set, on cells, of the liquid that particles represent; negative in the liquid.
 
@@ -75,7 +74,6 @@ def particle_levelset(
         walls: thin walls: a cell sees the particles on the side of its centre alone; with 'density', or 'average' and a support
             below 4 cells.
         per_cell: with 'density', the number of particles of a full cell; default 2^dim.
-        solid: with 'density', the level set of a solid on nodes, m, that leaves particles only a part of some cells.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or dimensions, unknown method, lengths that are not positive or above 8 cells, positions
@@ -106,6 +104,23 @@ def particle_levelset(
         2.0**dimension if per_cell is None else _checks.positive("per_cell", per_cell),
     )
     seen = None if walls is None else _checks.one_of_type("walls", walls, ThinWalls)._core
-    around = None if solid is None else _checks.one_of_type("solid", solid, NodeField)._core
-    _fluids.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen, around)
+    _fluids.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace), seen)
     return result
+
+
+def density_levelset(
+    particles: Particles,
+    out: LevelSet,
+    per_cell: float,
+    solid: NodeField | None,
+    workspace: Workspace,
+    walls: ThinWalls | None = None,
+    *,
+    band: float = 2.0,
+    carried: bool = False,
+) -> None:
+    """Set the level set of a liquid of particles as with 'density' and `cover`, in what a solid leaves of the space; band in cells."""
+    h = out.grid.spacing
+    options = _fluids.ParticleSurfaceOptions(PARTICLE_SURFACE("method", "density"), h, 2.0 * h, band * h, True, carried, per_cell)
+    around, seen = None if solid is None else solid._core, None if walls is None else walls._core
+    _fluids.particle_levelset(particles._core, out.field._core, options, workspace, seen, around)

@@ -63,7 +63,7 @@ class Particles(State):
     @property
     def dimension(self) -> int:
         """2 or 3."""
-        return int(self.positions.shape[1])
+        return int(self._core.dimension)
 
     @property
     def positions(self) -> npt.NDArray[Any]:
