@@ -36,11 +36,13 @@ class Declaration:
         resizable: an array that may be replaced by one of another length.
         optional: None when it was declared, so that it may be None or a plain value.
         samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
+        on_grid: an object that knows its grid, which may be cut among ranks.
     """
 
     resizable: bool = False
     optional: bool = False
     samples_of: Any = None
+    on_grid: bool = False
 
 
 class BusyError(RuntimeError):
@@ -104,7 +106,8 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(resizable, optional and holds_none(part), samples_of)
+        on_grid = isinstance(part, Stateful) or hasattr(part, "grid")
+        self._declared[name] = Declaration(resizable, optional and holds_none(part), samples_of, on_grid)
         return part
 
     def declared(self, name: str) -> Declaration:
@@ -236,7 +239,7 @@ class Stateful(MemoryOwner, State):
 
     def _agreement(self) -> AbstractContextManager[None]:
         """Return the context that all ranks leave alike, of the first part whose grid is cut among ranks."""
-        for part in self.state.values():
+        for part in (getattr(self, name) for name, declared in self._declared.items() if declared.on_grid):
             own = part._agreement() if isinstance(part, Stateful) else getattr(getattr(part, "grid", None), "agreement", nullcontext)()
             if not isinstance(own, nullcontext):
                 return own
