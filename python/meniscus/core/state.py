@@ -227,6 +227,7 @@ class Declaration:
         infinite: whether infinity is a value. NaN never is.
         rows_of: the part that has as many rows or items.
         samples_of: the grid whose samples on the own block an array, or a list of arrays, holds.
+        on_grid: an object that knows its grid, which may be cut among ranks.
     """
 
     resizable: int = 0
@@ -234,6 +235,7 @@ class Declaration:
     infinite: bool = False
     rows_of: str | None = None
     samples_of: Any = None
+    on_grid: bool = False
 
 
 FIXED = Declaration()

@@ -107,7 +107,8 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(resizable, optional and holds_none(part), infinite, rows_of, samples_of)
+        on_grid = isinstance(part, Stateful) or hasattr(part, "grid")
+        self._declared[name] = Declaration(resizable, optional and holds_none(part), infinite, rows_of, samples_of, on_grid)
         return part
 
     def declared(self, name: str) -> Declaration:
@@ -239,7 +240,7 @@ class Stateful(MemoryOwner, State):
 
     def _agreement(self) -> AbstractContextManager[None]:
         """Return the context that all ranks leave alike, of the first part whose grid is cut among ranks."""
-        for part in self.state.values():
+        for part in (getattr(self, name) for name, declared in self._declared.items() if declared.on_grid):
             own = part._agreement() if isinstance(part, Stateful) else getattr(getattr(part, "grid", None), "agreement", nullcontext)()
             if not isinstance(own, nullcontext):
                 return own

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from meniscus.core.stateful import Stateful
 from meniscus.coupling.water.ledger import WAYS, Transfers, WaterLedger
-from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.vof import TetVOF
@@ -34,21 +33,21 @@ class SharedAccounts(Stateful):
 
     def begin(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> None:
         """Begin a step: what has changed since the last one was done by hand."""
-        there, own, volume = present_water(vof, liquid, transfers)
+        there, own = present_water(vof, liquid, transfers)
         self.initial += there - self.there
         self.there = there
-        self._marks = _totals(own, volume, transfers)
+        self._marks = _totals(own, liquid, transfers)
 
     def end(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> None:
         """End the step."""
-        there, own, volume = present_water(vof, liquid, transfers)
-        self.flows[...] = self._now(own, volume, transfers)
+        there, own = present_water(vof, liquid, transfers)
+        self.flows[...] = self._now(own, liquid, transfers)
         self.error, self.there, self._marks = there - self.initial - float(_SIGNS @ self.flows), there, None
 
     def ledger(self, vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> WaterLedger:
         """Return where the water is and where it has come from."""
-        there, own, volume = present_water(vof, liquid, transfers)
-        flows, expected = self._now(own, volume, transfers), expected_volume(liquid)
+        there, own = present_water(vof, liquid, transfers)
+        volume, flows, expected = liquid.volume_report(), self._now(own, liquid, transfers), liquid.volume.expected_total()
         initial, error = self.initial, self.error
         if self._marks is None:
             initial += there - self.there
@@ -69,11 +68,11 @@ class SharedAccounts(Stateful):
             kept_momentum=transfers.kept_momentum,
         )
 
-    def _now(self, own: TetLedger, volume: VolumeReport, transfers: Transfers) -> Floats:
+    def _now(self, own: TetLedger, liquid: LiquidSolver, transfers: Transfers) -> Floats:
         """Return the flows up to now."""
         if self._marks is None:
             return self.flows
-        result: Floats = self.flows + (_totals(own, volume, transfers) - self._marks)
+        result: Floats = self.flows + (_totals(own, liquid, transfers) - self._marks)
         return result
 
     def __repr__(self) -> str:
@@ -85,27 +84,22 @@ class SharedAccounts(Stateful):
         self._marks = None
 
 
-def present_water(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> tuple[float, TetLedger, VolumeReport]:
-    """Return all water that there should be, m^3, and the accounts of tetrahedra and grid."""
-    own, volume = vof.ledger(), liquid.volume_report()
-    parts = own.in_tets, own.waiting, volume.spray, expected_volume(liquid), volume.waiting, transfers.rounding
-    return math.fsum(parts), own, volume
+def present_water(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> tuple[float, TetLedger]:
+    """Return all water that there should be, m^3, and the accounts of the tetrahedra."""
+    own, grid = vof.ledger(), liquid.volume.expected_total()
+    parts = own.in_tets, own.waiting, liquid.surface.spray_volume, grid, liquid.expansion.waiting, transfers.rounding
+    return math.fsum(parts), own
 
 
-def expected_volume(liquid: LiquidSolver) -> float:
-    """Return the volume that a grid is to hold without drops and what waits for room, m^3."""
-    budget = liquid.volume.budget
-    return math.fsum(budget["unassigned"]) + math.fsum(budget["expected"][1:])
-
-
-def _totals(own: TetLedger, volume: VolumeReport, transfers: Transfers) -> Floats:
+def _totals(own: TetLedger, liquid: LiquidSolver, transfers: Transfers) -> Floats:
     """Return the flows by the accounts of the parts, since these have begun to count."""
+    volume = liquid.volume.totals
     return np.array(
         (
-            own.sources + volume.emitted + transfers.volume("source to drops"),
-            volume.inflow,
+            own.sources + volume["emitted"] + transfers.volume("source to drops"),
+            volume["inflow"],
             own.filled + own.inflow + transfers.volume("copied to tetrahedra"),
-            own.drained + volume.drained + transfers.volume("overwritten in tetrahedra"),
-            volume.outflow + transfers.volume("drops left"),
+            own.drained + volume["drained"] + transfers.volume("overwritten in tetrahedra"),
+            volume["outflow"] + transfers.volume("drops left"),
         )
     )

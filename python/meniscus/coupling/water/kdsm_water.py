@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from meniscus.core.solver import Solver, stage
 from meniscus.core.stateful import exclusively
 from meniscus.coupling.kdsm import KDSM
 from meniscus.coupling.water.accounts import SharedAccounts
+from meniscus.coupling.water.blending import blend
 from meniscus.coupling.water.body_force import force_of_pressure
 from meniscus.coupling.water.drop_source import DropSource
 from meniscus.coupling.water.ledger import Transfers, WaterLedger
 from meniscus.coupling.water.options import KDSMWaterOptions, KDSMWaterReport, multiplier, rank
-from meniscus.coupling.water.ownership import GRID, GridBlock, Kept, Owners
-from meniscus.coupling.water.passing import Passing
+from meniscus.coupling.water.ownership import GRID, Owners
+from meniscus.coupling.water.passing import Passing, grid_beyond_mesh
 from meniscus.coupling.water.setting import check_setting, is_body_of, time_of_edges
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -32,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 
-class KDSMWater(Passing, Solver[KDSMWaterReport]):
+class KDSMWater(Solver[KDSMWaterReport]):
     """Water around a moving body, in three representations: tetrahedra that move with the body, drops, and a grid.
 
     One step takes all three from one time to the next, in named stages inside of one transaction: an error or Ctrl-C leaves everything as
@@ -123,7 +125,7 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
             if name in changes:
                 raise TypeError(f"{name} is that of liquid, and cannot be given for the tetrahedra alone")
         changes |= {"gravity": tuple(liquid.gravity.tolist()), "density": liquid.options.density}
-        outside = self._outside_mesh if self.options.exchange == "literal" else None
+        outside = partial(grid_beyond_mesh, liquid) if self.options.exchange == "literal" else None
         filled = [s for s in sources if isinstance(s, LiquidSource)]
         if not mesh.start <= liquid.time <= mesh.end:
             raise ValueError(f"liquid must be within the motion of the mesh, {mesh.start:g} s to {mesh.end:g} s, not at {liquid.time:g} s")
@@ -136,13 +138,12 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
         self.transfers = self.declare("transfers", Transfers())
         self._accounts = self.declare("_accounts", SharedAccounts())
         self._gradient: Floats | None = None
-        self._kept: Kept | None = None
-        self._block: GridBlock | None = None
+        self._passing = Passing(vof, liquid, self.owner, self.transfers, self.options)
         self._surface: WaterSurface | None = None
         self._surface_refine, self._surface_time = 0, 0.0
         check_setting(vof, liquid)
         if self.options.exchange == "owned":
-            self._own(0.0)
+            self._passing.own(0.0)
 
     @property
     def adhesion(self) -> WallAdhesion | float | Callable[[float], WallAdhesion | float] | None:
@@ -189,7 +190,8 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
 
     def _leave_step(self) -> None:
         super()._leave_step()
-        self._gradient = self._kept = None
+        self._gradient = None
+        self._passing.forget()
 
     def _set_parameters(self) -> None:
         """Give parameters that are functions of the time their present values."""
@@ -209,14 +211,14 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
             volume = source.volume(self.time, dt)
             if volume > 0:
                 x, v, volumes = source.drops(volume, self.vof.steps % 2**32)
-                self._add_drops("source to drops", x, v, volumes)
+                self._passing.add_drops("source to drops", x, v, volumes)
 
     @stage(writes=())
     def read_pressure(self, dt: float) -> None:
         """Stage 2: read the pressure gradient of the last projection where tetrahedra with water are within that of the grid."""
         self._gradient = None
         if self.options.buoyancy:
-            self._gradient = self._pressure_gradient(dt)
+            self._gradient = self._passing.pressure_gradient(dt)
 
     @stage(writes=("vof",))
     def move(self, dt: float) -> None:
@@ -244,27 +246,27 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
     def own(self, dt: float) -> None:
         """Stage 7: find which tetrahedra are the grid's now; water that was theirs becomes drops."""
         if self.options.exchange == "owned":
-            self._own(dt)
+            self._passing.own(dt)
 
     @stage(writes=("vof", "liquid", "transfers"))
     def tets_to_grid(self, dt: float) -> None:
         """Stage 8: pass momentum from the tetrahedra to the grid, if `vof_to_grid` is not zero."""
         share = multiplier("vof_to_grid", self.vof_to_grid, self.time)
         if share > 0:
-            self._blend(share, dt)
+            blend(self.vof, self.liquid, self.transfers, share, dt, owned=self.options.exchange == "owned")
 
     @stage(writes=("vof", "liquid", "owner", "transfers"))
     def grid_to_tets(self, dt: float) -> None:
         """Stage 9: pass water that is too thin for the grid to tetrahedra; with literal exchange, copy that of the grid."""
         if self.options.exchange == "owned":
-            self._hand_to_tets(dt)
+            self._passing.hand_to_tets(dt)
         else:
-            self._copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=True)
+            self._passing.copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=True)
 
     @stage(writes=("vof", "liquid", "transfers"))
     def drops_to_tets(self, dt: float) -> None:
         """Stage 10: take drops into tetrahedra that hold water or stand on the body."""
-        self._absorb(dt)
+        self._passing.absorb(dt)
 
     @stage(writes=("vof",))
     def accelerate_tets(self, dt: float) -> None:
@@ -278,12 +280,12 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
         """Stage 12: smear, push out and correct the water in tetrahedra; what leaves them becomes drops."""
         for name in ("smear", "push_out", "project", "correct", "emit"):
             getattr(self.vof, name)(dt)
-        self._release_drops()
+        self._passing.release_drops()
 
     @stage(writes=("liquid", "transfers"))
     def drops_to_grid(self, dt: float) -> None:
         """Stage 13: let drops that are in the water of the grid join it, and those that fill cells of air become such."""
-        self._join(dt)
+        self._passing.join(dt)
 
     @stage(writes=("liquid",))
     def correct_volume(self, dt: float) -> None:
@@ -314,7 +316,7 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
     def overwrite(self, dt: float) -> None:
         """Stage 19: with literal exchange, give tetrahedra in the water of the grid its new velocity."""
         if self.options.exchange == "literal":
-            self._copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=False)
+            self._passing.copy_to_tets(rank("protect_rank", self.protect_rank, self.time), fill=False)
 
     # --- what users ask for ----------------------------------------------------------------------------------------------------------
 
@@ -355,7 +357,8 @@ class KDSMWater(Passing, Solver[KDSMWaterReport]):
             return made.vertices, made.triangles, made.velocities
 
     def _state_replaced(self) -> None:
-        self._gradient = self._kept = self._surface = None
+        self._gradient = self._surface = None
+        self._passing.forget()
         if self.options.exchange == "owned":
             self.vof.excluded = self.owner == GRID
 

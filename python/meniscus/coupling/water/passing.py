@@ -26,16 +26,24 @@ _DRAW = 13  # of the points that stand for water of the grid
 
 
 class Passing:
-    """The transfers of a `KDSMWater`."""
+    """The transfers of a `KDSMWater`.
 
-    vof: TetVOF
-    liquid: LiquidSolver
-    owner: Owners
-    options: KDSMWaterOptions
-    transfers: Transfers
-    time: float
-    _kept: Kept | None
-    _block: GridBlock | None
+    Args:
+        vof: the water in tetrahedra.
+        liquid: the water on the grid.
+        owner: (m,) of the water in each tetrahedron; written to.
+        transfers: books what passes.
+        options: of the whole.
+    """
+
+    def __init__(self, vof: TetVOF, liquid: LiquidSolver, owner: Owners, transfers: Transfers, options: KDSMWaterOptions) -> None:
+        self.vof, self.liquid, self.owner, self.transfers, self.options = vof, liquid, owner, transfers, options
+        self._kept: Kept | None = None
+        self._block: GridBlock | None = None
+
+    def forget(self) -> None:
+        """Forget what the grid keeps, which was found for one step."""
+        self._kept = None
 
     # --- accounts --------------------------------------------------------------------------------------------------------------------
 
@@ -47,7 +55,7 @@ class Passing:
         self.transfers.book(way, added, taken, given)
         self.transfers.keep(total - added)
 
-    def _add_drops(self, way: str, positions: Floats, velocities: Floats, volumes: Floats) -> None:
+    def add_drops(self, way: str, positions: Floats, velocities: Floats, volumes: Floats) -> None:
         """Let drops fly that were another's; those beyond open sides of the grid are gone, and closed sides hold them."""
         if not len(volumes):
             return
@@ -89,7 +97,8 @@ class Passing:
         (low, high), origin = box_around(self.vof.positions), np.array(grid.origin)
         return bool((low < origin).any() or (high > origin + np.array(grid.extent)).any())
 
-    def _own(self, dt: float) -> None:
+    def own(self, dt: float) -> None:
+        """Find which tetrahedra are the grid's, dt after the begin of the step; water that was theirs becomes drops."""
         self._kept = kept = self._find_kept(dt)
         v, owner = self.vof, self.owner.copy()
         if kept is None or not (kept.any_kept() or self._reaches_out()):
@@ -116,11 +125,11 @@ class Passing:
         which[lost] = True
         where = centroids_of(v.positions, v.tets, lost)
         volumes, velocities = v.give(which)
-        self._add_drops("tetrahedra to drops", where, velocities, volumes)
+        self.add_drops("tetrahedra to drops", where, velocities, volumes)
 
     # --- from the grid to tetrahedra -------------------------------------------------------------------------------------------------
 
-    def _hand_to_tets(self, dt: float) -> None:
+    def hand_to_tets(self, dt: float) -> None:
         """Pass water of the grid that is too thin for it to the tetrahedra where it is."""
         kept, self._kept = self._kept, None
         if kept is None:
@@ -176,7 +185,7 @@ class Passing:
             where = block.centres(cells)
             volumes = volume * amounts / amounts.sum()
             velocities = self._carriers(where, volumes, momentum)
-            self._add_drops("grid to tetrahedra", where, velocities, volumes)
+            self.add_drops("grid to tetrahedra", where, velocities, volumes)
             return
         weight = np.where(reached, amounts, 0.0)
         per_point = volume * weight / weight.sum() / np.maximum(count, 1)
@@ -202,16 +211,17 @@ class Passing:
 
     # --- drops -----------------------------------------------------------------------------------------------------------------------
 
-    def _release_drops(self) -> None:
+    def release_drops(self) -> None:
         """Let what has left the tetrahedra fly with all other drops, and what waits for more where no more is."""
         self.vof.release(self.vof.volume <= self.options.least * self.vof.capacity)
         drops = self.vof.drops
         if len(drops):
             x, v, volumes = (np.array(a) for a in (drops.positions, drops["velocity"], drops["volume"]))
             drops.remove(np.ones(len(x), bool))
-            self._add_drops("tetrahedra to drops", x, v, volumes)
+            self.add_drops("tetrahedra to drops", x, v, volumes)
 
-    def _absorb(self, dt: float) -> None:
+    def absorb(self, dt: float) -> None:
+        """Take drops into tetrahedra that hold water or stand on the body."""
         spray = self.liquid.require_spray()
         if not len(spray):
             return
@@ -233,7 +243,8 @@ class Passing:
         taken = (drops.volumes[:, None] * velocities).sum(axis=0)
         self._take_in("drops to tetrahedra", tets[meets], drops.volumes, velocities, taken, math.fsum(drops.volumes))
 
-    def _join(self, dt: float) -> None:
+    def join(self, dt: float) -> None:
+        """Let drops that are in the water of the grid join it, and those that fill cells of air become such."""
         if not self.liquid.surface.drops:
             return
         joined = [self.liquid.rejoin(dt, expand=self.options.expansion)]
@@ -245,7 +256,7 @@ class Passing:
 
     # --- velocities and pressures ----------------------------------------------------------------------------------------------------
 
-    def _pressure_gradient(self, dt: float) -> Floats | None:
+    def pressure_gradient(self, dt: float) -> Floats | None:
         """Return the pressure gradient (m, 3), Pa/m, at wet tetrahedra within the liquid of the grid, 0 at others; None: there are none.
 
         In dt it changes no velocity by more than the liquid is fast.
@@ -270,25 +281,9 @@ class Passing:
         gradient[wet[inside]] = found
         return gradient
 
-    def _blend(self, share: float, dt: float) -> None:
-        """Draw the velocity of the grid towards that of the water in tetrahedra, which loses what the grid gains."""
-        from meniscus.coupling.water.blending import blend
-
-        blend(self.vof, self.liquid, self.transfers, share, dt, owned=self.options.exchange == "owned")
-
     # --- literal exchange ------------------------------------------------------------------------------------------------------------
 
-    def _outside_mesh(self, points: Floats, time: float) -> tuple[Floats, Floats]:
-        """Return how wet points beyond the mesh are, and the velocities there, m/s, by the grid."""
-        liquid = self.liquid
-        x = np.ascontiguousarray(points, liquid.levelset.dtype)
-        phi = np.asarray(liquid.levelset.sample(x), np.float64)
-        wet = np.clip(0.5 - phi / liquid.grid.spacing, 0.0, 1.0)
-        low = np.array(liquid.grid.origin)
-        wet[((points < low) | (points > low + np.array(liquid.grid.extent))).any(axis=1)] = 0.0
-        return wet, np.asarray(sample(liquid.velocity, x), np.float64)
-
-    def _copy_to_tets(self, protected: int, *, fill: bool) -> None:
+    def copy_to_tets(self, protected: int, *, fill: bool) -> None:
         """Give tetrahedra within the water of the grid its velocity, and with `fill` as much as they have room for.
 
         Source: Lee 2018, section 3.4, step 2b and 4c.
@@ -316,3 +311,13 @@ class Passing:
         added = v.absorb(tets, np.floor(wanted / v.quantum) * v.quantum, velocities)
         copied = (wanted[:, None] * velocities).sum(axis=0)
         self.transfers.book("copied to tetrahedra", added, copied, copied)
+
+
+def grid_beyond_mesh(liquid: LiquidSolver, points: Floats, time: float) -> tuple[Floats, Floats]:
+    """Return how wet points beyond a mesh are, and the velocities there, m/s, by the grid."""
+    x = np.ascontiguousarray(points, liquid.levelset.dtype)
+    phi = np.asarray(liquid.levelset.sample(x), np.float64)
+    wet = np.clip(0.5 - phi / liquid.grid.spacing, 0.0, 1.0)
+    low = np.array(liquid.grid.origin)
+    wet[((points < low) | (points > low + np.array(liquid.grid.extent))).any(axis=1)] = 0.0
+    return wet, np.asarray(sample(liquid.velocity, x), np.float64)

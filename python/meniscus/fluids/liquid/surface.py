@@ -199,9 +199,10 @@ class LiquidSurface(Stateful):
 
     def account_new_drops(self, solid: SolidBoundary | None, volume: LiquidVolume) -> None:
         """Let `volume` account for the markers that have become drops in the last `advance`."""
-        if self._first_new is not None and self.particles is not None:
+        first, particles = self._first_new, self.particles
+        if first is not None and particles is not None and self.levelset.grid.comm.total(max(len(particles.spray) - first, 0)) > 0:
             nodes = None if solid is None else solid.levelset
-            volume.subtract_drops(self.particles.spray, self.levelset, self._first_new, nodes)
+            volume.subtract_drops(particles.spray, self.levelset, first, nodes)
         self._first_new = None
 
     def fly(self, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> SprayFlight:

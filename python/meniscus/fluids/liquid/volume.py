@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -74,6 +75,11 @@ class LiquidVolume(Stateful):
     def total(self) -> float:
         """The measured volume of all parts, m^dim."""
         return float(self._budget.total)
+
+    def expected_total(self) -> float:
+        """Return the volume that there should be, of all parts and of families without parts, m^dim."""
+        budget = self.budget
+        return math.fsum(budget["unassigned"]) + math.fsum(budget["expected"][1:])
 
     @property
     def budget(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -70,7 +71,11 @@ class SubdivisionHierarchy(Generic[_M]):
 
     def vertex_count(self, level: int) -> int:
         """Return the number of vertices of a level."""
-        return int(self._core.vertices(self._checked(level)))
+        return self._counts[self._checked(level)]
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        return [int(self._core.vertices(i)) for i in range(self._levels + 1)]
 
     def elements(self, level: int) -> Ints:
         """Return the elements of a level, a read-only view."""
@@ -96,7 +101,7 @@ class SubdivisionHierarchy(Generic[_M]):
         """
         i = self._checked(level)
         x = self._mesh.check_positions("coarse", coarse)
-        shape = (int(self._core.vertices(i)), 3)
+        shape = (self._counts[i], 3)
         result: Floats = np.empty(shape) if out is None else check_out("out", out, shape)
         if out is not None and x.size and x.ctypes.data != out.ctypes.data and np.may_share_memory(x, out):
             raise ValueError("out must begin with the memory of coarse or have none of it")

@@ -15,7 +15,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, NodeField
 from meniscus.mesh.surface_like import is_surface
-from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.constructive import Shape, Transformed
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.normals import difference_normals, unit_rows
 from meniscus.surface.shapes.pose import Pose
@@ -75,7 +75,7 @@ class Distance(ABC):
 
     @abstractmethod
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
-        """Set a level set to the solid under a pose."""
+        """Set a level set, with its ghosts, to the solid under a pose."""
 
 
 class ShapeDistance(Distance):
@@ -84,6 +84,15 @@ class ShapeDistance(Distance):
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self.dimension = shape.dimension
+        self._posed: tuple[Pose, Shape] | None = None
+
+    def posed(self, pose: Pose) -> Shape:
+        """Return the shape under a pose: the same object as in the last call, where that had the same pose."""
+        posed = self._posed
+        if posed is None or posed[0] != pose:
+            rests = pose == Pose((0.0,) * self.dimension)
+            self._posed = posed = pose, self._shape if rests else Transformed(self._shape, pose.rotation, pose.translation)
+        return posed[1]
 
     def signed_distance(self, points: Floats) -> Floats:
         """Return the shape's values."""
@@ -142,6 +151,7 @@ class MeshSolid(Distance):
         if periodic_images:
             shifts = image_shifts(phi.grid, posed_bounds(self.bounds(), pose))
         phi.array[...] = _sampled_in_blocks(phi, lambda x: self.signed_distance(pose.to_body(x)), shifts, band)
+        phi.fill_ghosts()
 
 
 def _sampled_in_blocks(phi: NodeField, distance: Callable[[Floats], Floats], shifts: list[Floats], band: float) -> Floats:

@@ -14,10 +14,9 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._types import AnyShape
 from meniscus.surface.levelset import LevelSet
-from meniscus.surface.shapes.constructive import Shape, Transformed
+from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.pose import Pose
 from meniscus.surface.shapes.rest_distance import MeshSolid, ShapeDistance
 from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, MeshShape
 from meniscus.surface.shapes.solid import Solid, SolidGroup
@@ -25,8 +24,6 @@ from meniscus.surface.shapes.solid import Solid, SolidGroup
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 TetSolid = Solid | Shape | LevelSet
-
-_REST = Pose((0.0, 0.0, 0.0))
 
 
 class SolidAtTime(ABC):
@@ -85,10 +82,10 @@ class _AnySolid(SolidAtTime):
 class _RigidShape(_AnySolid):
     """A shape in motion."""
 
-    def __init__(self, solid: KinematicSolid, shape: Shape, time: float, dt: float | None) -> None:
+    def __init__(self, solid: KinematicSolid, rest: ShapeDistance, time: float, dt: float | None) -> None:
         super().__init__(solid, time, dt)
-        pose = solid.pose(time)
-        self._shape = shape if pose == _REST else Transformed(shape, pose.rotation, pose.translation)
+        pose, shape = solid.pose(time), rest._shape
+        self._shape = rest.posed(pose)
         if isinstance(shape, FunctionShape):
             self.slope = math.inf
         elif isinstance(shape, LevelSetShape):
@@ -191,7 +188,7 @@ def members_at(solid: TetSolid | None, time: float, dt: float | None) -> list[So
     if isinstance(solid, KinematicSolid):
         rest: Any = solid._distance
         if isinstance(rest, ShapeDistance):
-            return [_RigidShape(solid, rest._shape, time, dt)]
+            return [_RigidShape(solid, rest, time, dt)]
         if isinstance(rest, MeshSolid) and isinstance(rest._queries, MeshDistance):
             return [_RigidMesh(solid, rest._queries, time, dt)]
     return [_AnySolid(solid, time, dt)]
