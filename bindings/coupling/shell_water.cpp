@@ -208,13 +208,11 @@ void bind_liquid_particles(py::module_& m) {
       py::arg("velocity"), py::arg("walls"), py::arg("points"), py::arg("time"));
   m.def(
       "update_distances_past_walls",
-      [](grid::ParticleSet& particles, grid::Field<T, D>& levelset, M& velocity, const grid::ThinWalls<D>& walls,
-         double dt, double time) {
-        interruptible(
-            [&] { coupling::update_distances_past_walls<T, D>(particles, levelset, velocity, walls, dt, time); });
+      [](grid::ParticleSet& particles, grid::Field<T, D>& levelset, M& velocity, const grid::ThinWalls<D>& walls, double dt,
+         double time) {
+        interruptible([&] { coupling::update_distances_past_walls<T, D>(particles, levelset, velocity, walls, dt, time); });
       },
-      py::arg("particles"), py::arg("levelset"), py::arg("velocity"), py::arg("walls"), py::arg("dt"),
-      py::arg("time"));
+      py::arg("particles"), py::arg("levelset"), py::arg("velocity"), py::arg("walls"), py::arg("dt"), py::arg("time"));
 }
 
 template <class T, int D>

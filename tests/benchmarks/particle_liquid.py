@@ -30,7 +30,7 @@ FULL = 96
 QUICK = 12
 PER_CELL = 8
 DTYPES = {"float32": np.float32, "float64": np.float64}
-SURFACES = ("spheres", "average", "anisotropic")
+SURFACES = ("spheres", "average", "density", "anisotropic")
 
 
 def scattered(n: int, dtype: Any, *, affine: bool) -> Particles:
