@@ -23,12 +23,15 @@ class CarriedDistance(MemoryOwner):
     Positions tell the surface only up to a part of the spacing of the particles, and nothing of where it lies in a solid. A distance to the
     surface moves with the liquid. So the level set is fitted to those that the particles have had since the liquid was filled in; where the
     flow strains the liquid, they follow the surface of the positions.
+
+    Attributes:
+        positions: the level set that the positions alone tell, as of the last `update`.
     """
 
     def __init__(self, velocity: MacField, per_cell: int) -> None:
         self._velocity = velocity
         self._per_cell = per_cell
-        self._positions = LevelSet(velocity.grid, "cells", velocity.dtype)
+        self.positions = LevelSet(velocity.grid, "cells", velocity.dtype)
 
     def fit(
         self, particles: Particles, solid: NodeField | None, out: LevelSet, workspace: Workspace, walls: ThinWalls | None = None
@@ -48,8 +51,8 @@ class CarriedDistance(MemoryOwner):
         `shells`: what does so for particles beside thin walls.
         """
         walls = None if shells is None else shells.walls
-        density_levelset(particles, self._positions, self._per_cell, solid, workspace, walls)
-        levelset = self._positions.field
+        density_levelset(particles, self.positions, self._per_cell, solid, workspace, walls)
+        levelset = self.positions.field
         around = None if solid is None else solid._core
         args = particles._core, levelset._core, self._velocity._core, around
         _fluids.update_distances(*args, dt, time, None if walls is None else walls._core)

@@ -358,12 +358,14 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
         o, rate = self.options, self.options.particles.correction_rate
         solid = self.sampled_solid.at(self.time + dt, dt)
-        self._find_surface(solid)
-        self._distance.shift(self.particles, self._levelset, -1.0, self.shells)
+        levelset = self._distance.positions
+        if solid is not None:
+            solid.extend_level_set(levelset.field, self._workspace)
+        self._distance.shift(self.particles, levelset, -1.0, self.shells)
         self.running_report.correction = spacing.correct(
             self.particles,
             self._per_cell,
-            self._levelset,
+            levelset,
             solid,
             o.band,
             o.pressure.max_iterations,
@@ -372,7 +374,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             self.shells,
         )
         self._apply_boundary(dt)
-        self._distance.shift(self.particles, self._levelset, 1.0, self.shells)
+        self._distance.shift(self.particles, levelset, 1.0, self.shells)
 
     def _apply_boundary(self, dt: float) -> None:
         solid = self.sampled_solid.at(self.time + dt, dt)
