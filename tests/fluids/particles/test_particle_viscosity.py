@@ -15,7 +15,7 @@ from meniscus.surface import Box, Sphere
 def test_viscosity_does_not_slow_a_rigid_rotation(dimension: int, transfer: Any, request: pytest.FixtureRequest) -> None:
     """Of a drop without gravity. Where each component diffuses alone, the surface resists it, and less than 1 % is left."""
     if dimension == 3 and transfer == "apic":
-        lost = "the surface of a density lies inside of a drop of five cells: it has 92 % of its volume, and 0.83 of the rotation are left"
+        lost = "0.83 are left: more of the faces that APIC has smoothed are liquid, as the surface holds 92 % of the drop and not 89 %"
         request.applymarker(pytest.mark.xfail(strict=True, reason=lost))
     n = 24 if dimension == 2 else 16
     left = {}

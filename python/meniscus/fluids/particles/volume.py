@@ -53,5 +53,6 @@ class ParticleVolume(Stateful):
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(self._grid, labels, volumes, expected)
         drops = volumes < _DROP * self._grid.spacing**self._grid.dimension
+        drops[0] = False  # cells of air beside liquid, whose surface encloses what their particles are
         spray = float(expected[drops].sum())
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, inflow=0.0, components=parts, **totals)

@@ -1,4 +1,4 @@
-"""What pulls at points of bodies: the soft rows of handles, attachments and pose targets, and their solution."""
+"""Pulls at points of bodies: the soft rows of handles, attachments and pose targets, and their solution."""
 
 from __future__ import annotations
 
