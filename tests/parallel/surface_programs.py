@@ -18,6 +18,7 @@ from meniscus.surface import (
     ParticleLevelSet,
     ParticleOptions,
     Sphere,
+    VolumeOfFluid,
     extend,
     extend_velocity,
     interpolate_levelsets,
@@ -286,10 +287,29 @@ def between_and_from_meshes(blocks: Blocks = None) -> Arrays:
     return result
 
 
+def volume_of_fluid(blocks: Blocks = None) -> Arrays:
+    """Two steps of several cells beside a solid, through periods and open sides, and the distances to the planes."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        velocity, dimension = ms.MacField(grid), grid.dimension
+        for d in range(dimension):
+            velocity.component(d)[...] = 0.5 * noise(grid, [int(a == d) for a in range(dimension)], 11 + d)
+        extent = np.array(grid.shape) * grid.spacing
+        liquid = VolumeOfFluid(grid, solid=Sphere(0.55 * extent, 0.2 * extent.min()))
+        liquid.fill(Sphere(0.4 * extent, 0.3 * extent.min()))
+        for _ in range(2):
+            done = liquid.advect(velocity, 2.5 * grid.spacing)
+        result[f"{name} fractions"] = whole(grid, liquid.fractions.array, (0,) * dimension)
+        result[f"{name} distance"] = whole(grid, liquid.levelset(band=3 * grid.spacing).array, (0,) * dimension)
+        result[f"{name} sums"] = np.array([liquid.volume(), *done])
+    return result
+
+
 PROGRAMS: dict[str, Callable[[], Arrays]] = {
     "extension": extension,
     "measures": measures,
     "particle level set": particle_level_set,
     "marker options": marker_options,
     "between and from meshes": between_and_from_meshes,
+    "volume of fluid": volume_of_fluid,
 }

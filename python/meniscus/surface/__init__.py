@@ -37,6 +37,7 @@ from meniscus.surface.shapes.solid_boundary import SolidBoundary
 from meniscus.surface.shapes.stored import StoredSolid
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 from meniscus.surface.tetrahedra.touched import touched_tets
+from meniscus.surface.volume_of_fluid import FractionTransport, VolumeOfFluid
 
 __all__ = [
     "Box",
@@ -52,6 +53,7 @@ __all__ = [
     "EscapedMarkers",
     "Extended",
     "FilledSurface",
+    "FractionTransport",
     "FunctionShape",
     "HalfSpace",
     "HausdorffDistance",
@@ -89,6 +91,7 @@ __all__ = [
     "Transformed",
     "Twist",
     "Union",
+    "VolumeOfFluid",
     "WaterInDrops",
     "WaterInTets",
     "WaterMesh",

@@ -24,7 +24,7 @@ from meniscus.solids import (
     Wind,
     World,
 )
-from meniscus.surface import LevelSet, ParticleLevelSet, Pose, WaterSurface
+from meniscus.surface import LevelSet, ParticleLevelSet, Pose, VolumeOfFluid, WaterSurface
 from support.contact import bodies
 from support.shells import ring
 
@@ -103,6 +103,12 @@ def particle_level_set(seed: int) -> ParticleLevelSet:
     made = ParticleLevelSet(GRID)
     made.levelset.unite(ms.surface.Sphere((0.5, 0.5), 0.1 + 0.1 * seed))
     made.seed()
+    return made
+
+
+def volume_of_fluid(seed: int) -> VolumeOfFluid:
+    made = VolumeOfFluid(GRID, solid=ms.surface.Sphere((0.8, 0.3), 0.2))
+    made.fill(ms.surface.Sphere((0.5, 0.5), 0.3 + 0.1 * seed))
     return made
 
 
@@ -257,6 +263,7 @@ STATES = (
     Specimen(VortexParticles, vortices, grow),
     Specimen(LevelSet, level_set, shift),
     Specimen(ParticleLevelSet, particle_level_set, lambda s: s.advance(velocity(1), 0.01)),
+    Specimen(VolumeOfFluid, volume_of_fluid, lambda s: s.advect(velocity(1), 0.3)),
     Specimen(
         WaterSurface,
         water_surface,
