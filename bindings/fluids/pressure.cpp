@@ -11,13 +11,13 @@ namespace {
 
 template <class T, int D>
 fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, double density, const Field<T, D>* density_field,
-                                                    const grid::SolidBoundary<T, D>* solid, const Field<T, D>* liquid,
+                                                    grid::SolidBoundary<T, D>* solid, const Field<T, D>* liquid,
                                                     const std::optional<py::array>& liquid_mask,
                                                     const std::optional<std::array<py::array, D>>& given_faces,
                                                     double air_pressure, const std::optional<py::array>& solved_air,
                                                     double air_density, const Field<T, D>* surface_pressure,
                                                     const Field<T, D>* target_divergence, Field<double, D>* pressure,
-                                                    bool warm_start, double time) {
+                                                    bool warm_start, double time, const std::array<double, D>& acceleration) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -33,6 +33,7 @@ fluids::PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, d
   p.pressure = pressure;
   p.warm_start = warm_start;
   p.time = time;
+  p.acceleration = Eigen::Map<const Vec<double, D>>(acceleration.data());
   return p;
 }
 
@@ -45,9 +46,9 @@ void bind_pressure_problem(py::module_& m, const char* name) {
       py::init(&make_pressure_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("solved_air") = none, arg("air_density") = 1.2, arg("surface_pressure") = none, arg("target_divergence") = none,
-      arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(),
-      py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(), py::keep_alive<1, 10>(), py::keep_alive<1, 12>(),
-      py::keep_alive<1, 13>(), py::keep_alive<1, 14>());
+      arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, arg("acceleration") = std::array<double, D>{},
+      py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(),
+      py::keep_alive<1, 10>(), py::keep_alive<1, 12>(), py::keep_alive<1, 13>(), py::keep_alive<1, 14>());
 }
 
 /// Facts about the solve, seconds of setup, and (cells, closed, first cell, flux, residual) of each region.
@@ -89,8 +90,7 @@ void bind_pressure(py::module_& m) {
       py::arg("velocity"), py::arg("dt"), py::arg("problem"), py::arg("options"));
   def_field_methods(
       {solver2, solver3}, "divergence",
-      []<class T, int D>(fluids::PressureSolver<D>& solver, const MacField<T, D>& velocity,
-                         const grid::SolidBoundary<T, D>* solid,
+      []<class T, int D>(fluids::PressureSolver<D>& solver, const MacField<T, D>& velocity, grid::SolidBoundary<T, D>* solid,
                          Field<T, D>& out) { interruptible([&] { solver.divergence(velocity, solid, out); }); },
       py::arg("velocity"), py::arg("solid"), py::arg("out"));
 }

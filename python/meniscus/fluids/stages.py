@@ -128,9 +128,11 @@ class ProjectionStage:
         air_density: float = 1.2,
         surface_pressure: CellField | None = None,
         walls: ThinWalls | None = None,
+        gravity: list[float] | None = None,
     ) -> ProjectionInfo:
         """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure.
 
+        The velocity has followed the gravity (m/s^2) for dt.
         Faces that thin walls block take their velocity and keep it; what these push into closed regions leaves at their walls.
         """
         if walls is not None:
@@ -149,6 +151,7 @@ class ProjectionStage:
             target_divergence=target_divergence,
             given_faces=None if walls is None else walls.blocked_faces,
             flux_correction="volume" if walls is None else "walls",
+            acceleration=gravity,
             pressure=pressure,
             warm_start=liquid is not None,
             time=time,

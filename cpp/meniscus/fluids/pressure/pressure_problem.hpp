@@ -8,13 +8,16 @@
 namespace meniscus::fluids {
 
 /// Fields are referenced and on the grid of the velocity. Null pointers: no solid, liquid everywhere, no sources, no pressure
-/// wanted.
+/// wanted. Ghosts of the solid's velocity are filled.
 template <class T, int D>
 struct PressureProblem {
   double density = 1.0;
   /// On cells, kg/m^3; instead of the constant.
   const grid::Field<T, D>* density_field = nullptr;
-  const grid::SolidBoundary<T, D>* solid = nullptr;
+  grid::SolidBoundary<T, D>* solid = nullptr;
+  /// m/s^2, of forces in this step that pressure balances at walls: part of the velocity, and none of the flow along a solid with
+  /// free slip through the outlets that it closes.
+  Vec<double, D> acceleration = Vec<double, D>::Zero();
   /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
   /// C order, nonzero where liquid.
   const grid::Field<T, D>* liquid = nullptr;

@@ -7,6 +7,7 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace meniscus::fluids {
 
@@ -39,13 +40,20 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
 
   // The faces as they will be: given values on the sides of the domain.
   velocity.fill_ghosts(problem.time);
+  if (problem.solid && problem.solid->velocity()) problem.solid->velocity()->fill_ghosts(problem.time);
   std::array<Workspace::Lease<T>, D> leases;
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) {
     const grid::FieldLayout<D>& layout = velocity.component(d).layout();
     auto& lease = leases[d];
     lease = workspace_.template take<T>(layout.storage_size());
-    grid::copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
+    // With ghosts beside moving solids: outlets in cells of other blocks read the flow there.
+    const T* storage = velocity.component(d).storage().data();
+    if (problem.solid && problem.solid->velocity())
+      parallel_for(0, layout.storage_size(), 1 << 16,
+                   [&](Index b, Index e) { std::copy(storage + b, storage + e, lease.data() + b); });
+    else
+      grid::copy_owned(layout, storage, lease.data());
     velocity.set_given_faces(d, lease.data(), problem.time);
     faces[d] = layout.template view<T>(lease.data()).origin;
   }
@@ -53,7 +61,8 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   // q = p dt / (h rho) has the unit of a velocity: its differences between cells are what faces lose.
   const double scale = dt / (grid_.spacing() * reference_density_);
   set_dirichlet(velocity.boundary(), problem, scale);
-  set_right_hand_side(faces, velocity, problem);
+  const Vec<double, D> gain = dt * problem.acceleration;
+  set_right_hand_side(faces, velocity, problem, gain);
   add_given_pressures_to_right_hand_side();
   poisson_.set_order_free(options.solve.order_free);
   balance(options.flux_correction, report);
@@ -76,7 +85,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
 
   const NoInterrupts whole;
   layout_.halo.exchange(poisson_.x.data());
-  apply(faces, velocity, problem);
+  apply(faces, velocity, problem, gain);
   velocity.fill_ghosts(problem.time);
   if (problem.pressure) {
     if (air != 0) add_in_open_regions(scale * air);
@@ -136,9 +145,8 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
 template <int D>
 template <class T>
 void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
-                                            const PressureProblem<T, D>& problem) {
-  const FluxRows<T, D> flux(faces, velocity, problem.solid ? problem.solid->velocity() : nullptr, has_solid_ ? &open_ : nullptr,
-                            layout_);
+                                            const PressureProblem<T, D>& problem, const Vec<double, D>& gain) {
+  const FluxRows<T, D> flux(faces, velocity, problem.solid, gain, has_solid_ ? &open_ : nullptr, layout_);
   const double h = grid_.spacing();
   double* b = poisson_.b.data();
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
@@ -234,10 +242,11 @@ double PressureSolver<D>::wall_area(Index cell) const {
 template <int D>
 template <class T>
 void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity,
-                              const PressureProblem<T, D>& problem) {
+                              const PressureProblem<T, D>& problem, const Vec<double, D>& gain) {
   const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   const double* x = poisson_.x.data();
-  const grid::MacField<T, D>* moving = problem.solid ? problem.solid->velocity() : nullptr;
+  std::optional<WallVelocity<T, D>> walls;
+  if (problem.solid && problem.solid->velocity()) walls.emplace(*problem.solid, faces, gain);
   const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
   for (int d = 0; d < D; ++d) {
     const Index axis = d;
@@ -246,15 +255,18 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
     const double* open = has_solid_ ? open_[axis].data() : nullptr;
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
       const T* from = faces[axis] + (view.at(first) - view.origin);
-      const T* solid = moving ? moving->component(d).view().at(first) : nullptr;
       T* to = view.at(first);
       const Index begin = layout_.index(first);
       for (Index k = 0; k < count; ++k) {
         const Index i = begin + k;
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         if (open && open[i] == 0) {
-          const bool given = side >= 0 && sides_[side] == SideKind::given;
-          to[k] = given ? from[k] : solid ? solid[k] : T(0);
+          const bool given = (has_given_ && given_[axis][i]) || (side >= 0 && sides_[side] == SideKind::given);
+          Coord<D> face = first;
+          face[D - 1] += k;
+          Coord<D> cell = face;
+          if (side >= 0 ? side % 2 == 1 : a.active[i - s]) --cell[axis];
+          to[k] = given ? from[k] : walls ? static_cast<T>(walls->on_closed_face(axis, face, cell)) : T(0);
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);
           to[k] = static_cast<T>(static_cast<double>(from[k]) -
@@ -270,14 +282,15 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
 
 template <int D>
 template <class T>
-void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid,
+void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, grid::SolidBoundary<T, D>* solid,
                                    grid::Field<T, D>& out) {
   require(velocity.grid() == grid_ && out.grid() == grid_, "the velocity and the result must have the grid of the solver");
   require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
   if (solid) grid::compute_open_fractions<D>(solid->levelset(), layout_, open_);
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) faces[d] = velocity.component(d).view().origin;
-  const FluxRows<T, D> flux(faces, velocity, solid ? solid->velocity() : nullptr, solid ? &open_ : nullptr, layout_);
+  if (solid && solid->velocity()) solid->velocity()->fill_ghosts(0.0);
+  const FluxRows<T, D> flux(faces, velocity, solid, Vec<double, D>::Zero(), solid ? &open_ : nullptr, layout_);
   const grid::FieldView<T, D> view = out.view();
   const double inverse = 1 / grid_.spacing();
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index, Index count) {
@@ -293,11 +306,10 @@ void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const g
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                              \
-  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureProblem<T, D>&,      \
-                                              const ProjectionOptions&, ProjectionReport<D>&);                  \
-  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, const grid::SolidBoundary<T, D>*, \
-                                                 grid::Field<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                         \
+  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureProblem<T, D>&, \
+                                              const ProjectionOptions&, ProjectionReport<D>&);             \
+  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, grid::SolidBoundary<T, D>*, grid::Field<T, D>&);
 template class PressureSolver<2>;
 template class PressureSolver<3>;
 MENISCUS_INSTANTIATE(double, 2)

@@ -1,10 +1,11 @@
 /// Pressure projection: makes a staggered velocity divergence-free around solids, below free surfaces and in enclosed regions.
 ///
-/// Finite volumes on cut cells: a face with open fraction a carries the flux a u + (1 - a) u_solid, so that moving solids push
-/// the fluid, and pressures live in cell centres throughout (second order up to the wall). Air is a Dirichlet condition, at the
-/// distance of the free surface (ghost fluid), or a fluid of its own density in the same system. The pressure's conditions on the
-/// sides of the domain follow from the velocity's: given normal velocity on walls and prescribed sides, given pressure on open
-/// ones, and pressure zero on sides with no gradient.
+/// Finite volumes on cut cells: a face with open fraction a carries the flux a u + (1 - a) u_solid, with the solid's velocity at
+/// the centroid of the closed part, so that moving solids push the fluid and those that move along themselves do not, and
+/// pressures live in cell centres throughout (second order up to the wall). Air is a Dirichlet condition, at the distance of the
+/// free surface (ghost fluid), or a fluid of its own density in the same system. The pressure's conditions on the sides of the
+/// domain follow from the velocity's: given normal velocity on walls and prescribed sides, given pressure on open ones, and
+/// pressure zero on sides with no gradient.
 ///
 /// Sources: Selle 2008, sections 2.9, 3.2 and 4.4.2; Mueller et al. 2008, section 10; Guendelman et al. 2005, section 4.3
 /// (regions).
@@ -67,9 +68,9 @@ class PressureSolver {
                ProjectionReport<D>& report);
 
   /// The divergence of the flux through the open parts of the faces and of the solid through the rest, 1/s per volume of cell.
-  /// `solid` may be null.
+  /// `solid` may be null; ghosts of its velocity are filled.
   template <class T>
-  void divergence(const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out);
+  void divergence(const grid::MacField<T, D>& velocity, grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out);
 
  private:
   enum class SideKind { given, open, shared };
@@ -115,7 +116,7 @@ class PressureSolver {
   }
   template <class T>
   void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
-                           const PressureProblem<T, D>& problem);
+                           const PressureProblem<T, D>& problem, const Vec<double, D>& gain);
   /// Pressures given at faces, and jumps of the pressure at the surface.
   void add_given_pressures_to_right_hand_side();
   void balance(FluxCorrection fix, ProjectionReport<D>& report);
@@ -124,7 +125,8 @@ class PressureSolver {
   /// Adds to the unknowns of all regions that are not closed, where the pressure is known not only up to a constant.
   void add_in_open_regions(double value);
   template <class T>
-  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
+  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem,
+             const Vec<double, D>& gain);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;

@@ -37,6 +37,31 @@ double square_fraction(double a, double b, double c, double d) {
                  (triangle_fraction(b, c, centre) + triangle_fraction(d, a, centre)));
 }
 
+struct SquareCorner {
+  double x, y, phi;
+};
+
+/// Adds to `moment` the first moment of the part of a triangle with phi <= 0, about (0, 0), for a triangle of area 1/4 whose own
+/// moment is `whole`.
+void add_closed_moment(SquareCorner a, SquareCorner b, SquareCorner c, std::array<double, 2>& moment) {
+  const std::array<double, 2> whole{(a.x + b.x + c.x) / 12, (a.y + b.y + c.y) / 12};
+  const int positive = (a.phi > 0) + (b.phi > 0) + (c.phi > 0);
+  if (positive == 3) return;
+  std::array<double, 2> cut{};
+  const bool alone = positive == 1;
+  if (positive != 0) {
+    if ((b.phi > 0) == alone)
+      std::swap(a, b);
+    else if ((c.phi > 0) == alone)
+      std::swap(a, c);
+    const double s = a.phi / (a.phi - b.phi), t = a.phi / (a.phi - c.phi);
+    cut = {s * t * (3 * a.x + s * (b.x - a.x) + t * (c.x - a.x)) / 12,
+           s * t * (3 * a.y + s * (b.y - a.y) + t * (c.y - a.y)) / 12};
+  }
+  const bool cut_is_closed = positive == 2;
+  for (std::size_t i = 0; i < 2; ++i) moment[i] += cut_is_closed ? cut[i] : whole[i] - cut[i];
+}
+
 double snapped(double fraction, double smallest) { return fraction < smallest ? 0.0 : std::min(fraction, 1.0); }
 
 /// Strides to the corners of a face: the node of its own index, and those one step further along the other axes.
@@ -96,6 +121,24 @@ double open_fraction(const Field<double, D>& phi, int axis, const Coord<D>& face
 }
 
 template <int D>
+FaceCut<D> cut_face(const double* p, const Coord<D>& strides, std::size_t axis) {
+  const auto [s, t] = corner_strides<D>(strides, axis);
+  FaceCut<D> cut{open_part<D>(p, s, t), {}};
+  if (cut.open == 0 || cut.open == 1) return cut;
+  if constexpr (D == 2) {
+    cut.closed_moment[0] = (p[0] > 0 ? 0.5 : -0.5) * cut.open * (1 - cut.open);
+  } else {
+    const SquareCorner a{-0.5, -0.5, p[0]}, b{0.5, -0.5, p[s]}, c{0.5, 0.5, p[s + t]}, d{-0.5, 0.5, p[t]};
+    const SquareCorner centre{0, 0, 0.25 * ((a.phi + c.phi) + (b.phi + d.phi))};
+    add_closed_moment(a, b, centre, cut.closed_moment);
+    add_closed_moment(b, c, centre, cut.closed_moment);
+    add_closed_moment(c, d, centre, cut.closed_moment);
+    add_closed_moment(d, a, centre, cut.closed_moment);
+  }
+  return cut;
+}
+
+template <int D>
 void open_fractions_across(const Field<double, D>& phi, int axis, double* out) {
   const FieldView<const double, D> nodes = phi.view();
   const auto [s, t] = corner_strides<D>(nodes.strides, static_cast<std::size_t>(axis));
@@ -111,6 +154,8 @@ void open_fractions_across(const Field<double, D>& phi, int axis, double* out) {
 
 template void open_fractions_across<2>(const Field<double, 2>&, int, double*);
 template void open_fractions_across<3>(const Field<double, 3>&, int, double*);
+template FaceCut<2> cut_face<2>(const double*, const Coord<2>&, std::size_t);
+template FaceCut<3> cut_face<3>(const double*, const Coord<3>&, std::size_t);
 template double open_fraction<2>(const Field<double, 2>&, int, const Coord<2>&);
 template double open_fraction<3>(const Field<double, 3>&, int, const Coord<3>&);
 template void compute_open_fractions<2>(const Field<double, 2>&, const CellLayout<2>&, std::array<Block<double>, 2>&);

@@ -22,6 +22,19 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
 template <int D>
 void open_fractions_across(const Field<double, D>& phi, int axis, double* out);
 
+/// A face that a solid cuts.
+template <int D>
+struct FaceCut {
+  double open = 0;  ///< open fraction
+  /// First moment of the closed part about the centre of the face, along the other axes in ascending order; edges and area are 1.
+  std::array<double, D - 1> closed_moment{};
+};
+
+/// That of the face across an axis whose first corner in a node field of these strides is at p, on the same polygon as its open
+/// fraction.
+template <int D>
+FaceCut<D> cut_face(const double* p, const Coord<D>& strides, std::size_t axis);
+
 /// That of one face across an axis, by its index in C order of the component.
 template <int D>
 double open_fraction(const Field<double, D>& phi, int axis, const Coord<D>& face);

@@ -318,6 +318,7 @@ class LiquidSolver(OpenLiquid):
             air_density=o.air_density,
             surface_pressure=tension,
             walls=self.walls,
+            gravity=self.gravity.tolist(),
         )
 
     @stage(reads=("velocity", "surface", "faces", "air", "time"), writes=("velocity", "faces", "air"))

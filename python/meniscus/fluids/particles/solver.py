@@ -266,6 +266,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             liquid=self._levelset,
             air_pressure=o.air_pressure,
             walls=self.walls,
+            gravity=self.gravity.tolist(),
         )
 
     @stage(reads=("velocity", "particles", "time"), writes=("velocity",))

@@ -74,6 +74,7 @@ def project(
     air_density: float = 1.2,
     surface_pressure: CellField | None = None,
     target_divergence: CellField | None = None,
+    acceleration: Sequence[float] | None = None,
     pressure: CellField | None = None,
     warm_start: bool = False,
     time: float = 0.0,
@@ -110,6 +111,8 @@ def project(
             coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
             it.
         target_divergence: 1/s per volume of fluid, of the velocity's dtype.
+        acceleration: m/s^2, of gravity or another uniform force that the velocity has followed for dt and that pressure balances at walls;
+            default none. Where a solid with free slip closes cells to the air, the flow along it is that without this.
         pressure: a float64 CellField that gets the pressure, Pa (mean zero in closed regions); with `warm_start` it is also the initial
             guess.
         warm_start: start from `pressure`.
@@ -158,6 +161,9 @@ def project(
         pressure=cells_of("pressure", pressure, velocity, np.float64),
         warm_start=warm_start,
         time=time,
+        acceleration=(0.0,) * velocity.grid.dimension
+        if acceleration is None
+        else _checks.vector("acceleration", acceleration, velocity.grid.dimension),
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
