@@ -8,7 +8,7 @@ import numpy.typing as npt
 from meniscus._checks import integer
 from meniscus._meniscus import core as _core
 from meniscus._meniscus.core import Workspace
-from meniscus.core.solver import PlainReport, Solver, Stage, stage
+from meniscus.core.solver import PlainReport, Solver, SolverWarning, Stage, stage
 from meniscus.core.state import Restorable, State
 from meniscus.core.stateful import BusyError, Stateful
 
@@ -17,6 +17,7 @@ __all__ = [
     "PlainReport",
     "Restorable",
     "Solver",
+    "SolverWarning",
     "Stage",
     "State",
     "Stateful",

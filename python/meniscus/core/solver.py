@@ -25,6 +25,10 @@ from meniscus import _checks
 from meniscus.core.stateful import Stateful
 
 
+class SolverWarning(UserWarning):
+    """A solver goes on, with a result that is not what was asked for."""
+
+
 class HasLength(Protocol):
     """Reports of steps of dt seconds."""
 

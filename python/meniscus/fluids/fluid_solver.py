@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core import Workspace
-from meniscus.core.solver import Solver
+from meniscus.core.solver import OnStage, Solver, SolverWarning
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.grid.boundary import BoundarySpec, Slip
@@ -20,6 +21,10 @@ from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
+_FAR_BEYOND = 6.0
+"""Steps that are as many times longer than advised are warned of. Transport is stable at any length, but one straight way per step is no
+path of the flow: a column of liquid that falls over has at most 0.95 of the energy that it starts with at 5 times, 2.1 times that at 8,
+3.3 times at 10."""
 NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
 """Report of a step without a projection."""
 
@@ -82,6 +87,7 @@ class FluidSolver(Solver[Report]):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("solid",)
+    options: Any
     time: float
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
@@ -91,6 +97,7 @@ class FluidSolver(Solver[Report]):
         self.time = self.declare("time", 0.0)
         self.sampled_solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
         self._workspace = Workspace()
+        self._warned: set[str] = set()
 
     @property
     def solid(self) -> SolidLike | None:
@@ -101,6 +108,24 @@ class FluidSolver(Solver[Report]):
     def solid(self, value: SolidLike | None) -> None:
         self.sampled_solid.solid = value
         self._state_replaced()
+
+    def _take_step(self, dt: float, on_stage: OnStage | None = None, **options: Any) -> Report:
+        # By the speed that the last report tells: no kernel runs for it.
+        gravity = float(np.linalg.norm(getattr(self, "gravity", 0.0)))
+        speed = (0.0 if self.report is None else self.report.max_speed) + math.sqrt(self.grid.spacing * gravity)
+        if dt * speed > _FAR_BEYOND * self.options.cfl * self.grid.spacing and dt > _FAR_BEYOND * (longest := self.max_dt()):
+            self._warn_once(
+                "length",
+                f"a step of {dt:.3g} s is {dt / longest:.2g} times as long as max_dt() advises, {longest:.3g} s: the flow will be wrong; "
+                f"advance({dt:.3g}) takes steps that are short enough",
+            )
+        return super()._take_step(dt, on_stage, **options)
+
+    def _warn_once(self, subject: str, message: str) -> None:
+        """Warn whoever called the step or the stage, of one subject once."""
+        if subject not in self._warned:
+            self._warned.add(subject)
+            warnings.warn(message, SolverWarning, stacklevel=4)
 
     def __repr__(self) -> str:
         """One line: cells, time, state, memory."""

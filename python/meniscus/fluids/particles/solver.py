@@ -19,6 +19,7 @@ from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.distance import CarriedDistance
 from meniscus.fluids.particles.faces import ParticleFaces
+from meniscus.fluids.particles.inflow import ParticleInflow
 from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particles.seeding import ParticleSeeder
 from meniscus.fluids.particles.sources import ParticleSources
@@ -52,7 +53,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         grid: 2-D or 3-D.
         options: coefficients and schemes.
         dtype: of all fields and particles, float64 (default), or float32 in three dimensions.
-        boundary: of the velocity; default closed walls at rest. Particles leave through all sides but walls; none enter.
+        boundary: of the velocity; default closed walls at rest. Particles leave through all sides but walls, and
+            enter beside liquid through those whose normal velocity is given.
         solid: obstacle: anything that `project` takes; it may move.
         sources: regions in which liquid is emitted.
         drains: regions in which it vanishes.
@@ -62,6 +64,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         velocity: of the grid, extended into the air around the liquid, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
         volume: counts of added and removed particles.
+        inflow: what has come through the faces of sides, in particles; None if no side lets any in.
         time: seconds.
         report: of the last step.
         shells: what particles and faces do beside thin shells, in a `ShellCoupling`; else None.
@@ -109,6 +112,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
         self._per_cell = 2**dimension if o.particles.per_cell is None else o.particles.per_cell
         self.volume = self.declare("volume", ParticleVolume(grid, self._per_cell))
+        self._entrance = ParticleInflow(self.velocity, self._per_cell, o.particles)
+        self.inflow = self.declare("inflow", self._entrance.new_counts(), optional=False)
         self._supply = ParticleSources(
             grid, ParticleSeeder(grid, self._per_cell, o.particles.jitter, o.particles.seed), kind, sources, drains
         )
@@ -219,12 +224,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     @stage(reads=("particles", "volume", "time"), writes=("particles", "volume"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        added = self._supply.emit(self.particles, self.time, self._outside(self.sampled_solid.at(self.time)), self.shells)
+        solid = self._outside(self.sampled_solid.at(self.time))
+        added = self._supply.emit(self.particles, self.time, solid, self.shells)
         removed = self._supply.drain(self.particles, self.time, self.shells)
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
         if added:
-            solid = self._outside(self.sampled_solid.at(self.time))
             self._distance.update(self.particles, solid, 0.0, self.time, self._workspace, self.shells)
         self._stale = self._stale or added + removed > 0
 
@@ -293,22 +298,19 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         if near is not None:
             self.shells.faces_to_particles(self.velocity, self.particles, near, **how)
 
-    @stage(reads=("velocity", "particles", "volume", "time"), writes=("particles", "volume"), positive=True)
+    @stage(reads=("velocity", "particles", "volume", "inflow", "time"), writes=("particles", "volume", "inflow"), positive=True)
     def move(self, dt: float) -> None:
-        """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
-        out."""
+        """Advect the particles along the velocity of the grid for dt, and let others enter; those beyond open sides are removed, those in
+        solids are pushed out."""
         near = None if self.shells is None else self.shells.ways(self.particles, self.velocity, dt, self.time + dt)
-        trace(
-            self.particles,
-            self.velocity,
-            dt,
-            method=self.options.particles.trace,
-            outside="keep",
-            time=self.time + dt,
-            workspace=self._workspace,
-        )
+        inflow = self.inflow
+        before = None if inflow is None else self.levelset
+        how: dict[str, Any] = {"time": self.time + dt, "workspace": self._workspace}
+        trace(self.particles, self.velocity, dt, method=self.options.particles.trace, outside="keep", **how)
         if near is not None:
             self.shells.go(self.particles, near)
+        if inflow is not None and before is not None:
+            self.volume.totals["inflow"] += self._entrance.add(self.particles, self.velocity, inflow, before, dt, **how)
         self._apply_boundary(dt)
 
     @stage(reads=("velocity", "particles", "volume", "time"), writes=("particles", "volume"), positive=True)
@@ -363,23 +365,17 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         if solid is not None:
             solid.extend_level_set(levelset.field, self._workspace)
         self._distance.shift(self.particles, levelset, -1.0, self.shells)
-        self.running_report.correction = spacing.correct(
-            self.particles,
-            self._per_cell,
-            levelset,
-            solid,
-            o.band,
-            o.pressure.max_iterations,
-            (self.velocity._core, dt, self.time + dt, rate),
-            self._workspace,
-            self.shells,
-        )
+        flow = self.velocity._core, dt, self.time + dt, rate
+        parts = self._per_cell, levelset, solid, o.band, o.pressure.max_iterations, flow, self._workspace, self.shells
+        self.running_report.correction = spacing.correct(self.particles, *parts)
         self._apply_boundary(dt)
         self._distance.shift(self.particles, levelset, 1.0, self.shells)
 
     def _apply_boundary(self, dt: float) -> None:
         solid = self.sampled_solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
+        if self.inflow is not None:
+            self._entrance.keep(self.particles, self.velocity)
         gone, stuck, _ = _fluids.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
         self.volume.totals["outflow"] += gone
         self.running_report.left += gone

@@ -15,7 +15,7 @@ from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
-TOTALS = ("initial", "emitted", "drained", "outflow")
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 _DROP = 1e-3  # cells: components that are smaller are drops below the resolution
 
 
@@ -23,7 +23,7 @@ class ParticleVolume(Stateful):
     """Volume of particles of equal size, compared with the volume inside of the surface.
 
     Attributes:
-        totals: numbers of particles at the start, emitted, drained, and left.
+        totals: numbers of particles at the start, emitted, drained, entered through sides, and left.
         each: the volume of a particle, m^dim.
     """
 
@@ -55,4 +55,4 @@ class ParticleVolume(Stateful):
         drops = volumes < _DROP * self._grid.spacing**self._grid.dimension
         drops[0] = False  # cells of air beside liquid, whose surface encloses what their particles are
         spray = float(expected[drops].sum())
-        return VolumeReport(liquid=float(volumes.sum()), spray=spray, inflow=0.0, components=parts, **totals)
+        return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **totals)
