@@ -39,6 +39,7 @@ void bind_shapes(py::module_& m);
 void bind_mesh_sampling(py::module_& m);
 void bind_particle_levelset(py::module_& m);
 void bind_particle_removal(py::module_& m);
+void bind_evolution(py::module_& m);
 void bind_redistance(py::module_& m);
 void bind_volume_of_fluid(py::module_& m);
 void bind_procedural_flow(py::module_& m);
@@ -123,6 +124,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_mesh_sampling(surface);
   bind_particle_levelset(surface);
   bind_particle_removal(surface);
+  bind_evolution(surface);
   bind_redistance(surface);
   bind_volume_of_fluid(surface);
   bind_meshing(mesh, surface);

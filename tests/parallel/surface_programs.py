@@ -305,8 +305,28 @@ def volume_of_fluid(blocks: Blocks = None) -> Arrays:
     return result
 
 
+def evolution(blocks: Blocks = None) -> Arrays:
+    """Motion in a flow, along normals and by curvature, everywhere and in a band."""
+    result: Arrays = {}
+    for name, grid in grids(blocks):
+        for dtype in scalar_types(grid.dimension):
+            for location in ("cells", "nodes"):
+                phi = level_set(grid, location, dtype)
+                speeds = type(phi.field)(grid, dtype)
+                speeds.array = noise(grid, speeds.on_side, 9, dtype)
+                steps = [phi.evolve(0.05, velocity=flow(grid, dtype, 1.0), speed=speeds, curvature=0.02)]
+                key = f"{name} {location} {np.dtype(dtype).name}"
+                result[key] = whole(grid, phi.array, phi.field.on_side)
+                phi.redistance(band=0.6)
+                steps.append(phi.evolve(0.05, speed=-0.7, band=0.6))
+                result[f"{key} band"] = whole(grid, phi.array, phi.field.on_side)
+                result[f"{key} steps"] = np.array(steps)
+    return result
+
+
 PROGRAMS: dict[str, Callable[[], Arrays]] = {
     "extension": extension,
+    "evolution": evolution,
     "measures": measures,
     "particle level set": particle_level_set,
     "marker options": marker_options,

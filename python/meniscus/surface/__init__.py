@@ -1,5 +1,6 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids for fluid solvers."""
 
+from meniscus.surface.evolution.evolution import evolve
 from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.extraction.filled_tets import FilledSurface, filled_surface, saturation_at_vertices
 from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
@@ -103,6 +104,7 @@ __all__ = [
     "curvature",
     "enclosing_mesh",
     "enclosing_offset",
+    "evolve",
     "extend",
     "extend_velocity",
     "extract",

@@ -16,6 +16,7 @@ from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.surface.evolution import evolution
 from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.redistancing import redistance as redistancing
 from meniscus.surface.shapes.constructive import Shape
@@ -135,6 +136,7 @@ class LevelSet(State):
         return sample(self._field, points)
 
     # Functions of a level set that are methods, too.
+    evolve = evolution.evolve
     redistance = redistancing.redistance
     to_mesh = extraction.extract
     volume_fractions = extraction.volume_fractions
