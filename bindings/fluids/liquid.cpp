@@ -83,12 +83,40 @@ void bind_liquid_scalar(py::module_& m) {
       },
       py::arg("levelset"), py::arg("masks"));
   def_fields(
-      m, "liquid_energy",
-      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, const std::optional<py::array>& outside) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
-        return interruptible([&] { return fluids::liquid_energy(velocity, levelset, mask); });
+      m, "air_around_liquid",
+      []<class T, int D>(Field<T, D>& levelset, double distance, const std::vector<std::array<py::array, D>>& closed,
+                         const py::array& air, const std::array<py::array, D>& given) {
+        std::vector<std::array<const std::uint8_t*, D>> masks;
+        for (const auto& faces : closed) masks.push_back(face_masks_of<D>(faces, "closed", levelset.extents()));
+        auto* cells = mask_of(air, "air", product<D>(levelset.extents()), true);
+        const auto out = writable_face_masks_of<D>(given, "given", levelset.extents());
+        interruptible([&] { fluids::air_around_liquid<T, D>(levelset, distance, masks, cells, out); });
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"));
+      py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("air"), py::arg("given"));
+  def_fields(
+      m, "extend_from_liquid",
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const std::optional<std::array<py::array, D>>& closed,
+                         double band, const std::array<py::array, D>& liquid, const std::array<py::array, D>& known,
+                         Workspace& workspace) {
+        std::array<const std::uint8_t*, D> masks{};
+        if (closed) masks = face_masks_of<D>(*closed, "closed", levelset.extents());
+        const auto from = writable_face_masks_of<D>(liquid, "liquid", levelset.extents());
+        const auto out = writable_face_masks_of<D>(known, "known", levelset.extents());
+        interruptible([&] { fluids::extend_from_liquid<T, D>(velocity, levelset, masks, band, from, out, workspace); });
+      },
+      py::arg("velocity"), py::arg("levelset"), py::arg("closed"), py::arg("band"), py::arg("liquid"), py::arg("known"),
+      py::arg("workspace"));
+  def_fields(
+      m, "liquid_motion",
+      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, const std::optional<py::array>& outside,
+                         const std::array<py::array, D>& liquid) {
+        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
+        const auto faces = writable_face_masks_of<D>(liquid, "liquid", levelset.extents());
+        const fluids::LiquidMotion i =
+            interruptible([&] { return fluids::liquid_motion<T, D>(velocity, levelset, mask, faces); });
+        return std::pair(i.energy, i.max_speed);
+      },
+      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("liquid"));
 }
 
 }  // namespace

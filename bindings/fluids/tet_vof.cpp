@@ -1,11 +1,13 @@
 // Volume of fluid on moving tetrahedral meshes.
 #include "collision/triangle_arrays.hpp"
 #include "mesh/mesh_arrays.hpp"
+#include "surface/called_function.hpp"
 #include "surface/tet_stars.hpp"
 
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 #include "meniscus/fluids/tet_vof/conservation/shut_in_water.hpp"
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/thin_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/fluids/tet_vof/water_measures.hpp"
@@ -109,6 +111,26 @@ void bind_graph(py::module_& m) {
           },
           py::arg("kinds"), py::arg("open_boundary"), py::arg("ranks"), py::arg("closed"))
       .def(
+          "ways_through_solid",
+          [](const GraphHandle& g, const py::array& positions, const py::array& phi, const py::array& cut,
+             const py::array& inside, const py::object& distance) {
+            const fluids::SolidInTets solid{*g.graph, vectors_of(positions, "positions", g.graph->vertices()),
+                                            values_of<const double>(phi, "phi", g.graph->vertices()),
+                                            values_of<const bool>(cut, "cut", g.graph->size()),
+                                            values_of<const bool>(inside, "inside", g.graph->size())};
+            const auto f = called_distance(distance, "the signed distance of the solid");
+            fluids::WaysThroughSolid ways = interruptible([&] { return fluids::ways_through_solid(solid, f); });
+            const auto rows = [](const std::vector<mesh::Point>& points) {
+              py::array_t<double> a({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
+              for (std::size_t i = 0; i < points.size(); ++i)
+                std::copy_n(points[i].data(), 3, a.mutable_data(static_cast<py::ssize_t>(i)));
+              return a;
+            };
+            const py::array_t<double> lengths(static_cast<py::ssize_t>(ways.lengths.size()), ways.lengths.data());
+            return py::make_tuple(taken(std::move(ways.tets)), rows(ways.first), rows(ways.last), lengths);
+          },
+          py::arg("positions"), py::arg("phi"), py::arg("cut"), py::arg("inside"), py::arg("distance"))
+      .def(
           "way_out",
           [](const GraphHandle& g, const py::array& ranks, std::int32_t tet, bool open_boundary) {
             const auto r = values_of<const std::int32_t>(ranks, "ranks", g.graph->size());
@@ -154,6 +176,13 @@ struct WaterStages {
   WaterStages(const GraphHandle& g, double largest)
       : graph(g), quantum(largest), transport(*g.graph, quantum), overflow(*g.graph, quantum), correction(*g.graph) {}
 
+  /// What has left the mesh, which is the caller's then.
+  py::tuple taken_left() {
+    py::tuple arrays = left_arrays(left);
+    left.clear();
+    return arrays;
+  }
+
   fluids::WaterRoom room(const py::array& positions, const py::array& capacity, const py::array& ranks, bool open) const {
     const TetGraph& g = *graph.graph;
     return {g,
@@ -165,6 +194,18 @@ struct WaterStages {
   }
 };
 
+/// Volume and momentum (over density) of the water in all tetrahedra, which may be rounded before.
+std::pair<double, mesh::Point> totals_of(const WaterStages& w, const fluids::TetWater& water, bool round) {
+  if (round) fluids::round_water(water, w.quantum);
+  return {fluids::total_volume(water.volume, w.quantum), fluids::total_momentum(water)};
+}
+
+py::tuple totals_of(const WaterStages& w, const py::array& volume, const py::array& velocity, bool round) {
+  const auto water = water_of(*w.graph.graph, volume, velocity);
+  const auto [sum, momentum] = interruptible([&] { return totals_of(w, water, round); });
+  return py::make_tuple(sum, numbers_of(momentum));
+}
+
 void bind_transport_stages(py::class_<WaterStages>& type) {
   type.def(
           "request",
@@ -173,7 +214,13 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             const fluids::WetBoundary boundary{values_of<const std::int32_t>(tets, "tets", tets.size()),
                                                vectors_of(velocities, "velocities", tets.size())};
-            step.with([&](const fluids::TransportStep& s) { w.transport.request(water, s, boundary, outside); });
+            double sum = 0;
+            mesh::Point momentum = mesh::Point::Zero();
+            step.with([&](const fluids::TransportStep& s) {
+              std::tie(sum, momentum) = totals_of(w, water, true);
+              w.transport.request(water, s, boundary, outside);
+            });
+            return std::pair(sum, numbers_of(momentum));
           },
           py::arg("step"), py::arg("volume"), py::arg("velocity"), py::arg("tets"), py::arg("velocities"), py::arg("outside"))
       .def(
@@ -189,7 +236,8 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             mesh::Point impulse = mesh::Point::Zero();
             step.with([&](const fluids::TransportStep& s) { impulse = w.transport.forward(water, s, w.left, w.workspace); });
-            return numbers_of(impulse);
+            const auto& count = w.transport.count();
+            return py::make_tuple(numbers_of(impulse), count.points, count.overlaps, w.taken_left());
           },
           py::arg("step"), py::arg("volume"), py::arg("velocity"))
       .def("outside_points",
@@ -218,7 +266,6 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
              return py::make_tuple(taken(std::move(receiver)), taken(std::move(donor)),
                                    py::array_t<double>(static_cast<py::ssize_t>(volume.size()), volume.data()));
            })
-      .def("count", [](const WaterStages& w) { return std::pair(w.transport.count().points, w.transport.count().overlaps); })
       .def("remainder", [](const WaterStages& w) {
         return py::make_tuple(fluids::total_volume(w.transport.remainder(), w.quantum),
                               numbers_of(w.transport.remaining_momentum()));
@@ -237,18 +284,6 @@ void bind_walls(py::class_<WaterStages>& type) {
         return numbers_of(interruptible([&] { return fluids::hold_at_walls(water, g, x, y, dt); }));
       },
       py::arg("volume"), py::arg("velocity"), py::arg("before"), py::arg("after"), py::arg("dt"));
-}
-
-/// Volume and momentum (over density) of the water in all tetrahedra, which may be rounded before.
-py::tuple totals_of(const WaterStages& w, const py::array& volume, const py::array& velocity, bool round) {
-  const auto water = water_of(*w.graph.graph, volume, velocity);
-  double sum = 0;
-  const mesh::Point momentum = interruptible([&] {
-    if (round) fluids::round_water(water, w.quantum);
-    sum = fluids::total_volume(water.volume, w.quantum);
-    return fluids::total_momentum(water);
-  });
-  return py::make_tuple(sum, numbers_of(momentum));
 }
 
 void bind_measures(py::class_<WaterStages>& type) {
@@ -320,24 +355,18 @@ void bind_measures(py::class_<WaterStages>& type) {
 
 void bind_conservation_stages(py::class_<WaterStages>& type) {
   type.def(
-          "merge_debris",
-          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
-             const py::array& capacity, const py::array& ranks, double threshold) {
-            const auto water = water_of(*w.graph.graph, volume, velocity);
-            const auto room = w.room(positions, capacity, ranks, true);
-            interruptible([&] { w.overflow.merge_debris(water, room, threshold, w.workspace); });
-          },
-          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
-          py::arg("threshold"))
-      .def(
           "smear",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
-             const py::array& capacity, const py::array& ranks, bool open, Index iterations) {
+             const py::array& capacity, const py::array& ranks, double debris, bool open, Index iterations) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
-            const auto room = w.room(positions, capacity, ranks, open);
-            interruptible([&] { w.overflow.smear(water, room, iterations); });
+            auto room = w.room(positions, capacity, ranks, true);
+            interruptible([&] {
+              w.overflow.merge_debris(water, room, debris, w.workspace);
+              room.open_boundary = open;
+              w.overflow.smear(water, room, iterations);
+            });
           },
-          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"), py::arg("debris"),
           py::arg("open_boundary"), py::arg("iterations"))
       .def(
           "free_shut_in_water",
@@ -358,7 +387,7 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
             if (closed) room.closed = values_of<const std::uint8_t>(*closed, "closed", w.graph.graph->size());
             room.nearest_room = nearest_room;
             interruptible([&] { w.overflow.push_out(water, room, highest, w.left, w.workspace); });
-            return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume());
+            return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume(), w.taken_left());
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
           py::arg("open_boundary"), py::arg("closed"), py::arg("highest"), py::arg("nearest_room"))
@@ -393,11 +422,7 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
             });
           },
           py::arg("volume"), py::arg("velocity"), py::arg("tets"), py::arg("volumes"), py::arg("velocities"))
-      .def("take_left", [](WaterStages& w) {
-        py::tuple arrays = left_arrays(w.left);
-        w.left.clear();
-        return arrays;
-      });
+      .def("forget_left", [](WaterStages& w) { w.left.clear(); });
 }
 
 }  // namespace

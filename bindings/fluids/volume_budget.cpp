@@ -189,7 +189,10 @@ void bind_volume_budget(py::module_& m) {
       {type2, type3}, "correct",
       []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
                          Workspace& workspace) {
-        return interruptible([&] { return b.correct(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+        return interruptible([&] {
+          const double given_up = b.distribute_unassigned();
+          return std::pair(given_up, b.correct(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace));
+        });
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   def_field_methods(

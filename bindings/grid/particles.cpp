@@ -82,7 +82,6 @@ void bind_particles(py::module_& m) {
           [](grid::ParticleSet& p, const py::array& ids) { return p.append_back(data_of<Index>(ids, "ids"), ids.size()); },
           py::arg("ids"))
       .def("reserve", &grid::ParticleSet::reserve, py::arg("capacity"))
-      .def("assign", &grid::ParticleSet::assign, py::arg("other"))
       .def(
           "remove",
           [](grid::ParticleSet& p, const py::array& flags, Workspace& w) {
@@ -103,6 +102,13 @@ void bind_particles(py::module_& m) {
       particles, "sort_by_cell",
       []<int D>(grid::ParticleSet& p, const grid::Grid<D>& g, Workspace& w) { interruptible([&] { p.sort_by_cell(g, w); }); },
       py::arg("grid"), py::arg("workspace"));
+  m.def(
+      "assign_particles",
+      [](const std::vector<grid::ParticleSet*>& targets, const std::vector<const grid::ParticleSet*>& sources) {
+        require(targets.size() == sources.size(), "there must be as many sources as targets");
+        for (std::size_t i = 0; i < targets.size(); ++i) targets[i]->assign(*sources[i]);
+      },
+      py::arg("targets"), py::arg("sources"));
 }
 
 }  // namespace meniscus::bindings

@@ -83,6 +83,13 @@ void bind_transport_functions(py::module_& m) {
       },
       py::arg("velocity"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
   def_fields(
+      m, "fill_unknown_faces",
+      []<class T, int D>(MacField<T, D>& velocity, const std::array<py::array, D>& known, Index layers, Workspace& workspace) {
+        const auto k = writable_face_masks_of<D>(known, "known", velocity.grid().local_shape());
+        interruptible([&] { grid::fill_unknown_faces<T, D>(velocity, k, layers, workspace); });
+      },
+      py::arg("velocity"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+  def_fields(
       m, "max_component_speed",
       []<class T, int D>(const MacField<T, D>& v) { return interruptible([&] { return grid::max_component_speed(v); }); },
       py::arg("velocity"));

@@ -1,11 +1,11 @@
 // Particle level sets.
 #include "any_field.hpp"
+#include "masks.hpp"
 
 #include "meniscus/surface/markers/escaped_markers.hpp"
-#include "meniscus/surface/markers/particle_advance.hpp"
 #include "meniscus/surface/markers/particle_ballistics.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
-#include "meniscus/surface/markers/particle_correction.hpp"
+#include "meniscus/surface/markers/particle_levelset_step.hpp"
 #include "meniscus/surface/markers/particle_seeding.hpp"
 #include "meniscus/surface/markers/particle_spray.hpp"
 
@@ -14,24 +14,48 @@
 namespace meniscus::bindings {
 namespace {
 
-/// Spray stages return plain tuples: counts and volumes, in the order of the fields of the structs.
+std::array<Index, 3> as_array(const grid::FateCounts& i) { return {i.left, i.in_solid, i.pushed}; }
+std::array<Index, 2> as_array(const surface::Correction& i) { return {i.outside, i.inside}; }
+std::pair<Index, std::array<Index, 3>> as_tuple(const surface::AdvectedLevelSet& i) { return {i.samples, as_array(i.markers)}; }
+std::tuple<Index, double, Index, double> as_tuple(const surface::Removal& i) {
+  return {i.inside.count, i.inside.volume, i.outside.count, i.outside.volume};
+}
+
+/// Stages return plain tuples: counts and volumes, in the order of the fields of the structs.
 void bind_marker_functions(py::module_& m) {
   def_fields(
-      m, "advect_band",
-      []<class T, int D>(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double width, grid::Trace trace,
-                         grid::Interpolation interpolation, double time, Workspace& workspace) {
-        return interruptible(
-            [&] { return surface::advect_band(phi, velocity, dt, width, trace, interpolation, time, workspace); });
+      m, "advect_particle_level_set",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& markers, grid::ParticleSet& spray, grid::ParticleSet& bubbles,
+                         MacField<T, D>& velocity, double dt, const surface::LevelSetTransport& transport,
+                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
+        return as_tuple(interruptible([&] {
+          return surface::advect_particle_level_set<T, D>(phi, {markers, spray, bubbles}, velocity, dt, transport, solid, time,
+                                                          workspace);
+        }));
       },
-      py::arg("phi"), py::arg("velocity"), py::arg("dt"), py::arg("width"), py::arg("trace"), py::arg("interpolation"),
-      py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("markers"), py::arg("spray"), py::arg("bubbles"), py::arg("velocity"), py::arg("dt"),
+      py::arg("transport"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
+  def_fields(
+      m, "advance_particle_level_set",
+      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& markers, grid::ParticleSet& spray, grid::ParticleSet& bubbles,
+                         MacField<T, D>& velocity, double dt, const surface::LevelSetStep& step, grid::SolidBoundary<T, D>* solid,
+                         const std::optional<py::array>& outside, double time, Workspace& workspace) {
+        const auto* mask = mask_of(outside, "outside", product<D>(phi.extents()));
+        const surface::LevelSetStepInfo i = interruptible([&] {
+          return surface::advance_particle_level_set<T, D>(phi, {markers, spray, bubbles}, velocity, dt, step, solid, mask, time,
+                                                           workspace);
+        });
+        return py::make_tuple(as_tuple(i.advected), std::pair(as_array(i.corrections[0]), as_array(i.corrections[1])),
+                              as_tuple(i.removal));
+      },
+      py::arg("phi"), py::arg("markers"), py::arg("spray"), py::arg("bubbles"), py::arg("velocity"), py::arg("dt"),
+      py::arg("step"), py::arg("solid"), py::arg("outside"), py::arg("time"), py::arg("workspace"));
   def_fields(
       m, "advance_markers",
       []<class T, int D>(grid::ParticleSet& particles, MacField<T, D>& velocity, double dt, grid::Trace trace,
                          grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace) {
-        const grid::FateCounts i = interruptible(
-            [&] { return surface::advance_markers(particles, velocity, dt, trace, solid, pushed_radius, time, workspace); });
-        return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
+        return as_array(interruptible(
+            [&] { return surface::advance_markers(particles, velocity, dt, trace, solid, pushed_radius, time, workspace); }));
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("pushed_radius"),
       py::arg("time"), py::arg("workspace"));
@@ -39,9 +63,8 @@ void bind_marker_functions(py::module_& m) {
       m, "correct_by_particles",
       []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
                          Workspace& workspace) {
-        const surface::Correction i =
-            interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); });
-        return std::array<Index, 2>{i.outside, i.inside};
+        return as_array(
+            interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); }));
       },
       py::arg("phi"), py::arg("particles"), py::arg("escape_distance"), py::arg("time"), py::arg("workspace"));
   def_fields(
@@ -52,16 +75,6 @@ void bind_marker_functions(py::module_& m) {
             [&] { surface::adjust_radii(phi, particles, surface::RadiusBounds{bounds[0], bounds[1]}, which, time, workspace); });
       },
       py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("which"), py::arg("time"), py::arg("workspace"));
-  def_fields(
-      m, "stretch_radii",
-      []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, MacField<T, D>& velocity, double dt,
-                         const std::array<double, 2>& bounds, bool second, double time, Workspace& workspace) {
-        const auto half = second ? surface::StretchedHalf::second : surface::StretchedHalf::first;
-        interruptible(
-            [&] { surface::stretch_radii(phi, particles, velocity, dt, {bounds[0], bounds[1]}, half, time, workspace); });
-      },
-      py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("second"),
-      py::arg("time"), py::arg("workspace"));
   def_fields(
       m, "seed_particles",
       []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
@@ -76,11 +89,10 @@ void bind_marker_functions(py::module_& m) {
       []<class T, int D>(Field<T, D>& phi, grid::ParticleSet& markers, const surface::EscapeRules& rules,
                          MacField<T, D>& velocity, std::optional<grid::ParticleSet*> spray,
                          std::optional<grid::ParticleSet*> bubbles, double time, Workspace& workspace) {
-        const surface::Removal i = interruptible([&] {
+        return as_tuple(interruptible([&] {
           return surface::remove_escaped(phi, markers, rules, velocity, spray.value_or(nullptr), bubbles.value_or(nullptr), time,
                                          workspace);
-        });
-        return py::make_tuple(i.inside.count, i.inside.volume, i.outside.count, i.outside.volume);
+        }));
       },
       py::arg("phi"), py::arg("markers"), py::arg("rules"), py::arg("velocity"), py::arg("spray"), py::arg("bubbles"),
       py::arg("time"), py::arg("workspace"));
@@ -124,6 +136,15 @@ void bind_marker_functions(py::module_& m) {
         });
       },
       py::arg("grid"), py::arg("radius"));
+  def_dimensions(
+      m, "spray_volume",
+      []<int D>(const grid::Grid<D>& grid, grid::ParticleSet& spray) {
+        return grid::with_scalar<D>(spray, [&]<class T>(T) {
+          const T* radius = grid::particle_values<T>(spray, "radius", 1);
+          return interruptible([&] { return surface::total_volume<T, D>(*grid.communicator(), radius, spray.size()); });
+        });
+      },
+      py::arg("grid"), py::arg("spray"));
 }
 
 }  // namespace
@@ -162,6 +183,20 @@ void bind_particle_levelset(py::module_& m) {
            }),
            py::arg("distance"), py::arg("inside"), py::arg("outside"), py::arg("depth"), py::arg("removed_radius"),
            py::arg("far_radii"));
+  py::class_<surface::LevelSetTransport>(m, "LevelSetTransport")
+      .def(py::init([](std::string_view scheme, grid::Trace trace, grid::Interpolation interpolation, grid::Trace marker_trace,
+                       double band, const std::optional<std::array<double, 2>>& stretched) {
+             surface::LevelSetTransport transport{&grid::advection_scheme(scheme), trace, interpolation, marker_trace, band, {}};
+             if (stretched) transport.stretched = surface::RadiusBounds{(*stretched)[0], (*stretched)[1]};
+             return transport;
+           }),
+           py::arg("scheme"), py::arg("trace"), py::arg("interpolation"), py::arg("marker_trace"), py::arg("band"),
+           py::arg("stretched"));
+  py::class_<surface::LevelSetStep>(m, "LevelSetStep")
+      .def(py::init([](const surface::LevelSetTransport& transport, double escape_distance, double reach,
+                       const surface::EscapeRules& escape,
+                       bool bubbles) { return surface::LevelSetStep{transport, escape_distance, reach, escape, bubbles}; }),
+           py::arg("transport"), py::arg("escape_distance"), py::arg("reach"), py::arg("escape"), py::arg("bubbles"));
   bind_marker_functions(m);
 }
 

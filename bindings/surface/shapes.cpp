@@ -165,14 +165,16 @@ void bind_sampling(py::module_& m) {
   def_fields(
       m, "sample_affine_velocity",
       []<class T, int D>(const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference,
-                         const Components<D>& lower, const Components<D>& upper, bool periodic_images, MacField<T, D>& velocity,
-                         Workspace& workspace) {
+                         const Components<D>& lower, const Components<D>& upper, const Rows<D>& rotation,
+                         const Components<D>& translation, bool periodic_images, MacField<T, D>& velocity, Workspace& workspace) {
         const surface::AffineVelocity<D> v{vec<D>(linear), matrix<D>(gradient), vec<D>(reference)};
-        const grid::NearestImage<D> image(velocity.grid(), vec<D>(lower), vec<D>(upper), periodic_images);
+        const surface::RigidPose<D> pose{matrix<D>(rotation), vec<D>(translation)};
+        const surface::Bounds<D> box = surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, pose, 1.0);
+        const grid::NearestImage<D> image(velocity.grid(), box.lower, box.upper, periodic_images);
         interruptible([&] { surface::sample_affine_velocity<T, D>(v, image, velocity, workspace); });
       },
-      py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("lower"), py::arg("upper"),
-      py::arg("periodic_images"), py::arg("velocity"), py::arg("workspace"));
+      py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("lower"), py::arg("upper"), py::arg("rotation"),
+      py::arg("translation"), py::arg("periodic_images"), py::arg("velocity"), py::arg("workspace"));
   def_fields(
       m, "merge_solid",
       []<class T, int D>(const Field<double, D>& solid_phi, const MacField<T, D>& solid_velocity, Field<double, D>& phi,

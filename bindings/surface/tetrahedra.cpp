@@ -5,10 +5,8 @@
 
 #include "meniscus/surface/tetrahedra/closest_points.hpp"
 #include "meniscus/surface/tetrahedra/continuation.hpp"
-#include "meniscus/surface/tetrahedra/node_distances.hpp"
-#include "meniscus/surface/tetrahedra/occupancy.hpp"
-#include "meniscus/surface/tetrahedra/thin_pieces.hpp"
 #include "meniscus/surface/tetrahedra/touched_tets.hpp"
+#include "meniscus/surface/tetrahedra/union_occupancy.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -60,35 +58,10 @@ class SurfaceTree {
   mesh::TriangleTree tree_;
 };
 
+/// A member of a solid: its distance, the greatest change of that per metre, and the tree over its triangles or None.
+using Member = std::tuple<py::object, double, const SurfaceTree*>;
+
 void bind_distances(py::module_& m) {
-  py::class_<surface::NodeDistances>(m, "NodeDistances")
-      .def(py::init([](const py::array& positions) {
-             const auto x = positions_of(positions, "positions");
-             return interruptible([&] { return std::make_unique<surface::NodeDistances>(x); });
-           }),
-           py::arg("positions"))
-      .def(
-          "sample",
-          [](surface::NodeDistances& self, const py::array& positions, const py::object& distance, double slope, double band,
-             const py::array& phi) {
-            const auto x = positions_of(positions, "positions");
-            const auto out = writable_of<double>(phi, "phi", x.size());
-            const auto f = called_distance(distance, distance_name);
-            interruptible([&] { self.sample(x, f, slope, band, out); });
-          },
-          py::arg("positions"), py::arg("distance"), py::arg("slope"), py::arg("band"), py::arg("phi"));
-  m.def(
-      "sign_changes",
-      [](const py::array& vertices, const py::array& tets, const py::array& phi, const py::object& distance, double slope,
-         double longest_edge, const py::array& out) {
-        const auto mesh = tet_view(vertices, tets);
-        const auto values = values_of<double>(phi, "phi", mesh.vertices.size());
-        const auto changes = writable_of<bool>(out, "out", mesh.tets.size());
-        const auto f = called_distance(distance, distance_name);
-        interruptible([&] { surface::sign_changes(mesh, values, f, slope, longest_edge, changes); });
-      },
-      py::arg("vertices"), py::arg("tets"), py::arg("phi"), py::arg("distance"), py::arg("slope"), py::arg("longest_edge"),
-      py::arg("out"));
   m.def(
       "closest_points",
       [](const py::object& distance, const py::array& points, double step, const py::array& closest, const py::array& normals) {
@@ -135,33 +108,31 @@ void bind_occupancy(py::module_& m) {
         return taken(interruptible([&] { return surface::tets_of_region(rows, p, reach); }));
       },
       py::arg("tets"), py::arg("phi"), py::arg("reach"));
-  m.def(
-      "join_member",
-      [](const py::array& tets, const py::array& member_phi, const py::array& member_touched, const py::array& phi,
-         const py::array& touched, const py::array& inside) {
-        const auto rows = tet_rows(tets);
-        const auto n = static_cast<std::size_t>(phi.size());
-        const auto new_phi = values_of<double>(member_phi, "member_phi", n);
-        const auto new_touched = values_of<bool>(member_touched, "member_touched", rows.size());
-        const auto p = writable_of<double>(phi, "phi", n);
-        const auto t = writable_of<bool>(touched, "touched", rows.size());
-        const auto i = writable_of<bool>(inside, "inside", rows.size());
-        interruptible([&] { surface::join_member(rows, new_phi, new_touched, p, t, i); });
-      },
-      py::arg("tets"), py::arg("member_phi"), py::arg("member_touched"), py::arg("phi"), py::arg("touched"), py::arg("inside"));
-  m.def(
-      "set_occupancy",
-      [](const py::array& tets, const py::array& phi, const py::array& touched, const py::array& fraction, const py::array& cut,
-         const py::array& inside) {
-        const auto rows = tet_rows(tets);
-        const auto p = values_of<double>(phi, "phi", static_cast<std::size_t>(phi.size()));
-        const auto t = values_of<bool>(touched, "touched", rows.size());
-        const auto f = writable_of<double>(fraction, "fraction", rows.size());
-        const auto c = writable_of<bool>(cut, "cut", rows.size());
-        const auto i = writable_of<bool>(inside, "inside", rows.size());
-        interruptible([&] { surface::set_occupancy(rows, p, t, f, c, i); });
-      },
-      py::arg("tets"), py::arg("phi"), py::arg("touched"), py::arg("fraction"), py::arg("cut"), py::arg("inside"));
+  py::class_<surface::UnionOccupancy>(m, "UnionOccupancy")
+      .def(py::init<>())
+      .def_property_readonly("nbytes", &surface::UnionOccupancy::nbytes)
+      .def(
+          "set",
+          [](surface::UnionOccupancy& self, const py::array& positions, const py::array& tets, const std::vector<Member>& members,
+             double band, double edges, const py::array& phi, const py::array& fraction, const py::array& cut,
+             const py::array& inside) {
+            const auto mesh = tet_view(positions, tets);
+            const surface::Occupancy out{writable_of<double>(phi, "phi", mesh.vertices.size()),
+                                         writable_of<double>(fraction, "fraction", mesh.tets.size()),
+                                         writable_of<bool>(cut, "cut", mesh.tets.size()),
+                                         writable_of<bool>(inside, "inside", mesh.tets.size())};
+            std::vector<surface::OccupyingSolid> solids;
+            for (const auto& [distance, slope, tree] : members)
+              solids.push_back({called_distance(distance, distance_name), slope, tree ? &tree->tree() : nullptr});
+            return interruptible([&] {
+              const double edge = surface::longest_edge(mesh);
+              const double width = std::max(band + edges * edge, surface::UnionOccupancy::least_band * edge);
+              self.set(mesh, solids, width, edge, out);
+              return std::pair(width, edge);
+            });
+          },
+          py::arg("positions"), py::arg("tets"), py::arg("members"), py::arg("band"), py::arg("edges"), py::arg("phi"),
+          py::arg("fraction"), py::arg("cut"), py::arg("inside"));
   m.def(
       "count_samples",
       [](const py::array& vertices, const py::array& tets, const py::array& cut, const py::object& distance, Index count,

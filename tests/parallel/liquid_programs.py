@@ -123,7 +123,7 @@ def masks(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Array
                 result[f"{key} near {d}"] = whole(grid, faces.near_surface(phi, 0.05)[d], sides[d])
             outside = solid.outside_cells
             momentum = core.liquid_momentum(velocity._core, phi.field._core, outside)
-            numbers = [faces.energy(velocity, phi, solid), faces.energy(velocity, phi, None), faces.max_speed(velocity, phi), *momentum]
+            numbers = [*faces.motion(velocity, phi, solid), *faces.motion(velocity, phi, None), faces.max_speed(velocity, phi), *momentum]
             result[f"{key} numbers"] = np.array(numbers)
             pockets = AirPockets(velocity)
             for step in range(5):

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
@@ -355,9 +356,18 @@ Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                  \
-  template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&); \
-  template Index extrapolate_linearly<T, D>(Field<T, D>&, std::uint8_t*, Index, double, Workspace&);
+template <class T, int D>
+void fill_unknown_faces(MacField<T, D>& velocity, const std::array<std::uint8_t*, D>& known, Index layers, Workspace& workspace) {
+  for (int d = 0; d < D; ++d) {
+    if (layers > 0) extrapolate(velocity.component(d), known[d], layers, workspace);
+    assign(velocity.component(d), 0.0, known[d], Where::mask_clear);
+  }
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                   \
+  template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&);                  \
+  template Index extrapolate_linearly<T, D>(Field<T, D>&, std::uint8_t*, Index, double, Workspace&); \
+  template void fill_unknown_faces<T, D>(MacField<T, D>&, const std::array<std::uint8_t*, D>&, Index, Workspace&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -18,4 +18,8 @@ Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspa
 template <class T, int D>
 Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers, double max_slope, Workspace& workspace);
 
+/// Gives every face a velocity: those within `layers` layers of known ones by `extrapolate`, all others zero. `known` is updated.
+template <class T, int D>
+void fill_unknown_faces(MacField<T, D>& velocity, const std::array<std::uint8_t*, D>& known, Index layers, Workspace& workspace);
+
 }  // namespace meniscus::grid

@@ -10,7 +10,7 @@ import copy
 import html
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -107,6 +107,15 @@ class State(ABC):
         return _rebuild, (type(self), *self._arguments(), self.snapshot())
 
 
+class BatchState(State):
+    """A state of which many are assigned by one call."""
+
+    @classmethod
+    @abstractmethod
+    def assign_each(cls, targets: Sequence[Any], sources: Sequence[Any]) -> None:
+        """Assign to each of some states another one of the same kind."""
+
+
 def _rebuild(kind: type[State], arguments: tuple[Any, ...], named: dict[str, Any], snapshot: Any) -> State:
     """Make a state from its pickle."""
     state = kind(*arguments, **named)
@@ -179,8 +188,20 @@ def backed_up(parts: Mapping[str, Any], last: Any) -> dict[str, Backup]:
     """Return the backups of parts by name; those in `last` are reused."""
     known = last if isinstance(last, dict) else {}
     backups = {name: known.get(name) or Backup() for name in parts}
+    alike: dict[type[BatchState], list[Backup]] = {}
     for name, part in parts.items():
-        backups[name].take(part)
+        backup = backups[name]
+        if isinstance(part, BatchState) and backup.value is part and backup.copy is not None:
+            alike.setdefault(type(part), []).append(backup)
+        else:
+            backup.take(part)
+    for kind, group in alike.items():
+        copies = [backup.copy for backup in group]
+        for backup in group:
+            backup.copy = None  # no copy, rather than a wrong one, where this is broken off
+        kind.assign_each(copies, [backup.value for backup in group])
+        for backup, made in zip(group, copies, strict=True):
+            backup.copy = made
     return backups
 
 

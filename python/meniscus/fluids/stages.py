@@ -16,7 +16,6 @@ from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffus
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.vortex_particles import VortexKernel, VortexParticles, add_vortex_forces
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
@@ -183,6 +182,4 @@ def add_forces_of_vortices(
 
 def extend_into_solid(velocity: MacField, known: list[Bools], solid: SolidBoundary | None, workspace: Workspace) -> None:
     """Continue a velocity from known faces into a solid, in place; elsewhere it becomes zero. The masks become those of all faces known."""
-    if solid is not None:
-        extrapolate(velocity, known, layers=_LAYERS, out=known, workspace=workspace)
-    _grid.assign_faces(velocity._core, 0.0, known, False)
+    _grid.fill_unknown_faces(velocity._core, known, 0 if solid is None else _LAYERS, workspace)

@@ -1,9 +1,12 @@
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
 #include "meniscus/grid/blocks/row_sums.hpp"
 #include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/grid/masked_samples.hpp"
+#include "meniscus/surface/redistancing/extension.hpp"
 
 #include <cmath>
 
@@ -42,6 +45,30 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 }
 
 template <class T, int D>
+void air_around_liquid(grid::Field<T, D>& levelset, double distance, std::span<const std::array<const std::uint8_t*, D>> closed,
+                       std::uint8_t* air, const std::array<std::uint8_t*, D>& given) {
+  near_air_cells(levelset, distance, air);
+  for (int d = 0; d < D; ++d) {
+    liquid_faces(levelset, d, given[d]);
+    const Index faces = product<D>(grid::Stagger<D>::face(d).extents(levelset.extents()));
+    for (const auto& masks : closed) grid::unite_masks(faces, given[d], masks[d], given[d]);
+  }
+}
+
+template <class T, int D>
+void extend_from_liquid(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
+                        const std::array<const std::uint8_t*, D>& closed, double band, const std::array<std::uint8_t*, D>& liquid,
+                        const std::array<std::uint8_t*, D>& known, Workspace& workspace) {
+  for (int d = 0; d < D; ++d) {
+    liquid_faces(levelset, d, liquid[d]);
+    const Index faces = product<D>(grid::Stagger<D>::face(d).extents(levelset.extents()));
+    grid::select_mask(faces, liquid[d], closed[d], grid::Where::mask_clear, known[d]);
+  }
+  for (int d = 0; d < D; ++d)
+    surface::extend(velocity.component(d), levelset, known[d], band, surface::ExtensionSide::outside, workspace);
+}
+
+template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
@@ -66,6 +93,15 @@ double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& le
 }
 
 template <class T, int D>
+LiquidMotion liquid_motion(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+                           const std::array<std::uint8_t*, D>& liquid) {
+  std::array<const std::uint8_t*, D> masks;
+  for (int d = 0; d < D; ++d) liquid_faces(levelset, d, liquid[d]);
+  std::copy(liquid.begin(), liquid.end(), masks.begin());
+  return {liquid_energy(velocity, levelset, outside), grid::max_component_speed<T, D>(velocity, masks)};
+}
+
+template <class T, int D>
 void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double, D>& solid, grid::Field<T, D>& out) {
   require(levelset.layout().same_place(out.layout()), "the result must have the samples of the level set");
   require(solid.grid() == levelset.grid() && solid.stagger() == grid::Stagger<D>::node(),
@@ -85,10 +121,17 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                           \
-  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                    \
-  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                       \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                                      \
+  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                                         \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);                   \
+  template void air_around_liquid<T, D>(grid::Field<T, D>&, double, std::span<const std::array<const std::uint8_t*, D>>,       \
+                                        std::uint8_t*, const std::array<std::uint8_t*, D>&);                                   \
+  template void extend_from_liquid<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::array<const std::uint8_t*, D>&, \
+                                         double, const std::array<std::uint8_t*, D>&, const std::array<std::uint8_t*, D>&,     \
+                                         Workspace&);                                                                          \
+  template LiquidMotion liquid_motion<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,              \
+                                            const std::array<std::uint8_t*, D>&);                                              \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

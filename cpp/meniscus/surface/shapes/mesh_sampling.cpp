@@ -79,6 +79,7 @@ void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point>
       }
     });
   }
+  velocity.fill_ghosts(0.0);
 }
 
 #define MENISCUS_INSTANTIATE(T)                                                                                           \

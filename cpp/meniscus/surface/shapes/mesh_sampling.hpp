@@ -11,8 +11,8 @@ void sample_signed_distance(const MeshDistance& mesh, const RigidPose<3>& pose, 
                             grid::Field<double, 3>& phi, Workspace& workspace);
 
 /// Sets every face with a corner where `phi` (on nodes) is at most `band` (m) to the velocity of the closest point of the mesh,
-/// interpolated in its triangle between those of the vertices (m/s); others become zero. A face
-/// stands for an image of it.
+/// interpolated in its triangle between those of the vertices (m/s); others become zero, and ghosts are filled. A face stands for
+/// an image of it.
 template <class T>
 void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point> vertex_velocity,
                           const grid::Field<double, 3>& phi, double band, const grid::NearestImage<3>& image,

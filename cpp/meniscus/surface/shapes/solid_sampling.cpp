@@ -145,6 +145,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
   });
   const NoInterrupts commit;
   grid::copy_owned(layout, result.data(), phi.storage().data());
+  // Around the domain, the first and the last node are one unknown.
+  phi.fill_ghosts(0.0);
 }
 
 template <class T, int D>
@@ -173,6 +175,7 @@ void sample_affine_velocity(const AffineVelocity<D>& v, const grid::NearestImage
     grid::Field<T, D>& component = velocity.component(axis);
     grid::copy_owned(component.layout(), result[axis].data(), component.storage().data());
   }
+  velocity.fill_ghosts(0.0);
 }
 
 template <class T, int D>
@@ -209,6 +212,8 @@ void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T
       for (c[D - 1] = 0; c[D - 1] < mine.extents[D - 1]; ++c[D - 1]) *mine.at(c) = std::min(*mine.at(c), *theirs.at(c));
     }
   });
+  phi.fill_ghosts(0.0);
+  velocity.fill_ghosts(0.0);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \

@@ -13,7 +13,7 @@ from meniscus.fluids.pressure.projection import PressureSolver, project
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.grid.transport.walls import ThinWalls
-from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
+from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
 _BALANCED = 2.5  # cells of air that are made divergence-free
@@ -68,8 +68,9 @@ class LiquidFaces(Stateful):
         if self._two_fluids:
             self._slow_light_faces(velocity, levelset, solid)
         # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-        _grid.select_masks(self.liquid(levelset), None if solid is None else solid.inside_faces, False, self.known)
-        extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
+        closed = None if solid is None else solid.inside_faces
+        masks = closed, band * velocity.grid.spacing, self._liquid, self.known
+        _fluids.extend_from_liquid(velocity._core, levelset.field._core, *masks, workspace)
         if walls is not None:
             walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
         if walls is None or solid is None:
@@ -107,24 +108,22 @@ class LiquidFaces(Stateful):
         the solid: liquid that flows in behind air that is pressed out of a gap would inherit its speed.
         """
         assert self._bounds is not None
-        _fluids.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
-        given = self.liquid(levelset)
-        if solid is not None:
-            _grid.unite_masks(given, solid.inside_faces, given)
+        closed = [] if solid is None else [solid.inside_faces]
         if walls is not None:
-            _grid.unite_masks(given, walls.blocked_faces, given)
+            closed.append(walls.blocked_faces)
+        _fluids.air_around_liquid(levelset.field._core, _BALANCED * levelset.grid.spacing, closed, self._air, self._liquid)
         project(
             velocity,
             _NO_PRESSURE_TIME,
             solid,
             liquid=self._air,
-            given_faces=given,
+            given_faces=self._liquid,
             tolerance=_BALANCE_TOLERANCE,
             time=time,
             raise_on_failure=False,
             solver=self._solver,
         )
-        _fluids.limit_air_speed(velocity._core, levelset.field._core, self._air, given, _GAP_SPEED, self._bounds._core)
+        _fluids.limit_air_speed(velocity._core, levelset.field._core, self._air, self._liquid, _GAP_SPEED, self._bounds._core)
 
     def near_surface(self, levelset: LevelSet, distance: float) -> list[Bools]:
         """Return the faces beside cells closer to the surface than a distance, m; overwritten by the next call."""
@@ -137,10 +136,11 @@ class LiquidFaces(Stateful):
         """Return the largest component on faces next to liquid, m/s; infinite if one of them is not finite."""
         return float(_grid.max_component_speed_in(velocity._core, self.liquid(levelset)))
 
-    def energy(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> float:
-        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents the liquid in half of each cell
-        next to it.
+    def motion(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> tuple[float, float]:
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2, and `max_speed`; a face represents the liquid in half of
+        each cell next to it.
 
         Cells with their centre in the solid hold none, although the level set goes on there.
         """
-        return float(_fluids.liquid_energy(velocity._core, levelset.field._core, None if solid is None else solid.outside_cells))
+        outside = None if solid is None else solid.outside_cells
+        return _fluids.liquid_motion(velocity._core, levelset.field._core, outside, self._liquid)

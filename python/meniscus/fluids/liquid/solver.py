@@ -241,11 +241,12 @@ class LiquidSolver(OpenLiquid):
     @stage(reads=("surface", "volume", "time"), writes=("surface", "volume"), positive=True)
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
-        self.volume.distribute_unassigned()
-        if self.options.drift_correction:
-            outside = self._outside(self.sampled_solid.at(self.time + dt, dt))
-            self.running_report.correction = self.volume.correct(self.levelset, outside)
-            self.surface.surface_moved(self.running_report.correction)
+        if not self.options.drift_correction:
+            self.volume.distribute_unassigned()
+            return
+        outside = self._outside(self.sampled_solid.at(self.time + dt, dt))
+        self.running_report.correction = self.volume.correct(self.levelset, outside)
+        self.surface.surface_moved(self.running_report.correction)
 
     @stage(
         reads=("velocity", "surface", "volume", "expansion", "time"), writes=("velocity", "surface", "volume", "expansion"), positive=True
@@ -352,8 +353,8 @@ class LiquidSolver(OpenLiquid):
         return super()._air_with_pressure() if self.air is None else self.air.cells
 
     def _complete(self, report: LiquidReport) -> None:
-        energy = self.faces.energy(self.velocity, self.levelset, self.sampled_solid.at(self.time + report.dt, report.dt))
+        energy, speed = self.faces.motion(self.velocity, self.levelset, self.sampled_solid.at(self.time + report.dt, report.dt))
         if not math.isfinite(energy):
             raise ValueError("the velocity must be finite after a step")
-        report.kinetic_energy, report.max_speed = self.options.density * energy, self.faces.max_speed(self.velocity, self.levelset)
+        report.kinetic_energy, report.max_speed = self.options.density * energy, speed
         report.volume, report.drops = self.volume.total, self.surface.drops

@@ -93,7 +93,7 @@ class LiquidSurface(Stateful):
     @property
     def spray_volume(self) -> float:
         """Their volume, m^dim."""
-        return 0.0 if self.particles is None else self.particles.spray_volume
+        return 0.0 if self.particles is None or not self.drops else self.particles.spray_volume
 
     def reset(self, solid: Any, time: float) -> None:
         """Start from the level set as it is: no drops, new markers."""

@@ -175,8 +175,14 @@ class LiquidVolume(Stateful):
         self.totals["outflow"] += self._budget.distribute_unassigned()
 
     def correct(self, levelset: LevelSet, solid: NodeField | None) -> float:
-        """Move the surface of each part so that it has the volume it should have; returns the largest distance, m."""
-        return float(self._budget.correct(*self._liquid(levelset, solid), self._workspace))
+        """Distribute what is unassigned, then move the surface of each part so that it has the volume it should have.
+
+        Returns:
+            The largest distance, m.
+        """
+        outflow, moved = self._budget.correct(*self._liquid(levelset, solid), self._workspace)
+        self.totals["outflow"] += outflow
+        return float(moved)
 
     def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float = 0.0) -> VolumeReport:
         """Return the volumes as they are, with those of drops and of what waits for room."""

@@ -129,7 +129,7 @@ class TetGeometry(MemoryOwner):
         if self.on_tets is not None:
             still = not isinstance(self.solid, Solid) or not self.solid.moves
             if not (reuse and still and self._band >= band and self._same_positions()):
-                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
+                self.on_tets.update(self.solid, self.positions, time, dt, band=band or None, edges=2.0, motion=False)
                 self._thin = None
             kinds[self.on_tets.cut] = _CUT
             # What the surface only touches from inside has no room, and must not lead water through a wall.
@@ -162,16 +162,13 @@ class TetGeometry(MemoryOwner):
         if self._thin is None:
             solid: Any = self.on_tets
             parts = (solid.phi, kinds == _CUT, kinds == _INSIDE, solid.members)
-            self._thin = two_sided(self.tets, self.graph.neighbours, self.positions, *parts)
+            self._thin = two_sided(self.graph, self.positions, *parts)
         if not len(self._thin):
             return
         kinds[self._thin] = _INSIDE
         beside = self.graph.neighbours[self._thin]
         beside = beside[beside >= 0]
         kinds[beside[kinds[beside] == _OPEN]] = _CUT
-
-    def _longest_edge(self) -> float:
-        return float(_surface.longest_edge(self.positions, self.tets))
 
     def _same_positions(self) -> bool:
         return np.array_equal(self.positions, self.before)

@@ -114,10 +114,10 @@ class TetVOF(TetWater):
         return np.zeros(3) if self.report is None else self.report.force_on_body.copy()
 
     def _complete(self, report: TetVOFReport) -> None:
-        report.time, report.volume = _checks.number("time", self.time + report.dt), self.total_volume()
+        report.time = _checks.number("time", self.time + report.dt)
         report.wet = int(np.count_nonzero(self.volume))
         _checks.require_finite("velocity", self.velocity)
-        self._require_balance()
+        report.volume = self._require_balance()
         self._moved_by, self._transit, self._phase = None, False, ""
         self.steps += 1
 
@@ -155,7 +155,6 @@ class TetVOF(TetWater):
     def request(self, dt: float) -> None:
         """Stage 2: trace tetrahedra back, and find from which of the old mesh they request water; changes no water."""
         step, g, wet = self._follow("request", "move"), self._geometry, self._boundary.wet
-        self._book_changes()
         _checks.require_finite("velocity", self.velocity)
         tets, velocities = np.empty(0, np.int32), np.empty((0, 3))
         if wet:
@@ -164,7 +163,7 @@ class TetVOF(TetWater):
             centres = np.ascontiguousarray(g.positions[g.tets[tets]].mean(axis=1))
             some, velocities = self._boundary.at(centres, self.time)
             tets, velocities = tets[some > 0], velocities[some > 0]
-        self._stages.request(step, self.volume, self.velocity, tets, velocities, wet)
+        self._book_changes(self._stages.request(step, self.volume, self.velocity, tets, velocities, wet))
         self._phase = "request"
 
     @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
@@ -177,11 +176,11 @@ class TetVOF(TetWater):
     @stage(reads=("volume", "velocity"), writes=("volume", "velocity", "_accounts"))
     def forward(self, dt: float) -> None:
         """Stage 4: carry what nobody has requested to where it flows."""
-        impulse = self._stages.forward(self._follow("forward", "deliver"), self.volume, self.velocity)
+        report, step = self.running_report, self._follow("forward", "deliver")
+        impulse, report.points, report.overlaps, left = self._stages.forward(step, self.volume, self.velocity)
         self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
         self._transit, self._phase = False, "forward"
-        self.running_report.points, self.running_report.overlaps = self._stages.count()
-        self._collect_left()
+        self._collect(left)
 
     @stage(reads=("volume", "velocity", "time"), writes=("volume", "velocity", "_accounts"))
     def enter(self, dt: float) -> None:
@@ -226,9 +225,9 @@ class TetVOF(TetWater):
 
         Those at the boundary of the mesh do not; their excess is left to `push_out`.
         """
-        self._stages.merge_debris(*self._room("smear"), self.options.debris * self._mean_volume)
-        if self.options.conservation != "projection":
-            self._stages.smear(*self._room("smear"), self._geometry.open_boundary, self.options.smear)
+        o = self.options
+        iterations = 0 if o.conservation == "projection" else o.smear
+        self._stages.smear(*self._room("smear"), o.debris * self._mean_volume, self._geometry.open_boundary, iterations)
 
     @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
     def push_out(self, dt: float) -> None:
@@ -239,8 +238,8 @@ class TetVOF(TetWater):
             return
         g, report = self._geometry, self.running_report
         room, nearest = self._room("push_out"), self.options.way_out == "room"
-        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest, nearest)
-        self._collect_left()
+        report.enclosed, report.enclosed_volume, left = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest, nearest)
+        self._collect(left)
 
     @stage(reads=("volume", "velocity"), writes=("velocity", "_accounts"))
     def project(self, dt: float) -> None:
@@ -336,8 +335,12 @@ class TetVOF(TetWater):
         g = self._geometry
         return self.volume, self.velocity, g.positions, g.capacity, g.ranks
 
-    def _require_balance(self) -> None:
-        """Refuse a step in which something has changed the water without the accounts, such as a hook that writes to the views."""
+    def _require_balance(self) -> float:
+        """Refuse a step in which something has changed the water without the accounts, such as a hook that writes to the views.
+
+        Returns:
+            The volume in the mesh, m^3.
+        """
         inside, waiting, _ = self._present()
         missing = inside + waiting - self._accounts.expected_volume()
         # Where much has come and gone, and little is left, the accounts are rounded more coarsely than that is large.
@@ -345,9 +348,10 @@ class TetVOF(TetWater):
             raise RuntimeError(
                 f"the step has changed the volume by {missing:g} m^3 that no account knows: on_stage must use fill and absorb"
             )
+        return inside
 
-    def _collect_left(self) -> None:
-        left = self._stages.take_left()
+    def _collect(self, left: tuple[Any, ...]) -> None:
+        """Keep water that has left the mesh, until it becomes drops."""
         if len(left[2]):
             self._left.append(left)
 

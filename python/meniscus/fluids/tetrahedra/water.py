@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _T = TypeVar("_T", bound=np.generic)
 Left = tuple[Floats, Floats, Floats, Ints]
+Totals = tuple[float, Sequence[float]]
+"""Volume of water, m^3, and its momentum over density, m^4/s."""
 
 
 class TetWater(Solver[TetVOFReport]):
@@ -217,10 +219,9 @@ class TetWater(Solver[TetVOFReport]):
                 momentum_scale=a.turnover(),
             )
 
-    def _present(self, rounded: bool = False) -> tuple[float, float, Floats]:
-        """Return the volume in the mesh, and on its way out, m^3, and the momentum of both, kg m/s, summed anew, maybe of rounded water."""
-        totals = self._stages.round_water if rounded else self._stages.totals
-        inside, carried = totals(self.volume, self.velocity)
+    def _present(self, totals: Totals | None = None) -> tuple[float, float, Floats]:
+        """Return the volume in the mesh, and on its way out, m^3, and the momentum of both, kg m/s; `totals`: of the water in the mesh."""
+        inside, carried = totals or self._stages.totals(self.volume, self.velocity)
         waiting, moving = self.waiting.total()
         momentum = np.array(carried) + moving
         if self._transit:
@@ -232,10 +233,14 @@ class TetWater(Solver[TetVOFReport]):
             momentum = momentum + (volume[:, None] * velocity).sum(axis=0)
         return inside, waiting, self.options.density * momentum
 
-    def _book_changes(self) -> tuple[float, float, Floats]:
-        """Round what was written to the views, and book it as filled; return what is `_present`."""
+    def _book_changes(self, totals: Totals | None = None) -> tuple[float, float, Floats]:
+        """Round what was written to the views, and book it as filled; return what is `_present`.
+
+        Args:
+            totals: of the water in the mesh, where it was rounded already.
+        """
         a = self._accounts
-        present = inside, waiting, momentum = self._present(rounded=True)
+        present = inside, waiting, momentum = self._present(totals or self._stages.round_water(self.volume, self.velocity))
         volume, change = inside + waiting - a.expected_volume(), momentum - a.expected_momentum()
         if abs(volume) > 1e-13 * max(inside, self.quantum) or np.abs(change).max() > 1e-12 * max(a.turnover(), 1e-300):
             a.book("filled", volume, change)
@@ -393,7 +398,7 @@ class TetWater(Solver[TetVOFReport]):
 
     def _state_replaced(self) -> None:
         self._geometry.forget()
-        self._stages.take_left()
+        self._stages.forget_left()
         self._left = []
         self._moved_by, self._transit, self._phase = None, False, ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
-from meniscus.core.state import Arguments, Declaration, State, checked_array, require_rows
+from meniscus.core.state import Arguments, BatchState, Declaration, checked_array, require_rows
 from meniscus.grid.uniform import Grid
 from meniscus.parallel.communicator import Communicator, default
 
@@ -27,7 +27,7 @@ def _scratch(workspace: Workspace | None) -> Workspace:
     return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
 
 
-class Particles(State):
+class Particles(BatchState):
     """Positions, unique ids and any further columns, one contiguous array each.
 
     Columns are exposed as views. When particles are appended beyond the capacity, the columns move to new memory: old views stay valid
@@ -244,7 +244,12 @@ class Particles(State):
         """
         if type(other) is not type(self):
             raise TypeError(f"only {type(self).__name__} can be assigned, not {other!r}")
-        self._core.assign(other._core)
+        self.assign_each([self], [other])
+
+    @classmethod
+    def assign_each(cls, targets: Sequence[Any], sources: Sequence[Any]) -> None:
+        """Assign to each of some particles other ones with the same columns, see `assign`."""
+        _grid.assign_particles([t._core for t in targets], [s._core for s in sources])
 
     def __repr__(self) -> str:
         """One line: number, dimension, dtype, columns."""

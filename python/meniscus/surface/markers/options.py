@@ -10,7 +10,7 @@ from typing import Literal
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus._options import CoreOption
-from meniscus.grid.transport.advection import Interpolation, Method, Trace
+from meniscus.grid.transport.advection import INTERPOLATION, TRACE, Interpolation, Method, Trace
 
 EscapedOutside = Literal["keep", "delete", "bubbles"]
 RemovedRadiiFrom = Literal["share", "marker"]
@@ -161,6 +161,18 @@ class ParticleOptions:
         spared = max(self.correction_threshold, 0.0)
         per_cell = self.particles_per_cell(dimension)
         return _surface.SeedingOptions(per_cell, self.band, self.radii, spared, self.avoid_escaped, self.seed, seedings, *window)
+
+    def moving(self, spacing: float) -> _surface.LevelSetTransport:
+        """Schemes that move the level set and the markers, on a grid of this spacing (m), as the core takes them."""
+        t = self.transport
+        return _surface.LevelSetTransport(
+            t.method,
+            TRACE("trace", t.trace),
+            INTERPOLATION("interpolation", t.interpolation),
+            TRACE("marker_trace", t.marker_trace),
+            self.band * spacing,
+            self.radius_bounds if self.radii_from == "flow" else None,
+        )
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
-from meniscus.grid import Grid, MacField, max_speed
-from meniscus.grid.transport.advection import TRACE
+from meniscus.grid import Grid, MacField
 from meniscus.surface.levelset import LevelSet, Location
-from meniscus.surface.markers.band_transport import BandTransport
 from meniscus.surface.markers.options import (
     DEPOSIT,
     Correction,
@@ -31,7 +29,7 @@ from meniscus.surface.markers.options import (
     Transfer,
 )
 from meniscus.surface.markers.particle_sets import no_markers, require_velocity, window_of
-from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin, remove_escaped
+from meniscus.surface.markers.removed_particles import escape_rules, fly, none_removed, rejoin
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid, SolidSample
@@ -87,7 +85,6 @@ class ParticleLevelSet(Stateful):
         self.bubbles = self.declare("bubbles", none_removed(none))
         self.steps = self.declare("steps", 0)
         self.seedings = self.declare("seedings", 0)
-        self._transport = BandTransport(self._options.transport)
         self._workspace = Workspace()
         self._solid_sample: SolidSample | None = None
 
@@ -114,7 +111,7 @@ class ParticleLevelSet(Stateful):
     @property
     def spray_volume(self) -> float:
         """Volume of the droplets, m^3 (in 2-D the area of discs, m^2)."""
-        return float(_surface.total_volume(self.grid._core, self.spray["radius"]))
+        return float(_surface.spray_volume(self.grid._core, self.spray._core))
 
     @property
     def bytes_per_particle(self) -> int:
@@ -171,15 +168,21 @@ class ParticleLevelSet(Stateful):
 
         Source: Enright et al. 2002, section 3; Selle 2008, section 4.4.3.
         """
-        end = _checks.number("time", time) + _checks.positive("dt", dt)
+        seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
+        end = start + seconds
         require_velocity(velocity, self.levelset)
-        advected, markers = self.advect(velocity, dt, solid=solid, time=time)
-        first = self.correct(time=end)
-        self.redistance(dt * max_speed(velocity), outside=outside)
-        corrections = first, self.correct(time=end)
-        # Radii that follow the flow are adjusted by the same reading of the level set.
+        # Radii that follow the flow are adjusted by the reading of the level set that finds escaped markers.
         fused = self._options.radii_from == "flow"
-        removal = self._remove_escaped(velocity, end, adjust_far=fused)
+        step = _surface.LevelSetStep(
+            self._options.moving(self.grid.spacing),
+            self._options.correction_threshold,
+            self._reach,
+            escape_rules(self._options, self.grid, self._options.radius_bounds if fused else None),
+            self._options.escaped.escaped_outside == "bubbles",
+        )
+        mask = None if outside is None else _checks.mask("outside", outside, self.levelset.field.shape)
+        args = *self._sets(), velocity._core, seconds, step, self._solid(solid, end), mask, start, self._workspace
+        (advected, markers), corrections, gone = _surface.advance_particle_level_set(*args)
         if not fused:
             self.adjust_radii(time=end)
         self.steps += 1
@@ -189,7 +192,8 @@ class ParticleLevelSet(Stateful):
             if self._options.reset_radii_on_reseed:
                 self.reset_radii(time=end)
             seeding = self.reseed(solid=solid, time=end)
-        return ParticleReport(advected, markers, corrections, removal, seeding)
+        first, second = (Correction(*c) for c in corrections)
+        return ParticleReport(advected, MarkerMotion(*markers), (first, second), _removal(gone), seeding)
 
     def advect(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
         """Advect the level set, the markers and the bubbles; return the number of advected samples and the report of the markers.
@@ -197,19 +201,11 @@ class ParticleLevelSet(Stateful):
         Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
         are pushed out of it. Arguments and what is raised: as `advance`.
         """
-        o, seconds, start = self._options, _checks.positive("dt", dt), _checks.number("time", time)
+        seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
         require_velocity(velocity, self.levelset)
-        reach = self._transport.reach(self.levelset, velocity, seconds, self.band)
-        core = self._solid(solid, start + seconds)
-        self._stretch(velocity, 0.5 * seconds, False, start)
-        advected = self._transport.advect(self.levelset, velocity, seconds, reach, start, self._workspace)
-        trace = TRACE("marker_trace", o.transport.marker_trace)
-        small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
-        args = velocity._core, seconds, trace, core
-        motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
-        _surface.advance_markers(self.bubbles._core, *args, 0.0, start, self._workspace)
-        self._stretch(velocity, 0.5 * seconds, True, start)
-        return advected, motion
+        args = velocity._core, seconds, self._options.moving(self.grid.spacing), self._solid(solid, start + seconds), start, self._workspace
+        advected, markers = _surface.advect_particle_level_set(*self._sets(), *args)
+        return advected, MarkerMotion(*markers)
 
     def correct(self, *, time: float = 0.0) -> Correction:
         """Correct the level set at the samples around escaped markers.
@@ -233,8 +229,7 @@ class ParticleLevelSet(Stateful):
             max_motion: m; largest motion of the surface in the next step.
             outside: as in `meniscus.surface.redistancing.redistance`.
         """
-        most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
-        band = most * self.grid.spacing + _checks.number("max_motion", max_motion)
+        band = self._reach + _checks.number("max_motion", max_motion)
         return redistance(self.levelset, band=band, at_sides="goes-on", outside=outside, workspace=self._workspace)
 
     def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
@@ -373,9 +368,10 @@ class ParticleLevelSet(Stateful):
         return Seeding(*info)
 
     def _remove_escaped(self, velocity: MacField, time: float, *, adjust_far: bool) -> Removal:
-        far_radii = self._options.radius_bounds if adjust_far else None
-        args = self._options, far_radii, velocity, self.spray, self.bubbles, time, self._workspace
-        return remove_escaped(self.levelset, self.particles, *args)
+        rules = escape_rules(self._options, self.grid, self._options.radius_bounds if adjust_far else None)
+        bubbles = self.bubbles._core if self._options.escaped.escaped_outside == "bubbles" else None
+        args = self.levelset.field._core, self.particles._core, rules, velocity._core, self.spray._core, bubbles
+        return _removal(_surface.remove_escaped(*args, time, self._workspace))
 
     def _remove_on_wrong_side(self, reach: float, time: float, radii: tuple[float, float] | None) -> int:
         args = self.levelset.field._core, self.particles._core, reach, radii, _checks.number("time", time)
@@ -386,14 +382,21 @@ class ParticleLevelSet(Stateful):
         args = self.levelset.field._core, self.particles._core, bounds, which, _checks.number("time", time)
         _surface.adjust_radii(*args, self._workspace)
 
-    def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
-        """Stretch the radii by half a step, the first before advection, with the level set a distance, the second after it."""
-        if self._options.radii_from == "flow":
-            args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
-            _surface.stretch_radii(*args, self._workspace)
+    @property
+    def _reach(self) -> float:
+        """Distance from the surface, m, within which corrections need the level set to be a distance."""
+        return (max(self._options.radii[1], 1.0) + _MARGIN + self._options.band) * self.grid.spacing
+
+    def _sets(self) -> tuple[Any, ...]:
+        """Return the level set and all particles, as the core takes them."""
+        return self.levelset.field._core, self.particles._core, self.spray._core, self.bubbles._core
 
     def _solid(self, solid: SolidLike | None, time: float) -> Any:
         """Return the boundary of a solid, or None, as the core takes it."""
         if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
             self._solid_sample = SolidSample(self.grid, self.dtype)
         return solid_core(solid, self.grid, self.dtype, time, sample=self._solid_sample)
+
+
+def _removal(gone: Any) -> Removal:
+    return Removal(Transfer(*gone[:2]), Transfer(*gone[2:]))

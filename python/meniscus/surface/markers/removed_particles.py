@@ -11,10 +11,10 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
-from meniscus.grid import Grid, MacField, Particles
+from meniscus.grid import Grid, Particles
 from meniscus.grid.boundary import side_names
 from meniscus.surface.levelset import LevelSet
-from meniscus.surface.markers.options import ParticleOptions, Removal, SprayFlight, Transfer
+from meniscus.surface.markers.options import ParticleOptions, SprayFlight, Transfer
 
 
 def none_removed(positions: npt.NDArray[Any]) -> Particles:
@@ -22,34 +22,17 @@ def none_removed(positions: npt.NDArray[Any]) -> Particles:
     return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
 
 
-def remove_escaped(
-    levelset: LevelSet,
-    particles: Particles,
-    options: ParticleOptions,
-    far_radii: tuple[float, float] | None,
-    velocity: MacField,
-    spray: Particles,
-    bubbles: Particles,
-    time: float,
-    workspace: Workspace,
-) -> Removal:
-    """Turn markers that have escaped too far into droplets and bubbles; see `ParticleLevelSet.remove_escaped`.
-
-    With `far_radii` the same reading of the level set gives markers that are far from the surface radii within these bounds.
-    """
-    o, h = options, levelset.grid.spacing
-    rules = _surface.EscapeRules(
-        distance=o.escaped.removal_distance,
-        inside=o.escaped.spray,
-        outside=o.escaped.escaped_outside != "keep",
-        depth=None if o.escaped.escaped_outside != "delete" or o.escaped.max_outside_depth is None else o.escaped.max_outside_depth * h,
-        removed_radius=o.removed_radius(levelset.grid.dimension) * h,
+def escape_rules(options: ParticleOptions, grid: Grid, far_radii: tuple[float, float] | None) -> _surface.EscapeRules:
+    """Return which markers escape, as the core takes it; with `far_radii`, m, the others that are far get radii within these bounds."""
+    escaped, h = options.escaped, grid.spacing
+    return _surface.EscapeRules(
+        distance=escaped.removal_distance,
+        inside=escaped.spray,
+        outside=escaped.escaped_outside != "keep",
+        depth=None if escaped.escaped_outside != "delete" or escaped.max_outside_depth is None else escaped.max_outside_depth * h,
+        removed_radius=options.removed_radius(grid.dimension) * h,
         far_radii=far_radii,
     )
-    bubble_list = bubbles._core if o.escaped.escaped_outside == "bubbles" else None
-    args = levelset.field._core, particles._core, rules, velocity._core, spray._core, bubble_list
-    gone = _surface.remove_escaped(*args, time, workspace)
-    return Removal(Transfer(*gone[:2]), Transfer(*gone[2:]))
 
 
 def fly(

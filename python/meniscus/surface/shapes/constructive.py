@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,13 @@ class Shape:
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper corner, m, of a box around the shape; infinite where it is not bounded."""
-        lower, upper = self._core.bounds()
+        lower, upper = self._box
         return np.array(lower), np.array(upper)
+
+    @cached_property
+    def _box(self) -> tuple[Vector, Vector]:
+        lower, upper = self._core.bounds()
+        return lower, upper
 
     def signed_distance(self, points: Floats) -> Floats:
         """Return phi (n,), m, at points (n, dim), m, float64. Raises TypeError or ValueError for other arrays."""
@@ -105,7 +111,6 @@ class Shape:
             phi._core,
             workspace_or_new(workspace),
         )
-        phi.fill_ghosts()  # around the domain, the first and the last node are one unknown
 
     def translated(self, translation: Vector) -> Transformed:
         """Return the shape moved by a vector (m)."""

@@ -145,14 +145,18 @@ class KinematicSolid(Solid):
 
     def _sample_into(self, target: SolidSample, sampling: Sampling) -> None:
         twist, reference = self._frame(sampling.time, sampling.dt)
-        self._distance.sample(self.pose(sampling.time), target.levelset, sampling.band, sampling.periodic_images, target._workspace)
-        lower, upper = self.bounds(sampling.time)
+        pose = self.pose(sampling.time)
+        self._distance.sample(pose, target.levelset, sampling.band, sampling.periodic_images, target._workspace)
+        unknown = np.full(self.dimension, math.inf)
+        lower, upper = self._distance.bounds() or (-unknown, unknown)
         _surface.sample_affine_velocity(
             twist.linear,
             twist.gradient.tolist(),
             reference.tolist(),
             lower.tolist(),
             upper.tolist(),
+            pose.rotation,
+            pose.translation,
             sampling.periodic_images and bool(twist.gradient.any()),
             target.velocity._core,
             target._workspace,

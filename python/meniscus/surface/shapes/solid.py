@@ -60,11 +60,9 @@ class SolidSample(MemoryOwner):
 
     @contextmanager
     def filling(self, time: float) -> Iterator[None]:
-        """Return the context in which the samples of a time (s) are set; after it ghosts are filled and the time is that."""
+        """Return the context in which the samples of a time (s) and their ghosts are set; after it the time is that."""
         self._time = math.nan
         yield
-        self._levelset.fill_ghosts(time)
-        self._velocity.fill_ghosts(time)
         self._time = time
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,7 +128,7 @@ class Solid(ABC):
 
     @abstractmethod
     def _sample_into(self, target: SolidSample, sampling: Sampling) -> None:
-        """Set the owned samples of both fields."""
+        """Set both fields, with their ghosts."""
 
     def sample(
         self,

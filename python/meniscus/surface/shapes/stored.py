@@ -114,6 +114,7 @@ class StoredSolid(Solid):
             faces: Any = target.velocity.component(d)
             x = np.stack([c.ravel() for c in np.broadcast_arrays(*target.grid.face_centers(d))], axis=1)
             faces[...] = self.velocity(np.ascontiguousarray(x), when)[:, d].reshape(faces.shape)
+        target.velocity.fill_ghosts(sampling.time)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the frames."""

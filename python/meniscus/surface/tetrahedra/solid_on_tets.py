@@ -81,11 +81,8 @@ class SolidOnTets(MemoryOwner):
         self._velocity = np.zeros((m, 3))
         self._time = self._band = math.nan
         # Scratch memory, kept from call to call.
-        self._touched = np.zeros(m, np.bool_)
-        self._member_touched = np.zeros(m, np.bool_)
-        self._member_phi = np.zeros(n)
         self._known = np.full(m, _APART, np.int8)
-        self._nodes: Any = None
+        self._occupancy = _surface.UnionOccupancy()
         self._moving: Any = None
         self._motion_layers = -1
         self._stars = None if stars is None else _checks.one_of_type("stars", stars, _surface.TetStars)
@@ -149,6 +146,7 @@ class SolidOnTets(MemoryOwner):
         dt: float | None = None,
         *,
         band: float | None = None,
+        edges: float = 0.0,
         motion: bool = True,
     ) -> None:
         """Set all arrays to a solid at a time.
@@ -162,6 +160,7 @@ class SolidOnTets(MemoryOwner):
             band: m; closer to the surface than this, distances are exact, and normals and velocities those of closest points. Default, and
                 the least: 1.6 times the longest edge of the mesh, so that tetrahedra
                 with a node beyond are not cut. `math.inf`: everywhere.
+            edges: this many of the longest edges are added to `band`.
             motion: whether to set `normal` and `velocity`, too; they are left to `update_motion` otherwise.
 
         Raises:
@@ -173,12 +172,12 @@ class SolidOnTets(MemoryOwner):
         _checks.require_finite("positions", x)
         when = _checks.number("time", time)
         step = None if dt is None else checked_step(dt)
-        edge = _surface.longest_edge(x, self._tets)
-        least = 1.6 * edge
-        width = least if band is None else max(checked_band(band), least)
+        given = 0.0 if band is None else checked_band(band)
+        more = _checks.number("edges", edges)
         members = members_at(solid, when, step)
-        self._time, self._band, self._moving = math.nan, width, None
-        self._set_occupancy(members, x, width, edge)
+        self._time, self._band, self._moving = math.nan, math.nan, None
+        width, edge = self._set_occupancy(members, x, given, more)
+        self._band = width
         self._motion_layers = -1
         self._moving = (members, x, width, edge)
         self._time = when
@@ -208,30 +207,14 @@ class SolidOnTets(MemoryOwner):
             # What holds for some tetrahedra says nothing of the others.
             self._motion_layers = wanted if where is None else -1
 
-    def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
-        self._phi.fill(band)
-        self._touched.fill(False)
-        self._inside.fill(False)
-        if self._nodes is None:
-            self._nodes = _surface.NodeDistances(x)
-        for i, member in enumerate(members):
-            distance = member.field
-            if math.isinf(member.slope):
-                self._nodes.sample(x, distance, math.inf, math.inf, self._member_phi)
-                slope = self._greatest_slope(x, edge)
-            else:
-                self._nodes.sample(x, distance, member.slope, band, self._member_phi)
-                slope = member.slope
-            if member.surface is not None:
-                tree = self._tree(i, *member.surface)
-                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, True, self._member_touched)
-            else:
-                _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, edge, self._member_touched)
-            np.clip(self._member_phi, -band, band, out=self._member_phi)
-            _surface.join_member(self._tets, self._member_phi, self._member_touched, self._phi, self._touched, self._inside)
-        _surface.set_occupancy(self._tets, self._phi, self._touched, self._fraction, self._cut, self._inside)
+    def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edges: float) -> tuple[float, float]:
+        """Set `phi`, `fraction`, `cut` and `inside`; return the band that these have, m, and the longest edge, m."""
+        trees = [None if member.surface is None else self._tree(i, *member.surface) for i, member in enumerate(members)]
+        parts = [(member.field, member.slope, tree) for member, tree in zip(members, trees, strict=True)]
+        width, edge = self._occupancy.set(x, self._tets, parts, band, edges, self._phi, self._fraction, self._cut, self._inside)
         if self._fraction_by == "count" and members:
             _surface.count_samples(x, self._tets, self._cut, union_distance(members), self._samples, self._fraction)
+        return width, edge
 
     def _tree(self, member: int, vertices: Floats, triangles: Ints) -> Any:
         """Return a tree over the surface of a member; as long as its triangles are the same, it keeps its structure."""
@@ -242,19 +225,6 @@ class SolidOnTets(MemoryOwner):
         tree = _surface.SurfaceTree(vertices, triangles)
         self._trees[member] = (triangles, tree)
         return tree
-
-    def _greatest_slope(self, x: Floats, edge: float) -> float:
-        """Return the greatest change of the member's values per metre along edges that are not far from its surface, and a quarter more."""
-        a, b = (np.concatenate([self._tets[:, k] for k in columns]) for columns in ((0, 0, 0, 1, 1, 2), (1, 2, 3, 2, 3, 3)))
-        length = np.linalg.norm(x[b] - x[a], axis=1)
-        change = np.abs(self._member_phi[b] - self._member_phi[a])
-        slopes = np.divide(change, length, out=np.zeros_like(change), where=length > 0)
-        nearest = np.minimum(np.abs(self._member_phi[a]), np.abs(self._member_phi[b]))
-        slope = float(slopes.max(initial=0.0))
-        # What counts as near depends on the slope.
-        for _ in range(8):
-            slope = float(slopes.max(initial=0.0, where=nearest <= 1.5 * slope * edge))
-        return 1.25 * slope
 
     def _clear_motion(self) -> None:
         """Set to 0 what the last call may have set: few rows, where little of the mesh is wet."""
