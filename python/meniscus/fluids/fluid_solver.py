@@ -97,7 +97,7 @@ class FluidSolver(Solver[Report]):
         self.time = self.declare("time", 0.0)
         self.sampled_solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
         self._workspace = Workspace()
-        self._warned: set[str] = set()
+        self._warned_of_length = False
 
     @property
     def solid(self) -> SolidLike | None:
@@ -113,19 +113,16 @@ class FluidSolver(Solver[Report]):
         # By the speed that the last report tells: no kernel runs for it.
         gravity = float(np.linalg.norm(getattr(self, "gravity", 0.0)))
         speed = (0.0 if self.report is None else self.report.max_speed) + math.sqrt(self.grid.spacing * gravity)
-        if dt * speed > _FAR_BEYOND * self.options.cfl * self.grid.spacing and dt > _FAR_BEYOND * (longest := self.max_dt()):
-            self._warn_once(
-                "length",
+        far = dt * speed > _FAR_BEYOND * self.options.cfl * self.grid.spacing and not self._warned_of_length
+        if far and dt > _FAR_BEYOND * (longest := self.max_dt()):
+            self._warned_of_length = True
+            warnings.warn(
                 f"a step of {dt:.3g} s is {dt / longest:.2g} times as long as max_dt() advises, {longest:.3g} s: the flow will be wrong; "
                 f"advance({dt:.3g}) takes steps that are short enough",
+                SolverWarning,
+                stacklevel=3,
             )
         return super()._take_step(dt, on_stage, **options)
-
-    def _warn_once(self, subject: str, message: str) -> None:
-        """Warn whoever called the step or the stage, of one subject once."""
-        if subject not in self._warned:
-            self._warned.add(subject)
-            warnings.warn(message, SolverWarning, stacklevel=4)
 
     def __repr__(self) -> str:
         """One line: cells, time, state, memory."""

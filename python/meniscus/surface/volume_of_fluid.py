@@ -128,7 +128,7 @@ class VolumeOfFluid(State):
         """Return copies of the fractions and of what orders the next step, for `restore`."""
         return {name: snapshot_of(part) for name, part in self._parts().items()}
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: dict[str, Any]) -> None:
         """Set both from a snapshot. Raises TypeError or ValueError; then nothing is changed."""
         backup = self._fractions.copy()
         try:

@@ -13,7 +13,7 @@ from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.particles.options import LiquidParticles
 from meniscus.fluids.particles.transfer import grid_to_particles
-from meniscus.grid.boundary import Prescribed, Wall, ZeroGradient
+from meniscus.grid.boundary import Prescribed, SideCondition, Wall, ZeroGradient
 from meniscus.grid.fields import GHOST_WIDTH, MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.surface import LevelSet
@@ -208,5 +208,5 @@ def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
     return tuple((-1 if upper else 0) if d == axis else slice(None) for d in range(dimension))
 
 
-def _is_given(side: Any) -> bool:
+def _is_given(side: SideCondition) -> bool:
     return isinstance(side, Prescribed) or (isinstance(side, Wall) and side.velocity is not None)

@@ -203,8 +203,9 @@ class ParticleLevelSet(Stateful):
         """
         seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
         require_velocity(velocity, self.levelset)
-        args = velocity._core, seconds, self._options.moving(self.grid.spacing), self._solid(solid, start + seconds), start, self._workspace
-        advected, markers = _surface.advect_particle_level_set(*self._sets(), *args)
+        how, inside = self._options.moving(self.grid.spacing), self._solid(solid, start + seconds)
+        core = _surface.advect_particle_level_set
+        advected, markers = core(*self._sets(), velocity._core, seconds, how, inside, start, self._workspace)
         return advected, MarkerMotion(*markers)
 
     def correct(self, *, time: float = 0.0) -> Correction:
@@ -387,7 +388,7 @@ class ParticleLevelSet(Stateful):
         """Distance from the surface, m, within which corrections need the level set to be a distance."""
         return (max(self._options.radii[1], 1.0) + _MARGIN + self._options.band) * self.grid.spacing
 
-    def _sets(self) -> tuple[Any, ...]:
+    def _sets(self) -> tuple[Any, Any, Any, Any]:
         """Return the level set and all particles, as the core takes them."""
         return self.levelset.field._core, self.particles._core, self.spray._core, self.bubbles._core
 

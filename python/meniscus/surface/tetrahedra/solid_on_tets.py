@@ -210,7 +210,7 @@ class SolidOnTets(MemoryOwner):
     def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edges: float) -> tuple[float, float]:
         """Set `phi`, `fraction`, `cut` and `inside`; return the band that these have, m, and the longest edge, m."""
         trees = [None if member.surface is None else self._tree(i, *member.surface) for i, member in enumerate(members)]
-        parts = [(member.field, member.slope, tree) for member, tree in zip(members, trees, strict=True)]
+        parts: list[tuple[Any, ...]] = [(member.field, member.slope, tree) for member, tree in zip(members, trees, strict=True)]
         width, edge = self._occupancy.set(x, self._tets, parts, band, edges, self._phi, self._fraction, self._cut, self._inside)
         if self._fraction_by == "count" and members:
             _surface.count_samples(x, self._tets, self._cut, union_distance(members), self._samples, self._fraction)
