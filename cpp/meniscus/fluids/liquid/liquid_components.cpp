@@ -9,6 +9,8 @@
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
+#include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
@@ -192,6 +194,79 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
   });
 }
 
+template <int D>
+void join_touching_components(const grid::Grid<D>& grid, std::int32_t* labels, std::vector<double>& volumes) {
+  if (volumes.size() <= 2) return;
+  const Coord<D> cells = grid.local_shape();
+  const Coord<D> strides = c_strides<D>(cells);
+  const Index length = cells[D - 1];
+  const Index rows = product<D>(cells) / length;
+  const grid::BlockWindow<std::int32_t, D> window(grid, labels, 1);
+  const auto label_at = [&](Coord<D> c) {
+    for (int d = 0; d < D; ++d) {
+      if (!grid::in_domain<D>(grid, d, c[d])) return 0;
+      c[d] = grid::nearest_in_domain<D>(grid, d, c[d]);
+    }
+    return window.at(c);
+  };
+  using Pair = std::array<std::int32_t, 2>;
+  const Index chunk = std::max<Index>(1, (rows + 63) / 64);
+  std::vector<std::vector<Pair>> found((rows + chunk - 1) / chunk);
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    std::vector<Pair>& pairs = found[begin / chunk];
+    const auto add = [&](std::int32_t label, std::int32_t other) {
+      if (label == 0 || other <= label) return;
+      if (const Pair pair{label, other}; pairs.empty() || pairs.back() != pair) pairs.push_back(pair);
+    };
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> first = grid::row_start<D>(cells, r);
+      const std::int32_t* const row = labels + r * length;
+      for (int q = 0; q < grid::block_cells<D>; ++q) {
+        const Coord<D> offset = grid::block_offset<D>(q);
+        int apart = 0;
+        bool inside = true;
+        for (int d = 0; d < D; ++d) {
+          apart += offset[d] != 0;
+          if (d < D - 1) inside &= first[d] + offset[d] >= 0 && first[d] + offset[d] < cells[d];
+        }
+        if (apart < 2) continue;  // cells with a common face have the same label
+        const Index step = offset[D - 1];
+        const std::int32_t* const others = row + dot<D>(offset, strides);
+        for (Index k = 0; k < length; ++k) {
+          if (row[k] == 0) continue;
+          if (inside && k + step >= 0 && k + step < length) {
+            add(row[k], others[k]);
+          } else {
+            Coord<D> c;
+            for (int d = 0; d < D; ++d) c[d] = first[d] + offset[d];
+            c[D - 1] += k;
+            add(row[k], label_at(c));
+          }
+        }
+      }
+    }
+  });
+  std::vector<Pair> all;
+  for (const std::vector<Pair>& pairs : found) all.insert(all.end(), pairs.begin(), pairs.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  all = parallel::gather_lists(*grid.communicator(), all);
+  if (all.empty()) return;
+  // Numbered by their first cells, as before; air is a set of its own.
+  std::vector<std::int32_t> number(volumes.size());
+  const Index parts = numerics::label_components(std::span(number), [&](const auto& unite) {
+    for (const auto& [a, b] : all) unite(a, b);
+  });
+  std::vector<double> sums(parts, 0.0);
+  for (std::size_t i = 0; i < volumes.size(); ++i) sums[number[i]] += volumes[i];
+  parallel_for(0, product<D>(cells), 1 << 16, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) labels[i] = number[labels[i]];
+  });
+  volumes.swap(sums);
+}
+
+template void join_touching_components<2>(const grid::Grid<2>&, std::int32_t*, std::vector<double>&);
+template void join_touching_components<3>(const grid::Grid<3>&, std::int32_t*, std::vector<double>&);
 template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \

@@ -44,6 +44,7 @@ void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels
   const surface::ComponentCounts counts = surface::label_components(*phi, false, labels, workspace);
   volumes.assign(static_cast<std::size_t>(counts.inside) + 1, 0.0);
   surface::component_volumes(*phi, labels, counts, volumes.data() + 1, static_cast<double*>(nullptr), workspace);
+  join_touching_components<D>(liquid.levelset.grid(), labels, volumes);
 }
 
 template <class T, int D>
