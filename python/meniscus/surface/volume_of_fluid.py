@@ -96,7 +96,8 @@ class VolumeOfFluid(State):
             dt: positive.
 
         Raises:
-            TypeError, ValueError: another kind of velocity or step, numbers that are not finite; then nothing is changed.
+            TypeError, ValueError: another kind of velocity or step, numbers that are not finite, more than half a million cells in the
+                step; then nothing is changed.
         """
         _checks.one_of_type("velocity", velocity, MacField)
         if velocity.grid != self.grid:
@@ -174,4 +175,6 @@ def _solid_of(grid: Grid, solid: LevelSet | Shape) -> LevelSet:
         raise ValueError(f"solid must be on {grid}, not on {solid.grid}")
     if solid.location != "nodes" or solid.dtype != np.dtype(np.float64):
         raise TypeError(f"solid must be on nodes and float64, not on {solid.location} and {solid.dtype}")
+    if not np.isfinite(solid.array).all():
+        raise ValueError("solid must be finite, but some of its samples are not")
     return solid.copy()

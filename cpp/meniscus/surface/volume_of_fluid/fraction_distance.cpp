@@ -1,6 +1,7 @@
 #include "meniscus/surface/volume_of_fluid/fraction_distance.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/surface/volume_of_fluid/cell_plane.hpp"
 #include "meniscus/surface/volume_of_fluid/liquid_plane.hpp"
@@ -70,7 +71,10 @@ std::array<double, 1 << D> corners_of(const grid::Field<T, D>& phi, const Coord<
   for (unsigned k = 0; k < value.size(); ++k)
     for (unsigned around = 0; around < (on_nodes ? 1U : 1U << D); ++around) {
       Coord<D> at = c;
-      for (unsigned d = 0; d < D; ++d) at[d] += (k >> d & 1) - (on_nodes ? 0 : (around >> d & 1) ? 0 : 1);
+      for (unsigned d = 0; d < D; ++d) {
+        at[d] += static_cast<Index>(k >> d & 1U);
+        if (!on_nodes && (around >> d & 1U) == 0) --at[d];
+      }
       value[k] += static_cast<double>(*view.at(at)) / (on_nodes ? 1 : 1 << D);
     }
   return value;
@@ -104,6 +108,7 @@ double fraction_below(const grid::Field<T, D>& phi, const OpenSpace<D>& open, co
 template <class T, int D>
 void fractions_below(const grid::Field<T, D>& phi, const OpenSpace<D>& open, grid::Field<double, D>& out) {
   require(phi.grid() == out.grid() && out.stagger() == grid::Stagger<D>::cell(), "out must be on the cells of the grid of phi");
+  grid::require_finite(phi, "region");
   const grid::FieldView<double, D> to = out.view();
   grid::for_each_row<D>(to.extents, [&](Coord<D> c, Index) {
     for (Index i = 0; i < to.extents[D - 1]; ++i, ++c[D - 1]) *to.at(c) = fraction_below<T, D>(phi, open, c);

@@ -1,6 +1,8 @@
 #include "meniscus/surface/volume_of_fluid/fraction_transport.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/rows.hpp"
@@ -8,8 +10,6 @@
 #include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/surface/volume_of_fluid/cell_plane.hpp"
 #include "meniscus/surface/volume_of_fluid/fraction_spreading.hpp"
-
-#include <utility>
 
 namespace meniscus::surface {
 namespace {
@@ -28,32 +28,48 @@ class Sweep {
   /// Volume that passes.
   double swept(int axis, const Coord<D>& c) const { return open_.face(axis, c) * way(axis, c); }
 
-  /// Volume of liquid that leaves cell c through its lower and upper face, in cells: no more than there is, where faces are wide
-  /// open for the room in the cell or in its group. Groups that are more than half full are stretched by what flows through them.
-  std::array<double, 2> leaving(const Fractions<D>& f, int axis, const Coord<D>& c) const {
-    std::array<double, 2> out = wanted(f, axis, c);
-    if (out[0] == 0 && out[1] == 0) return out;
-    double there = *f.at(c) * open_.cell(c), all = out[0] + out[1];
+  /// Volume of liquid that leaves cell c through its lower and upper face, in cells. Faces may be wide open for the room in the
+  /// cell or in its group: no more liquid leaves than there is, and where the cell is stretched as liquid (see `after`) no more
+  /// air.
+  std::array<double, 2> leaving(const Fractions<D>& f, bool full, int axis, const Coord<D>& c) const {
+    const Outflow own = wanted(f, axis, c);
+    if (own.swept[0] == 0 && own.swept[1] == 0) return {0, 0};
+    double there = *f.at(c) * open_.cell(c), room = open_.cell(c);
+    double liquid = own.liquid[0] + own.liquid[1], swept = own.swept[0] + own.swept[1];
     if (open_.in_group(c)) {
-      double room = 0;
-      there = all = 0;
+      there = room = liquid = swept = 0;
       open_.visit_group(c, [&](const Coord<D>& m) {
-        const std::array<double, 2> leaves = wanted(f, axis, m);
-        all += leaves[0] + leaves[1];
+        const Outflow o = wanted(f, axis, m);
+        liquid += o.liquid[0] + o.liquid[1];
+        swept += o.swept[0] + o.swept[1];
         there += *f.at(m) * open_.cell(m);
         room += open_.cell(m);
       });
-      if (there > 0.5 * room) return out;
-      there = std::max(there, 0.0);
     }
-    if (all > there)
-      for (double& o : out) o *= there / all;
+    std::array<double, 2> out = own.liquid;
+    if (full) {
+      const double air = swept - liquid, most = std::max(0.0, room - there);
+      if (air > most)
+        for (int side = 0; side < 2; ++side) out[side] = own.swept[side] - (own.swept[side] - own.liquid[side]) * (most / air);
+    } else if (const double most = std::max(0.0, there); liquid > most) {
+      for (double& o : out) o *= most / liquid;
+    }
     return out;
+  }
+
+  /// Whether a cell, or its group, is more than half full.
+  bool is_full(const Fractions<D>& f, const Coord<D>& c) const {
+    double there = 0, room = 0;
+    const bool group = open_.visit_group(c, [&](const Coord<D>& m) {
+      there += *f.at(m) * open_.cell(m);
+      room += open_.cell(m);
+    });
+    return group ? there > 0.5 * room : *f.at(c) > 0.5;
   }
 
   /// What leaves through the lower faces of a row of cells of the block, and through the upper face of the last, goes to `flux`
   /// (upwards), which has a sample for each face of the component.
-  void fluxes(const Fractions<D>& f, int axis, double* flux) const {
+  void fluxes(const Fractions<D>& f, const grid::FieldView<const std::uint8_t, D>& full, int axis, double* flux) const {
     Coord<D> extents = grid_.local_shape();
     extents[axis] += 2;
     Coord<D> faces = grid_.local_shape();
@@ -63,7 +79,7 @@ class Sweep {
     grid::for_each_row<D>(extents, [&](Coord<D> c, Index) {
       c[axis] -= 1;
       for (Index i = 0; i < extents[D - 1]; ++i, ++c[D - 1]) {
-        const std::array<double, 2> out = leaving(f, axis, c);
+        const std::array<double, 2> out = leaving(f, *full.at(c) != 0, axis, c);
         // Each face belongs to the cell that the flow comes from; one that nothing passes, to the cell above it.
         Coord<D> next = c;
         ++next[axis];
@@ -94,16 +110,24 @@ class Sweep {
   }
 
  private:
-  /// Volume of liquid that the flow sweeps out of cell c through its lower and upper face.
-  std::array<double, 2> wanted(const Fractions<D>& f, int axis, const Coord<D>& c) const {
+  /// Volumes that the flow sweeps out of a cell through its lower and upper face, and of liquid in them.
+  struct Outflow {
+    std::array<double, 2> swept{}, liquid{};
+  };
+
+  Outflow wanted(const Fractions<D>& f, int axis, const Coord<D>& c) const {
     Coord<D> next = c;
     ++next[axis];
+    Outflow out;
     const std::array<double, 2> ways{std::max(0.0, -way(axis, c)), std::max(0.0, way(axis, next))};
-    const double fraction = *f.at(c);
-    if (fraction <= 0 || (ways[0] == 0 && ways[1] == 0)) return {0, 0};
+    out.swept = {open_.face(axis, c) * ways[0], open_.face(axis, next) * ways[1]};
+    const double fraction = std::clamp(*f.at(c), 0.0, 1.0);
+    if (fraction == 0 || (out.swept[0] == 0 && out.swept[1] == 0)) return out;
     std::array<double, 2> parts{fraction, fraction};
-    if (is_mixed(fraction)) parts = swept_parts(f, axis, c, ways);
-    return {open_.face(axis, c) * ways[0] * parts[0], open_.face(axis, next) * ways[1] * parts[1]};
+    // What comes in from beyond a side of the domain is mixed, without a plane.
+    if (is_mixed(fraction) && grid::in_domain<D>(grid_, axis, c[axis])) parts = swept_parts(f, axis, c, ways);
+    for (int side = 0; side < 2; ++side) out.liquid[side] = out.swept[side] * parts[side];
+    return out;
   }
 
   /// The parts of the regions that the flow sweeps out at both faces which are liquid.
@@ -135,6 +159,9 @@ class Sweep {
   double scale_;
   std::array<grid::FieldView<const T, D>, D> velocity_;
 };
+
+/// Substeps of a step, at most: more are a mistake in the velocity or the step.
+constexpr double most_substeps = 1e6;
 
 /// What has left through the sides of the domain across an axis.
 template <int D>
@@ -199,7 +226,8 @@ FractionTransport advect_fractions(grid::Field<double, D>& fractions, const grid
   Coord<D> most_faces = grid.local_shape();
   for (Index& n : most_faces) ++n;
   auto flux = workspace.take<double>(product<D>(most_faces));
-  auto full = workspace.take<std::uint8_t>(product<D>(grid.local_shape()));
+  auto full_cells = workspace.take<std::uint8_t>(layout.storage_size());
+  const grid::FieldView<std::uint8_t, D> full = layout.template view<std::uint8_t>(full_cells.data());
   const Coord<D> extents = layout.extents();
   const Index length = extents[D - 1];
   std::copy_n(fractions.storage().data(), layout.storage_size(), now.data());
@@ -212,7 +240,9 @@ FractionTransport advect_fractions(grid::Field<double, D>& fractions, const grid
     grid::for_each_row<D>(extents, [&](Coord<D> c, Index) {
       for (Index i = 0; i < length; ++i, ++c[D - 1]) *to.at(c) = value(c);
     });
+    const double moved = largest_of_cells<D>(grid, [&](const Coord<D>& c) { return std::abs(*to.at(c) - *seen.at(c)); });
     grid::copy_owned<double, D>(layout, next.data(), now.data());
+    return moved;
   };
 
   FractionTransport result;
@@ -220,45 +250,48 @@ FractionTransport advect_fractions(grid::Field<double, D>& fractions, const grid
   double rest = dt;
   while (rest > 0) {
     grid::fill_ghosts(layout, now.data(), 0.0);
-    // Cells from which liquid may flow in the substep: it comes no farther than into the next ones.
+    // The faces by which liquid may pass in the substep: it comes no farther than into the next cells, along any axes.
     const Sweep<T, D> unit(grid, velocity, open, 1.0 / grid.spacing());
     const double rate = largest_of_cells<D>(grid, [&](const Coord<D>& c) {
-      bool near = *seen.at(c) > 0;
-      for (int d = 0; d < D; ++d)
-        for (const int side : {-1, 1}) {
-          Coord<D> other = c;
-          other[d] += side;
-          near |= *seen.at(other) > 0;
-        }
-      double sum = 0;
+      bool near = false;
+      for (int q = 0; q < grid::block_cells<D> && !near; ++q) {
+        Coord<D> other = grid::block_offset<D>(q);
+        for (int d = 0; d < D; ++d) other[d] += c[d];
+        near = *seen.at(other) > 0;
+      }
+      double most = 0;
       for (int d = 0; d < D && near; ++d) {
         Coord<D> above = c;
         ++above[d];
-        sum = std::max({sum, std::abs(unit.way(d, c)), std::abs(unit.way(d, above))});
+        most = std::max({most, std::abs(unit.way(d, c)), std::abs(unit.way(d, above))});
       }
-      return sum;
+      return most;
     });
+    if (rate == 0) break;
     const double wanted = std::ceil(2 * rate * rest);
+    require(wanted <= most_substeps, "liquid would pass ", rate * rest, " cells in the step, which is more than half a million");
     const double step = wanted > 1 ? rest / wanted : rest;
     rest = wanted > 1 ? rest - step : 0;
     const Sweep<T, D> sweep(grid, velocity, open, step / grid.spacing());
-    grid::for_each_row<D>(extents, [&](const Coord<D>& c, Index first) {
-      const double* p = seen.at(c);
-      for (Index i = 0; i < length; ++i) full.data()[first + i] = p[i] > 0.5;
+    Coord<D> around = extents;
+    for (Index& n : around) n += 2;
+    grid::for_each_row<D>(around, [&](Coord<D> c, Index) {
+      for (int d = 0; d < D; ++d) --c[d];
+      for (Index i = 0; i < around[D - 1]; ++i, ++c[D - 1]) *full.at(c) = sweep.is_full(seen, c);
     });
     for (int s = 0; s < D; ++s) {
       const int axis = static_cast<int>((first_axis + result.substeps + s) % D);
       if (s > 0) grid::fill_ghosts(layout, now.data(), 0.0);
-      sweep.fluxes(seen, axis, flux.data());
+      sweep.fluxes(seen, layout.template view<const std::uint8_t>(full_cells.data()), axis, flux.data());
       add_outflow(grid, axis, flux.data(), outflow);
       Coord<D> faces = grid.local_shape();
       faces[axis] += 1;
       const Coord<D> strides = c_strides<D>(faces);
-      grid::for_each_row<D>(extents, [&](Coord<D> c, Index first) {
+      grid::for_each_row<D>(extents, [&](Coord<D> c, Index) {
         for (Index i = 0; i < length; ++i, ++c[D - 1]) {
           double& value = *f.at(c);
           const double* lower = flux.data() + dot<D>(c, strides);
-          value = sweep.after(value, full.data()[first + i] != 0, lower[0], lower[strides[axis]], axis, c);
+          value = sweep.after(value, *full.at(c) != 0, lower[0], lower[strides[axis]], axis, c);
         }
       });
       if (!open.everywhere()) replace([&](const Coord<D>& c) { return fraction_in_group<D>(seen, open, c); });
@@ -269,9 +302,8 @@ FractionTransport advect_fractions(grid::Field<double, D>& fractions, const grid
       double most = spreading.largest_excess(seen);
       constexpr int most_passes = 20;
       for (int pass = 0; pass < most_passes && most > Spreading<D>::tolerance; ++pass) {
-        replace([&](const Coord<D>& c) { return spreading.after(seen, c); });
-        const double before = std::exchange(most, spreading.largest_excess(seen));
-        if (!(most < before)) break;
+        if (!(replace([&](const Coord<D>& c) { return spreading.after(seen, c); }) > 0)) break;
+        most = spreading.largest_excess(seen);
       }
       if (!air) result.overfull = std::max(0.0, most);
     }

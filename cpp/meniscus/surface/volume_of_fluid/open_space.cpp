@@ -17,7 +17,7 @@ OpenSpace<D>::OpenSpace(const grid::Grid<D>& grid, const grid::Field<double, D>*
   cells_ = workspace.take<double>(product<D>(extents));
   for (auto& f : faces_) f = workspace.take<double>(product<D>(extents));
   sides_ = workspace.take<std::uint8_t>(product<D>(extents));
-  for (const auto step : {&OpenSpace::measure, &OpenSpace::find_wider})
+  for (const auto step : {&OpenSpace::measure, &OpenSpace::close_faces, &OpenSpace::find_wider})
     grid::for_each_row<D>(extents, [&](Coord<D> c, Index) {
       for (int d = 0; d < D; ++d) c[d] -= layers;
       for (Index i = 0; i < extents[D - 1]; ++i, ++c[D - 1]) (this->*step)(c);
@@ -43,7 +43,17 @@ void OpenSpace<D>::measure(const Coord<D>& c) {
   high.fill(1);
   ClippedBox<D> box(low, high);
   box.clip(wall(c));
-  cells_.data()[to] = std::clamp(box.volume(), least_room, 1.0);
+  const double open = std::min(box.volume(), 1.0);
+  cells_.data()[to] = open > least_room ? open : 0.0;
+}
+
+template <int D>
+void OpenSpace<D>::close_faces(const Coord<D>& c) {
+  for (int d = 0; d < D; ++d) {
+    Coord<D> below = c;
+    --below[d];
+    if (!(cell(c) > 0) || (inside(below) && !(cell(below) > 0))) faces_[d].data()[place(c)] = 0;
+  }
 }
 
 template <int D>

@@ -23,7 +23,7 @@ class OpenSpace {
   /// Whether the plane of the solid is to be cut off the cell.
   bool cut(const Coord<D>& c) const {
     const double open = cell(c);
-    return open < 1 && open > least_room;
+    return open < 1 && open > 0;
   }
   /// What is open of a cell that is cut, from its lower corner in cells.
   HalfSpace<D> wall(const Coord<D>& c) const;
@@ -55,8 +55,9 @@ class OpenSpace {
  private:
   static constexpr int layers = grid::ghost_width;
   static constexpr std::uint8_t none = 255;
-  /// Open part of a cell with an open face that the plane fills up.
-  static constexpr double least_room = 1e-9;
+  /// A cell with less open space counts as solid, and so do its faces: between two walls in one cell, say, which one plane fills
+  /// up.
+  static constexpr double least_room = D == 2 ? 1e-9 : 1e-13;
 
   Index place(const Coord<D>& c) const {
     Index i = 0;
@@ -69,6 +70,7 @@ class OpenSpace {
     return true;
   }
   void measure(const Coord<D>& c);
+  void close_faces(const Coord<D>& c);
   void find_wider(const Coord<D>& c);
 
   const grid::Field<double, D>* solid_;

@@ -87,7 +87,7 @@ void check_projection(const Case& what) {
       fill_random(velocity, 3);
       Field<double, D> phi(grid, Stagger<D>::node(), mirrors<D>()), pressure(grid, Stagger<D>::cell(), mirrors<D>());
       set_solid(phi);
-      const SolidBoundary<T, D> solid(phi, nullptr, Slip::free);
+      SolidBoundary<T, D> solid(phi, nullptr, Slip::free);
       Field<T, D> liquid(grid, Stagger<D>::cell(), mirrors<D>()), density(grid, Stagger<D>::cell(), mirrors<D>());
       fill_random(liquid, 4, grid.spacing());
       for_each_sample<D>(liquid.extents(), 0, [&](const Coord<D>& c) {
@@ -146,7 +146,7 @@ TEST_CASE("a rising gas on domains cut into blocks is bit-identical to a single 
       Field<float, 3> density(grid, Stagger<3>::cell(), mirrors<3>()), heat(grid, Stagger<3>::cell(), mirrors<3>());
       Field<double, 3> phi(grid, Stagger<3>::node(), mirrors<3>()), pressure(grid, Stagger<3>::cell(), mirrors<3>());
       set_solid(phi);
-      const SolidBoundary<float, 3> solid(phi, nullptr, Slip::free);
+      SolidBoundary<float, 3> solid(phi, nullptr, Slip::free);
       fluids::PressureSolver<3> solver(grid);
       fluids::PressureProblem<float, 3> problem;
       problem.solid = &solid;
