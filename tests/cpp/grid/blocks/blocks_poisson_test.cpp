@@ -111,8 +111,8 @@ void check_divergence() {
         fill_random(phi, 42);
         phi.fill_ghosts(0.0);
         Field<T, D> out(grid, Stagger<D>::cell(), walls);
-        const SolidBoundary<T, D> boundary(phi, nullptr, Slip::free);
-        const SolidBoundary<T, D>* around = solid ? &boundary : nullptr;
+        SolidBoundary<T, D> boundary(phi, nullptr, Slip::free);
+        SolidBoundary<T, D>* around = solid ? &boundary : nullptr;
         fluids::PressureSolver<D>(grid).divergence(velocity, around, out);
         result[0].put(out);
       });
