@@ -261,11 +261,13 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
         const Index i = begin + k;
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         if (open && open[i] == 0) {
-          const bool given = (has_given_ && given_[axis][i]) || (side >= 0 && sides_[side] == SideKind::given);
           Coord<D> face = first;
           face[D - 1] += k;
           Coord<D> cell = face;
           if (side >= 0 ? side % 2 == 1 : a.active[i - s]) --cell[axis];
+          // Beside a wall that moves, a velocity that was given stays: transport would take that of the wall for the flow.
+          const bool kept = walls && has_given_ && given_[axis][i] && walls->moves(cell);
+          const bool given = kept || (side >= 0 && sides_[side] == SideKind::given);
           to[k] = given ? from[k] : walls ? static_cast<T>(walls->on_closed_face(axis, face, cell)) : T(0);
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);

@@ -46,6 +46,16 @@ class WallVelocity {
     return sum;
   }
 
+  /// Whether the solid moves on any face of a cell.
+  bool moves(const Coord<D>& cell) const {
+    bool any = false;
+    for (std::size_t d = 0; d < D; ++d) {
+      const T* u = faces_[d].at(cell);
+      any |= u[0] != 0 || u[faces_[d].strides[d]] != 0;
+    }
+    return any;
+  }
+
   /// Velocity on a face that is closed, beside `cell`.
   double on_closed_face(std::size_t d, const Coord<D>& face, const Coord<D>& cell) const {
     if (slides_ && open_part(d, face) > 0) return outlet(d, face, cell);
@@ -73,32 +83,36 @@ class WallVelocity {
     return std::abs(lower) < std::abs(upper) ? lower : upper;
   }
 
-  /// Velocity through the open part of a closed outlet: that of the solid, or where the flow slides, that of the flow in
-  /// the cell with the normal component of the solid's. The flow is read on the more open of the two faces across an axis: what
+  /// Velocity through the open part of a closed outlet: that of the solid, or where the flow slides, its normal component with
+  /// what the flow in the cell has along the wall, up to the speed of the wall itself: a wall at rest keeps its outlets closed,
+  /// or what flows there in one step would feed the next. The flow is read on the more open of the two faces across an axis: what
   /// lies in the solid is a continuation, which sides of the domain may end.
   double outlet(std::size_t d, const Coord<D>& face, const Coord<D>& cell) const {
     if (!slides_) return static_cast<double>(*faces_[d].at(face));
     const double* corner = nodes_.at(cell);
-    double along = 0, square = 0, own_normal = 0, own_flow = 0;
+    Vec<double, D> normal, wall, flow;
     for (std::size_t t = 0; t < D; ++t) {
       const int axis = static_cast<int>(t);
       const Index s = faces_[t].strides[t];
-      const double normal = grid::corner_mean<D>(corner + nodes_.strides[t], nodes_.strides, axis) -
-                            grid::corner_mean<D>(corner, nodes_.strides, axis);
-      const T* wall = faces_[t].at(cell);
-      const T* flow = flow_[t] + dot<D>(cell, faces_[t].strides);
+      normal[t] = grid::corner_mean<D>(corner + nodes_.strides[t], nodes_.strides, axis) -
+                  grid::corner_mean<D>(corner, nodes_.strides, axis);
+      const T* u = faces_[t].at(cell);
+      wall[t] = 0.5 * (static_cast<double>(u[0]) + static_cast<double>(u[s]));
+      const T* v = flow_[t] + dot<D>(cell, faces_[t].strides);
       Coord<D> ahead = cell;
       ++ahead[t];
       const double share = open_part(t, cell), rest = open_part(t, ahead);
-      const double moving = (share > rest   ? static_cast<double>(flow[0])
-                             : rest > share ? static_cast<double>(flow[s])
-                                            : 0.5 * (static_cast<double>(flow[0]) + static_cast<double>(flow[s]))) -
-                            gain_[t];
-      along += normal * (0.5 * (static_cast<double>(wall[0]) + static_cast<double>(wall[s])) - moving);
-      square += normal * normal;
-      if (t == d) own_normal = normal, own_flow = moving;
+      flow[t] = (share > rest   ? static_cast<double>(v[0])
+                 : rest > share ? static_cast<double>(v[s])
+                                : 0.5 * (static_cast<double>(v[0]) + static_cast<double>(v[s]))) -
+                gain_[t];
     }
-    return square > 0 ? own_flow + along * own_normal / square : own_flow;
+    const double square = normal.squaredNorm();
+    if (!(square > 0)) return wall[d];
+    const Vec<double, D> across = normal * (normal.dot(wall) / square);
+    const Vec<double, D> slide = flow - normal * (normal.dot(flow) / square);
+    const double fastest = (wall - across).norm(), fast = slide.norm();
+    return across[d] + (fast > fastest ? fastest / fast : 1.0) * slide[d];
   }
 
   double open_part(std::size_t d, const Coord<D>& face) const {
