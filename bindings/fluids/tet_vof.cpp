@@ -1,39 +1,19 @@
 // Volume of fluid on moving tetrahedral meshes.
 #include "collision/triangle_arrays.hpp"
+#include "fluids/tet_graph.hpp"
 #include "mesh/mesh_arrays.hpp"
-#include "surface/called_function.hpp"
-#include "surface/tet_stars.hpp"
 
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 #include "meniscus/fluids/tet_vof/conservation/shut_in_water.hpp"
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
-#include "meniscus/fluids/tet_vof/thin_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/fluids/tet_vof/water_measures.hpp"
-#include "meniscus/fluids/tet_vof/way_out.hpp"
 
 namespace meniscus::bindings {
 namespace {
 
-using fluids::TetGraph;
 using OptionalArray = std::optional<py::array>;
-
-template <class T>
-std::span<T> values_of(const py::array& a, const char* name, Index size, bool writable = false) {
-  return {data_of<std::remove_const_t<T>>(a, name, size, writable), static_cast<std::size_t>(size)};
-}
-
-std::span<mesh::Point> vectors_of(const py::array& a, const char* name, Index size, bool writable = false) {
-  static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
-  return {reinterpret_cast<mesh::Point*>(data_of<double>(a, name, 3 * size, writable)), static_cast<std::size_t>(size)};
-}
-
-/// A graph and the array that its tetrahedra are in.
-struct GraphHandle {
-  py::array tets;
-  std::shared_ptr<const TetGraph> graph;
-};
 
 fluids::TetWater water_of(const TetGraph& graph, const py::array& volume, const py::array& velocity) {
   return {values_of<double>(volume, "volume", graph.size(), true), vectors_of(velocity, "velocity", graph.size(), true)};
@@ -87,60 +67,6 @@ py::tuple left_arrays(const std::vector<fluids::LeftWater>& left) {
 }
 
 std::array<double, 3> numbers_of(const mesh::Point& p) { return {p[0], p[1], p[2]}; }
-
-void bind_graph(py::module_& m) {
-  py::class_<GraphHandle>(m, "TetGraph")
-      .def(py::init([](const TetStars& stars) {
-             return interruptible([&] { return GraphHandle{stars.tets, std::make_shared<const TetGraph>(stars.stars)}; });
-           }),
-           py::arg("stars"))
-      .def_property_readonly("neighbours", [](const GraphHandle& g) { return read_only(g.graph->neighbours(), py::cast(g)); })
-      .def_property_readonly("nbytes", [](const GraphHandle& g) { return g.graph->nbytes(); })
-      .def(
-          "ranks",
-          [](const GraphHandle& g, const py::array& kinds, bool open_boundary, const py::array& ranks, const py::array& closed) {
-            const auto k = values_of<const std::uint8_t>(kinds, "kinds", g.graph->size());
-            const auto r = values_of<std::int32_t>(ranks, "ranks", g.graph->size(), true);
-            const auto c = values_of<std::uint8_t>(closed, "closed", g.graph->size(), true);
-            return interruptible([&] {
-              fluids::TetRanks counter(*g.graph);
-              const std::span<const fluids::TetKind> kind(reinterpret_cast<const fluids::TetKind*>(k.data()), k.size());
-              counter.count(kind, open_boundary, r);
-              return std::pair(counter.highest(), counter.find_closed(kind, open_boundary, c));
-            });
-          },
-          py::arg("kinds"), py::arg("open_boundary"), py::arg("ranks"), py::arg("closed"))
-      .def(
-          "ways_through_solid",
-          [](const GraphHandle& g, const py::array& positions, const py::array& phi, const py::array& cut,
-             const py::array& inside, const py::object& distance) {
-            const fluids::SolidInTets solid{*g.graph, vectors_of(positions, "positions", g.graph->vertices()),
-                                            values_of<const double>(phi, "phi", g.graph->vertices()),
-                                            values_of<const bool>(cut, "cut", g.graph->size()),
-                                            values_of<const bool>(inside, "inside", g.graph->size())};
-            const auto f = called_distance(distance, "the signed distance of the solid");
-            fluids::WaysThroughSolid ways = interruptible([&] { return fluids::ways_through_solid(solid, f); });
-            const auto rows = [](const std::vector<mesh::Point>& points) {
-              py::array_t<double> a({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
-              for (std::size_t i = 0; i < points.size(); ++i)
-                std::copy_n(points[i].data(), 3, a.mutable_data(static_cast<py::ssize_t>(i)));
-              return a;
-            };
-            const py::array_t<double> lengths(static_cast<py::ssize_t>(ways.lengths.size()), ways.lengths.data());
-            return py::make_tuple(taken(std::move(ways.tets)), rows(ways.first), rows(ways.last), lengths);
-          },
-          py::arg("positions"), py::arg("phi"), py::arg("cut"), py::arg("inside"), py::arg("distance"))
-      .def(
-          "way_out",
-          [](const GraphHandle& g, const py::array& ranks, std::int32_t tet, bool open_boundary) {
-            const auto r = values_of<const std::int32_t>(ranks, "ranks", g.graph->size());
-            require(tet >= 0 && tet < g.graph->size(), "tet must be in [0, ", g.graph->size(), "), but is ", tet);
-            fluids::OutwardSearch search;
-            const fluids::WayOut way = search.run(*g.graph, r, tet, open_boundary, true, [](std::int32_t) { return false; });
-            return py::make_tuple(way, taken(std::vector(search.found().begin(), search.found().end())));
-          },
-          py::arg("ranks"), py::arg("tet"), py::arg("open_boundary"));
-}
 
 void bind_step(py::module_& m) {
   py::class_<Step>(m, "TransportStep")
@@ -439,12 +365,6 @@ void bind_tet_vof(py::module_& m) {
       .value("exact", fluids::WaterSampling::exact)
       .value("adaptive", fluids::WaterSampling::adaptive)
       .finalize();
-  py::native_enum<fluids::WayOut>(m, "WayOut", "enum.Enum")
-      .value("room", fluids::WayOut::room)
-      .value("higher_rank", fluids::WayOut::higher_rank)
-      .value("boundary", fluids::WayOut::boundary)
-      .value("none", fluids::WayOut::none)
-      .finalize();
   m.def(
       "tet_volumes",
       [](const py::array& positions, const py::array& tets) {
@@ -454,7 +374,7 @@ void bind_tet_vof(py::module_& m) {
         return std::pair(largest, mean);
       },
       py::arg("positions"), py::arg("tets"));
-  bind_graph(m);
+  bind_tet_graph(m);
   bind_step(m);
   py::class_<WaterStages> stages(m, "TetWaterStages");
   stages.def(py::init<const GraphHandle&, double>(), py::arg("graph"), py::arg("largest"))
