@@ -76,12 +76,14 @@ class PlainPoisson:
             closed = not balance[cells].any()
             self.regions.append(ms.grid.PoissonRegion(len(cells), closed, tuple(int(c) for c in np.unravel_index(cells[0], shape))))
 
-    def without_means(self, values: np.ndarray) -> np.ndarray:
-        """Closed regions lose their mean; cells that are no unknowns become zero."""
+    def without_means(self, values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Closed regions lose their sum, in equal parts or in proportion to weights; cells that are no unknowns become zero."""
         out = np.where(self.active, values, 0.0).ravel()
+        share = np.ones(out.size) if weights is None else np.broadcast_to(weights, self.shape).ravel()
         for k, region in enumerate(self.regions):
             if region.closed:
-                out[self.label == k] -= out[self.label == k].mean()
+                cells = self.label == k
+                out[cells] -= out[cells].sum() * share[cells] / share[cells].sum()
         return out.reshape(self.shape)
 
     def multiply(self, x: np.ndarray) -> np.ndarray:

@@ -61,3 +61,19 @@ def remaining_divergence(velocity: ms.MacField, solid: ms.NodeField | None = Non
     """The divergence in cells of fluid, less its mean over every closed region."""
     plain = PlainPoisson(velocity.grid, open_faces(velocity.grid, solid, velocity.boundary), liquid)
     return plain.without_means(divergence(velocity, solid).array.astype(np.float64))
+
+
+def fluid_parts(grid: ms.Grid, solid: ms.NodeField | None) -> np.ndarray:
+    """The mean open fraction of the faces of each cell, from what unit velocities carry through them."""
+    total = np.zeros(grid.shape)
+    probe = ms.MacField(grid, boundary=ms.ZeroGradient())
+    for d in range(grid.dimension):
+        for component in range(grid.dimension):
+            probe.component(component)[...] = 0
+        planes = np.moveaxis(probe.component(d), d, 0)
+        for parity in (0, 1):
+            # Every second plane of faces carries one unit, so that a cell has it on one side only.
+            planes[...] = 0
+            planes[parity::2] = 1
+            total += np.abs(divergence(probe, solid).array) * grid.spacing
+    return total / (2 * grid.dimension)

@@ -88,7 +88,8 @@ struct ConjugateGradientVectors {
 };
 
 /// Solves A x = b. The tolerance is relative to the norm of b, to which `project` must already have been applied; it is checked
-/// with a residual computed anew. `start_is_zero` saves one product. `info` reuses its memory.
+/// with a residual computed anew. `start_is_zero` saves one product; an initial guess that is worse than zero is not used. `info`
+/// reuses its memory.
 template <LinearSystem S>
 void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const SolveOptions& options, bool start_is_zero,
                          SolveInfo& info) {
@@ -115,6 +116,12 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
     norm = norm_b;
   } else {
     norm = fresh_residual();
+    // A guess that is farther off than none would leave its rounding in the solution.
+    if (!(norm <= norm_b)) {
+      s.combine(0.0, std::as_const(v.b), 0.0, v.x);
+      s.combine(1.0, std::as_const(v.b), 0.0, v.r);
+      norm = norm_b;
+    }
   }
   info.history.push_back(norm / norm_b);
   double best = norm;

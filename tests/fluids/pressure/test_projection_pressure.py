@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.build import components, random_velocity
-from support.projection import cells, nodes, set_faces
+from support.build import components, random_velocity, same_bits
+from support.projection import cells, fluid_parts, nodes, set_faces
 
 import meniscus as ms
 from meniscus.fluids import divergence, project
@@ -106,11 +106,12 @@ def test_warm_starts(dimension: int) -> None:
     warm = project(again, 0.1, solid, pressure=pressure, warm_start=True, tolerance=1e-10)
     assert warm.iterations == 0 < cold.iterations
     assert all(np.abs(a - b).max() < 1e-9 for a, b in zip(components(again), components(velocity), strict=True))
-    # A start that is far off costs iterations, but the tolerance stays that of the divergence.
+    # A start that is farther off than none is not used.
     pressure.array = 1e3 * np.random.default_rng(3).uniform(-1, 1, grid.shape)
-    far = project(start.copy(), 0.1, solid, pressure=pressure, warm_start=True, tolerance=1e-10)
-    assert far.iterations > cold.iterations
-    assert far.residual <= 1e-10
+    far = project(velocity := start.copy(), 0.1, solid, pressure=pressure, warm_start=True, tolerance=1e-10)
+    assert (far.iterations, far.residual) == (cold.iterations, cold.residual)
+    project(again := start.copy(), 0.1, solid, tolerance=1e-10)
+    assert same_bits(components(again), components(velocity))
 
 
 def piston(grid: ms.Grid, dtype: Any, speeds: dict[float, float]) -> SolidSample:
@@ -148,7 +149,8 @@ def test_regions_with_opposite_flux_are_corrected_independently(fix: Any, dimens
         assert region.cells == cells_of.sum()
         assert (d * volume)[cells_of].sum() == pytest.approx(region.flux, rel=1e-10)
         if fix == "volume":
-            assert np.abs(d[cells_of] - region.flux / (region.cells * volume)).max() < 1e-9
+            share = fluid_parts(grid, body.levelset)[cells_of]  # so that cells which the plate cuts take less
+            assert np.abs(d[cells_of] - region.flux * share / (share.sum() * volume)).max() < 1e-9
     if fix == "walls":
         # In proportion to the wall's area: none inside, and twice as much in the corners of a 2-D box as beside one wall.
         inside = d[7:11, 3:-3] if dimension == 2 else d[7:11, 3:-3, 3:-3]

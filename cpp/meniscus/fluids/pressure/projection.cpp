@@ -65,7 +65,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   set_right_hand_side(faces, velocity, problem, gain);
   add_given_pressures_to_right_hand_side();
   poisson_.set_order_free(options.solve.order_free);
-  balance(options.flux_correction, report);
+  const double subtracted = balance(options.flux_correction, report);
   // The unknown is the excess over the pressure of the air, however large that is: it would only take digits from the rest.
   const double air = has_liquid_ ? problem.air_pressure : 0.0;
   const bool warm = problem.warm_start && problem.pressure;
@@ -78,7 +78,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     });
     if (air != 0) add_in_open_regions(-scale * air);
   }
-  poisson_.solve(options.solve, !warm, report.solve);
+  poisson_.solve(options.solve, !warm, report.solve, subtracted);
   poisson_.region_residuals(sums_);
   for (std::size_t r = 0; r < report.regions.size(); ++r) report.regions[r].residual = sums_[r];
   if (!report.solve.converged && !options.accept_unconverged) return;
@@ -159,14 +159,7 @@ void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces
         continue;
       }
       double wanted = 0;
-      if (target) {
-        double fluid = 1;
-        if (has_solid_) {
-          fluid = 0;
-          for (std::size_t d = 0; d < D; ++d) fluid += (open_[d][i] + open_[d][i + layout_.strides[d]]) / (2 * D);
-        }
-        wanted = h * fluid * static_cast<double>(target[k]);
-      }
+      if (target) wanted = h * (has_solid_ ? fluid_part(i) : 1.0) * static_cast<double>(target[k]);
       b[i] = wanted - b[i];
     }
   });
@@ -196,7 +189,7 @@ void PressureSolver<D>::add_given_pressures_to_right_hand_side() {
 }
 
 template <int D>
-void PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report) {
+double PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report) {
   const auto& regions = poisson_.regions().regions();
   report.regions.resize(regions.size());
   poisson_.regions().sum(poisson_.b.data(), sums_);
@@ -209,18 +202,28 @@ void PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report)
     if (!regions[r].closed) sums_[r] = 0;
     any |= sums_[r] != 0;
   }
-  if (fix == FluxCorrection::walls && any) add_at_walls(sums_);
+  if (!any) return 0.0;
+  if (fix == FluxCorrection::walls) return subtract(sums_, [this](Index i) { return wall_area(i); });
+  // Cells that a solid nearly fills take nearly nothing: what they took would have to come through the slits that are left of
+  // their faces. (Without a solid all cells take the same, which `poisson_` subtracts.)
+  return has_solid_ ? subtract(sums_, [this](Index i) { return fluid_part(i); }) : 0.0;
 }
 
+/// Subtracts the excess of each region from the right-hand side, in proportion to a weight.
 template <int D>
-void PressureSolver<D>::add_at_walls(const std::vector<double>& excess) {
-  const auto& intervals = poisson_.regions().intervals();
-  poisson_.regions().sum_terms([this](Index i) { return wall_area(i); }, walls_);
-  for (const auto& u : intervals) {
+template <class Weight>
+double PressureSolver<D>::subtract(const std::vector<double>& excess, const Weight& weight) {
+  poisson_.regions().sum_terms(weight, weights_);
+  double squares = 0.0;
+  for (const auto& u : poisson_.regions().intervals()) {
     const Index r = u.region;
-    if (excess[r] == 0 || walls_[r] == 0) continue;
-    for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= excess[r] * wall_area(i) / walls_[r];
+    if (excess[r] == 0 || weights_[r] == 0) continue;
+    for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= excess[r] * weight(i) / weights_[r];
   }
+  // No weight is larger than the number of the faces of a cell.
+  for (std::size_t r = 0; r < excess.size(); ++r)
+    if (weights_[r] > 0) squares += excess[r] * excess[r] * (2 * D) / weights_[r];
+  return std::sqrt(squares);
 }
 
 template <int D>

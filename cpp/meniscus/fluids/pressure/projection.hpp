@@ -19,7 +19,7 @@ namespace meniscus::fluids {
 
 /// Correction of a net flux through the walls of a closed region, which no incompressible flow can satisfy.
 enum class FluxCorrection {
-  volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
+  volume,  ///< the whole region takes it, evenly: the divergence of its fluid becomes the same small number everywhere
   walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
 };
 
@@ -119,9 +119,18 @@ class PressureSolver {
                            const PressureProblem<T, D>& problem, const Vec<double, D>& gain);
   /// Pressures given at faces, and jumps of the pressure at the surface.
   void add_given_pressures_to_right_hand_side();
-  void balance(FluxCorrection fix, ProjectionReport<D>& report);
-  void add_at_walls(const std::vector<double>& excess);
+  /// Corrects the net fluxes of closed regions, but for those that `poisson_` distributes evenly over their cells, and sets the
+  /// reports of the regions; returns a bound on the norm of what that has subtracted from the right-hand side.
+  double balance(FluxCorrection fix, ProjectionReport<D>& report);
+  template <class Weight>
+  double subtract(const std::vector<double>& excess, const Weight& weight);
   double wall_area(Index cell) const;
+  /// Mean of the open fractions of the faces of a cell beside a solid.
+  double fluid_part(Index cell) const {
+    double part = 0;
+    for (std::size_t d = 0; d < D; ++d) part += (open_[d][cell] + open_[d][cell + layout_.strides[d]]) / (2 * D);
+    return part;
+  }
   /// Adds to the unknowns of all regions that are not closed, where the pressure is known not only up to a constant.
   void add_in_open_regions(double value);
   template <class T>
@@ -154,7 +163,7 @@ class PressureSolver {
   /// surface, in all cells.
   Block<double> dirichlet_, surface_;
   double reference_density_ = 1.0;
-  std::vector<double> sums_, walls_;
+  std::vector<double> sums_, weights_;
   Workspace workspace_;
 };
 

@@ -3,6 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace meniscus::grid {
@@ -263,12 +264,17 @@ void PoissonRegions<D>::add(const std::vector<double>& offsets, double* values) 
 }
 
 template <int D>
-void PoissonRegions<D>::remove_means(double* values) const {
-  if (!any_closed_) return;
+double PoissonRegions<D>::remove_means(double* values) const {
+  if (!any_closed_) return 0.0;
   sum(values, means_);
-  for (std::size_t k = 0; k < regions_.size(); ++k)
-    means_[k] = regions_[k].closed ? -means_[k] / static_cast<double>(regions_[k].cells) : 0.0;
+  double squares = 0.0;
+  for (std::size_t k = 0; k < regions_.size(); ++k) {
+    const double cells = static_cast<double>(regions_[k].cells);
+    means_[k] = regions_[k].closed ? -means_[k] / cells : 0.0;
+    squares += cells * means_[k] * means_[k];
+  }
   add(means_, values);
+  return std::sqrt(squares);
 }
 
 template class PoissonRegions<2>;

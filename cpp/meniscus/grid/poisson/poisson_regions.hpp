@@ -50,8 +50,8 @@ class PoissonRegions {
   void sum_squares(const double* values, std::vector<double>& sums) const;
   /// Adds a number per region to its values.
   void add(const std::vector<double>& offsets, double* values) const;
-  /// Removes the mean over each closed region.
-  void remove_means(double* values) const;
+  /// Removes the mean over each closed region; returns the norm of what was removed.
+  double remove_means(double* values) const;
 
   /// Bytes of the lists that grow with the rows of the block.
   Index bytes() const {

@@ -17,6 +17,9 @@ namespace {
 
 static_assert(numerics::LinearSystem<PoissonSolver<2>> && numerics::LinearSystem<PoissonSolver<3>>);
 
+/// Of a right-hand side, relative to what was subtracted from it.
+constexpr double rounding = 0x1p-46;
+
 /// Terms of a sum, one per cell of a segment: added up in a fixed tree, which follows the segments.
 struct TreeLanes {
   std::array<double, segment_cells> lane{};
@@ -147,13 +150,21 @@ void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
 }
 
 template <int D>
-void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info,
+                             double subtracted) {
   const auto start = std::chrono::steady_clock::now();
   set_order_free(options.order_free);
-  project(b);
+  subtracted = std::max(subtracted, regions_.remove_means(b.data()));
   norm_b_ = std::sqrt(inner_product(b, b));
+  if (norm_b_ <= rounding * subtracted) {
+    combine(0.0, b, 0.0, b);
+    norm_b_ = 0.0;
+  }
   scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(unknowns_)) / norm_b_ : 1.0;
-  if (start_is_zero) combine(0.0, b, 0.0, x);
+  if (start_is_zero)
+    combine(0.0, b, 0.0, x);
+  else
+    project(x);
   if (options.method == numerics::SolveMethod::engine) {
     require(options.engine != nullptr, "a solve by another library needs the table of its functions");
     if (!engine_ || !engine_->uses(*options.engine, matrix.layout))

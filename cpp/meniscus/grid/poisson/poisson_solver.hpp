@@ -34,8 +34,10 @@ class PoissonSolver {
   }
 
   /// Solves to the given tolerance. The right-hand side loses its mean over each closed region, and so does the solution.
-  /// `start_is_zero`: x is not read. Returns with info.converged false where the tolerance is not met.
-  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
+  /// `start_is_zero`: x is not read. Returns with info.converged false where the tolerance is not met. A right-hand side of which
+  /// these means, and what was subtracted before (of the norm `subtracted`), leave no more than rounding counts as zero: in what
+  /// rounding leaves, most may be what the matrix cannot produce.
+  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info, double subtracted = 0.0);
 
   /// Norms of the residual of the last solve per region, relative to the norm of the whole right-hand side.
   void region_residuals(std::vector<double>& norms);

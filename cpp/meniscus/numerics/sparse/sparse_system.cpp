@@ -20,8 +20,6 @@ void SparseSystem::prepare(const AlgebraicMultigridOptions& options) {
 void SparseSystem::solve(const SolveOptions& options, bool start_is_zero, SolveInfo& info) {
   const auto start = std::chrono::steady_clock::now();
   project(b);
-  // From a start that is worse than zero, digits would be lost.
-  if (!start_is_zero) start_is_zero = !(residual(x, b, r_) <= inner_product(b, b));
   if (start_is_zero) combine(0.0, b, 0.0, x);
   conjugate_gradients(*this, ConjugateGradientVectors<SparseSystem>{x, b, r_, p_, q_, z_}, options, start_is_zero, info);
   project(x);

@@ -117,8 +117,8 @@ def project(
             guess.
         warm_start: start from `pressure`.
         time: seconds, for functions in the conditions and for the motion of the solid.
-        flux_correction: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence,
-            'walls' gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
+        flux_correction: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly over its fluid, as a
+            divergence, 'walls' gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
         max_iterations: limit.
         method: 'multigrid'; for comparison 'hypre', its PFMG under conjugate gradients, where that library is installed, or
             'incomplete-cholesky', on ranks of the couplings in each block.
