@@ -49,8 +49,8 @@ class TetVOFOptions:
         columns: how far a full column of water hands on that it stands on the solid: 'lower' to neighbours of higher ranks across
             faces, as in the source; 'whole' also to those of the same rank that have nothing lower beside them. Then water at rest
             stays at rest, but a jet that hits a wall stops as a whole.
-        way_out: where excess goes that finds no room beside it: 'ranks', away from the solid, as in the source; 'room', towards the nearest
-            tetrahedra with room or the boundary. In a basin, ranks lead to its middle, where water then rises as a heap.
+        way_out: where excess goes that finds no room beside it: 'room', towards the nearest tetrahedra with room or the boundary; 'ranks',
+            away from the solid, as in the source. In a basin, ranks lead to its middle, where water then rises as a heap.
         smear: how often tetrahedra above capacity give to all neighbours before the sweep outward.
         debris: water below this part of the mean volume of a tetrahedron joins the fullest neighbour; nothing is deleted. In the source
             1e-14; 0: never.
@@ -71,7 +71,7 @@ class TetVOFOptions:
     trace: TetTrace = "per_tet"
     conservation: Conservation = "push-out"
     columns: Literal["lower", "whole"] = "whole"
-    way_out: Literal["ranks", "room"] = "ranks"
+    way_out: Literal["room", "ranks"] = "room"
     smear: int = 1
     debris: float = 1e-9
     gravity: Sequence[float] = (0.0, 0.0, -9.81)

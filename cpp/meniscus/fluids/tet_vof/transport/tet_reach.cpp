@@ -66,26 +66,35 @@ double TetReach::farthest(std::int32_t t, const mesh::Point& path, std::span<con
   return std::sqrt(most);
 }
 
-/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all.
+/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all. Means and fits
+/// are of differences to one of the velocities, so that water which moves as one has its velocity everywhere, to the last bit.
 void TetReach::average_node(std::int32_t v, const TetWater& water) {
+  const Index i = v;
+  mesh::Point& common = node_velocity_[i];
+  graph_.for_star(v, [&](std::int32_t t) {
+    if (slot(t) >= 0) common = velocities_[slot(t)];
+  });
   mesh::Point wet = mesh::Point::Zero(), dry = mesh::Point::Zero();
   double volume = 0, count = 0, reach = 0;
   graph_.for_star(v, [&](std::int32_t t) {
     const std::int32_t s = slot(t);
     if (s < 0) return;
-    const Index i = s;
-    reach = std::max(reach, reach_[i]);
+    reach = std::max(reach, reach_[s]);
     if (s < wet_) {
       const double w = water.volume[t];
-      wet += w * velocities_[i];
+      wet += w * (velocities_[s] - common);
       volume += w;
     } else {
-      dry += velocities_[i];
+      dry += velocities_[s] - common;
       count += 1;
     }
   });
-  const Index i = v;
-  node_velocity_[i] = volume > 0 ? mesh::Point(wet / volume) : count > 0 ? mesh::Point(dry / count) : mesh::Point::Zero();
+  if (volume > 0)
+    common += wet / volume;
+  else if (count > 0)
+    common += dry / count;
+  else
+    common.setZero();
   node_reach_[i] = reach;
   if (!node_gradient_.empty()) fit_node(v);
 }
@@ -100,6 +109,7 @@ mesh::Point TetReach::centre(std::int32_t t) const {
 void TetReach::fit_node(std::int32_t v) {
   const Index at = v;
   node_gradient_[at].setZero();
+  const mesh::Point common = node_velocity_[at];
   bool any_wet = false;
   double size = 0;
   graph_.for_star(v, [&](std::int32_t t) {
@@ -117,13 +127,13 @@ void TetReach::fit_node(std::int32_t v) {
     Eigen::Vector4d row;
     row << 1.0, (centre(t) - places_[at]) / size;
     sum += row * row.transpose();
-    right += row * velocities_[s].transpose();
+    right += row * (velocities_[s] - common).transpose();
   });
   const Eigen::LDLT<Eigen::Matrix4d> factors(sum);
   const Eigen::Vector4d pivots = factors.vectorD();
   if (factors.info() != Eigen::Success || !(pivots.minCoeff() > degenerate * pivots.maxCoeff())) return;
   const Eigen::Matrix<double, 4, 3> fit = factors.solve(right);
-  node_velocity_[at] = fit.row(0).transpose();
+  node_velocity_[at] = common + fit.row(0).transpose();
   node_gradient_[at] = fit.bottomRows<3>().transpose() / size;
 }
 
@@ -178,19 +188,20 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
       for (Index i = b; i < e; ++i) {
         const Index at = i;
         const std::int32_t t = tets_[at];
-        mesh::Point sum = mesh::Point::Zero();
+        mesh::Point sum = mesh::Point::Zero(), common = mesh::Point::Zero();
         double known = 0, reach = 0;
         std::array<mesh::Point, 4> x;
         for (std::size_t k = 0; k < 4; ++k) {
           const Index v = graph_.tet(t)[k];
           x[k] = after[v];
           if (round_[v] != rounds_ + 1) continue;
-          sum += node_velocity_[v];
+          if (known == 0) common = node_velocity_[v];
+          sum += node_velocity_[v] - common;
           if (!node_gradient_.empty()) sum += node_gradient_[v] * (centre(t) - places_[v]);
           reach = std::max(reach, node_reach_[v]);
           known += 1;
         }
-        velocities_[at] = sum / known;
+        velocities_[at] = common + sum / known;
         reach_[at] = reach - smallest_height(x);
         slots_[t] = static_cast<std::int32_t>(i);
       }
