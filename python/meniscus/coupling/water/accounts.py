@@ -100,6 +100,6 @@ def _totals(own: TetLedger, liquid: LiquidSolver, transfers: Transfers) -> Float
             volume["inflow"],
             own.filled + own.inflow + transfers.volume("copied to tetrahedra"),
             own.drained + volume["drained"] + transfers.volume("overwritten in tetrahedra"),
-            volume["outflow"] + transfers.volume("drops left"),
+            volume["outflow"] + volume["incompatible"] + transfers.volume("drops left"),
         )
     )

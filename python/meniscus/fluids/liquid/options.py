@@ -152,6 +152,8 @@ class VolumeReport:
         waiting: taken up by the liquid, which has yet to make room for it (`LiquidSolver.expansion`).
         received: from other owners of water: drops, regions, volumes to make room for.
         given: to other owners of water, likewise.
+        incompatible: taken from closed regions without air, on which walls press, or that a source feeds, and that no incompressible
+            flow could keep; negative where walls withdraw.
         components: the connected components of the liquid, by their first cell.
     """
 
@@ -165,12 +167,14 @@ class VolumeReport:
     waiting: float = 0.0
     received: float = 0.0
     given: float = 0.0
+    incompatible: float = 0.0
     components: tuple[ComponentVolume, ...] = ()
 
     @property
     def expected(self) -> float:
         """Expected volume of liquid, spray and what waits together."""
-        return self.initial + self.emitted - self.drained + self.inflow - self.outflow + self.received - self.given
+        gained = self.emitted - self.drained + self.inflow - self.outflow + self.received - self.given
+        return self.initial + gained - self.incompatible
 
     @property
     def error(self) -> float:

@@ -282,13 +282,16 @@ class LiquidSolver(OpenLiquid):
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
 
     @stage(
-        reads=("velocity", "pressure", "surface", "expansion", "pockets", "air", "time"),
-        writes=("velocity", "pressure", "surface", "expansion", "pockets"),
+        reads=("velocity", "pressure", "surface", "volume", "expansion", "pockets", "air", "time"),
+        writes=("velocity", "pressure", "surface", "volume", "expansion", "pockets"),
         positive=True,
     )
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         self._project(dt, with_tension=True)
+        mixed = self.air is not None or (self.pockets is not None and self.pockets.count > 0)
+        outside = self._outside(self.sampled_solid.at(self.time + dt, dt))
+        self.volume.subtract_incompatible(self.running_report.projection.regions, dt, outside, mixed=mixed)
 
     def _project_for_viscosity(self, dt: float) -> None:
         """Let pressure balance the forces that viscosity must not feel, also on faces beside the liquid that the projection leaves out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
+from meniscus.fluids.liquid.closed_regions import ClosedRegions
 from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
+from meniscus.fluids.pressure.projection import Region
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
@@ -23,8 +25,9 @@ from meniscus.surface import LevelSet
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
 
-TOTALS = ("initial", "emitted", "drained", "inflow", "outflow", "received", "given")
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow", "received", "given", "incompatible")
 _TAKEN = ("drained", "given")
+_NEAR = 2  # cells around the first of a region in which its part is found: that one may lie in a solid, and belong to none
 
 
 class LiquidVolume(Stateful):
@@ -46,6 +49,7 @@ class LiquidVolume(Stateful):
         self._seen: tuple[Any, ...] = ()
         self._fractions: CellField | None = None
         self._workspace = Workspace()
+        self._closed = ClosedRegions()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
         self._labels = self.declare("_labels", self._budget.labels(grid._core), samples_of=grid)
         self.declare("budget", self.budget, resizable=True)
@@ -169,6 +173,29 @@ class LiquidVolume(Stateful):
     def add_volumes(self, positions: Floats, volumes: Floats, solid: NodeField | None) -> None:
         """Expect volumes (n,), m^dim, of the parts around positions (n, dim), m."""
         self.totals["outflow"] += self._budget.add_volumes(positions, volumes, _core_of(solid), self._workspace)
+
+    def subtract_incompatible(self, regions: Sequence[Region], dt: float, solid: NodeField | None, *, mixed: bool) -> None:
+        """Account for what the regions of a projection over dt seconds lose where they are closed: no part is to get it back. Collective.
+
+        Slits that a solid closes off are left to the correction: their part of the liquid has room elsewhere. `mixed`: the regions hold
+        air, too, which loses its share.
+        """
+        losses = self._closed.losses(regions, dt, lambda: self.total)
+        if not losses:
+            return
+        cell = self._grid.spacing**self._grid.dimension
+        for region, lost in losses:
+            at = tuple(i - f for i, f in zip(region.first_cell, self._grid.first_cell, strict=True))
+            near = self._labels[tuple(slice(max(i - _NEAR, 0), max(i + _NEAR + 1, 0)) for i in at)]
+            label = max(self._grid.comm.gather(int(near.max(initial=0))))
+            if not label or 2 * region.cells < self._grid.comm.total(int((self._labels == label).sum())):
+                continue
+            volume = lost * min(1.0, self.total / (region.cells * cell)) if mixed else lost
+            here = all(0 <= i < n for i, n in zip(at, self._grid.local_shape, strict=True))
+            place = np.asarray(self._grid.origin) + (np.array(region.first_cell) + 0.5) * self._grid.spacing
+            self.add_volumes(place[None][: int(here)], np.full(int(here), -volume), solid)
+            self.totals["incompatible"] += volume
+        self._closed.warn(self.totals["incompatible"], self.total)
 
     def distribute_unassigned(self) -> None:
         """Let the parts of a family share what is expected of none of them. Those too small to be resolved expect to be as they are."""

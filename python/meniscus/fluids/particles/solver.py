@@ -252,10 +252,11 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         parts = self.velocity, dt, self.sampled_solid, self.time + dt, self._levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
-    @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
+    @stage(reads=("velocity", "pressure", "particles", "volume", "time"), writes=("velocity", "pressure", "volume"), positive=True)
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         self._project(dt)
+        self.volume.subtract_incompatible(self.running_report.projection.regions, dt, self._count)
 
     def _project(self, dt: float) -> None:
         o = self.options

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.stateful import Stateful
+from meniscus.fluids.liquid.closed_regions import ClosedRegions
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.volume import component_volumes, measure_components
+from meniscus.fluids.pressure.projection import Region
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
-TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow", "incompatible")
 _DROP = 1e-3  # cells: components that are smaller are drops below the resolution
 
 
@@ -23,18 +27,28 @@ class ParticleVolume(Stateful):
     """Volume of particles of equal size, compared with the volume inside of the surface.
 
     Attributes:
-        totals: numbers of particles at the start, emitted, drained, entered through sides, and left.
+        totals: numbers of particles at the start, emitted, drained, entered through sides, and left; and what closed regions have lost, as
+            a number of particles that may have a fraction: these are still there, closer together.
         each: the volume of a particle, m^dim.
     """
 
     def __init__(self, grid: Grid, per_cell: int) -> None:
-        self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0))
+        self.totals = self.declare("totals", _totals(0))
         self.each = float(grid.spacing**grid.dimension / per_cell)
         self._grid = grid
+        self._closed = ClosedRegions()
 
     def reset(self, particles: int) -> None:
         """Start from a number of particles."""
-        self.totals = {**dict.fromkeys(TOTALS, 0), "initial": particles}
+        self.totals = _totals(particles)
+
+    def subtract_incompatible(self, regions: Sequence[Region], dt: float, count: Callable[[], int]) -> None:
+        """Account for what the regions of a projection over dt seconds lose where they are closed; `count` returns the number of particles
+        in all."""
+        losses = self._closed.losses(regions, dt, lambda: self.each * count())
+        if losses:
+            self.totals["incompatible"] += math.fsum(v for _, v in losses) / self.each
+            self._closed.warn(self.totals["incompatible"] * self.each, self.each * count())
 
     def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles, shells: Any = None) -> VolumeReport:
         """Return the volume inside of the surface, by component, beside that of the particles there.
@@ -56,3 +70,7 @@ class ParticleVolume(Stateful):
         drops[0] = False  # cells of air beside liquid, whose surface encloses what their particles are
         spray = float(expected[drops].sum())
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **totals)
+
+
+def _totals(initial: int) -> dict[str, Any]:
+    return {**dict.fromkeys(TOTALS, 0), "initial": initial, "incompatible": 0.0}
