@@ -108,15 +108,14 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("workspace"));
   def_fields(
       m, "liquid_motion",
-      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, const std::optional<py::array>& outside,
+      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid,
                          const std::array<py::array, D>& liquid) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto faces = writable_face_masks_of<D>(liquid, "liquid", levelset.extents());
         const fluids::LiquidMotion i =
-            interruptible([&] { return fluids::liquid_motion<T, D>(velocity, levelset, mask, faces); });
+            interruptible([&] { return fluids::liquid_motion<T, D>(velocity, levelset, solid, faces); });
         return std::pair(i.energy, i.max_speed);
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("liquid"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("liquid"));
 }
 
 }  // namespace

@@ -39,39 +39,35 @@ std::array<const T*, D> face_values_of(const std::array<py::array, D>& arrays, c
 void bind_face_exchange(py::module_& m) {
   def_fields(
       m, "face_volumes",
-      []<class T, int D>(Field<T, D>& levelset, const Mask& outside, int axis, const py::array& volumes) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, int axis, const py::array& volumes) {
         auto* out =
             data_of<double>(volumes, "volumes", product<D>(grid::Stagger<D>::face(axis).extents(levelset.extents())), true);
-        interruptible([&] { fluids::face_volumes<T, D>(levelset, mask, axis, out); });
+        interruptible([&] { fluids::face_volumes<T, D>(levelset, solid, axis, out); });
       },
-      py::arg("levelset"), py::arg("outside"), py::arg("axis"), py::arg("volumes"));
+      py::arg("levelset"), py::arg("solid"), py::arg("axis"), py::arg("volumes"));
   def_fields(
       m, "liquid_momentum",
-      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
-        return vector_tuple<D>(interruptible([&] { return fluids::liquid_momentum(velocity, levelset, mask); }));
+      []<class T, int D>(const MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid) {
+        return vector_tuple<D>(interruptible([&] { return fluids::liquid_momentum(velocity, levelset, solid); }));
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"));
   def_fields(
       m, "blend_velocity",
-      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside,
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid,
                          const std::array<py::array, D>& values, const std::array<py::array, D>& weights) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto v = face_values_of<T, D>(values, "values", levelset.extents());
         const auto w = face_values_of<T, D>(weights, "weights", levelset.extents());
-        return vector_tuple<D>(interruptible([&] { return fluids::blend_velocity<T, D>(velocity, levelset, mask, v, w); }));
+        return vector_tuple<D>(interruptible([&] { return fluids::blend_velocity<T, D>(velocity, levelset, solid, v, w); }));
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("values"), py::arg("weights"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("values"), py::arg("weights"));
   def_fields(
       m, "give_to_region",
-      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside, Field<T, D>& region,
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& region,
                          const std::array<py::array, D>& before, double volume, const std::array<double, D>& given) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         const auto b = face_values_of<double, D>(before, "before", levelset.extents());
-        interruptible([&] { fluids::give_to_region<T, D>(velocity, levelset, mask, region, b, volume, vector_of<D>(given)); });
+        interruptible([&] { fluids::give_to_region<T, D>(velocity, levelset, solid, region, b, volume, vector_of<D>(given)); });
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("region"), py::arg("before"), py::arg("volume"),
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("region"), py::arg("before"), py::arg("volume"),
       py::arg("given"));
   def_fields(
       m, "sample_pressure_gradient",
@@ -97,26 +93,24 @@ void bind_drop_exchange(py::module_& m) {
   using P = grid::ParticleSet;
   def_fields(
       m, "absorb_drops",
-      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, const Mask& outside, P& drops, double time,
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid, P& drops, double time,
                          Workspace& workspace) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
-        const auto a = interruptible([&] { return fluids::absorb_drops(velocity, levelset, mask, drops, time, workspace); });
+        const auto a = interruptible([&] { return fluids::absorb_drops(velocity, levelset, solid, drops, time, workspace); });
         return py::make_tuple(a.count, a.volume, vector_tuple<D>(a.momentum), vector_tuple<D>(a.impulse),
                               rows_from<D>(a.positions), array_from(a.volumes));
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("drops"), py::arg("time"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("drops"), py::arg("time"), py::arg("workspace"));
   def_fields(
       m, "gather_drops",
-      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid, const Mask& outside, P& drops,
-                         double far, Field<T, D>& region, const py::array& gathered, Workspace& workspace) {
-        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
+      []<class T, int D>(MacField<T, D>& velocity, Field<T, D>& levelset, Field<double, D>* solid, P& drops, double far,
+                         Field<T, D>& region, const py::array& gathered, Workspace& workspace) {
         auto* flags = mask_of(gathered, "gathered", drops.size(), true);
         const auto g = interruptible(
-            [&] { return fluids::gather_drops<T, D>(velocity, levelset, solid, mask, drops, far, region, flags, workspace); });
+            [&] { return fluids::gather_drops<T, D>(velocity, levelset, solid, drops, far, region, flags, workspace); });
         return py::make_tuple(g.count, g.volume, vector_tuple<D>(g.momentum), rows_from<D>(g.positions), array_from(g.volumes));
       },
-      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("outside"), py::arg("drops"), py::arg("far"),
-      py::arg("region"), py::arg("gathered"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("solid"), py::arg("drops"), py::arg("far"), py::arg("region"),
+      py::arg("gathered"), py::arg("workspace"));
   def_fields(
       m, "find_room",
       []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, const py::array& positions, const py::array& volumes) {

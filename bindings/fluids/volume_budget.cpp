@@ -37,15 +37,14 @@ std::vector<fluids::Side> sides_of(const Sides& sides) {
 void bind_measure(py::module_& m) {
   def_fields(
       m, "measure_components",
-      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch, const py::array& labels,
-                         Workspace& workspace) {
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
         ComponentVolumes volumes;
-        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid};
         interruptible([&] { fluids::measure_components(liquid, out, volumes, workspace); });
         return volumes_array(volumes);
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("labels"), py::arg("workspace"));
   def_fields(
       m, "walled_fractions",
       []<class T, int D>(const Field<T, D>& levelset, const grid::ThinWalls<D>& walls, Field<T, D>& fractions,
@@ -55,15 +54,14 @@ void bind_measure(py::module_& m) {
       py::arg("levelset"), py::arg("walls"), py::arg("fractions"), py::arg("workspace"));
   def_fields(
       m, "measure_walled_components",
-      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch, const grid::ThinWalls<D>& walls,
-                         const py::array& labels, Workspace& workspace) {
+      []<class T, int D>(Field<T, D>& levelset, Field<double, D>* solid, const grid::ThinWalls<D>& walls, const py::array& labels,
+                         Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
         ComponentVolumes volumes;
-        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
-        interruptible([&] { fluids::measure_walled_components(liquid, walls, out, volumes, workspace); });
+        interruptible([&] { fluids::measure_walled_components<T, D>(levelset, walls, solid, out, volumes, workspace); });
         return volumes_array(volumes);
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("walls"), py::arg("labels"), py::arg("workspace"));
 }
 
 void bind_component_counts(py::module_& m) {
@@ -155,46 +153,40 @@ void bind_volume_budget(py::module_& m) {
       py::arg("grid"));
   def_field_methods(
       {type2, type3}, "reset",
-      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
-                         Workspace& workspace) {
-        interruptible([&] { b.reset(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Workspace& workspace) {
+        interruptible([&] { b.reset(fluids::MeasuredLiquid<T, D>{levelset, solid}, workspace); });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   def_field_methods(
       {type2, type3}, "measure",
-      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
-                         Workspace& workspace) {
-        interruptible([&] { b.measure(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Workspace& workspace) {
+        interruptible([&] { b.measure(fluids::MeasuredLiquid<T, D>{levelset, solid}, workspace); });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   def_field_methods(
       {type2, type3}, "update_after_motion",
-      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid,
                          const MacField<T, D>& velocity, double dt, const Sides& open_sides, Workspace& workspace) {
         const std::vector<fluids::Side> sides = sides_of<D>(open_sides);
-        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid, scratch};
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid};
         return interruptible([&] { return b.update_after_motion(liquid, velocity, dt, sides, workspace); });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("open_sides"),
-      py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("velocity"), py::arg("dt"), py::arg("open_sides"), py::arg("workspace"));
   def_field_methods(
       {type2, type3}, "update_after_sources",
-      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
-                         Workspace& workspace) {
-        return interruptible(
-            [&] { return b.update_after_sources(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace); });
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Workspace& workspace) {
+        return interruptible([&] { return b.update_after_sources(fluids::MeasuredLiquid<T, D>{levelset, solid}, workspace); });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   def_field_methods(
       {type2, type3}, "correct",
-      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Field<T, D>& scratch,
-                         Workspace& workspace) {
+      []<class T, int D>(fluids::VolumeBudget<D>& b, Field<T, D>& levelset, Field<double, D>* solid, Workspace& workspace) {
         return interruptible([&] {
           const double given_up = b.distribute_unassigned();
-          return std::pair(given_up, b.correct(fluids::MeasuredLiquid<T, D>{levelset, solid, scratch}, workspace));
+          return std::pair(given_up, b.correct(fluids::MeasuredLiquid<T, D>{levelset, solid}, workspace));
         });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   def_field_methods(
       {type2, type3}, "account_outflow",
       []<class T, int D>(fluids::VolumeBudget<D>& b, const MacField<T, D>& velocity, const Field<T, D>& fractions, int axis,

@@ -121,8 +121,7 @@ def masks(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> Array
                 result[f"{key} liquid {d}"] = whole(grid, mask, sides[d])
                 result[f"{key} mostly liquid {d}"] = whole(grid, mostly[d], sides[d])
                 result[f"{key} near {d}"] = whole(grid, faces.near_surface(phi, 0.05)[d], sides[d])
-            outside = solid.outside_cells
-            momentum = core.liquid_momentum(velocity._core, phi.field._core, outside)
+            momentum = core.liquid_momentum(velocity._core, phi.field._core, solid.levelset._core)
             numbers = [*faces.motion(velocity, phi, solid), *faces.motion(velocity, phi, None), faces.max_speed(velocity, phi), *momentum]
             result[f"{key} numbers"] = np.array(numbers)
             pockets = AirPockets(velocity)
@@ -187,7 +186,7 @@ def exchanges(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> A
             key = f"{name} {np.dtype(dtype).name}"
             sides = [[int(a == d) for a in range(grid.dimension)] for d in range(grid.dimension)]
             solid = ball(grid, dtype)
-            outside = solid.outside_cells
+            nodes = solid.levelset._core
             phi = LevelSet.from_function(grid, drops_of(grid, 0.3), "cells", dtype=dtype)
             velocity = flow(grid, dtype)
             velocity.fill_ghosts()
@@ -195,13 +194,13 @@ def exchanges(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> A
             workspace = Workspace()
             region, gathered = ms.CellField(grid, dtype), np.zeros(len(drops), bool)
             args = velocity._core, phi.field._core
-            found = core.gather_drops(*args, solid.levelset._core, outside, drops._core, 0.5, region._core, gathered, workspace)
+            found = core.gather_drops(*args, nodes, drops._core, 0.5, region._core, gathered, workspace)
             put(result, f"{key} after gathering", velocity)
             put(result, f"{key} gathered region", region)
             result[f"{key} gathered"] = np.array([found[0], found[1], *found[2]])
             assert found[0] > 0
             drops.remove(gathered)
-            absorbed = core.absorb_drops(*args, outside, drops._core, 0.0, workspace)
+            absorbed = core.absorb_drops(*args, nodes, drops._core, 0.0, workspace)
             assert absorbed[0] > 0
             result[f"{key} absorbed"] = np.array([absorbed[0], absorbed[1], *absorbed[2], *absorbed[3]])
             put(result, f"{key} after absorption", velocity)
@@ -217,13 +216,13 @@ def exchanges(cut: Cut = default_cut, dimensions: tuple[int, ...] = (2, 3)) -> A
             result[f"{key} all that waits"] = np.array(room.waiting)
             weights = [np.clip(noise(grid, s, 20 + d), 0, 1).astype(dtype) for d, s in enumerate(sides)]
             values = [noise(grid, s, 30 + d).astype(dtype) for d, s in enumerate(sides)]
-            result[f"{key} gained"] = np.array(core.blend_velocity(*args, outside, values, weights))
+            result[f"{key} gained"] = np.array(core.blend_velocity(*args, nodes, values, weights))
             volumes = [np.empty(v.shape) for v in values]
             for d, v in enumerate(volumes):
-                core.face_volumes(phi.field._core, outside, d, v)
+                core.face_volumes(phi.field._core, nodes, d, v)
                 result[f"{key} face volumes {d}"] = whole(grid, v, sides[d])
             phi.array = phi.array - dtype(0.05)
-            core.give_to_region(*args, outside, region._core, volumes, 0.3, [1.0, 2.0, 3.0][: grid.dimension])
+            core.give_to_region(*args, nodes, region._core, volumes, 0.3, [1.0, 2.0, 3.0][: grid.dimension])
             put(result, f"{key} blended", velocity)
             pressure = ms.CellField.from_function(grid, lambda *x: sum(np.sin(3 * c) for c in x))
             points = (np.random.default_rng(5).uniform(-0.1, 1.1, (300, grid.dimension)) * grid.extent).astype(dtype)

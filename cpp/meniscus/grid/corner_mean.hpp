@@ -30,4 +30,20 @@ bool any_corner_positive(const double* p, const Coord<D>& strides, int left_out 
   }
 }
 
+/// Whether a cell and the one at an offset of at most 1 along each axis have a corner in common at which the field is positive.
+template <int D>
+bool share_positive_corner(const double* lowest, const Coord<D>& strides, const Coord<D>& offset) {
+  for (int q = 0; q < 1 << D; ++q) {
+    Index at = 0;
+    bool common = true;
+    for (int d = 0; d < D; ++d) {
+      const Index a = d, upper = q >> d & 1;
+      common &= offset[a] == 0 || (offset[a] > 0) == (upper > 0);
+      at += upper * strides[a];
+    }
+    if (common && lowest[at] > 0) return true;
+  }
+  return false;
+}
+
 }  // namespace meniscus::grid

@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/label_sums.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -100,7 +101,7 @@ void add_drops_of_others(const grid::Grid<D>& grid, std::vector<Drop<D>>& drops)
 }  // namespace
 
 template <class T, int D>
-Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, const std::uint8_t* outside,
+Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, const grid::Field<double, D>* solid,
                         grid::ParticleSet& drops, double time, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   require(phi.grid() == grid, "the level set must have the grid of the velocity");
@@ -114,7 +115,7 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
     return result;
   phi.fill_ghosts(time);
   const double cell = std::pow(grid.spacing(), D);
-  const FaceLiquid<T, D> liquid(phi, outside, 2);
+  const FaceLiquid<T, D> liquid(phi, solid);
   Surroundings<T, D> near(liquid);
   std::vector<Drop<D>> taken;
   for (Index i = 0; i < n; ++i) {
@@ -176,9 +177,9 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
   return result;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template Absorption absorb_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::ParticleSet&, \
-                                         double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                 \
+  template Absorption absorb_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*, \
+                                         grid::ParticleSet&, double, Workspace&);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -27,10 +27,10 @@ struct Absorption {
 };
 
 /// Collective: absorbs the drops (columns 'velocity' and 'radius') whose centres are in the liquid, phi <= 0, and removes them.
-/// Those with a component of the velocity that no face beside liquid could take stay. `outside`: zero for cells in a solid, or
-/// nullptr. Fills the ghosts of the level set. Nothing is changed if anything is thrown.
+/// Those with a component of the velocity that no face beside liquid could take stay. `solid`: its level set on nodes, with
+/// ghosts up to date, or nullptr. Fills the ghosts of the level set. Nothing is changed if anything is thrown.
 template <class T, int D>
-Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, const std::uint8_t* outside,
+Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, const grid::Field<double, D>* solid,
                         grid::ParticleSet& drops, double time, Workspace& workspace);
 
 }  // namespace meniscus::fluids

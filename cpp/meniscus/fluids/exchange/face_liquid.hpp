@@ -6,7 +6,6 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
-#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/blocks/row_sums.hpp"
 
 #include <optional>
@@ -20,17 +19,16 @@ class FaceLiquid {
  public:
   using Halves = std::array<std::array<double, 2>, D>;
 
-  /// Collective. `levelset`: on cells, <= 0 in the liquid, with filled ghosts. `outside`: zero for cells that hold none, or
-  /// nullptr. `beyond`: cells beyond the block that are asked for.
-  FaceLiquid(const grid::Field<T, D>& levelset, const std::uint8_t* outside, Index beyond)
+  /// `levelset`: on cells, <= 0 in the liquid. `solid`: on nodes, in which there is none, or nullptr. Both with filled ghosts.
+  FaceLiquid(const grid::Field<T, D>& levelset, const grid::Field<double, D>* solid)
       : grid_(levelset.grid()), phi_(levelset.view()) {
-    if (outside) outside_.emplace(grid_, outside, beyond);
+    if (solid) solid_ = solid->view();
   }
 
   /// The parts of a cell, of the block or among its ghosts, that are liquid.
   Halves halves(const Coord<D>& cell) const {
-    if (outside_ && !outside_->at(cell)) return Halves{};
-    return liquid_halves<T, D>(phi_.at(cell), phi_.strides);
+    return liquid_halves<T, D>(phi_.at(cell), phi_.strides, solid_ ? solid_->at(cell) : nullptr,
+                               solid_ ? solid_->strides : Coord<D>{});
   }
 
   /// Liquid around a face of the block across `axis`, in cells, 0 to 1.
@@ -52,7 +50,7 @@ class FaceLiquid {
  private:
   const grid::Grid<D>& grid_;
   grid::FieldView<const T, D> phi_;
-  std::optional<grid::BlockWindow<std::uint8_t, D>> outside_;
+  std::optional<grid::FieldView<const double, D>> solid_;
 };
 
 /// Collective: sum of visit(face, index of the face in C order among those of the block) over the faces across an axis of all

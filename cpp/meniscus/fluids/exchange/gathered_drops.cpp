@@ -3,12 +3,14 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/blocks/owner_exchange.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/parallel/parcels.hpp"
 #include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,13 +34,7 @@ class SolidCells {
   double open(const Coord<D>& cell) const {
     if (!solid_) return 1.0;
     const grid::FieldView<const double, D> nodes = solid_->view();
-    std::array<double, D> gradient{};
-    for (int corner = 0; corner < 1 << D; ++corner) {
-      Coord<D> node = cell;
-      for (int d = 0; d < D; ++d) node[d] += corner >> d & 1;
-      for (int d = 0; d < D; ++d) gradient[d] += (corner >> d & 1 ? 2.0 : -2.0) / (1 << D) * *nodes.at(node);
-    }
-    return 1.0 - grid::cube_fraction<D>(distance(cell), gradient);
+    return surface::open_part<D>(surface::corner_values<D>(nodes.at(cell), nodes.strides));
   }
 
   /// The cell that takes the drops of a cell.
@@ -123,8 +119,8 @@ Coord<D> cell_near_block(const grid::Grid<D>& grid, Index number) {
 
 template <class T, int D>
 GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
-                           const std::uint8_t* outside, grid::ParticleSet& drops, double far, grid::Field<T, D>& region,
-                           std::uint8_t* gathered, Workspace& workspace) {
+                           grid::ParticleSet& drops, double far, grid::Field<T, D>& region, std::uint8_t* gathered,
+                           Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   require(levelset.grid() == grid && region.grid() == grid, "the level sets must have the grid of the velocity");
   const surface::SprayColumns<T, D> s(drops);
@@ -187,7 +183,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   }
 
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const FaceLiquid<T, D> liquid(levelset, solid);
   FaceGifts<D> gifts(grid, workspace);
   for (const FilledCell<D>& f : filled)
     for (int d = 0; d < D; ++d)
@@ -208,10 +204,9 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
   return result;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
-  template GatheredDrops gather_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*,           \
-                                            const std::uint8_t*, grid::ParticleSet&, double, grid::Field<T, D>&, std::uint8_t*, \
-                                            Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
+  template GatheredDrops gather_drops<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*, \
+                                            grid::ParticleSet&, double, grid::Field<T, D>&, std::uint8_t*, Workspace&);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

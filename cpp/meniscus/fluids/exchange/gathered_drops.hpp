@@ -21,11 +21,11 @@ struct GatheredDrops {
 /// what the solid leaves of the cell. The drops of a cell with its centre in the solid count to the cell beside it that is
 /// farthest outside. `region`, on cells, becomes the distance to these cells, m, near them, and `far` elsewhere; `gathered` (one
 /// per drop) says which drops fill them; and the faces of the cells get the mean velocity by volume of the drops and the liquid
-/// around them. Without such cells nothing is changed, nor if anything is thrown. `solid`: its level set on nodes, or nullptr;
-/// `outside`: its mask of cells that are not in it, likewise. Fills the ghosts of the level set.
+/// around them. Without such cells nothing is changed, nor if anything is thrown. `solid`: its level set on nodes, with
+/// ghosts up to date, or nullptr. Fills the ghosts of the level set.
 template <class T, int D>
 GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
-                           const std::uint8_t* outside, grid::ParticleSet& drops, double far, grid::Field<T, D>& region,
-                           std::uint8_t* gathered, Workspace& workspace);
+                           grid::ParticleSet& drops, double far, grid::Field<T, D>& region, std::uint8_t* gathered,
+                           Workspace& workspace);
 
 }  // namespace meniscus::fluids

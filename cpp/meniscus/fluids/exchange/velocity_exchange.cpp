@@ -8,9 +8,9 @@
 namespace meniscus::fluids {
 
 template <class T, int D>
-void face_volumes(grid::Field<T, D>& levelset, const std::uint8_t* outside, int axis, double* volumes) {
+void face_volumes(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, int axis, double* volumes) {
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const FaceLiquid<T, D> liquid(levelset, solid);
   const Coord<D> extents = grid::Stagger<D>::face(axis).extents(levelset.extents());
   grid::parallel_rows<D>(extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
@@ -21,11 +21,12 @@ void face_volumes(grid::Field<T, D>& levelset, const std::uint8_t* outside, int 
 }
 
 template <class T, int D>
-VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
+VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
+                          const grid::Field<double, D>* solid) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
   const grid::Grid<D>& grid = velocity.grid();
-  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const FaceLiquid<T, D> liquid(levelset, solid);
   const double cell = std::pow(grid.spacing(), D);
   VectorSum total{};
   for (int d = 0; d < D; ++d) {
@@ -38,7 +39,7 @@ VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D
 }
 
 template <class T, int D>
-VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
                          const std::array<const T*, D>& values, const std::array<const T*, D>& weights) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   const grid::Grid<D>& grid = velocity.grid();
@@ -52,7 +53,7 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
             " are not");
   }
   levelset.fill_ghosts(0.0);
-  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const FaceLiquid<T, D> liquid(levelset, solid);
   const double cell = std::pow(grid.spacing(), D);
   VectorSum gained{};
   const NoInterrupts whole;
@@ -74,14 +75,14 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
 }
 
 template <class T, int D>
-void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
                     grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
                     const Vec<double, D>& given) {
   const grid::Grid<D>& grid = velocity.grid();
   require(grid == levelset.grid() && grid == region.grid(), "the level set and the region must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
   if (grid.block().cut()) region.layout().halo.exchange(region.storage().data());
-  const FaceLiquid<T, D> liquid(levelset, outside, 1);
+  const FaceLiquid<T, D> liquid(levelset, solid);
   const grid::FieldView<const T, D> inside = std::as_const(region).view();
   const double whole = volume / std::pow(grid.spacing(), D);
   const NoInterrupts commit;
@@ -118,13 +119,13 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
-  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                               \
-  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);        \
-  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                \
-                                          const std::array<const T*, D>&, const std::array<const T*, D>&);               \
-  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, grid::Field<T, D>&, \
-                                     const std::array<const double*, D>&, double, const Vec<double, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template void face_volumes<T, D>(grid::Field<T, D>&, const grid::Field<double, D>*, int, double*);                        \
+  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*); \
+  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*,         \
+                                          const std::array<const T*, D>&, const std::array<const T*, D>&);                  \
+  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*,              \
+                                     grid::Field<T, D>&, const std::array<const double*, D>&, double, const Vec<double, D>&);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -195,7 +195,8 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
 }
 
 template <int D>
-void join_touching_components(const grid::Grid<D>& grid, std::int32_t* labels, std::vector<double>& volumes) {
+void join_touching_components(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, std::int32_t* labels,
+                              std::vector<double>& volumes) {
   if (volumes.size() <= 2) return;
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
@@ -209,13 +210,15 @@ void join_touching_components(const grid::Grid<D>& grid, std::int32_t* labels, s
     }
     return window.at(c);
   };
+  const grid::FieldView<const double, D> nodes = solid ? solid->view() : grid::FieldView<const double, D>{};
   using Pair = std::array<std::int32_t, 2>;
   const Index chunk = std::max<Index>(1, (rows + 63) / 64);
   std::vector<std::vector<Pair>> found((rows + chunk - 1) / chunk);
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     std::vector<Pair>& pairs = found[begin / chunk];
-    const auto add = [&](std::int32_t label, std::int32_t other) {
+    const auto add = [&](std::int32_t label, std::int32_t other, const Coord<D>& c, const Coord<D>& offset) {
       if (label == 0 || other <= label) return;
+      if (solid && !grid::share_positive_corner<D>(nodes.at(c), nodes.strides, offset)) return;
       if (const Pair pair{label, other}; pairs.empty() || pairs.back() != pair) pairs.push_back(pair);
     };
     for (Index r = begin; r < end; ++r) {
@@ -229,18 +232,19 @@ void join_touching_components(const grid::Grid<D>& grid, std::int32_t* labels, s
           apart += offset[d] != 0;
           if (d < D - 1) inside &= first[d] + offset[d] >= 0 && first[d] + offset[d] < cells[d];
         }
-        if (apart < 2) continue;  // cells with a common face have the same label
+        if (apart < (solid ? 1 : 2)) continue;  // but for films on a solid, cells with a common face have the same label
         const Index step = offset[D - 1];
         const std::int32_t* const others = row + dot<D>(offset, strides);
         for (Index k = 0; k < length; ++k) {
           if (row[k] == 0) continue;
+          Coord<D> c = first;
+          c[D - 1] = k;
           if (inside && k + step >= 0 && k + step < length) {
-            add(row[k], others[k]);
+            add(row[k], others[k], c, offset);
           } else {
-            Coord<D> c;
-            for (int d = 0; d < D; ++d) c[d] = first[d] + offset[d];
-            c[D - 1] += k;
-            add(row[k], label_at(c));
+            Coord<D> beside;
+            for (std::size_t d = 0; d < D; ++d) beside[d] = c[d] + offset[d];
+            add(row[k], label_at(beside), c, offset);
           }
         }
       }
@@ -265,8 +269,10 @@ void join_touching_components(const grid::Grid<D>& grid, std::int32_t* labels, s
   volumes.swap(sums);
 }
 
-template void join_touching_components<2>(const grid::Grid<2>&, std::int32_t*, std::vector<double>&);
-template void join_touching_components<3>(const grid::Grid<3>&, std::int32_t*, std::vector<double>&);
+template void join_touching_components<2>(const grid::Grid<2>&, const grid::Field<double, 2>*, std::int32_t*,
+                                          std::vector<double>&);
+template void join_touching_components<3>(const grid::Grid<3>&, const grid::Field<double, 3>*, std::int32_t*,
+                                          std::vector<double>&);
 template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \

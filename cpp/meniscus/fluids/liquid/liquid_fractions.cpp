@@ -1,8 +1,8 @@
 #include "meniscus/fluids/liquid/liquid_fractions.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 namespace meniscus::fluids {
 
@@ -54,7 +54,7 @@ void LiquidFractions<D>::cut_row(const grid::FieldView<const T, D>& phi, Coord<D
           if (s >> d & 1) p += step[d][part >> d & 1];
         v[s] = static_cast<double>(*p);
       }
-      to[part] = static_cast<float>(grid::octant_fraction<D>(v));
+      to[part] = static_cast<float>(surface::octant_fraction<D>(v));
     }
   }
 }

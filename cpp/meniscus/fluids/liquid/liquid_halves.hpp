@@ -1,17 +1,16 @@
-/// Parts of a cell that are liquid in its halves along each axis, from the level set of a liquid.
+/// Parts of a cell that are liquid in its halves along each axis, from the level set of a liquid and that of a solid.
 #pragma once
 
-#include "meniscus/core/types.hpp"
-#include "meniscus/grid/cube_fraction.hpp"
-
-#include <array>
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 namespace meniscus::fluids {
 
 /// Part of a cell that is liquid in its lower and its upper half along each axis. `phi`: of the cell, whose neighbours can be
-/// read. A cell is cut through its centre into 2^D parts, so that sheets of less than a cell have their thickness.
+/// read. `solid`: the lowest corner of the cell in the level set of a solid on nodes, or nullptr. A cell is cut through its
+/// centre into 2^D parts, so that sheets of less than a cell, and films on the solid, have their thickness.
 template <class T, int D>
-std::array<std::array<double, 2>, D> liquid_halves(const T* phi, const Coord<D>& strides) {
+std::array<std::array<double, 2>, D> liquid_halves(const T* phi, const Coord<D>& strides, const double* solid,
+                                                   const Coord<D>& node_strides) {
   std::array<std::array<double, 2>, D> rise, halves{};
   const bool wet = *phi <= 0;
   bool cut = false;
@@ -21,19 +20,35 @@ std::array<std::array<double, 2>, D> liquid_halves(const T* phi, const Coord<D>&
       cut |= (beside <= 0) != wet;
       rise[d][upper] = static_cast<double>(beside) - static_cast<double>(*phi);
     }
-  if (!cut) {
-    for (auto& half : halves) half.fill(wet ? 1.0 : 0.0);
+  if (!cut && !wet) return halves;
+  std::array<double, 1 << D> corner{};
+  bool open = true, closed = solid != nullptr;
+  if (solid) {
+    corner = surface::corner_values<D>(solid, node_strides);
+    for (const double v : corner) {
+      open &= v > 0;
+      closed &= !(v > 0);
+    }
+  }
+  if (closed) return halves;
+  if (!cut && open) {
+    for (auto& half : halves) half.fill(1.0);
     return halves;
   }
-  for (std::size_t part = 0; part < 1 << D; ++part) {
-    auto middle = static_cast<double>(*phi);
-    std::array<double, D> gradient;
+  for (std::uint32_t part = 0; part < 1u << D; ++part) {
+    surface::BoxPlane<D> liquid{static_cast<double>(*phi), {}};
     for (std::size_t d = 0; d < D; ++d) {
-      middle += 0.25 * rise[d][part >> d & 1];
-      gradient[d] = 0.5 * rise[d][part >> d & 1];
+      liquid.value += 0.25 * rise[d][part >> d & 1];
+      liquid.slope[d] = 0.5 * rise[d][part >> d & 1];
     }
-    const double fraction = grid::cube_fraction<D>(middle, gradient) / (1 << (D - 1));
-    for (std::size_t d = 0; d < D; ++d) halves[d][part >> d & 1] += fraction;
+    double fraction = 1;
+    if (!open) {
+      const surface::BoxPlane<D> wall = surface::solid_in_octant<D>(corner, part);
+      fraction = cut ? surface::part_outside<D>(liquid, wall) : 1 - wall.part();
+    } else {
+      fraction = liquid.part();
+    }
+    for (std::size_t d = 0; d < D; ++d) halves[d][part >> d & 1] += fraction / (1 << (D - 1));
   }
   return halves;
 }

@@ -4,7 +4,6 @@
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
 #include "meniscus/grid/blocks/row_sums.hpp"
-#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/surface/redistancing/extension.hpp"
 
@@ -69,19 +68,19 @@ void extend_from_liquid(grid::MacField<T, D>& velocity, grid::Field<T, D>& level
 }
 
 template <class T, int D>
-double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
+double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   levelset.fill_ghosts(0.0);
   const FieldView<const T, D> phi = std::as_const(levelset).view();
+  const FieldView<const double, D> nodes = solid ? solid->view() : FieldView<const double, D>{};
   std::array<FieldView<const T, D>, D> u;
   for (int d = 0; d < D; ++d) u[d] = velocity.component(d).view();
   const double total = grid::sum_of_rows<D>(levelset.grid(), phi.extents, [&](const Coord<D>& c, Index count, double* out) {
     const T* at = phi.at(c);
-    const std::uint8_t* seen = outside ? outside + dot<D>(c, c_strides<D>(phi.extents)) : nullptr;
+    const double* lowest = solid ? nodes.at(c) : nullptr;
     for (Index k = 0; k < count; ++k) {
       out[k] = 0.0;
-      if (seen && !seen[k]) continue;
-      const auto halves = liquid_halves<T, D>(at + k, phi.strides);
+      const auto halves = liquid_halves<T, D>(at + k, phi.strides, lowest ? lowest + k : nullptr, nodes.strides);
       for (std::size_t d = 0; d < D; ++d) {
         const T* lower = u[d].at(c) + k;
         const auto a = static_cast<double>(*lower), b = static_cast<double>(lower[u[d].strides[d]]);
@@ -93,46 +92,25 @@ double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& le
 }
 
 template <class T, int D>
-LiquidMotion liquid_motion(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+LiquidMotion liquid_motion(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
                            const std::array<std::uint8_t*, D>& liquid) {
   std::array<const std::uint8_t*, D> masks;
   for (int d = 0; d < D; ++d) liquid_faces(levelset, d, liquid[d]);
   std::copy(liquid.begin(), liquid.end(), masks.begin());
-  return {liquid_energy(velocity, levelset, outside), grid::max_component_speed<T, D>(velocity, masks)};
-}
-
-template <class T, int D>
-void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double, D>& solid, grid::Field<T, D>& out) {
-  require(levelset.layout().same_place(out.layout()), "the result must have the samples of the level set");
-  require(solid.grid() == levelset.grid() && solid.stagger() == grid::Stagger<D>::node(),
-          "the level set of the solid must be on the nodes of the grid");
-  const FieldView<const T, D> phi = levelset.view();
-  const FieldView<const double, D> nodes = solid.view();
-  const FieldView<T, D> to = out.view();
-  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      const Coord<D> c = row_start<D>(phi.extents, r);
-      const T* own = phi.at(c);
-      const double* lowest = nodes.at(c);
-      T* row = to.at(c);
-      for (Index k = 0; k < phi.extents[D - 1]; ++k)
-        row[k] = static_cast<T>(std::max(static_cast<double>(own[k]), -grid::corner_mean<D>(lowest + k, nodes.strides)));
-    }
-  });
+  return {liquid_energy(velocity, levelset, solid), grid::max_component_speed<T, D>(velocity, masks)};
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                             \
   template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                                      \
   template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                                         \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);                   \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*);         \
   template void air_around_liquid<T, D>(grid::Field<T, D>&, double, std::span<const std::array<const std::uint8_t*, D>>,       \
                                         std::uint8_t*, const std::array<std::uint8_t*, D>&);                                   \
   template void extend_from_liquid<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::array<const std::uint8_t*, D>&, \
                                          double, const std::array<std::uint8_t*, D>&, const std::array<std::uint8_t*, D>&,     \
                                          Workspace&);                                                                          \
-  template LiquidMotion liquid_motion<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,              \
-                                            const std::array<std::uint8_t*, D>&);                                              \
-  template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
+  template LiquidMotion liquid_motion<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const grid::Field<double, D>*,    \
+                                            const std::array<std::uint8_t*, D>&);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -34,10 +34,10 @@ void extend_from_liquid(grid::MacField<T, D>& velocity, grid::Field<T, D>& level
                         const std::array<std::uint8_t*, D>& known, Workspace& workspace);
 
 /// Kinetic energy of the liquid per density, m^(D + 2)/s^2: a face represents the liquid in half of each cell next to it.
-/// `outside`: zero for cells in a solid, which hold none although the level set goes on there; or nullptr. Fills the ghosts of
-/// the level set. Collective; of all blocks.
+/// `solid`: on nodes, with ghosts up to date, or nullptr; in it there is no liquid, although the level set goes on there. Fills
+/// the ghosts of the level set. Collective; of all blocks.
 template <class T, int D>
-double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside);
+double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid);
 
 struct LiquidMotion {
   double energy = 0.0;     ///< as of `liquid_energy`
@@ -46,12 +46,7 @@ struct LiquidMotion {
 
 /// Motion of a liquid; sets `liquid` to its faces. Collective.
 template <class T, int D>
-LiquidMotion liquid_motion(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+LiquidMotion liquid_motion(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid,
                            const std::array<std::uint8_t*, D>& liquid);
-
-/// out = the level set of the liquid outside of a solid (level set on nodes): the larger of its own value and minus the mean of
-/// the solid's at the corners of the cell.
-template <class T, int D>
-void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double, D>& solid, grid::Field<T, D>& out);
 
 }  // namespace meniscus::fluids

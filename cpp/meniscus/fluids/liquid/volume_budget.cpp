@@ -4,7 +4,6 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/radix_sort.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
-#include "meniscus/fluids/liquid/near_surface.hpp"
 #include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/parallel/parcels.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
@@ -36,23 +35,15 @@ void visit_runs(const std::int32_t* origin, const std::int32_t* label, Index len
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace) {
-  const grid::Field<T, D>* phi = &liquid.levelset;
-  if (liquid.solid) {
-    subtract_solid(liquid.levelset, *liquid.solid, liquid.scratch);
-    phi = &liquid.scratch;
-  }
-  const surface::ComponentCounts counts = surface::label_components(*phi, false, labels, workspace);
+  surface::ComponentCounts counts;
+  if (liquid.solid)
+    counts.inside = surface::label_outside(liquid.levelset, *liquid.solid, labels, workspace);
+  else
+    counts = surface::label_components(liquid.levelset, false, labels, workspace);
   volumes.assign(static_cast<std::size_t>(counts.inside) + 1, 0.0);
-  surface::component_volumes(*phi, labels, counts, volumes.data() + 1, static_cast<double*>(nullptr), workspace);
-  join_touching_components<D>(liquid.levelset.grid(), labels, volumes);
-}
-
-template <class T, int D>
-void measure_walled_components(const MeasuredLiquid<T, D>& liquid, const grid::ThinWalls<D>& walls, std::int32_t* labels,
-                               std::vector<double>& volumes, Workspace& workspace) {
-  if (!liquid.solid) return measure_walled_components<T, D>(liquid.levelset, walls, labels, volumes, workspace);
-  subtract_solid(liquid.levelset, *liquid.solid, liquid.scratch);
-  measure_walled_components<T, D>(liquid.scratch, walls, labels, volumes, workspace);
+  surface::component_volumes(liquid.levelset, labels, counts, volumes.data() + 1, static_cast<double*>(nullptr), workspace,
+                             liquid.solid);
+  join_touching_components<D>(liquid.levelset.grid(), liquid.solid, labels, volumes);
 }
 
 template <int D>
@@ -88,7 +79,7 @@ template <int D>
 template <class T>
 void VolumeBudget<D>::measure_next(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
   if (walls_)
-    measure_walled_components(liquid, *walls_, next_.data(), next_volumes_, workspace);
+    measure_walled_components(liquid.levelset, *walls_, liquid.solid, next_.data(), next_volumes_, workspace);
   else
     measure_components(liquid, next_.data(), next_volumes_, workspace);
 }
@@ -378,8 +369,6 @@ template class VolumeBudget<2>;
 template class VolumeBudget<3>;
 #define MENISCUS_INSTANTIATE(T, D)                                                                                          \
   template void measure_components<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);     \
-  template void measure_walled_components<T, D>(const MeasuredLiquid<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,      \
-                                                std::vector<double>&, Workspace&);                                          \
   template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                         \
   template void VolumeBudget<D>::measure<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
   template double VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \

@@ -29,8 +29,7 @@ namespace meniscus::fluids {
 template <class T, int D>
 struct MeasuredLiquid {
   grid::Field<T, D>& levelset;          ///< on cells, <= 0 in the liquid
-  const grid::Field<double, D>* solid;  ///< on nodes, or nullptr: the liquid in it does not count
-  grid::Field<T, D>& scratch;           ///< with the samples of the level set; used with a solid
+  const grid::Field<double, D>* solid;  ///< on nodes, with ghosts up to date, or nullptr: the liquid in it does not count
 };
 
 /// A side of the domain.
@@ -40,15 +39,11 @@ struct Side {
 };
 
 /// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0. Collective: labels
-/// and volumes are those of the whole domain.
+/// and volumes are those of the whole domain. Beside a solid the volume is what both surfaces leave of a cell, however thin the
+/// film between them, and cells of a film have its label wherever their centres are (surface::label_outside).
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace);
-
-/// The same between thin walls.
-template <class T, int D>
-void measure_walled_components(const MeasuredLiquid<T, D>& liquid, const grid::ThinWalls<D>& walls, std::int32_t* labels,
-                               std::vector<double>& volumes, Workspace& workspace);
 
 /// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with
 /// the distance: by the area of the surface at first, then as between the last two distances, and always between those that were

@@ -3,25 +3,28 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/corner_mean.hpp"
-#include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
 #include "meniscus/grid/walls/straight_way.hpp"
 #include "meniscus/numerics/graph/disjoint_sets.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
 
 constexpr int pieces_of_rows = 32;  // fixed, so that sums do not depend on the threads
 
-/// Labels from 1 in the order of the first cells; returns how many.
+/// Labels from 1, in the order of the first cells, of cells whose centres are in the liquid and not in the solid; returns how
+/// many.
 template <class T, int D>
-std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, std::int32_t* labels,
-                          Workspace& workspace) {
+std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls,
+                          const grid::Field<double, D>* solid, std::int32_t* labels, Workspace& workspace) {
   const Coord<D>& cells = phi.extents;
   const Coord<D> strides = c_strides<D>(cells);
   const Index count = product<D>(cells), length = cells[D - 1], rows = count / length;
@@ -32,6 +35,7 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
     numerics::unite(parent, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
   };
   const std::uint8_t* const clearance = walls.clearance();
+  const grid::FieldView<const double, D> nodes = solid ? solid->view() : grid::FieldView<const double, D>{};
   // Runs of a row are joined as they are found; then rows with those before them, and at the end of a periodic axis with the
   // first.
   const auto find_runs = [&](Index begin, Index end) {
@@ -41,8 +45,9 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
       for (Index k = 0; k < length; ++k) {
         const Index i = r * length + k;
         c[D - 1] = k;
-        const bool goes_on = k > 0 && row[k - 1] <= 0 && (clearance[i] > 0 || !walls.blocked(D - 1, c, nullptr));
-        parent[i] = !(row[k] <= 0) ? -1 : goes_on ? parent[i - 1] : static_cast<std::int32_t>(i);
+        const bool wet = row[k] <= 0 && !(solid && grid::corner_mean<D>(nodes.at(c), nodes.strides) < 0);
+        const bool goes_on = k > 0 && parent[i - 1] >= 0 && (clearance[i] > 0 || !walls.blocked(D - 1, c, nullptr));
+        parent[i] = !wet ? -1 : goes_on ? parent[i - 1] : static_cast<std::int32_t>(i);
       }
     }
   };
@@ -96,8 +101,10 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
 template <class T, int D>
 class SeenVolumes {
  public:
-  SeenVolumes(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, const std::int32_t* labels)
+  SeenVolumes(const grid::FieldView<const T, D>& phi, const grid::ThinWalls<D>& walls, const grid::Field<double, D>* solid,
+              const std::int32_t* labels)
       : phi_(phi), walls_(walls), labels_(labels), strides_(c_strides<D>(phi.extents)) {
+    if (solid) nodes_ = solid->view();
     for (int q = 0; q < static_cast<int>(block); ++q) offset_[q] = grid::block_offset<D>(q);
   }
 
@@ -123,16 +130,23 @@ class SeenVolumes {
       const Index below = grid::nearest_cell<D>(walls_.grid(), D - 1, k - 1);
       const Index above = grid::nearest_cell<D>(walls_.grid(), D - 1, k + 1);
       if (!(any[below] | any[k] | any[above])) continue;
-      if ((all[below] & all[k] & all[above]) && clearance[k] > 0) {
+      c[D - 1] = k;
+      if ((all[below] & all[k] & all[above]) && clearance[k] > 0 && is_open(c)) {
         take(k, labels_[first + k], 1.0);
         continue;
       }
-      c[D - 1] = k;
       add(c, first + k, [&](std::int32_t label, double part) { take(k, label, part); });
     }
   }
 
  private:
+  /// Whether all corners of a cell are outside of the solid.
+  bool is_open(const Coord<D>& c) const {
+    if (!nodes_) return true;
+    const auto corner = surface::corner_values<D>(nodes_->at(c), nodes_->strides);
+    return std::all_of(corner.begin(), corner.end(), [](double v) { return v > 0; });
+  }
+
   /// Calls take(label, part) for the parts of a cell, in cells.
   template <class Take>
   void add(const Coord<D>& c, Index number, Take&& take) const {
@@ -147,6 +161,11 @@ class SeenVolumes {
     const std::uint32_t hidden = marked ? hidden_from(c) : 0;
     std::array<std::array<Reach, 2>, D> reach{};
     if (marked) find_reach(c, reach);
+    const bool open = is_open(c);
+    std::array<double, corners> solid{};
+    if (!open) solid = surface::corner_values<D>(nodes_->at(c), nodes_->strides);
+    const bool in_solid = !open && std::none_of(solid.begin(), solid.end(), [](double v) { return v > 0; });
+    if (in_solid) return;
     for (std::uint32_t octant = 0; octant < corners; ++octant) {
       std::array<Reach, D> ends;
       for (std::size_t d = 0; d < D; ++d) ends[d] = reach[d][(octant >> d) & 1u];
@@ -161,7 +180,7 @@ class SeenVolumes {
       }
       // The own corner is always seen, but for a centre that a wall covers.
       if (unseen & 1u) {
-        if (wet) take(label, share);
+        if (wet) take(label, open ? share : share * (1.0 - surface::solid_in_octant<D>(solid, octant).part()));
         continue;
       }
       for (int ring = 1; label == 0 && ring <= D; ++ring)
@@ -169,7 +188,7 @@ class SeenVolumes {
           if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
       if (label == 0) continue;
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
-      take(label, share * grid::octant_fraction<D>(value));
+      take(label, share * (open ? surface::octant_fraction<D>(value) : surface::octant_fraction<D>(value, solid, octant)));
     }
   }
 
@@ -246,22 +265,24 @@ class SeenVolumes {
   const std::int32_t* labels_;
   Coord<D> strides_;
   std::array<std::array<Index, D>, block> offset_;
+  std::optional<grid::FieldView<const double, D>> nodes_;
 };
 
 }  // namespace
 
 template <class T, int D>
-void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, std::int32_t* labels,
-                               std::vector<double>& volumes, Workspace& workspace) {
+void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls,
+                               const grid::Field<double, D>* solid, std::int32_t* labels, std::vector<double>& volumes,
+                               Workspace& workspace) {
   require(levelset.grid() == walls.grid(), "the walls must have the grid of the level set");
   const grid::FieldView<const T, D> phi = levelset.view();
-  const auto parts = static_cast<std::size_t>(label_walled<T, D>(phi, walls, labels, workspace)) + 1;
+  const auto parts = static_cast<std::size_t>(label_walled<T, D>(phi, walls, solid, labels, workspace)) + 1;
   const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
   const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
   const auto partial = workspace.take<double>(pieces_of_rows * static_cast<Index>(parts));
   std::fill_n(partial.data(), pieces_of_rows * static_cast<Index>(parts), 0.0);
   const auto flags = workspace.take<std::uint8_t>(2 * pieces_of_rows * length);
-  const SeenVolumes<T, D> seen(phi, walls, labels);
+  const SeenVolumes<T, D> seen(phi, walls, solid, labels);
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     double* const sums = partial.data() + begin / chunk * static_cast<Index>(parts);
     std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
@@ -293,7 +314,7 @@ void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D
   });
   const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
   const auto flags = workspace.take<std::uint8_t>(2 * pieces_of_rows * length);
-  const SeenVolumes<T, D> seen(phi, walls, wet.data());
+  const SeenVolumes<T, D> seen(phi, walls, nullptr, wet.data());
   parallel_for(0, rows, chunk, [&](Index begin, Index end) {
     std::uint8_t* const all = flags.data() + begin / chunk * 2 * length;
     for (Index r = begin; r < end; ++r) {
@@ -386,11 +407,11 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
 
 template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, std::int32_t*,          \
-                                                std::vector<double>&, Workspace&);                                           \
-  template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&); \
-  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,         \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&,                             \
+                                                const grid::Field<double, D>*, std::int32_t*, std::vector<double>&, Workspace&); \
+  template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&);     \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,             \
                                      const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -1,7 +1,7 @@
 #include "meniscus/fluids/particles/density_surface.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/grid/cube_fraction.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,20 +14,6 @@ constexpr double middle_part = 0.75, outer_part = 0.125;
 
 /// What is left of the space around a cell is not taken for less than this.
 constexpr double least_open_space = 0.1;
-
-/// Part of a cell outside of a solid whose level set has these values at its nodes (in the order of the binary digits).
-template <int D>
-double open_part(const std::array<double, 1 << D>& at_nodes) {
-  double middle = 0.0;
-  std::array<double, D> slope{};
-  for (std::uint32_t q = 0; q < at_nodes.size(); ++q) {
-    middle += at_nodes[q];
-    for (std::uint32_t d = 0; d < D; ++d) slope[d] += (q >> d) & 1u ? 2.0 * at_nodes[q] : -2.0 * at_nodes[q];
-  }
-  constexpr double nodes = 1 << D;
-  for (double& s : slope) s /= nodes;
-  return 1.0 - grid::cube_fraction<D>(middle / nodes, slope);
-}
 
 }  // namespace
 
@@ -46,14 +32,7 @@ OpenSpace<D>::OpenSpace(const BlockCells<D>& cells, const grid::SearchWindow<D>&
   open_ = workspace.take<double>(cells.size());
   const auto nodes = solid->view();
   cells.for_each(window, 4096, [&](const Coord<D>& c, Index at, Index) {
-    const double* lowest = nodes.at(c);
-    std::array<double, 1 << D> values;
-    for (std::uint32_t q = 0; q < values.size(); ++q) {
-      Index offset = 0;
-      for (std::uint32_t d = 0; d < D; ++d) offset += (q >> d) & 1u ? nodes.strides[d] : 0;
-      values[q] = lowest[offset];
-    }
-    open_.data()[at] = open_part<D>(values);
+    open_.data()[at] = surface::open_part<D>(surface::corner_values<D>(nodes.at(c), nodes.strides));
   });
   cells.exchange(open_.data());
 }

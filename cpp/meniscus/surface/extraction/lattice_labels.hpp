@@ -1,6 +1,7 @@
 /// Labels of components at the samples of a lattice.
 #pragma once
 
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/surface/extraction/level_set_lattice.hpp"
 
 namespace meniscus::surface {
@@ -32,6 +33,35 @@ class LatticeLabels {
       Index k = 0;
       for (unsigned d = 0; d < D; ++d) k += from[d][i >> d & 1] * strides_[d];
       if ((labels_[k] > 0) == inside) return labels_[k];
+    }
+    return 0;
+  }
+
+  /// The label of the liquid in a cube that is in the cell of one of its corners: that of the cell, or of the corner nearest to
+  /// it that has one; else of any cell around.
+  std::int32_t around(const Coord<D>& sample, const Coord<D>& cube) const {
+    if (const std::int32_t own = at(sample, true)) return own;
+    for (int apart = 1; apart <= D; ++apart)
+      for (unsigned s = 0; s < 1U << D; ++s) {
+        Coord<D> corner = cube;
+        int steps = 0;
+        for (unsigned d = 0; d < D; ++d) {
+          corner[d] += s >> d & 1;
+          steps += corner[d] != sample[d];
+        }
+        if (steps != apart) continue;
+        if (const std::int32_t other = at(corner, true)) return other;
+      }
+    for (int q = 0; q < grid::block_cells<D>; ++q) {
+      Coord<D> beside = grid::block_offset<D>(q);
+      bool there = true;
+      for (int d = 0; d < D; ++d) {
+        const Index a = d;
+        beside[a] += sample[a];
+        there &= lattice_.is_sample(d, beside[a]);
+      }
+      if (!there) continue;
+      if (const std::int32_t other = at(beside, true)) return other;
     }
     return 0;
   }

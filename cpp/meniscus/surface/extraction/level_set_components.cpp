@@ -7,11 +7,14 @@
 #include "meniscus/surface/extraction/cell_sums.hpp"
 #include "meniscus/surface/extraction/component_joining.hpp"
 #include "meniscus/surface/extraction/cut_cell.hpp"
+#include "meniscus/surface/extraction/film_labels.hpp"
 #include "meniscus/surface/extraction/lattice_labels.hpp"
+#include "meniscus/surface/extraction/open_cubes.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 
 namespace meniscus::surface {
@@ -237,13 +240,36 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
 }
 
 template <class T, int D>
-void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
-                       double* outside, Workspace& workspace) {
+Index label_outside(const grid::Field<T, D>& phi, const grid::Field<double, D>& solid, std::int32_t* labels,
+                    Workspace& workspace) {
+  require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be on cells");
+  require(solid.grid() == phi.grid() && solid.stagger() == grid::Stagger<D>::node(),
+          "the level set of the solid must be on the nodes of the grid");
   const LevelSetLattice<T, D> lattice(phi, workspace);
+  const OpenCubes<T, D> cubes(lattice, solid, workspace);
+  Index parts = 0;
+  {
+    SignBits<D> signs(phi, lattice, workspace);
+    cubes.close(signs);
+    Runs<T, D> runs(lattice, signs, true, workspace);
+    parts = runs.number();
+    runs.template write<false>(labels, c_strides<D>(phi.extents()), 1);
+  }
+  parts = join_components<D>(phi.layout(), labels, parts, 1, workspace);
+  return label_films<T, D>(phi.grid(), cubes, labels, parts);
+}
+
+template <class T, int D>
+void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
+                       double* outside, Workspace& workspace, const grid::Field<double, D>* solid) {
+  const LevelSetLattice<T, D> lattice(phi, workspace);
+  std::optional<OpenCubes<T, D>> cubes;
+  if (solid) cubes.emplace(lattice, *solid, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
   const LatticeLabels<T, D> label(phi.layout(), lattice, labels, workspace);
   const Index parts = counts.inside + counts.outside;
   const bool both = counts.outside > 0;
+  require(!both || !solid, "outside of a solid only the volumes inside of the level set are measured");
   // Each piece of the loop has its own sums.
   const Index pieces = std::clamp<Index>((Index{1} << 19) / std::max<Index>(parts, 1), 1, 64);
   const Index chunk = std::max<Index>(1, (signs.rows() + pieces - 1) / pieces);
@@ -294,8 +320,16 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
           some |= a | b;
           all &= a & b;
         }
-        std::uint64_t cubes = signs.has_next(w);
-        if (w == 0 && lattice.first_cell(D - 1) == 1) cubes &= ~std::uint64_t{1};
+        std::uint64_t between = signs.has_next(w);
+        if (w == 0 && lattice.first_cell(D - 1) == 1) between &= ~std::uint64_t{1};
+        if (cubes) {
+          const std::uint64_t reached = cubes->reached(c, w) & between;
+          between &= ~reached;
+          for_each_bit(reached & some, [&](int bit) {
+            c[D - 1] = 64 * w + bit;
+            cubes->visit_octants(c, [&](const Coord<D>& sample, double part) { add(label.around(sample, c), part); });
+          });
+        }
         const auto whole = [&](std::uint64_t bits, bool in) {
           while (bits) {
             const int first = std::countr_zero(bits);
@@ -308,9 +342,9 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
             bits &= ~std::uint64_t{0} << (first + count);
           }
         };
-        whole(all & cubes, true);
-        if (both) whole(~some & cubes, false);
-        for_each_bit(some & ~all & cubes, [&](int bit) {
+        whole(all & between, true);
+        if (both) whole(~some & between, false);
+        for_each_bit(some & ~all & between, [&](int bit) {
           c[D - 1] = 64 * w + bit;
           const CutCell<D> cut = cut_cell_at<T, D>(lattice, c);
           const double volume = across * lattice.step_in_cells(D - 1, c[D - 1]);
@@ -336,8 +370,9 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
   template ComponentCounts label_components<T, D>(const grid::Field<T, D>&, bool, std::int32_t*, Workspace&);                    \
+  template Index label_outside<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, std::int32_t*, Workspace&);        \
   template void component_volumes<T, D>(const grid::Field<T, D>&, const std::int32_t*, const ComponentCounts&, double*, double*, \
-                                        Workspace&);
+                                        Workspace&, const grid::Field<double, D>*);
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)

@@ -29,6 +29,8 @@ class SignBits {
     const std::uint64_t* b = bits_.data() + row * words_ + w;
     return b[0] >> 1 | (w + 1 < words_ ? b[1] << 63 : 0);
   }
+  /// Lets samples of word w count as not inside.
+  void clear(Index row, Index w, std::uint64_t samples) { bits_.data()[row * words_ + w] &= ~samples; }
   bool inside(Index row, Index k) const { return word(row, k >> 6) >> (k & 63) & 1; }
 
   /// The bits of word w whose sample has a next one in its row.

@@ -5,7 +5,6 @@
 #include "meniscus/grid/blocks/block_window.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/blocks/owner_exchange.hpp"
-#include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
@@ -15,6 +14,7 @@
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 #include "meniscus/surface/markers/particle_order.hpp"
+#include "meniscus/surface/volume_of_fluid/cell_plane.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +87,7 @@ double liquid_around_face(const grid::Grid<D>& grid, const grid::FieldView<const
       gradient[a] = 0.5 * (d == axis ? rise : beside(1) - beside(-1));
     }
     const double middle = static_cast<double>(*phi.at(*cell)) + (cell == &below ? 0.25 : -0.25) * rise;
-    volume += 0.5 * grid::cube_fraction<D>(middle, gradient);
+    volume += 0.5 * box_fraction<D>(middle, gradient);
   }
   return volume;
 }

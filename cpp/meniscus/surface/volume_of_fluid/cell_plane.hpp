@@ -50,6 +50,17 @@ double part_below(const Slopes<D>& s, double a) {
   return a <= 0.5 ? lower_part(s, a) : 1 - lower_part(s, 1 - a);
 }
 
+/// The part of the cell that is up to `depth` above its lowest corner, by the rises of a plane across the cell.
+template <int D>
+double part_of_depth(const std::array<double, D>& rise, double depth) {
+  double sum = 0;
+  for (const double r : rise) sum += std::abs(r);
+  if (!(sum > 0)) return depth >= 0 ? 1 : 0;
+  if (depth <= 0) return 0;
+  if (depth >= sum) return 1;
+  return part_below<D>(Slopes<D>(rise), depth / sum);
+}
+
 /// The offset below which a given part of the cell lies, by Newton steps within a bracket: the part rises with the offset and is
 /// convex up to a half.
 template <int D>
@@ -92,15 +103,21 @@ HalfSpace<D> plane_of_part(std::array<double, D> normal, double part) {
 /// The part of the box [low, high] that lies in a half-space.
 template <int D>
 double part_in_box(const HalfSpace<D>& half, const std::array<double, D>& low, const std::array<double, D>& high) {
-  std::array<double, D> scaled;
-  double sum = 0, rest = half.offset;
+  std::array<double, D> rise;
+  double depth = half.offset;
   for (int d = 0; d < D; ++d) {
-    scaled[d] = half.normal[d] * (high[d] - low[d]);
-    rest -= half.normal[d] * (half.normal[d] < 0 ? high[d] : low[d]);
-    sum += std::abs(scaled[d]);
+    rise[d] = half.normal[d] * (high[d] - low[d]);
+    depth -= half.normal[d] * (half.normal[d] < 0 ? high[d] : low[d]);
   }
-  if (!(sum > 0)) return rest >= 0 ? 1 : 0;
-  return cell_plane::part_below<D>(cell_plane::Slopes<D>(scaled), rest / sum);
+  return cell_plane::part_of_depth<D>(rise, depth);
+}
+
+/// The part of the unit box around the origin in which value + gradient . x <= 0.
+template <int D>
+double box_fraction(double value, const std::array<double, D>& gradient) {
+  double reach = 0;
+  for (const double g : gradient) reach += 0.5 * std::abs(g);
+  return cell_plane::part_of_depth<D>(gradient, reach - value);
 }
 
 /// Normal out of the liquid at a cell, from the fractions of the cells around it: `at(offset)` for offsets of up to 2 an axis.

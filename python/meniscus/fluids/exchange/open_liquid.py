@@ -60,7 +60,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
     def momentum(self) -> tuple[float, ...]:
         """Return the momentum of the liquid per density, m^4/s (in 2-D m^3/s), without drops.
 
-        A face represents the liquid in half of each cell next to it; cells with their centre in the solid hold none.
+        A face represents the liquid in half of each cell next to it, without what is in the solid.
         """
         return self._momentum(self.sampled_solid.at(self.time))
 
@@ -249,7 +249,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
             change = self.volume.update_after_sources("received", self.levelset, nodes)
         received = change if volume is None else float(volume)
         if given is not None:
-            args = self.velocity._core, self.levelset.field._core, self._outside_cells(), phi._core
+            args = self.velocity._core, self.levelset.field._core, _nodes(self.sampled_solid.at(self.time)), phi._core
             _fluids.give_to_region(*args, wet, received, given.tolist())
         gained = np.array(self.momentum()) - before
         if filling:
@@ -308,8 +308,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         Source: Lee 2018, section 3.4 (averaging the momentum of tetrahedra with the velocity of the grid).
         """
         v, w = self._face_arrays("values", values), self._face_arrays("weights", weights)
-        cells = _cells_outside(self.solid_after(dt))
-        gained = tuple(_fluids.blend_velocity(self.velocity._core, self.levelset.field._core, cells, v, w))
+        gained = tuple(_fluids.blend_velocity(self.velocity._core, self.levelset.field._core, _nodes(self.solid_after(dt)), v, w))
         return LiquidExchange(0, 0.0, gained, gained)
 
     @exclusively
@@ -352,10 +351,10 @@ class OpenLiquid(FluidSolver[LiquidReport]):
 
     def face_volumes(self, dt: float = 0.0) -> list[Floats]:
         """Return the liquid that each face stands for, m^3 (in 2-D m^2), one array per axis; `dt` as for `expand`."""
-        cells = _cells_outside(self.solid_after(dt))
+        nodes = _nodes(self.solid_after(dt))
         volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
         for d, v in enumerate(volumes):
-            _fluids.face_volumes(self.levelset.field._core, cells, d, v)
+            _fluids.face_volumes(self.levelset.field._core, nodes, d, v)
             v *= self.grid.spacing**self.grid.dimension
         return volumes
 
@@ -367,15 +366,12 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         """Return the level set of the solid on nodes, or None."""
         return None if solid is None else solid.levelset
 
-    def _outside_cells(self) -> npt.NDArray[np.bool_] | None:
-        return _cells_outside(self.sampled_solid.at(self.time))
-
     def solid_after(self, dt: float) -> SolidBoundary | None:
         """Return the solid dt seconds from now."""
         return self.sampled_solid.at(self.time + _checks.number("dt", dt), dt or None)
 
     def _momentum(self, solid: SolidBoundary | None) -> tuple[float, ...]:
-        return tuple(_fluids.liquid_momentum(self.velocity._core, self.levelset.field._core, _cells_outside(solid)))
+        return tuple(_fluids.liquid_momentum(self.velocity._core, self.levelset.field._core, _nodes(solid)))
 
     def require_spray(self) -> Particles:
         """Return the drops. Raises ValueError for a surface without drops."""
@@ -428,5 +424,6 @@ class OpenLiquid(FluidSolver[LiquidReport]):
         return tuple(arrays)
 
 
-def _cells_outside(solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:
-    return None if solid is None else solid.outside_cells
+def _nodes(solid: SolidBoundary | None) -> Any:
+    """Return the level set of a solid on nodes, for the core."""
+    return None if solid is None else solid.levelset._core

@@ -138,9 +138,7 @@ class LiquidFaces(Stateful):
 
     def motion(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> tuple[float, float]:
         """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2, and `max_speed`; a face represents the liquid in half of
-        each cell next to it.
-
-        Cells with their centre in the solid hold none, although the level set goes on there.
+        each cell next to it, without what is in the solid.
         """
-        outside = None if solid is None else solid.outside_cells
-        return _fluids.liquid_motion(velocity._core, levelset.field._core, outside, self._liquid)
+        nodes = None if solid is None else solid.levelset._core
+        return _fluids.liquid_motion(velocity._core, levelset.field._core, nodes, self._liquid)

@@ -235,7 +235,7 @@ class LiquidSurface(Stateful):
     def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> LiquidExchange:
         """Let the liquid take up drops that are in it; their volumes wait in `expansion`."""
         assert self.particles is not None
-        args = velocity._core, self.levelset.field._core, _outside(solid), self.particles.spray._core, time, self._workspace
+        args = velocity._core, self.levelset.field._core, _nodes(solid), self.particles.spray._core, time, self._workspace
         count, volume, momentum, impulse, positions, volumes = _fluids.absorb_drops(*args)
         expansion.add(positions, volumes, self.levelset, None if solid is None else solid.levelset)
         return LiquidExchange(count, volume, momentum, impulse)
@@ -252,8 +252,7 @@ class LiquidSurface(Stateful):
         count, total, momentum, positions, volumes = _fluids.gather_drops(
             velocity._core,
             self.levelset.field._core,
-            None if nodes is None else nodes._core,
-            _outside(solid),
+            _nodes(solid),
             spray._core,
             self.band,
             self._scratch._core,
@@ -296,6 +295,11 @@ class LiquidSurface(Stateful):
         _surface.combine_level_sets(self.levelset.field._core, operation, region._core)
         if self.particles is not None:
             _surface.remove_markers_in(region._core, self.particles.particles._core, sign, self._workspace)
+
+
+def _nodes(solid: SolidBoundary | None) -> Any:
+    """Return the level set of a solid on nodes, for the core."""
+    return None if solid is None else solid.levelset._core
 
 
 def _outside(solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:

@@ -45,7 +45,6 @@ class LiquidVolume(Stateful):
     def __init__(self, grid: Grid, velocity: MacField) -> None:
         self._grid = grid
         self._budget = _fluids.new_volume_budget(grid._core)
-        self._scratch = CellField(grid, velocity.dtype)
         self._seen: tuple[Any, ...] = ()
         self._fractions: CellField | None = None
         self._workspace = Workspace()
@@ -213,7 +212,7 @@ class LiquidVolume(Stateful):
 
     def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float = 0.0) -> VolumeReport:
         """Return the volumes as they are, with those of drops and of what waits for room."""
-        labels, volumes = measure_components(levelset, solid, self._scratch, self._seen[0] if self._seen else None)
+        labels, volumes = measure_components(levelset, solid, self._seen[0] if self._seen else None)
         expected = self.expected
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(self._grid, labels, volumes, expected) if len(volumes) == len(expected) else ()
@@ -243,9 +242,9 @@ class LiquidVolume(Stateful):
         every = self._grid.comm.gather(moving)
         return [side for k, side in enumerate(self._sides) if any(m[k] for m in every)]
 
-    def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
-        """Return a liquid as the core wants it: level set, solid, scratch."""
-        return levelset.field._core, _core_of(solid), self._scratch._core
+    def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any]:
+        """Return a liquid as the core wants it: level set, solid."""
+        return levelset.field._core, _core_of(solid)
 
 
 def _core_of(solid: NodeField | None) -> Any:
@@ -257,17 +256,16 @@ def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
     return tuple((-1 if upper else 0) if d == axis else slice(None) for d in range(dimension))
 
 
-def measure_components(
-    levelset: LevelSet, solid: NodeField | None, scratch: CellField, walls: ThinWalls | None = None
-) -> tuple[Labels, Floats]:
+def measure_components(levelset: LevelSet, solid: NodeField | None, walls: ThinWalls | None = None) -> tuple[Labels, Floats]:
     """Label the parts of a liquid outside of a solid, and between thin walls, from 1; return the labels and the volumes by label.
 
-    Entry 0 of these is zero.
+    Entry 0 of these is zero. The ghosts of the solid must be up to date. Of cells that surface and solid cut together, the volume is what
+    both planes leave.
 
     Collective: labels are those of the own block, by the first cells of the parts in the domain, volumes those of the whole domain.
     """
     labels = np.zeros(levelset.grid.local_shape, np.int32)
-    args = levelset.field._core, _core_of(solid), scratch._core
+    args = levelset.field._core, _core_of(solid)
     if walls is not None:
         return labels, np.asarray(_fluids.measure_walled_components(*args, walls._core, labels, Workspace()))
     return labels, np.asarray(_fluids.measure_components(*args, labels, Workspace()))

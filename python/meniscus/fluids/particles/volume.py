@@ -14,7 +14,7 @@ from meniscus.fluids.liquid.closed_regions import ClosedRegions
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.volume import component_volumes, measure_components
 from meniscus.fluids.pressure.projection import Region
-from meniscus.grid.fields import CellField, NodeField
+from meniscus.grid.fields import NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
@@ -58,7 +58,7 @@ class ParticleVolume(Stateful):
         `shells`: what tells the cells of particles beside thin walls, at which components end.
         """
         walls = None if shells is None else shells.walls
-        labels, volumes = measure_components(levelset, solid, CellField(self._grid, levelset.dtype), walls)
+        labels, volumes = measure_components(levelset, solid, walls)
         if shells is None:
             counts = _fluids.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
         else:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.coupling import KDSM, KDSMWater
 from meniscus.fluids.liquid.volume import measure_components
-from meniscus.grid import CellField, Grid, NodeField
+from meniscus.grid import Grid, NodeField
 from meniscus.io.frames import FrameData, FrameMesh
 from meniscus.mesh import TriangleMesh, read
 from meniscus.numerics.axis_angle import rotation_about
@@ -71,7 +71,6 @@ class Breach(CoupledWater):
         far = 2 * max(grid.extent)
         pool = Box((-far, -far, -far), (far, self.level, far))
         self._high = NodeField(grid)
-        self._outside = CellField(grid)
         if self.solver != "coupled":
             solid = DeformingSolid(self.motion, self.rest.triangles)
             self.use(Setting(grid=grid, solid=solid, gravity=_GRAVITY, pool=pool, mesh=self.kdsm))
@@ -131,8 +130,9 @@ class Breach(CoupledWater):
         boundary: Any = self.liquid.sampled_solid.at(self.liquid.time)
         # All below the height counts as solid.
         self._high.array[...] = np.minimum(boundary.levelset.array, self._high.coordinates()[1] - height)
+        self._high.fill_ghosts()
         liquid: LevelSet = self.liquid.levelset
-        return float(measure_components(liquid, self._high, self._outside)[1].sum())
+        return float(measure_components(liquid, self._high)[1].sum())
 
     def view(self, frame: FrameData) -> tuple[Floats, Floats]:
         """Return the lower part of the box, in which the water is."""
