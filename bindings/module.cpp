@@ -48,6 +48,7 @@ void bind_viscosity(py::module_& m);
 void bind_buoyancy(py::module_& m);
 void bind_liquid(py::module_& m);
 void bind_emission(py::module_& m);
+void bind_control(py::module_& m);
 void bind_volume_budget(py::module_& m);
 void bind_liquid_exchange(py::module_& m);
 void bind_liquid_seeding(py::module_& m);
@@ -137,6 +138,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_buoyancy(fluids);
   bind_liquid(fluids);
   bind_emission(fluids);
+  bind_control(fluids);
   bind_volume_budget(fluids);
   bind_particle_liquid(fluids);
   bind_tet_vof(fluids);

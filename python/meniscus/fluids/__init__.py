@@ -1,5 +1,8 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
+from meniscus.fluids.control.control import ControlForce
+from meniscus.fluids.control.particles import ControlParticles
+from meniscus.fluids.control.shape import ControlShape
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.exchange.reports import Drops, LiquidExchange
 from meniscus.fluids.flows.body_force import add_acceleration
@@ -43,6 +46,9 @@ from meniscus.grid.transport.nodes import advect_at_nodes
 
 __all__ = [
     "ComponentVolume",
+    "ControlForce",
+    "ControlParticles",
+    "ControlShape",
     "Drain",
     "Drops",
     "Emitter",

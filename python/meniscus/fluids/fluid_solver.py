@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.solver import OnStage, Solver, SolverWarning
+from meniscus.fluids.control.control import Control
+from meniscus.fluids.control.stage import Controls, ControlStage
 from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.grid.boundary import BoundarySpec, Slip
@@ -39,6 +42,7 @@ class StepReport:
         max_speed: largest velocity component, m/s.
         projection: report of the pressure solve.
         viscosity: reports of the viscosity solves.
+        control_impulse: momentum that the controls gave the fluid, N s (N s/m in 2-D), one number per axis; empty without controls.
     """
 
     dt: float = 0.0
@@ -46,6 +50,7 @@ class StepReport:
     max_speed: float = 0.0
     projection: ProjectionInfo = NO_PROJECTION
     viscosity: tuple[SolveInfo, ...] = ()
+    control_impulse: tuple[float, ...] = ()
 
 
 Report = TypeVar("Report", bound=StepReport)
@@ -77,6 +82,7 @@ class FluidSolver(Solver[Report]):
         boundary: of the velocity.
         solid: the obstacle.
         slip: of the fluid on the solid.
+        controls: what draws the fluid to places, and gives it a velocity there.
 
     Attributes:
         grid: of all fields.
@@ -84,18 +90,31 @@ class FluidSolver(Solver[Report]):
         pressure: of the last projection, Pa, float64.
         time: s; only a step changes it.
         sampled_solid: the solid on the grid, at any time.
+        controls: what draws the fluid to places, and gives it a velocity there; may be set.
+        control_stage: the controls on the grid.
     """
 
-    settings: ClassVar[tuple[str, ...]] = ("solid",)
+    settings: ClassVar[tuple[str, ...]] = ("solid", "controls")
+    controls = Controls()
     options: Any
     time: float
 
-    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        dtype: npt.DTypeLike,
+        boundary: BoundarySpec,
+        solid: SolidLike | None,
+        slip: Slip,
+        controls: Sequence[Control] = (),
+    ) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
         self.pressure = self.declare("pressure", CellField(grid))
         self.time = self.declare("time", 0.0)
         self.sampled_solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
+        self.control_stage = ControlStage(self.velocity)
+        self.controls = controls
         self._workspace = Workspace()
         self._warned_of_length = False
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core.solver import stage
+from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.fluid_solver import FluidSolver
@@ -46,6 +47,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         emitters: sources.
         vortices: vortex particles that move with the air; they may be seeded between steps. On ranks, each has those of its block, or any
             others that no other rank has.
+        controls: what draws the smoke to places and gives the air a velocity there: `ControlParticles`, `ControlShape`.
 
     Attributes:
         velocity: of the air, m/s.
@@ -63,7 +65,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     """
 
     stages = ("emit", "transport", "add_forces", "diffuse", "project")
-    settings = ("solid", "vortices")
+    settings = ("solid", "vortices", "controls")
     report_type = SmokeReport
 
     def __init__(
@@ -76,10 +78,11 @@ class SmokeSolver(FluidSolver[SmokeReport]):
         solid: SolidLike | None = None,
         emitters: Sequence[Emitter] = (),
         vortices: VortexParticles | None = None,
+        controls: Sequence[Control] = (),
     ) -> None:
         self.options = o = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
         dtype = _checks.compact_scalar_type(dtype, _checks.one_of_type("grid", grid, Grid).dimension)
-        super().__init__(grid, dtype, boundary, solid, o.slip)
+        super().__init__(grid, dtype, boundary, solid, o.slip, controls)
         self.density = self.declare("density", CellField(grid, dtype))
         self.temperature = self.declare("temperature", CellField(grid, dtype))
         self.temperature.array[...] = self.options.ambient
@@ -96,13 +99,14 @@ class SmokeSolver(FluidSolver[SmokeReport]):
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
 
-        Solids and emitters count with their speed, because the air takes it from them.
+        Solids, emitters and controls count with their speed, because the air takes it from them.
         """
         h, o = self.grid.spacing, self.options
         lift = abs(o.density_weight) * _grid.largest_deviation(self.density._core, 0.0, None)
         lift += abs(o.temperature_weight) * _grid.largest_deviation(self.temperature._core, o.ambient, None)
         lift += 0.0 if o.acceleration is None else float(np.linalg.norm(o.acceleration))
-        speed = max_speed(self.velocity) + math.sqrt(h * lift)
+        pull, driven = self.control_stage.limits(self.time)
+        speed = max(max_speed(self.velocity) + math.sqrt(h * (lift + pull)), driven)
         for emitter in (e.emitter for e in self._emitters):
             if emitter.velocity is not None and emitter.is_on(self.time):
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
@@ -165,7 +169,7 @@ class SmokeSolver(FluidSolver[SmokeReport]):
 
     @stage(reads=("density", "temperature", "velocity", "vortices", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
-        """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
+        """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles and controls for dt."""
         o = self.options
         if o.density_weight or o.temperature_weight:
             add_buoyancy(
@@ -190,6 +194,8 @@ class SmokeSolver(FluidSolver[SmokeReport]):
             )
         of_vortices = o.vorticity.vortex_strength, o.vorticity.vortex_kernel, self.time, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
+        parts = dt, self.time, self.sampled_solid, self._workspace
+        self.running_report.control_impulse = self.control_stage.act(*parts, density=o.air_density, smoke=self.density)
 
     @stage(reads=("velocity", "time"), writes=("velocity",), positive=True)
     def diffuse(self, dt: float) -> None:

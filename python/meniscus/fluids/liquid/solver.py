@@ -14,6 +14,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core.solver import stage
 from meniscus.core.stateful import exclusively
+from meniscus.fluids.control.control import Control
 from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.flows.body_force import add_acceleration
@@ -58,6 +59,7 @@ class LiquidSolver(OpenLiquid):
         drains: regions in which it vanishes.
         vortices: vortex particles that move with the liquid; they may be seeded between steps. Outside of the liquid they are removed. On
             ranks, each has those of its block, or any others that no other rank has.
+        controls: what draws the liquid to places and gives it a velocity there: `ControlParticles`, `ControlShape`.
 
     Attributes:
         velocity: of the liquid, extended into the air around it, m/s; zero farther away.
@@ -80,7 +82,7 @@ class LiquidSolver(OpenLiquid):
     """
 
     stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
-    settings = ("solid", "gravity", "vortices")
+    settings = ("solid", "gravity", "vortices", "controls")
     gravity = Acceleration()
     report_type = LiquidReport
 
@@ -95,9 +97,10 @@ class LiquidSolver(OpenLiquid):
         sources: Sequence[LiquidSource] = (),
         drains: Sequence[Drain] = (),
         vortices: VortexParticles | None = None,
+        controls: Sequence[Control] = (),
     ) -> None:
         self.options = o = LiquidOptions() if options is None else _checks.one_of_type("options", options, LiquidOptions)
-        super().__init__(grid, dtype, boundary, solid, o.slip)
+        super().__init__(grid, dtype, boundary, solid, o.slip, controls)
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
@@ -160,11 +163,13 @@ class LiquidSolver(OpenLiquid):
     def max_dt(self) -> float:
         """Return the step (s) in which liquid passes `cfl` cells, at its speed or at the one that gravity gives it on the way.
 
-        Solids and sources count with their speed. With surface tension the step also stays below the one in which the shortest
+        Solids, sources and controls count with their speed. With surface tension the step also stays below the one in which the shortest
         capillary wave passes half a cell.
         """
         h, o = self.grid.spacing, self.options
-        speed = self.faces.max_speed(self.velocity, self.levelset) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
+        pull, driven = self.control_stage.limits(self.time)
+        speed = self.faces.max_speed(self.velocity, self.levelset) + math.sqrt(h * (float(np.linalg.norm(self.gravity)) + pull))
+        speed = max(speed, driven)
         if self.air is not None:
             speed = max(speed, self.air.limiting_speed)
         for source in (r.owner for r in self._sources):
@@ -259,15 +264,17 @@ class LiquidSolver(OpenLiquid):
             if self.options.gather:
                 self.gather(dt)
 
-    @stage(reads=("velocity", "air", "vortices", "time"), writes=("velocity", "air"), positive=True)
+    @stage(reads=("velocity", "surface", "air", "vortices", "time"), writes=("velocity", "air"), positive=True)
     def add_forces(self, dt: float) -> None:
-        """Add gravity and the forces of vortex particles for dt."""
+        """Add gravity and the forces of vortex particles and controls for dt."""
         o = self.options
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
             add_acceleration(self.air.velocity, self.gravity.tolist(), dt)
         of_vortices = o.vortex_strength, o.vortex_kernel, self.time, self._workspace, self.walls
         add_forces_of_vortices(self.velocity, self.vortices, dt, *of_vortices)
+        parts = dt, self.time, self.sampled_solid, self._workspace
+        self.running_report.control_impulse = self.control_stage.act(*parts, density=o.density, liquid=self.levelset)
 
     @stage(
         reads=("velocity", "pressure", "surface", "pockets", "faces", "air", "time"),

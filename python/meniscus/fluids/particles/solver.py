@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import stage
 from meniscus.core.stateful import exclusively
+from meniscus.fluids.control.control import Control
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.fluid_solver import Acceleration, FluidSolver
 from meniscus.fluids.liquid.options import VolumeReport
@@ -29,6 +30,7 @@ from meniscus.fluids.particles.volume import ParticleVolume
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.advection import max_speed
 from meniscus.grid.transport.points import trace
 from meniscus.grid.transport.walls import ThinWalls
 from meniscus.grid.uniform import Grid
@@ -58,6 +60,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         solid: obstacle: anything that `project` takes; it may move.
         sources: regions in which liquid is emitted.
         drains: regions in which it vanishes.
+        controls: what draws the liquid to places and gives it a velocity there: `ControlParticles`, `ControlShape`.
 
     Attributes:
         particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All have the same volume. On ranks, those of the own block.
@@ -86,7 +89,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         "move",
         "resample",
     )
-    settings = ("solid", "gravity")
+    settings = ("solid", "gravity", "controls")
     gravity = Acceleration()
     report_type = ParticleLiquidReport
 
@@ -100,9 +103,10 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         solid: SolidLike | None = None,
         sources: Sequence[LiquidSource] = (),
         drains: Sequence[Drain] = (),
+        controls: Sequence[Control] = (),
     ) -> None:
         self.options = o = ParticleLiquidOptions() if options is None else _checks.one_of_type("options", options, ParticleLiquidOptions)
-        super().__init__(grid, dtype, boundary, solid, o.slip)
+        super().__init__(grid, dtype, boundary, solid, o.slip, controls)
         dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
@@ -211,14 +215,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self.volume.reset(self._count())
 
     def max_dt(self) -> float:
-        """Return the step (s) in which particles pass `cfl` cells, at their speed or at the one that gravity gives them on the way.
-
-        Solids and sources count with their speed.
-        """
+        """Return the step (s) in which particles pass `cfl` cells, at their speed or at the one that gravity gives them on the way; that of
+        solids, sources and controls counts."""
         h, o = self.grid.spacing, self.options
-        speed = self._speed() + math.sqrt(h * float(np.linalg.norm(self.gravity)))
-        speed = max(speed, self._supply.speed(self.time))
-        speed = max(speed, self.sampled_solid.max_speed(self.time))
+        pull, driven = self.control_stage.limits(self.time)
+        speed = self._speed() + math.sqrt(h * (float(np.linalg.norm(self.gravity)) + pull))
+        speed = max(speed, driven, self._supply.speed(self.time), self.sampled_solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     @stage(reads=("particles", "volume", "time"), writes=("particles", "volume"), positive=True)
@@ -241,10 +243,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self._faces.from_particles(self.particles, self.velocity, self._workspace, self._levelset, self.shells)
         self._before.assign(self.velocity)
 
-    @stage(reads=("velocity",), writes=("velocity",), positive=True)
+    @stage(reads=("velocity", "particles", "time"), writes=("velocity",), positive=True)
     def add_forces(self, dt: float) -> None:
-        """Add gravity for dt."""
+        """Add gravity and the forces of controls for dt."""
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
+        parts = dt, self.time, self.sampled_solid, self._workspace
+        self.running_report.control_impulse = self.control_stage.act(*parts, density=self.options.density, liquid=self._levelset)
 
     @stage(reads=("velocity", "pressure", "particles", "time"), writes=("velocity", "pressure"), positive=True)
     def diffuse(self, dt: float) -> None:
@@ -286,6 +290,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
         speed = self._speed() + dt * float(np.abs(self.gravity).max())
+        speed = max(speed, max_speed(self.velocity)) if self.controls else speed
         band = max(o.band, math.ceil(speed * dt / self.grid.spacing) + 1)
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace, self.shells)
 

@@ -1,0 +1,18 @@
+/// Control by a shape: fluid outside is drawn towards it along the gradient of its distance, fluid inside gets its velocity.
+///
+/// The potential is w_a (phi / reach)^2 for distances 0 < phi < reach, w_a beyond and 0 inside, so that the acceleration grows
+/// with the distance up to 2 w_a / reach. The shape controls the part 1/2 - phi / h of a cell, between 0 and 1.
+#pragma once
+
+#include "meniscus/fluids/control/control_cells.hpp"
+#include "meniscus/grid/field.hpp"
+
+namespace meniscus::fluids {
+
+/// Sets the cells to what a shape does. `distance`: signed, on nodes, m; exact up to `reach` (m). `motion`: velocity of the
+/// shape, m/s. Both with filled ghosts.
+template <class T, int D>
+void set_control_cells(const grid::Field<double, D>& distance, const grid::MacField<T, D>& motion, double attraction,
+                       double reach, ControlCells<D>& cells);
+
+}  // namespace meniscus::fluids
