@@ -10,11 +10,10 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-fluids::ControlMedium<T, D> control_medium(Field<T, D>* levelset, Field<T, D>* density, double full_density, const Mask& outside,
-                                           const MacField<T, D>& velocity) {
-  const Index cells = product<D>(velocity.grid().local_shape());
+fluids::ControlMedium<T, D> control_medium(Field<T, D>* levelset, Field<T, D>* density, double full_density,
+                                           const Field<double, D>* solid) {
   require((levelset || density) && full_density > 0.0, "a level set, or a density of smoke, must be given");
-  return {levelset, density, full_density, mask_of(outside, "outside", cells)};
+  return {levelset, density, full_density, solid};
 }
 
 template <class T, int D>
@@ -51,7 +50,7 @@ void bind_control(py::module_& m) {
       []<class T, int D>(MacField<T, D>& velocity, const py::array& positions, const py::array& velocities,
                          const py::array& radii, const py::array& heights, double attraction, bool limited,
                          const fluids::ControlForce& force, double dt, Field<T, D>* levelset, Field<T, D>* density,
-                         double full_density, const Mask& outside, const std::optional<std::array<py::array, D>>& faces,
+                         double full_density, Field<double, D>* solid, const std::optional<std::array<py::array, D>>& faces,
                          Workspace& workspace) {
         fluids::ControlPoints points;
         points.count = radii.size();
@@ -59,26 +58,26 @@ void bind_control(py::module_& m) {
         points.heights = data_of<double>(heights, "heights", points.count);
         points.positions = data_of<double>(positions, "positions", D * points.count);
         points.velocities = data_of<double>(velocities, "velocities", D * points.count);
-        const auto medium = control_medium<T, D>(levelset, density, full_density, outside, velocity);
+        const auto medium = control_medium<T, D>(levelset, density, full_density, solid);
         return control<T, D>(velocity, medium, controlled_faces<T, D>(faces, velocity), force, dt, workspace, [&](auto& cells) {
           fluids::set_control_cells<T, D>(points, attraction, limited ? &medium : nullptr, cells, workspace);
         });
       },
       py::arg("velocity"), py::arg("positions"), py::arg("velocities"), py::arg("radii"), py::arg("heights"),
       py::arg("attraction"), py::arg("limited"), py::arg("force"), py::arg("dt"), py::arg("levelset"), py::arg("density"),
-      py::arg("full_density"), py::arg("outside"), py::arg("faces"), py::arg("workspace"));
+      py::arg("full_density"), py::arg("solid"), py::arg("faces"), py::arg("workspace"));
   def_fields(
       m, "control_by_shape",
       []<class T, int D>(MacField<T, D>& velocity, const Field<double, D>& distance, const MacField<T, D>& motion,
                          double attraction, double reach, const fluids::ControlForce& force, double dt, Field<T, D>* levelset,
-                         Field<T, D>* density, double full_density, const Mask& outside,
+                         Field<T, D>* density, double full_density, Field<double, D>* solid,
                          const std::optional<std::array<py::array, D>>& faces, Workspace& workspace) {
-        const auto medium = control_medium<T, D>(levelset, density, full_density, outside, velocity);
+        const auto medium = control_medium<T, D>(levelset, density, full_density, solid);
         return control<T, D>(velocity, medium, controlled_faces<T, D>(faces, velocity), force, dt, workspace,
                              [&](auto& cells) { fluids::set_control_cells<T, D>(distance, motion, attraction, reach, cells); });
       },
       py::arg("velocity"), py::arg("distance"), py::arg("motion"), py::arg("attraction"), py::arg("reach"), py::arg("force"),
-      py::arg("dt"), py::arg("levelset"), py::arg("density"), py::arg("full_density"), py::arg("outside"), py::arg("faces"),
+      py::arg("dt"), py::arg("levelset"), py::arg("density"), py::arg("full_density"), py::arg("solid"), py::arg("faces"),
       py::arg("workspace"));
 }
 

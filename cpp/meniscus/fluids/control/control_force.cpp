@@ -98,7 +98,7 @@ VectorSum apply_control(const ControlCells<D>& cells, const ControlMedium<T, D>&
           "detail must be at most the shortest side of the domain");
   medium.fluid().fill_ghosts(0.0);
   std::optional<FaceLiquid<T, D>> liquid;
-  if (medium.levelset()) liquid.emplace(*medium.levelset(), medium.outside(), 1);
+  if (medium.levelset()) liquid.emplace(*medium.levelset(), medium.solid());
   const auto box = filtered ? controlled_box(cells) : parallel::IndexBox<D>{};
   const FaceGain gain_of{force.rate, dt, force.max_acceleration * dt};
 

@@ -1,6 +1,7 @@
 /// The fluid that is controlled: a liquid with a free surface, or smoke in a gas.
 #pragma once
 
+#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/field.hpp"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ template <class T, int D>
 class ControlMedium {
  public:
   /// `levelset`: of the liquid, on cells, m; null: a gas with smoke of `density`, of which `full_density` fills a cell.
-  /// `outside`: zero for cells that hold none, in a solid; of the block, or null.
-  ControlMedium(grid::Field<T, D>* levelset, grid::Field<T, D>* density, double full_density, const std::uint8_t* outside)
-      : outside_(outside),
+  /// `solid`: on nodes, in which there is none, with filled ghosts; or null.
+  ControlMedium(grid::Field<T, D>* levelset, grid::Field<T, D>* density, double full_density, const grid::Field<double, D>* solid)
+      : solid_(solid),
         levelset_(levelset),
         fluid_(levelset ? levelset : density),
         view_(std::as_const(*fluid_).view()),
@@ -29,12 +30,16 @@ class ControlMedium {
   grid::Field<T, D>* levelset() const { return levelset_; }
   grid::Field<T, D>& fluid() const { return *fluid_; }
 
-  /// Whether a cell of the block, by its index in C order, lies outside of solids.
-  bool is_outside(Index cell) const { return !outside_ || outside_[cell]; }
-  const std::uint8_t* outside() const { return outside_; }
+  /// Whether the middle of a cell of the block lies outside of the solid.
+  bool is_outside(const Coord<D>& cell) const {
+    if (!solid_) return true;
+    const grid::FieldView<const double, D> nodes = solid_->view();
+    return grid::corner_mean<D>(nodes.at(cell), nodes.strides) > 0.0;
+  }
+  const grid::Field<double, D>* solid() const { return solid_; }
 
  private:
-  const std::uint8_t* outside_;
+  const grid::Field<double, D>* solid_;
   grid::Field<T, D>* levelset_;
   grid::Field<T, D>* fluid_;
   grid::FieldView<const T, D> view_;

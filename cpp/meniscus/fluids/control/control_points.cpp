@@ -111,7 +111,6 @@ void limit_by_coverage(const ControlMedium<T, D>& medium, const grid::Grid<D>& g
   const auto sums = workspace.take<std::int64_t>(2 * particles);
   std::fill_n(sums.data(), 2 * particles, std::int64_t{0});
   const auto own = runs_of_axes(grid, 0);
-  const Coord<D> strides = c_strides<D>(grid.local_shape());
   // Images of a particle follow it, so that one task has them all.
   parallel_for(0, n, 64, [&](Index begin, Index end) {
     while (begin > 0 && begin < end && sources[begin].particle == sources[begin - 1].particle) ++begin;
@@ -124,7 +123,7 @@ void limit_by_coverage(const ControlMedium<T, D>& medium, const grid::Grid<D>& g
       for_each_reached_row<D>(s, own, [&](Coord<D> cell, Index k0, Index k1, double across, Index place) {
         for (Index k = k0; k < k1; ++k) {
           cell[D - 1] = k;
-          if (!medium.is_outside(dot<D>(cell, strides))) continue;
+          if (!medium.is_outside(cell)) continue;
           const double along = distance_of_center(place + (k - k0), s.x[D - 1]);
           const double w = kernel(across + along * along, inverse);
           room += fixed_point(w);

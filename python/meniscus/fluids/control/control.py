@@ -15,7 +15,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
-from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.uniform import Grid
 
 Bools = npt.NDArray[np.bool_]
@@ -28,13 +28,13 @@ class ControlledFluid:
     Attributes:
         levelset: of the liquid, on cells, m; None for a gas.
         density: of the smoke in a gas; None for a liquid.
-        outside: mask of the cells that are not in a solid, or None.
+        solid: level set of the solid on nodes, or None.
         faces: masks of the faces of the fluid, one array per axis; None: all.
     """
 
     levelset: CellField | None = None
     density: CellField | None = None
-    outside: Bools | None = None
+    solid: NodeField | None = None
     faces: Sequence[Bools] | None = None
 
 
@@ -142,5 +142,5 @@ class GridControl(MemoryOwner, ABC):
 
     def _rest(self, dt: float, fluid: ControlledFluid, workspace: Workspace) -> tuple[Any, ...]:
         """Return the last arguments of the functions of the core."""
-        fields = (None if field is None else field._core for field in (fluid.levelset, fluid.density))
-        return self._core, dt, *fields, self.force.full_density, fluid.outside, fluid.faces, workspace
+        levelset, density, solid = (None if field is None else field._core for field in (fluid.levelset, fluid.density, fluid.solid))
+        return self._core, dt, levelset, density, self.force.full_density, solid, fluid.faces, workspace

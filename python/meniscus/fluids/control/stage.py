@@ -101,16 +101,16 @@ class ControlStage(MemoryOwner):
         if not active:
             return tuple(gained)
         solid = sampled_solid.at(time)
-        outside = None if solid is None else solid.outside_cells
+        nodes = None if solid is None else solid.levelset
         if liquid is None:
-            fluid = ControlledFluid(density=smoke, outside=outside, faces=None if solid is None else solid.open_faces)
+            fluid = ControlledFluid(density=smoke, solid=nodes, faces=None if solid is None else solid.open_faces)
         else:
             if not self._masks:
                 self._masks = [np.zeros(s, bool) for s in component_shapes(self._velocity.grid)]
             faces = mark_open_faces(liquid, solid, self._masks)
             field = liquid.field
             assert isinstance(field, CellField)
-            fluid = ControlledFluid(levelset=field, outside=outside, faces=faces)
+            fluid = ControlledFluid(levelset=field, solid=nodes, faces=faces)
         for control in active:
             change = control.act(self._velocity, dt, time + dt, fluid, workspace)
             gained = [a + density * b for a, b in zip(gained, change, strict=True)]
