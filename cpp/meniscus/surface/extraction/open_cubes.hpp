@@ -2,6 +2,7 @@
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/surface/extraction/sign_bits.hpp"
 #include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
@@ -18,19 +19,22 @@ class OpenCubes {
   /// The cubes of word w in the row of the lattice that begins at `first` that have cells which are not all open.
   std::uint64_t reached(const Coord<D>& first, Index w) const {
     std::uint64_t bits = 0;
+    bool beside = false;  // another block, some of whose nodes are not among the signs
+    for (int d = 0; d < D - 1; ++d) beside |= needs_other_block(d, first[d]);
+    if (beside) {
+      for (Index k = 64 * w; k < std::min(64 * w + 64, signs_.extents()[D - 1]); ++k)
+        bits |= std::uint64_t{reaches(first, k)} << (k & 63);
+      return bits;
+    }
     for (int q = 0; q < (D == 2 ? 3 : 9); ++q) {
       Index row = 0;
-      for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3) {
-        const Index i = std::clamp<Index>(first[d] - 1 + rest % 3, 0, signs_.extents()[d] - 1);
-        // Nodes beyond the block are not known here.
-        if (first[d] + 1 >= signs_.extents()[d] && !lattice_.at_upper(d, first[d] + 1)) return ~std::uint64_t{0};
-        row += i * signs_.stride(d);
-      }
+      for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3)
+        row += std::clamp<Index>(first[d] - 1 + rest % 3, 0, signs_.extents()[d] - 1) * signs_.stride(d);
       const std::uint64_t own = word(row, w), before = w > 0 ? word(row, w - 1) : 0, after = word(row, w + 1);
       bits |= own << 1 | before >> 63 | own | (own >> 1 | after << 63);
     }
     const Index last = signs_.extents()[D - 1] - 1;
-    if (!lattice_.at_upper(D - 1, last + 1) && last / 64 == w) bits |= std::uint64_t{1} << (last & 63);
+    if (last / 64 == w && needs_other_block(D - 1, last)) bits |= std::uint64_t{reaches(first, last)} << (last & 63);
     return bits;
   }
 
@@ -112,6 +116,24 @@ class OpenCubes {
   }
 
  private:
+  /// Whether the cube from sample i along an axis has nodes of the block above.
+  bool needs_other_block(int d, Index i) const {
+    const Index a = d;
+    return i + 1 >= signs_.extents()[a] && !lattice_.at_upper(d, i + 1);
+  }
+  /// Whether a node of the cells of the cube from sample k of a row is in the solid.
+  bool reaches(Coord<D> cube, Index k) const {
+    cube[D - 1] = k;
+    for (int q = 0; q < grid::block_cells<D>; ++q) {
+      Coord<D> node = grid::block_offset<D>(q);
+      for (int d = 0; d < D; ++d) {
+        const Index a = d;
+        node[a] = std::clamp<Index>(cube[a] + node[a], 0, signs_.extents()[a] - (needs_other_block(d, cube[a]) ? 0 : 1));
+      }
+      if (!(*nodes_.at(node) > 0)) return true;
+    }
+    return false;
+  }
   std::uint64_t word(Index row, Index w) const { return w < signs_.words() ? signs_.word(row, w) : 0; }
 
   /// The octant at corner s of a cube with these values at its corners.

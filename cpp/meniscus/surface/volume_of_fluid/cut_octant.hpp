@@ -12,7 +12,7 @@
 
 namespace meniscus::surface {
 
-/// value + slope . x in a unit box around the origin: a surface in an octant, inside where <= 0.
+/// value + slope . x in a unit box around the origin: a surface in an octant or a cell, inside where <= 0.
 template <int D>
 struct BoxPlane {
   double value = 0;
@@ -74,16 +74,22 @@ std::array<double, 1 << D> corner_values(const double* p, const Coord<D>& stride
   return corner;
 }
 
-/// What a solid leaves of a cell whose corners these are, as one plane through its middle.
+/// The plane in the middle of a whole cell, from values at its corners.
 template <int D>
-double open_part(const std::array<double, 1 << D>& corner) {
+BoxPlane<D> plane_in_cell(const std::array<double, 1 << D>& corner) {
   std::array<double, D> at, width;
   at.fill(0.5);
   width.fill(1.0);
-  return 1.0 - tangent_plane<D>(corner, at, width).part();
+  return tangent_plane<D>(corner, at, width);
 }
 
-/// Part of an octant that is below the plane of the liquid and outside of that of the solid. Rises with any offset of the liquid.
+/// What a solid leaves of a cell whose corners these are.
+template <int D>
+double open_part(const std::array<double, 1 << D>& corner) {
+  return 1.0 - plane_in_cell<D>(corner).part();
+}
+
+/// Part of a box that is below the plane of the liquid and outside of that of the solid. Rises with any offset of the liquid.
 template <int D>
 double part_outside(const BoxPlane<D>& liquid, const BoxPlane<D>& solid) {
   const double open = 1 - solid.part();

@@ -3,7 +3,6 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
-#include "meniscus/surface/volume_of_fluid/cell_plane.hpp"
 #include "meniscus/surface/volume_of_fluid/liquid_plane.hpp"
 
 namespace meniscus::surface {
@@ -85,22 +84,13 @@ double fraction_below(const grid::Field<T, D>& phi, const OpenSpace<D>& open, co
   if (!(open.cell(c) > 0)) return 0;
   const std::array<double, 1 << D> value = corners_of<T, D>(phi, c);
   bool all = true, any = false;
-  HalfSpace<D> plane;
-  for (unsigned k = 0; k < value.size(); ++k) {
-    all &= value[k] <= 0;
-    any |= value[k] <= 0;
-    plane.offset -= value[k] / (1 << D);
-    for (unsigned d = 0; d < D; ++d) plane.normal[d] += (k >> d & 1 ? 2.0 : -2.0) * value[k] / (1 << D);
+  for (const double v : value) {
+    all &= v <= 0;
+    any |= v <= 0;
   }
   if (all || !any) return all ? 1 : 0;
-  for (int d = 0; d < D; ++d) plane.offset += 0.5 * plane.normal[d];
-  std::array<double, D> low{}, high;
-  high.fill(1);
-  if (!open.cut(c)) return part_in_box<D>(plane, low, high);
-  ClippedBox<D> box(low, high);
-  box.clip(open.wall(c));
-  box.clip(plane);
-  return std::min(1.0, box.volume() / open.cell(c));
+  const BoxPlane<D> plane = plane_in_cell<D>(value);
+  return open.cut(c) ? std::min(1.0, part_outside<D>(plane, open.solid(c)) / open.cell(c)) : plane.part();
 }
 
 }  // namespace

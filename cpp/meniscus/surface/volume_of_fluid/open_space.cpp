@@ -77,18 +77,9 @@ void OpenSpace<D>::find_wider(const Coord<D>& c) {
 }
 
 template <int D>
-HalfSpace<D> OpenSpace<D>::wall(const Coord<D>& c) const {
+BoxPlane<D> OpenSpace<D>::solid(const Coord<D>& c) const {
   const grid::FieldView<const double, D> phi = solid_->view();
-  HalfSpace<D> half;
-  for (unsigned k = 0; k < 1U << D; ++k) {
-    Coord<D> node = c;
-    for (unsigned d = 0; d < D; ++d) node[d] += k >> d & 1;
-    const double value = *phi.at(node);
-    half.offset += value / (1 << D);
-    for (unsigned d = 0; d < D; ++d) half.normal[d] -= (k >> d & 1 ? 2.0 : -2.0) * value / (1 << D);
-  }
-  for (int d = 0; d < D; ++d) half.offset += 0.5 * half.normal[d];
-  return half;
+  return plane_in_cell<D>(corner_values<D>(phi.at(c), phi.strides));
 }
 
 template class OpenSpace<2>;

@@ -3,7 +3,7 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
-#include "meniscus/surface/volume_of_fluid/clipped_box.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 namespace meniscus::surface {
 
@@ -25,8 +25,9 @@ class OpenSpace {
     const double open = cell(c);
     return open < 1 && open > 0;
   }
-  /// What is open of a cell that is cut, from its lower corner in cells.
-  HalfSpace<D> wall(const Coord<D>& c) const;
+  /// The plane of the solid in a cell that is cut, and what it leaves open, from the lower corner of the cell.
+  BoxPlane<D> solid(const Coord<D>& c) const;
+  HalfSpace<D> wall(const Coord<D>& c) const { return solid(c).half(false); }
   /// Open part of the lower face of cell c across an axis.
   double face(int axis, const Coord<D>& c) const { return solid_ ? faces_[axis].data()[place(c)] : 1.0; }
 
