@@ -87,7 +87,8 @@ class SharedAccounts(Stateful):
 def present_water(vof: TetVOF, liquid: LiquidSolver, transfers: Transfers) -> tuple[float, TetLedger]:
     """Return all water that there should be, m^3, and the accounts of the tetrahedra."""
     own, grid = vof.ledger(), liquid.volume.expected_total()
-    parts = own.in_tets, own.waiting, liquid.surface.spray_volume, grid, liquid.expansion.waiting, transfers.rounding
+    owed = 0.0 if liquid.emission is None else liquid.emission.waiting
+    parts = own.in_tets, own.waiting, liquid.surface.spray_volume, grid, liquid.expansion.waiting, owed, transfers.rounding
     return math.fsum(parts), own
 
 

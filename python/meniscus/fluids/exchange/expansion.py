@@ -137,11 +137,8 @@ class Expansion(Stateful):
     def _can_expand(self, levelset: LevelSet, solid: NodeField | None) -> npt.NDArray[np.bool_]:
         """Return whether each cell is liquid, and not cut by the solid."""
         index = self._indices()
-        able: npt.NDArray[np.bool_] = levelset.array[index] <= -_LEAST_DEPTH[self._dtype] * self._grid.spacing
-        if solid is not None:
-            for corner in np.ndindex(*(2,) * len(index)):
-                able &= solid.array[tuple(i + c for i, c in zip(index, corner, strict=True))] > 0
-        return able
+        able = holds_liquid(index, levelset)
+        return able if solid is None else able & are_uncut(index, solid)
 
     def _room(self, positions: Floats, volumes: Floats, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         room: tuple[Any, Any, Any] = _fluids.find_room(levelset.field._core, None if solid is None else solid._core, positions, volumes)
@@ -185,3 +182,17 @@ class Expansion(Stateful):
             raise ValueError("the cells in the snapshot must be indices of the grid in ascending order")
         if not self._own(self.cells).all():
             raise ValueError("the cells in the snapshot must be those of the block")
+
+
+def holds_liquid(index: tuple[Any, ...], levelset: LevelSet) -> npt.NDArray[np.bool_]:
+    """Return whether the projection takes each cell of the block for liquid."""
+    able: npt.NDArray[np.bool_] = levelset.array[index] <= -_LEAST_DEPTH[levelset.dtype] * levelset.grid.spacing
+    return able
+
+
+def are_uncut(index: tuple[Any, ...], solid: NodeField) -> npt.NDArray[np.bool_]:
+    """Return whether each cell of the block has all corners outside of a solid."""
+    uncut = np.ones(len(index[0]), bool)
+    for corner in np.ndindex(*(2,) * len(index)):
+        uncut &= solid.array[tuple(i + c for i, c in zip(index, corner, strict=True))] > 0
+    return uncut

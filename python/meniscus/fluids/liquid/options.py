@@ -149,7 +149,8 @@ class VolumeReport:
         drained: by drains.
         inflow: through the sides of the domain.
         outflow: through the sides of the domain, drops included.
-        waiting: taken up by the liquid, which has yet to make room for it (`LiquidSolver.expansion`).
+        waiting: taken up by the liquid, which has yet to make room for it (`LiquidSolver.expansion`), and due from sources with a rate,
+            which have yet to emit it.
         received: from other owners of water: drops, regions, volumes to make room for.
         given: to other owners of water, likewise.
         incompatible: taken from closed regions without air, on which walls press, or that a source feeds, and that no incompressible

@@ -22,6 +22,7 @@ from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.flows.region import RegionCells
 from meniscus.fluids.fluid_solver import Acceleration
 from meniscus.fluids.liquid.air_flow import AirFlow
+from meniscus.fluids.liquid.emission import Emission
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.pockets import AirPockets
@@ -70,6 +71,7 @@ class LiquidSolver(OpenLiquid):
         air: its flow, if it is a fluid, or None.
         faces: which of them the liquid touches.
         expansion: volumes that wait for the liquid to make room for them.
+        emission: sources with a rate: what they owe and emit under water; None: there are none.
         vortices: vortex particles, or None.
         time: seconds.
         walls: thin walls that the stages see, within a step of a `ShellCoupling`; else None.
@@ -113,7 +115,11 @@ class LiquidSolver(OpenLiquid):
         self.vortices = self.declare("vortices", given, optional=False)
         hand_out(self.vortices, grid, self._workspace)
         reach = (o.band + 1) * grid.spacing
-        self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
+        given_sources = _checks.items("sources", sources, LiquidSource)
+        rated = [s for s in given_sources if s.rate is not None]
+        self.emission = self.declare("emission", Emission(self.velocity, rated, reach) if rated else None, optional=False)
+        self._filled = [RegionCells(s, CellField(grid, dtype), reach) for s in given_sources if s.rate is None]
+        self._sources = self._filled + ([] if self.emission is None else self.emission.regions)
         self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
         fluid = AirFlow(self.velocity, o) if o.air == "fluid" else None
@@ -155,6 +161,8 @@ class LiquidSolver(OpenLiquid):
         self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)
         self.expansion.clear()
+        if self.emission is not None:
+            self.emission.clear()
         self.volume.reset(self.levelset, self._outside(solid))
         if self.pockets is not None:
             self.pockets.clear()
@@ -172,6 +180,8 @@ class LiquidSolver(OpenLiquid):
         speed = max(speed, driven)
         if self.air is not None:
             speed = max(speed, self.air.limiting_speed)
+        if self.emission is not None:
+            speed = max(speed, self.emission.speed(self.time))
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
@@ -182,32 +192,30 @@ class LiquidSolver(OpenLiquid):
             dt = min(dt, math.sqrt(density * h**3 / (2 * math.pi * o.surface_tension)))
         return dt
 
-    @stage(reads=("surface", "volume", "velocity", "time"), writes=("surface", "volume", "velocity"), positive=True)
+    @stage(reads=("surface", "volume", "velocity", "emission", "time"), writes=("surface", "volume", "velocity", "emission"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
+        if self.emission is not None:
+            self.volume.totals["emitted"] += self.emission.accrue(dt, self.time)
+            self.emission.fill_air(dt, self.time, self.surface, self.volume, self.sampled_solid.at(self.time), self.walls)
+        for group, total in ((self._filled, "emitted"), (self._drains, "drained")):
             active = [(r.owner, r.at(self.time, self._workspace, self.walls)) for r in group if r.owner.is_on(self.time)]
             # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
             fills = total == "emitted"
             changing = [phi for _, phi in active if self.surface.would_change(phi, filled=fills)]
             if changing:
-                solid = self.sampled_solid.at(self.time)
-                outside = self._outside(solid)
-                self.volume.measure(self.levelset, outside)
-                for phi in changing:
-                    (self.surface.fill if fills else self.surface.drain)(phi)
-                # Before redistancing: what that changes is for the correction to mend.
-                self.volume.update_after_sources(total, self.levelset, outside)
-                self.surface.redistance(solid)
+                self.surface.change_regions(changing, total, self.sampled_solid.at(self.time), self.volume)
             for owner, phi in active:
                 if isinstance(owner, Drain):
                     self.volume.totals["drained"] += self.surface.drain_drops(phi)
-                elif isinstance(owner, LiquidSource) and owner.velocity is not None:
-                    set_face_velocity(self.velocity, phi, owner.velocity)
+        for region in self._sources:
+            owner = region.owner
+            if owner.velocity is not None and owner.is_on(self.time):
+                set_face_velocity(self.velocity, region.at(self.time, self._workspace, self.walls), owner.velocity)
 
     @stage(
-        reads=("velocity", "surface", "volume", "expansion", "faces", "air", "vortices", "time"),
-        writes=("velocity", "surface", "volume", "expansion", "air", "vortices"),
+        reads=("velocity", "surface", "volume", "expansion", "emission", "faces", "air", "vortices", "time"),
+        writes=("velocity", "surface", "volume", "expansion", "emission", "air", "vortices"),
         positive=True,
     )
     def transport(self, dt: float) -> None:
@@ -217,6 +225,8 @@ class LiquidSolver(OpenLiquid):
         self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(solid))
         self.expansion.make_room(dt, self.volume, self._outside(solid))
+        if self.emission is not None:
+            self.emission.make_room(dt, self.time, self.volume, self.levelset, self._outside(solid), self.walls)
         self._extend_into_solid(solid)
         self.surface.advance(self.velocity, dt, self.time, self.sampled_solid.at(self.time + dt, dt))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self.sampled_solid.at(self.time + dt, dt)))
@@ -289,8 +299,8 @@ class LiquidSolver(OpenLiquid):
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
 
     @stage(
-        reads=("velocity", "pressure", "surface", "volume", "expansion", "pockets", "air", "time"),
-        writes=("velocity", "pressure", "surface", "volume", "expansion", "pockets"),
+        reads=("velocity", "pressure", "surface", "volume", "expansion", "emission", "pockets", "air", "time"),
+        writes=("velocity", "pressure", "surface", "volume", "expansion", "emission", "pockets"),
         positive=True,
     )
     def project(self, dt: float) -> None:
@@ -312,6 +322,12 @@ class LiquidSolver(OpenLiquid):
         self._extend_into_solid(solid)
         fall = math.sqrt(self.grid.spacing / float(np.linalg.norm(self.gravity))) if self.gravity.any() else 0.0
         room = self.expansion.divergence(dt, self.levelset, self._outside(solid), fall) if with_tension else None
+        if self.emission is not None and with_tension:
+            seen = dt, self.time + dt, self.levelset, self._outside(solid), self.walls
+            flow = self.emission.spread(self.emission.wanted(self.emission.due(*seen[:2]), self.emission.owed, *seen), *seen)
+            if room is not None and flow is not None:
+                room.array[...] += flow.array
+            room = flow if room is None else room
         tension = self._curvature if with_tension else None
         if tension is not None:
             self.levelset.curvature(out=tension)
@@ -344,9 +360,8 @@ class LiquidSolver(OpenLiquid):
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
-        return self.volume.report(
-            self.levelset, self._outside(self.sampled_solid.at(self.time)), self.surface.spray_volume, self.expansion.waiting
-        )
+        waiting = self.expansion.waiting + (0.0 if self.emission is None else self.emission.waiting)
+        return self.volume.report(self.levelset, self._outside(self.sampled_solid.at(self.time)), self.surface.spray_volume, waiting)
 
     def _extend_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid at the angle at which it meets the wall."""

@@ -33,9 +33,9 @@ class _Region:
 
 @dataclass(frozen=True, kw_only=True)
 class LiquidSource(_Region):
-    """A region that is filled with liquid at a given velocity while the source is on.
+    """A region that is filled with liquid, or in which liquid is emitted at a rate, while the source is on.
 
-    What the region lacks is filled, and counts as emitted. Where thin shells pass through the region, it is the
+    Without a rate, what the region lacks is filled, and counts as emitted. Where thin shells pass through the region, it is the
     largest of the parts, of each of its pieces. Liquid that a source sends away from a closed side of the box leaves no gap
     there to fill: it enters through the side, and counts as inflow. A plain inlet in a side is a `Prescribed` velocity.
 
@@ -44,16 +44,22 @@ class LiquidSource(_Region):
             phi(points (n, dim)) -> (n,), negative inside.
         motion: where the region is, as a function of time (s); default at rest.
         velocity: of the liquid at the faces of the region's cells, m/s; None leaves it.
+        rate: volume that is emitted, m^3/s (in 2-D m^2/s), under water too, where the liquid spreads from the region; None: what the region
+            lacks. Air in it is filled first, from the middle, and no faster; what finds neither air nor liquid waits. Cells that a solid or
+            a thin shell cuts emit nothing. A negative one takes liquid away under water, as long as there is any in the region.
         start: when it is turned on, s.
         end: when it is turned off, s.
     """
 
     kind: ClassVar[str] = "a source"
     velocity: Sequence[float] | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
         super().__post_init__()
+        if self.rate is not None and _checks.number("rate", self.rate) == 0:
+            raise ValueError("rate must not be zero: a source that emits nothing is one that is off")
         if self.velocity is not None:
             _checks.vector("velocity of a LiquidSource", self.velocity, getattr(self.region, "dimension", None) or np.size(self.velocity))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,17 @@ class LiquidSurface(Stateful):
         near = 2.0 * self.levelset.grid.spacing
         changes = _surface.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near)
         return self.levelset.grid.comm.total(changes) > 0
+
+    def change_regions(self, regions: Sequence[CellField], total: str, solid: SolidBoundary | None, volume: LiquidVolume) -> float:
+        """Fill ('emitted') regions, or empty them ('drained'), each where phi <= 0; `volume` accounts for the change, which is returned."""
+        nodes = None if solid is None else solid.levelset
+        volume.measure(self.levelset, nodes)
+        for phi in regions:
+            (self.fill if total == "emitted" else self.drain)(phi)
+        # Before redistancing: what that changes is for the correction to mend.
+        change = volume.update_after_sources(total, self.levelset, nodes)
+        self.redistance(solid)
+        return change
 
     def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""

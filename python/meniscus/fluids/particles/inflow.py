@@ -12,6 +12,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.particles.options import LiquidParticles
+from meniscus.fluids.particles.seeding import append_of_all_ranks
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.grid.boundary import Prescribed, SideCondition, Wall, ZeroGradient
 from meniscus.grid.fields import GHOST_WIDTH, MacField
@@ -92,14 +93,8 @@ class ParticleInflow(MemoryOwner):
         moved = points + np.where(inward != 0.0, inward * np.maximum(speeds * ages, least)[:, None], v * ages[:, None])
         new.positions[...], new["velocity"][...] = moved, v
         wet = (np.array(new["distance"]) < 0.0) | ~airy
-        rows = {name: np.array(new[name])[wet] for name in particles.columns}
-        everywhere = self._grid.comm.gather((names[wet], np.array(new.positions)[wet], rows))
-        order = np.argsort(np.concatenate([k for k, _, _ in everywhere]), kind="stable")
-        positions = np.concatenate([x for _, x, _ in everywhere])[order]
-        if len(positions):
-            values = {name: np.concatenate([c[name] for _, _, c in everywhere])[order] for name in particles.columns}
-            particles.append(positions, replicated=True, grid=self._grid, **values)
-        return len(positions)
+        new.remove(~wet, workspace=workspace)
+        return append_of_all_ranks(particles, new, names[wet], self._grid)
 
     def keep(self, particles: Particles, velocity: MacField) -> None:
         """Put particles that are beyond a side back into it where its velocity is not outward: they were moved there by errors of the

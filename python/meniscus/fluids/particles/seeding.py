@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from meniscus._meniscus import fluids as _fluids
 from meniscus._types import AnyLiquidRegion
 from meniscus.core import Workspace
@@ -17,6 +20,18 @@ def liquid_region(region: Shape, grid: Grid, pose: Pose | None = None) -> AnyLiq
     """Return a shape under a pose, with its images on periodic axes, as the core wants it."""
     where = Pose((0.0,) * grid.dimension) if pose is None else pose
     return _fluids.new_liquid_region(region._core, where.rotation, where.translation, grid._core)
+
+
+def append_of_all_ranks(particles: Particles, new: Particles, names: npt.NDArray[np.int64], grid: Grid) -> int:
+    """Append particles that each rank has made, with the same columns, in the order of their names, however ranks share them; return the
+    number of all. Collective."""
+    rows = {name: np.array(new[name]) for name in particles.columns}
+    everywhere = grid.comm.gather((names, np.array(new.positions), rows))
+    order = np.argsort(np.concatenate([k for k, _, _ in everywhere]), kind="stable")
+    if len(order):
+        values = {name: np.concatenate([c[name] for _, _, c in everywhere])[order] for name in particles.columns}
+        particles.append(np.concatenate([x for _, x, _ in everywhere])[order], replicated=True, grid=grid, **values)
+    return len(order)
 
 
 class ParticleSeeder:

@@ -22,13 +22,13 @@ from meniscus.fluids.particles.distance import CarriedDistance
 from meniscus.fluids.particles.faces import ParticleFaces
 from meniscus.fluids.particles.inflow import ParticleInflow
 from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
-from meniscus.fluids.particles.seeding import ParticleSeeder
 from meniscus.fluids.particles.sources import ParticleSources
 from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
+from meniscus.grid.fields import CellField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import max_speed
 from meniscus.grid.transport.points import trace
@@ -67,6 +67,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         velocity: of the grid, extended into the air around the liquid, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
         volume: counts of added and removed particles.
+        emission: sources with a rate: what they owe and emit under water; None: there are none.
         inflow: what has come through the faces of sides, in particles; None if no side lets any in.
         time: seconds.
         report: of the last step.
@@ -118,9 +119,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self.volume = self.declare("volume", ParticleVolume(grid, self._per_cell))
         self._entrance = ParticleInflow(self.velocity, self._per_cell, o.particles)
         self.inflow = self.declare("inflow", self._entrance.new_counts(), optional=False)
-        self._supply = ParticleSources(
-            grid, ParticleSeeder(grid, self._per_cell, o.particles.jitter, o.particles.seed), kind, sources, drains
-        )
+        self._supply = ParticleSources(self.velocity, self._per_cell, o.particles, sources, drains)
+        self.emission = self.declare("emission", self._supply.emission, optional=False)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
         self.shells: Any = None
@@ -212,6 +212,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         self._stale = True
         self.particles["distance"] = 0.0
         self._distance.update(self.particles, self._outside(self.sampled_solid.at(self.time)), 0.0, self.time, self._workspace, self.shells)
+        if self.emission is not None:
+            self.emission.clear()
         self.volume.reset(self._count())
 
     def max_dt(self) -> float:
@@ -223,11 +225,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         speed = max(speed, driven, self._supply.speed(self.time), self.sampled_solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
-    @stage(reads=("particles", "volume", "time"), writes=("particles", "volume"), positive=True)
+    @stage(reads=("particles", "volume", "emission", "time"), writes=("particles", "volume", "emission"), positive=True)
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
         solid = self._outside(self.sampled_solid.at(self.time))
-        added = self._supply.emit(self.particles, self.time, solid, self.shells)
+        levelset = None if self.emission is None else self.levelset
+        added = self._supply.emit(self.particles, dt, self.time, levelset, solid, self.shells)
         removed = self._supply.drain(self.particles, self.time, self.shells)
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
@@ -256,13 +259,19 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         parts = self.velocity, dt, self.sampled_solid, self.time + dt, self._levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
-    @stage(reads=("velocity", "pressure", "particles", "volume", "time"), writes=("velocity", "pressure", "volume"), positive=True)
+    @stage(
+        reads=("velocity", "pressure", "particles", "volume", "emission", "time"),
+        writes=("velocity", "pressure", "volume", "emission"),
+        positive=True,
+    )
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
-        self._project(dt)
+        solid = self._outside(self.sampled_solid.at(self.time + dt, dt))
+        emission = self.emission
+        self._project(dt, None if emission is None else emission.flow_of_step(dt, self.time, self._levelset, solid, self.walls))
         self.volume.subtract_incompatible(self.running_report.projection.regions, dt, self._count)
 
-    def _project(self, dt: float) -> None:
+    def _project(self, dt: float, target_divergence: CellField | None = None) -> None:
         o = self.options
         solid = self.sampled_solid.at(self.time + dt, dt)
         if self.sampled_solid.moves:
@@ -273,6 +282,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
             self.sampled_solid,
             self.time + dt,
             self.pressure,
+            target_divergence=target_divergence,
             liquid=self._levelset,
             air_pressure=o.air_pressure,
             walls=self.walls,
@@ -304,19 +314,26 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         if near is not None:
             self.shells.faces_to_particles(self.velocity, self.particles, near, **how)
 
-    @stage(reads=("velocity", "particles", "volume", "inflow", "time"), writes=("particles", "volume", "inflow"), positive=True)
+    @stage(
+        reads=("velocity", "particles", "volume", "emission", "inflow", "time"),
+        writes=("particles", "volume", "emission", "inflow"),
+        positive=True,
+    )
     def move(self, dt: float) -> None:
         """Advect the particles along the velocity of the grid for dt, and let others enter; those beyond open sides are removed, those in
         solids are pushed out."""
         near = None if self.shells is None else self.shells.ways(self.particles, self.velocity, dt, self.time + dt)
         inflow = self.inflow
-        before = None if inflow is None else self.levelset
+        before = None if inflow is None and self.emission is None else self.levelset
         how: dict[str, Any] = {"time": self.time + dt, "workspace": self._workspace}
         trace(self.particles, self.velocity, dt, method=self.options.particles.trace, outside="keep", **how)
         if near is not None:
             self.shells.go(self.particles, near)
         if inflow is not None and before is not None:
             self.volume.totals["inflow"] += self._entrance.add(self.particles, self.velocity, inflow, before, dt, **how)
+        if self.emission is not None and before is not None:
+            solid = self._outside(self.sampled_solid.at(self.time + dt, dt))
+            self.emission.move(self.particles, self.velocity, dt, self.time + dt, before, solid, self.walls, self.volume.totals)
         self._apply_boundary(dt)
 
     @stage(reads=("velocity", "particles", "volume", "time"), writes=("particles", "volume"), positive=True)
@@ -334,7 +351,8 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, and of each connected component of it, with that of the particles there."""
         levelset, solid = self.levelset, self.sampled_solid.at(self.time)
-        return self.volume.report(levelset, self._outside(solid), self.particles, self.shells)
+        waiting = 0.0 if self.emission is None else self.emission.waiting
+        return self.volume.report(levelset, self._outside(solid), self.particles, self.shells, waiting)
 
     @property
     def walls(self) -> ThinWalls | None:

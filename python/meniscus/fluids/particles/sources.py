@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.flows.region import RegionCells
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.distance import CARRIED_BAND
+from meniscus.fluids.particles.emission import ParticleEmission
+from meniscus.fluids.particles.options import LiquidParticles
 from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
-from meniscus.grid.fields import CellField, NodeField
+from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
-from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -26,21 +28,26 @@ class ParticleSources(MemoryOwner):
     """Adds and removes the particles of one solver."""
 
     def __init__(
-        self, grid: Grid, seeder: ParticleSeeder, dtype: np.dtype[Any], sources: Sequence[LiquidSource], drains: Sequence[Drain]
+        self, velocity: MacField, per_cell: int, options: LiquidParticles, sources: Sequence[LiquidSource], drains: Sequence[Drain]
     ) -> None:
-        self._grid = grid
-        self._dtype = dtype
-        self._seeder = seeder
+        self._grid = grid = velocity.grid
+        self._dtype = dtype = velocity.dtype
+        self._seeder = ParticleSeeder(grid, per_cell, options.jitter, options.seed)
         self._workspace = Workspace()
         reach = 2 * grid.spacing
-        self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
+        given = _checks.items("sources", sources, LiquidSource)
+        self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in given if s.rate is None]
+        rated = [s for s in given if s.rate is not None]
+        each = grid.spacing**grid.dimension / per_cell
+        self.emission = ParticleEmission(velocity, rated, reach, each, options.seed) if rated else None
         self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
 
     def speed(self, time: float) -> float:
         """Return the largest velocity component of a source that is on, m/s."""
-        owners = (r.owner for r in self._sources)
+        owners = [r.owner for r in self._sources + ([] if self.emission is None else self.emission.regions)]
         given = [s.velocity for s in owners if isinstance(s, LiquidSource) and s.velocity is not None and s.is_on(time)]
-        return max((float(np.abs(v).max()) for v in given), default=0.0)
+        largest = max((float(np.abs(v).max()) for v in given), default=0.0)
+        return largest if self.emission is None else max(largest, self.emission.speed(time))
 
     def fill(self, particles: Particles, region: Any, velocity: Sequence[float] | None, solid: NodeField | None) -> tuple[int, CellField]:
         """Fill a region outside of a solid with particles; return the number of new ones and the level set of the region on cells."""
@@ -57,10 +64,13 @@ class ParticleSources(MemoryOwner):
         region.sample(phi, band=(CARRIED_BAND + 1) * self._grid.spacing, workspace=self._workspace)
         return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given), phi
 
-    def emit(self, particles: Particles, time: float, solid: NodeField | None, shells: Any = None) -> int:
+    def emit(
+        self, particles: Particles, dt: float, time: float, levelset: LevelSet | None, solid: NodeField | None, shells: Any = None
+    ) -> int:
         """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones.
 
-        Beside shells a source is the largest of the parts into which they cut its region.
+        Beside shells a source is the largest of the parts into which they cut its region. `levelset`: the liquid, for sources with a rate;
+        `dt`: of the step, s.
         """
         added = 0
         for region in self._sources:
@@ -78,16 +88,33 @@ class ParticleSources(MemoryOwner):
                 new -= int(beyond.sum())
                 particles.remove(beyond, workspace=self._workspace)
             added += new
-            if v is None:
-                continue
-            if part is None:
-                inside.set_velocity(particles._core, v, self._workspace)
-                continue
-            here = self._inside(inside, particles) & _seeing(part, shells, particles)
-            particles["velocity"][here] = v
-            if "affine" in particles.columns:
-                particles["affine"][here] = 0.0
+            self._set_velocity(particles, region, time, None if part is None else partial(_seeing, part, shells, particles))
+        if self.emission is None or levelset is None:
+            return added
+        self.emission.accrue(dt, time)
+        added += self.emission.seed_air(particles, self._seeder, time, levelset, solid, None if shells is None else shells.walls)
+        for region in self.emission.regions:
+            if region.owner.is_on(time):
+                part = self._part(region, time, shells)
+                seen = None if part is None else partial(_seeing, part, shells, particles)
+                self._set_velocity(particles, region, time, seen)
         return added
+
+    def _set_velocity(
+        self, particles: Particles, region: RegionCells, time: float, seen: Callable[[], npt.NDArray[np.bool_]] | None
+    ) -> None:
+        """Give the particles in a region the velocity of its source, if it has one; `seen`: which particles shells do not hide from it."""
+        v = region.owner.velocity
+        if v is None:
+            return
+        inside = self._region(region, time)
+        if seen is None:
+            inside.set_velocity(particles._core, v, self._workspace)
+            return
+        here = self._inside(inside, particles) & seen()
+        particles["velocity"][here] = v
+        if "affine" in particles.columns:
+            particles["affine"][here] = 0.0
 
     def drain(self, particles: Particles, time: float, shells: Any = None) -> int:
         """Remove the particles in the regions of the drains; return their number. Beside shells as `emit`."""

@@ -50,10 +50,14 @@ class ParticleVolume(Stateful):
             self.totals["incompatible"] += math.fsum(v for _, v in losses) / self.each
             self._closed.warn(self.totals["incompatible"] * self.each, self.each * count())
 
-    def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles, shells: Any = None) -> VolumeReport:
+    def report(
+        self, levelset: LevelSet, solid: NodeField | None, particles: Particles, shells: Any = None, waiting: float = 0.0
+    ) -> VolumeReport:
         """Return the volume inside of the surface, by component, beside that of the particles there.
 
         Cells that are liquid for the sake of a drop have no volume; that of their particles is spray.
+
+        `waiting`: what sources with a rate owe, m^dim, a part of a particle as a rule; it counts as emitted.
 
         `shells`: what tells the cells of particles beside thin walls, at which components end.
         """
@@ -65,11 +69,12 @@ class ParticleVolume(Stateful):
             counts = shells.particles_of_parts(particles, labels, len(volumes))
         expected = np.multiply(self.each, counts)
         totals = {name: self.each * n for name, n in self.totals.items()}
+        totals["emitted"] += waiting
         parts = component_volumes(self._grid, labels, volumes, expected)
         drops = volumes < _DROP * self._grid.spacing**self._grid.dimension
         drops[0] = False  # cells of air beside liquid, whose surface encloses what their particles are
         spray = float(expected[drops].sum())
-        return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **totals)
+        return VolumeReport(liquid=float(volumes.sum()), spray=spray, waiting=waiting, components=parts, **totals)
 
 
 def _totals(initial: int) -> dict[str, Any]:

@@ -91,6 +91,8 @@ class TetVOF(TetWater):
         super().__init__(moving_mesh, solid, outside, options, changes)
         self.adhesion = adhesion
         self.sources = tuple(_checks.items("sources", sources, LiquidSource))
+        if any(s.rate is not None for s in self.sources):
+            raise ValueError("sources of tetrahedra fill their regions and have no rate")
         self.drains = tuple(_checks.items("drains", drains, Drain))
         self._projection: ProjectionOfWater | None = None
 
