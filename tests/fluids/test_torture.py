@@ -110,7 +110,9 @@ def on_grid(kind: str, rng: np.random.Generator, dimension: int) -> Any:
         swirl = VorticityOptions(confinement=float(rng.random()))
         weights = {"temperature_weight": float(rng.uniform(0, 5)), "density_weight": float(rng.uniform(0, 5))}
         return SmokeSolver(grid, SmokeOptions(vorticity=swirl, **weights, **viscous), emitters=[emitter], **named)
-    named["sources"] = [LiquidSource(any_shape(rng, dimension), velocity=tuple(rng.normal(size=dimension)))] * int(rng.integers(2))
+    rate = float(rng.normal()) if rng.integers(2) else None
+    source = LiquidSource(any_shape(rng, dimension), velocity=tuple(rng.normal(size=dimension)), rate=rate)
+    named["sources"] = [source] * int(rng.integers(2))
     named["drains"] = [Drain(Sphere(tuple(rng.random(dimension)), 0.15))] * int(rng.integers(2))
     solver: Any
     if kind == "liquid":
