@@ -13,7 +13,7 @@ from support.shells.water import beyond
 import meniscus as ms
 from meniscus.coupling import KinematicShell, ShellCoupling, Shells
 from meniscus.coupling.shell_water.near_particles import near_walls
-from meniscus.fluids import LiquidParticles, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, PressureOptions
+from meniscus.fluids import LiquidParticles, LiquidSolver, LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, PressureOptions
 from meniscus.mesh import TriangleMesh
 from meniscus.solids import RigidBody
 from meniscus.surface import Box, HalfSpace, Pose, Sphere
@@ -252,3 +252,17 @@ def test_a_source_beside_a_sheet() -> None:
     totals, p = sim.solver.volume.totals, sim.solver.particles.positions
     assert totals["emitted"] - lost == len(p) > 200
     assert (p[:, 0] < 0.51).all()
+
+
+@pytest.mark.parametrize("solver", [LiquidSolver, ParticleLiquidSolver])
+def test_a_source_under_water_beside_a_sheet(solver: Any) -> None:
+    """What it emits at its rate lifts the water on the side of the larger part of its region, up to the sheet."""
+    grid, rate = ms.Grid((32, 32), 1 / 32), 0.05
+    water = solver(grid, sources=[LiquidSource(region=Sphere((0.45, 0.2), 0.12), rate=rate)])
+    sim = ShellCoupling(water, Shells(grid, [KinematicShell(line([(0.507, -0.5), (0.507, 1.5)]), None)]), mode="one-way")
+    water.fill(Box((-9.0, -9.0), (9.0, 0.4)))
+    for _ in range(20):
+        sim.step(0.02)
+    report = sim.volume_report()
+    assert report.emitted == pytest.approx(rate * 0.4, abs=1e-12)
+    assert [c.volume for c in report.components] == pytest.approx([0.507 * 0.4 + rate * 0.4, 0.493 * 0.4], abs=2e-3)

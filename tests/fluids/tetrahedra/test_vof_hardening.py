@@ -181,3 +181,9 @@ def test_fast_water_does_not_pass_a_wall_on_its_way() -> None:
     for _ in range(5):
         vof.step(0.02)
     assert vof.volume[along > 0.25].sum() == 0
+
+
+def test_sources_of_tetrahedra_have_no_rate() -> None:
+    source = ms.fluids.LiquidSource(Box((-0.3, -0.3, -0.3), (0.3, 0.3, 0.3)), rate=0.1)
+    with pytest.raises(ValueError, match="have no rate"):
+        TetVOF(still(lattice(0.2, (4, 4, 5), 3)), outside="wall", sources=[source])
