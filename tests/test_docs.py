@@ -109,7 +109,8 @@ def test_the_page_on_running_names_every_scene() -> None:
 
 def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "water.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    page = (ROOT / "docs" / "water.md").read_text(encoding="utf-8")
+    code, control = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     variables: dict[str, Any] = {}
     exec(compile(code, "water.md", "exec"), variables)
@@ -118,6 +119,11 @@ def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest
     solver = variables["solver"]
     assert solver.time >= 0.5
     assert np.any(solver.levelset.array[80:, 0] <= 0)  # the front has come far
+    exec(compile(control, "water.md", "exec"), variables)
+    assert (tmp_path / "water-control.png").stat().st_size > 5000
+    centers = np.stack([x.ravel() for x in np.broadcast_arrays(*variables["grid"].cell_centers())], axis=1)
+    ring = variables["ring"].signed_distance(np.ascontiguousarray(centers)) <= 0
+    assert (variables["water"].levelset.array.ravel() <= 0)[ring].mean() > 0.9
 
 
 @pytest.mark.parametrize(("page", "solver"), [("water", fluids.LiquidSolver), ("tet_vof", fluids.TetVOF)])

@@ -16,6 +16,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dam-break": {"resolution": 24, "dimension": 2, "end": 0.2},
     "falling-drop": {"resolution": 12, "end": 0.3},
     "ball-splash": {"resolution": 12, "end": 0.15},
+    "control-shape": {"resolution": 16, "end": 0.15, "release": 0.1, "detail": 0.15},
     "pour": {"resolution": 16, "end": 0.25, "nozzle_radius": 0.16},
     "river": {"resolution": 10, "end": 0.3},
 }

@@ -30,9 +30,8 @@ def controls(grid: ms.Grid) -> list[Any]:
     """Particles that move through the sides, and a shape that moves."""
     rng, n = np.random.default_rng(12), grid.dimension
     places = rng.uniform(-0.1, 1.1, (40, n)) * grid.extent
-    many = ControlParticles(
-        partial(nearby, places=places), rng.uniform(0.11, 0.8, 40), ControlForce(attraction=3.0, rate=6.0, detail=0.5), weight=0.4
-    )
+    force = ControlForce(attraction=3.0, rate=6.0, detail=0.5, limited=True)
+    many = ControlParticles(partial(nearby, places=places), rng.uniform(0.11, 0.8, 40), force, weight=0.4)
     shape = Box((0.3,) * n, tuple(0.6 * e for e in grid.extent))
     return [many, ControlShape(shape, 0.5, ControlForce(attraction=2.0, rate=4.0, detail=0.73), motion=partial(sideways, dimension=n))]
 

@@ -64,7 +64,7 @@ def test_attraction_is_the_gradient_of_the_kernels(dimension: int, attraction: f
     """Of particles in and beyond the domain, with the images of those around periodic axes, some of which reach around it."""
     for dtype in scalar_types(dimension):
         grid = grid_of(dimension, periodic=PERIODIC[dimension])
-        p = some_particles(grid, np.random.default_rng(3), attraction=attraction, limited=False)
+        p = some_particles(grid, np.random.default_rng(3), attraction=attraction)
         solver = filled(grid, p, dtype)
         solver.add_forces(0.1)
         w = kernels(grid, p, extended(grid)).sum(axis=0)
@@ -78,7 +78,7 @@ def test_differences_approach_the_gradient_to_second_order() -> None:
     errors = []
     for n in (32, 64, 128):
         grid = ms.Grid((n, n), 1 / n)
-        p = ControlParticles([(0.43, 0.51)], 0.3, ControlForce(attraction=1.0, limited=False))
+        p = ControlParticles([(0.43, 0.51)], 0.3, ControlForce(attraction=1.0))
         solver = filled(grid, p)
         solver.add_forces(1.0)
         x, y = (c - a for c, a in zip(np.broadcast_arrays(*grid.face_centers(0)), (0.43, 0.51), strict=True))
@@ -95,7 +95,7 @@ def test_particles_that_the_fluid_covers_attract_less(dimension: int) -> None:
     smoke = rng.uniform(-0.5, 2.5, grid.shape)
     middle = np.array(grid.origin) + 0.4 * np.array(grid.extent)
     solid = KinematicSolid(Sphere(middle, 0.4))
-    p = some_particles(grid, rng, attraction=2.0, full_density=2.0)
+    p = some_particles(grid, rng, attraction=2.0, limited=True, full_density=2.0)
     solver = filled(grid, p, smoke=smoke, solid=solid)
     solver.add_forces(0.1)
     cells = extended(grid)
@@ -119,7 +119,7 @@ def test_particles_that_the_fluid_covers_attract_less(dimension: int) -> None:
 
 def test_a_covered_particle_does_not_attract() -> None:
     grid = ms.Grid((16, 16), 1 / 16)
-    solver = filled(grid, ControlParticles([(0.1, 0.5), (0.53, 0.47)], 0.3, ControlForce(attraction=5.0)))
+    solver = filled(grid, ControlParticles([(0.1, 0.5), (0.53, 0.47)], 0.3, ControlForce(attraction=5.0, limited=True)))
     solver.add_forces(0.1)
     assert not np.any(solver.velocity.u)
     solver.density.array[...] = 0.0
@@ -173,7 +173,7 @@ def test_particles_move_with_a_motion_and_between_keyframes() -> None:
 
 
 def test_a_control_works_from_start_to_end() -> None:
-    p = ControlParticles([(0.5, 0.5)], 0.3, ControlForce(attraction=5.0, limited=False, start=0.05, end=0.1))
+    p = ControlParticles([(0.5, 0.5)], 0.3, ControlForce(attraction=5.0, start=0.05, end=0.1))
     solver = filled(ms.Grid((8, 8), 1 / 8), p)
     for acts in (False, True, False):
         before = solver.velocity.copy()
@@ -257,7 +257,7 @@ def test_a_function_that_fails_undoes_the_step() -> None:
     def places(t: float) -> Any:
         return [(0.5, 0.5)] if t < 0.1 else [(np.nan, 0.5)]
 
-    solver = filled(ms.Grid((8, 8), 0.125), ControlParticles(places, 0.3, ControlForce(attraction=1.0, limited=False)))
+    solver = filled(ms.Grid((8, 8), 0.125), ControlParticles(places, 0.3, ControlForce(attraction=1.0)))
     solver.step(0.05)
     before = components(solver.velocity)
     with pytest.raises(ValueError, match="what positions returns must be finite"):

@@ -113,7 +113,7 @@ def test_a_uniform_velocity_stays_uniform_beside_walls_solids_and_surfaces(dimen
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_a_shape_draws_by_its_distance_and_carries_what_is_inside(dimension: int) -> None:
-    """A half-space: accelerations 2 w d / reach^2 up to the reach, and the velocity of a turning body inside."""
+    """A half-space: accelerations of 2 w / reach at its surface that fade to zero, and the velocity of a turning body inside."""
     grid = ms.Grid((20,) * dimension, 0.05, periodic=(False, True, True)[:dimension])
     wall = Box((-9.0,) * dimension, (0.3, *(9.0,) * (dimension - 1)))
     angular: Any = 2.0 if dimension == 2 else (0.0, 0.0, 2.0)
@@ -124,8 +124,8 @@ def test_a_shape_draws_by_its_distance_and_carries_what_is_inside(dimension: int
     x = grid.face_centers(0)[0]
     outside = np.broadcast_to((x > 0.36) & (x < 0.99), solver.velocity.u.shape)
     d = np.clip([x - 0.025 - 0.3, x + 0.025 - 0.3], 0.0, 0.4) / 0.4
-    exact = np.broadcast_to(0.1 * 3.0 * (d[0] ** 2 - d[1] ** 2) / 0.05, solver.velocity.u.shape)
-    assert exact.min() == pytest.approx(-0.1 * 2 * 3.0 / 0.4 * (1 - 0.05 / 0.4), rel=1e-9)
+    exact = np.broadcast_to(0.1 * 3.0 * ((1 - d[1]) ** 2 - (1 - d[0]) ** 2) / 0.05, solver.velocity.u.shape)
+    assert exact.min() == pytest.approx(-0.1 * 2 * 3.0 / 0.4 * (1 - 0.05 / 0.4), rel=1e-9)  # at the first face outside
     np.testing.assert_allclose(solver.velocity.u[outside], exact[outside], atol=1e-12)
     at = grid.face_centers(1)[0]
     inside = np.broadcast_to(at < 0.27, solver.velocity.v.shape)
@@ -140,7 +140,7 @@ def test_the_impulse_of_a_report_is_the_momentum_that_the_fluid_gains(dimension:
     middle = (0.5,) * dimension
     controls = [
         ControlParticles.from_shape(
-            Sphere(middle, 0.3), 0.1, ControlForce(attraction=4.0, rate=8.0, detail=0.3), motion=lambda t: (t,) * dimension
+            Sphere(middle, 0.3), 0.1, ControlForce(attraction=4.0, rate=8.0, detail=0.3, limited=True), motion=lambda t: (t,) * dimension
         ),
         ControlShape(Sphere(middle, 0.2), 0.4, ControlForce(attraction=-2.0, rate=3.0, max_acceleration=2.0)),
     ]
@@ -189,7 +189,7 @@ def test_no_component_gains_more_than_the_largest_acceleration() -> None:
     huge = ControlParticles(
         rng.uniform(0, 1, (9, 2)),
         0.3,
-        ControlForce(attraction=1e30, rate=1e30, limited=False, max_acceleration=3.0),
+        ControlForce(attraction=1e30, rate=1e30, max_acceleration=3.0),
         velocities=1e30 * rng.normal(size=(9, 2)),
     )
     solver = SmokeSolver(grid, controls=[huge])

@@ -18,9 +18,9 @@ void set_control_cells(const grid::Field<double, D>& distance, const grid::MacFi
     for (Index& c : cell) --c;
     for (Index k = 0; k < cells.extents()[D - 1]; ++k, ++i, ++cell[D - 1]) {
       const double d = grid::corner_mean<D>(phi.at(cell), phi.strides);
-      const double part = std::clamp(d / reach, 0.0, 1.0);
+      const double left = 1.0 - std::clamp(d / reach, 0.0, 1.0);
       const double cover = std::clamp(0.5 - d / h, 0.0, 1.0);
-      cells.potential()[i] = attraction * part * part;
+      cells.potential()[i] = attraction * (1.0 - left * left);
       cells.cover()[i] = cover;
       for (int a = 0; a < D; ++a) {
         const grid::FieldView<const T, D> v = motion.component(a).view();

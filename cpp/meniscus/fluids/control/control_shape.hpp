@@ -1,7 +1,8 @@
 /// Control by a shape: fluid outside is drawn towards it along the gradient of its distance, fluid inside gets its velocity.
 ///
-/// The potential is w_a (phi / reach)^2 for distances 0 < phi < reach, w_a beyond and 0 inside, so that the acceleration grows
-/// with the distance up to 2 w_a / reach. The shape controls the part 1/2 - phi / h of a cell, between 0 and 1.
+/// The potential is w_a (1 - (1 - phi / reach)^2) for distances 0 < phi < reach, w_a beyond and 0 inside: the acceleration is
+/// 2 w_a / reach at the surface, so that a fluid is held there, and fades to zero at the reach. The shape controls the part
+/// 1/2 - phi / h of a cell, between 0 and 1.
 #pragma once
 
 #include "meniscus/fluids/control/control_cells.hpp"

@@ -48,8 +48,8 @@ class ControlForce:
         rate: at which the velocity approaches that of the control, 1/s: a uniform velocity differs from it by exp(-rate t).
         detail: width, m, of the means that approach it, rounded to cells; what is smaller, such as vortices, is left alone. None: the
             velocity of every face does so by itself.
-        limited: weaken the attraction of each particle by the part of its kernel that the fluid fills, so that a fluid spreads over all
-            particles and then stays. False: particles that are covered attract as others do. Shapes do not count how full they are.
+        limited: weaken the attraction of each particle by the part of its kernel that the fluid fills, as in the source; a liquid that is
+            enough for the place is held better without. Shapes do not count how full they are.
         max_acceleration: limit of every component, m/s^2; None: there is none.
         full_density: density of smoke, in a `SmokeSolver`, that fills a cell.
         start: when it is turned on, s.
@@ -64,7 +64,7 @@ class ControlForce:
     attraction: float = 0.0
     rate: float = 0.0
     detail: float | None = None
-    limited: bool = True
+    limited: bool = False
     max_acceleration: float | None = None
     full_density: float = 1.0
     start: float = 0.0

@@ -21,8 +21,8 @@ from meniscus.surface.shapes.kinematic import Motion
 class ControlShape(Control):
     """A shape that draws a fluid towards it and gives the fluid inside its velocity.
 
-    For distances d from 0 to `reach` outside of it, the potential is attraction (d / reach)^2: the acceleration grows with the distance,
-    up to 2 attraction / reach, and ends there. A shape does not count how full it is, as `ControlParticles` do.
+    For distances d from 0 to `reach` outside of it, the potential is attraction (1 - (1 - d / reach)^2): the acceleration is
+    2 attraction / reach at the surface and fades to zero at the reach.
 
         letter = ms.surface.LevelSetShape(levelset)
         form = ms.fluids.ControlShape(letter, 0.3, ms.fluids.ControlForce(attraction=20.0, rate=10.0))
