@@ -2,10 +2,10 @@
 #include "any_field.hpp"
 #include "masks.hpp"
 
-#include "meniscus/fluids/particles/carried_distance.hpp"
-#include "meniscus/fluids/particles/density_surface.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
-#include "meniscus/fluids/particles/particle_surface.hpp"
+#include "meniscus/fluids/particles/surface/carried_distance.hpp"
+#include "meniscus/fluids/particles/surface/density_surface.hpp"
+#include "meniscus/fluids/particles/surface/particle_surface.hpp"
 #include "meniscus/grid/particles/particle_boundary.hpp"
 
 #include <optional>
@@ -58,17 +58,17 @@ void bind_particle_functions(py::module_& m) {
   def_fields(
       m, "update_distances",
       []<class T, int D>(grid::ParticleSet& particles, Field<T, D>& levelset, MacField<T, D>& velocity, Field<double, D>* solid,
-                         double dt, double time, const grid::ThinWalls<D>* walls) {
-        interruptible([&] { fluids::update_distances<T, D>(particles, levelset, velocity, solid, dt, time, walls); });
+                         double dt, double time, Workspace& workspace, const grid::ThinWalls<D>* walls) {
+        interruptible([&] { fluids::update_distances<T, D>(particles, levelset, velocity, solid, dt, time, workspace, walls); });
       },
       py::arg("particles"), py::arg("levelset"), py::arg("velocity"), py::arg("solid"), py::arg("dt"), py::arg("time"),
-      py::arg("walls") = nullptr);
+      py::arg("workspace"), py::arg("walls") = nullptr);
   def_fields(
       m, "add_to_distances",
-      []<class T, int D>(grid::ParticleSet& particles, Field<T, D>& levelset, double factor) {
-        interruptible([&] { fluids::add_to_distances<T, D>(particles, levelset, factor); });
+      []<class T, int D>(grid::ParticleSet& particles, Field<T, D>& levelset, double factor, Workspace& workspace) {
+        interruptible([&] { fluids::add_to_distances<T, D>(particles, levelset, factor, workspace); });
       },
-      py::arg("particles"), py::arg("levelset"), py::arg("factor"));
+      py::arg("particles"), py::arg("levelset"), py::arg("factor"), py::arg("workspace"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Particle liquids at rest beside solids at any angle, position and curvature of the wall, and the distances that particles carry."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,41 @@ def test_the_density_correction_leaves_velocities_small() -> None:
     """It moves particles towards an even spacing; their distances go with them."""
     s = still(24, Sphere((0.47, 0.55), 0.2), np.array([0.0, -1.0]), 0.02, particles=LiquidParticles(density_correction=True))
     assert max(s.step(0.01).max_speed for _ in range(50)) < 0.1 * G * 0.01
+
+
+def fit_by_brute_force(x: np.ndarray, distance: np.ndarray, cell: np.ndarray, reach: int) -> tuple[bool, float]:
+    """Whether a linear fit is trusted in full, and its value at the centre of a cell: lengths in cells, weights by cell."""
+    offset = np.floor(x) - cell
+    near = (np.abs(offset) <= reach).all(axis=1)
+    weight = ((1 - (offset[near] / (reach + 0.1)) ** 2) ** 3).prod(axis=1)
+    if len(weight) <= x.shape[1] + 1:
+        return False, 0.0
+    columns = np.column_stack([np.ones(len(weight)), x[near] - cell - 0.5])
+    root = np.sqrt(weight)
+    found = np.linalg.lstsq(columns * root[:, None], distance[near] * root, rcond=None)[0]
+    deviation = np.sqrt(np.average((columns @ found - distance[near]) ** 2, weights=weight))
+    return bool(deviation < 0.049 and abs(np.linalg.norm(found[1:]) - 1) < 0.099), float(found[0])
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_fits_by_brute_force(periodic: bool) -> None:
+    """Of distances that are not linear."""
+    n, dimension = 9, 3
+    grid = ms.Grid((n,) * dimension, 1.0, periodic=periodic)
+    x = n * np.random.default_rng(4).random((8 * n**dimension, dimension))
+    y = x - 0.5 * n
+    distance = y @ unit(np.arange(1.0, dimension + 1)) + 0.01 * y[:, 0] ** 2
+    x, distance = x[distance < 0], distance[distance < 0]
+    found = particle_levelset(Particles(x, distance=distance), grid, carried=True, band=9.0).array
+    around = np.concatenate([x + n * np.array(o) for o in product((-1, 0, 1), repeat=dimension)]) if periodic else x
+    distances = np.tile(distance, len(around) // len(x))
+    compared = 0
+    for cell in np.ndindex(found.shape):
+        trusted, value = fit_by_brute_force(around, distances, np.array(cell, float), 2)
+        if trusted and value < 0 and found[cell] > -9:  # deep in the liquid the band stands for all
+            assert found[cell] == pytest.approx(value, abs=1e-9)
+            compared += 1
+    assert compared > 2**dimension
 
 
 def test_distances_are_fitted_exactly_on_one_side(dimension: int, dtype: type) -> None:

@@ -5,7 +5,7 @@
 #include "meniscus/coupling/shell_water/level_samples.hpp"
 #include "meniscus/coupling/shell_water/sample_corners.hpp"
 #include "meniscus/coupling/shell_water/velocity_past_walls.hpp"
-#include "meniscus/fluids/particles/carried_distance.hpp"
+#include "meniscus/fluids/particles/surface/carried_distance.hpp"
 #include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"

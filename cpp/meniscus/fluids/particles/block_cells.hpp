@@ -7,6 +7,26 @@
 
 namespace meniscus::fluids {
 
+/// Cells of a row, [begin, end).
+struct CellRange {
+  Index begin = 0, end = 0;
+
+  bool empty() const { return begin >= end; }
+  bool holds(Index c) const { return c >= begin && c < end; }
+  void join(const CellRange& other) {
+    if (other.empty()) return;
+    *this = empty() ? other : CellRange{std::min(begin, other.begin), std::max(end, other.end)};
+  }
+};
+
+/// From the first to the last of some cells that have a flag.
+inline CellRange flagged_range(const std::uint8_t* flags, Index length) {
+  CellRange range{0, length};
+  while (!range.empty() && !flags[range.begin]) ++range.begin;
+  while (!range.empty() && !flags[range.end - 1]) --range.end;
+  return range;
+}
+
 /// The places of cells in such an array: with two layers of ghosts that other blocks own, or without where there are none.
 template <int D>
 class BlockCells {

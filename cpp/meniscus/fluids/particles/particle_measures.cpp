@@ -1,15 +1,17 @@
 #include "meniscus/fluids/particles/particle_measures.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/particles/velocity_probe.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/simd.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/binned_reductions.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -36,6 +38,25 @@ bool all_outside(const double* lowest, const Coord<D>& strides) {
   return true;
 }
 
+/// Frobenius norm of the symmetric gradient of a velocity, 1/s, at the centre of a cell of the block, from the faces of it and of
+/// the cells around; ghosts are filled.
+template <class T, int D>
+double cell_strain_rate(const std::array<grid::FieldView<const T, D>, D>& velocity, const Coord<D>& cell, double spacing) {
+  Eigen::Matrix<double, D, D> gradient;
+  for (std::size_t d = 0; d < D; ++d) {
+    const T* const lower = velocity[d].at(cell);
+    const Coord<D>& strides = velocity[d].strides;
+    const T* const upper = lower + strides[d];
+    const auto difference = [](T above, T below) { return static_cast<double>(above) - static_cast<double>(below); };
+    for (std::size_t a = 0; a < D; ++a) {
+      const Index s = strides[a];
+      gradient(static_cast<Index>(d), static_cast<Index>(a)) =
+          a == d ? difference(*upper, *lower) : 0.25 * (difference(lower[s], lower[-s]) + difference(upper[s], upper[-s]));
+    }
+  }
+  return 0.5 / spacing * (gradient + gradient.transpose()).norm();
+}
+
 }  // namespace
 
 double largest_value(parallel::Communicator& communicator, grid::ParticleSet& particles, std::string_view column) {
@@ -43,14 +64,22 @@ double largest_value(parallel::Communicator& communicator, grid::ParticleSet& pa
     return parallel_reduce(
         Index{0}, n, piece, 0.0,
         [&](Index begin, Index end) {
-          double largest = 0.0;
-          bool finite = true;
-          for (Index i = begin; i < end; ++i) {
-            const auto a = static_cast<double>(std::abs(v[i]));
-            finite &= a <= std::numeric_limits<double>::max();
-            largest = a > largest ? a : largest;
-          }
-          return finite ? largest : std::numeric_limits<double>::infinity();
+          // One largest value per lane: the vectoriser keeps no single one. What is no number counts as infinite.
+          constexpr Index lanes = 16;
+          constexpr double most = std::numeric_limits<double>::infinity();
+          std::array<double, lanes> largest{};
+          const auto take = [&](Index l, double value) {
+            double& lane = largest[static_cast<std::size_t>(l)];
+            const double a = value < 0.0 ? -value : value >= 0.0 ? value : most;
+            lane = a > lane ? a : lane;
+          };
+          simd_dispatch([&] {
+            Index i = begin;
+            for (; i + lanes <= end; i += lanes)
+              for (Index l = 0; l < lanes; ++l) take(l, static_cast<double>(v[i + l]));
+            for (; i < end; ++i) take(0, static_cast<double>(v[i]));
+          });
+          return *std::ranges::max_element(largest);
         },
         [](double a, double b) { return std::max(a, b); });
   });
@@ -93,11 +122,11 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
           "the level set of the solid must be on the nodes of the grid");
   // Beyond walls lies what is before them: a cell beside a wall must be full.
   levelset.fill_ghosts(0.0);
-  std::optional<VelocityProbe<T, D>> flow;
+  std::array<grid::FieldView<const T, D>, D> flow;
   if (strain) {
     require(strain->velocity.grid() == density.grid(), "the velocity must have the grid of the density");
     strain->velocity.fill_ghosts(strain->time);
-    flow.emplace(strain->velocity);
+    for (int d = 0; d < D; ++d) flow[static_cast<std::size_t>(d)] = std::as_const(strain->velocity.component(d)).view();
   }
   const grid::Grid<D>& grid = density.grid();
   const auto rho = density.view();
@@ -121,18 +150,13 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
           const auto nodes = solid->view();
           inner = all_outside<D>(nodes.at(c) + k, nodes.strides);
         }
-        const T relative = std::clamp(count[k] / full - T(1), -most, most);
-        T part(1);
-        if (flow) {
-          Vec<double, D> center;
-          for (int d = 0; d < D; ++d) {
-            const Index a = d;
-            const Index cell = grid.first_cell()[a] + c[a] + (d == D - 1 ? k : 0);
-            center[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(cell) + 0.5);
-          }
-          part = static_cast<T>(-std::expm1(-strain->rate * flow->strain_rate(center) * strain->dt));
-        }
-        row[k] = part * (inner ? relative : std::max(relative, T(0)));
+        T relative = std::clamp(count[k] / full - T(1), -most, most);
+        if (!inner) relative = std::max(relative, T(0));
+        row[k] = relative;
+        if (!strain || relative == T(0)) continue;
+        Coord<D> cell = c;
+        cell[D - 1] = k;
+        row[k] *= static_cast<T>(-std::expm1(-strain->rate * cell_strain_rate<T, D>(flow, cell, grid.spacing()) * strain->dt));
       }
     }
   });

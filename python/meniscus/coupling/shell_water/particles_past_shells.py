@@ -162,13 +162,12 @@ class ParticlesPastShells:
         return np.bincount(labels.ravel()[cells[cells >= 0]], minlength=parts)[:parts]
 
     def shifted_distances(self, particles: Particles, levelset: LevelSet, factor: float) -> _Near:
-        """Return which particles may not see all around them, and their distances with a level set, times a factor, that they see.
-
-        Those that see none keep theirs.
+        """Return which particles may not see all around them, and their distances with the height of a level set that they see above its
+        value in full cells, times a factor. Those that see none keep theirs.
         """
         mask = near_walls(self.walls, particles.positions, _SIGHT)
         own = np.array(particles["distance"][mask])
-        told = own + factor * self.levels(levelset, particles.positions[mask])
+        told = own + factor * (self.levels(levelset, particles.positions[mask]) + levelset.grid.spacing)
         return mask, np.where(np.isfinite(told), told, own).astype(own.dtype)
 
     def shifts(self, particles: Particles, shift: MacField) -> tuple[Bools, Floats, Bools]:

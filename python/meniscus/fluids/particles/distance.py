@@ -55,17 +55,18 @@ class CarriedDistance(MemoryOwner):
         levelset = self.positions.field
         around = None if solid is None else solid._core
         args = particles._core, levelset._core, self._velocity._core, around
-        _fluids.update_distances(*args, dt, time, None if walls is None else walls._core)
+        _fluids.update_distances(*args, dt, time, workspace, None if walls is None else walls._core)
         if shells is not None:
             shells.update_distances(particles, levelset, dt, time)
 
-    def shift(self, particles: Particles, levelset: LevelSet, factor: float, shells: Any = None) -> None:
-        """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes.
+    def shift(self, particles: Particles, levelset: LevelSet, factor: float, workspace: Workspace, shells: Any = None) -> None:
+        """Add the height of a level set above its value in full cells, -1 cell, times a factor, to the distances: -1 before and 1 after a
+        displacement that no flow makes.
 
         `shells`: what does so for particles beside thin walls.
         """
         near = None if shells is None else shells.shifted_distances(particles, levelset, factor)
-        _fluids.add_to_distances(particles._core, levelset.field._core, factor)
+        _fluids.add_to_distances(particles._core, levelset.field._core, factor, workspace)
         if near is not None:
             mask, distances = near
             particles["distance"][mask] = distances

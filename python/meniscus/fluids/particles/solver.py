@@ -388,12 +388,12 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         levelset = self._distance.positions
         if solid is not None:
             solid.extend_level_set(levelset.field, self._workspace)
-        self._distance.shift(self.particles, levelset, -1.0, self.shells)
+        self._distance.shift(self.particles, levelset, -1.0, self._workspace, self.shells)
         flow = self.velocity._core, dt, self.time + dt, rate
         parts = self._per_cell, levelset, solid, o.band, o.pressure.max_iterations, flow, self._workspace, self.shells
         self.running_report.correction = spacing.correct(self.particles, *parts)
         self._apply_boundary(dt)
-        self._distance.shift(self.particles, levelset, 1.0, self.shells)
+        self._distance.shift(self.particles, levelset, 1.0, self._workspace, self.shells)
 
     def _apply_boundary(self, dt: float) -> None:
         solid = self.sampled_solid.at(self.time + dt, dt)

@@ -17,6 +17,11 @@ namespace meniscus::fluids {
 /// Signed distance to a plane surface, in cells from -1 to 1, that a relative density tells.
 double distance_of_density(double density);
 
+/// Sets sums[place] of the cells of a block that are wanted (flags by place) to the number of particles, and of their images
+/// behind sides that are mirrors, weighted by the hat function around the centre of the cell.
+template <int D>
+void sum_hats(const grid::CellParticles<D>& particles, const BlockCells<D>& cells, const std::uint8_t* wanted, double* sums);
+
 /// Open parts of the space around the centres of cells, each weighted by the hat function around the centre.
 template <int D>
 class OpenSpace {

@@ -1,8 +1,8 @@
 /// Values of the level sets of particles at the centres of cells.
 #pragma once
 
-#include "meniscus/fluids/particles/anisotropic_kernels.hpp"
-#include "meniscus/fluids/particles/density_surface.hpp"
+#include "meniscus/fluids/particles/surface/anisotropic_kernels.hpp"
+#include "meniscus/fluids/particles/surface/density_surface.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,8 +78,8 @@ struct SurfaceEvaluation {
     return std::sqrt(squared(y, mean)) - radius;
   }
 
-  /// Density, relative to that of a full cell, at the centre of a cell around which so much of the space is open.
-  double density(const Coord<D>& cell, double open, const CellSight<D>& sight) const {
+  /// As `sum_hats`, for one cell that may not see all particles around.
+  double hats(const Coord<D>& cell, const CellSight<D>& sight) const {
     const Vec<double, D> y = center(cell);
     double weights = 0.0;
     grid::for_each_neighbor<D>(particles, cell, 0, 1, [&](Index i, const std::array<double, D>& x, const auto& scale) {
@@ -87,7 +87,7 @@ struct SurfaceEvaluation {
       for (int d = 0; d < D; ++d) w *= std::max(1.0 - std::abs(x[d] - y[d]), 0.0);
       if (w > 0.0 && sight.sees(i, x, scale)) weights += w;
     });
-    return weights / (per_cell * open);
+    return weights;
   }
 
   double anisotropic(const AnisotropicKernel<D>* kernels, const Coord<D>& cell, Index reach) const {

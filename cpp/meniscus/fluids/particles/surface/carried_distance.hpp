@@ -6,28 +6,13 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
-#include "meniscus/fluids/particles/particle_sides.hpp"
 #include "meniscus/grid/field.hpp"
-#include "meniscus/grid/particles/cell_neighbors.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/walls/thin_walls.hpp"
 
 #include <limits>
 
 namespace meniscus::fluids {
-
-/// Linear function fitted to the distances around the centre of a cell, weighted by (1 - (r / support)^2)^3; exact where they are
-/// linear in position, on one side of a solid too. Lengths in cells.
-template <int D>
-struct DistanceFit {
-  /// From 0 to 1: whether there are particles along all axes, that agree on a function whose slope is that of a distance.
-  double trust = 0.0;
-  double value = 0.0;
-};
-
-/// `sight`: of the cell; nullptr: all particles take part.
-template <int D>
-DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
-                            double support, const CellSight<D>* sight = nullptr);
 
 /// A distance within what the one that positions tell (from a density) leaves open above and below it, if it is a bound there; in
 /// cells.
@@ -54,11 +39,12 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
 /// particles that may not see all around them keep their distances; nullptr: none.
 template <class T, int D>
 void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, grid::MacField<T, D>& velocity,
-                      const grid::Field<double, D>* solid, double dt, double time, const grid::ThinWalls<D>* walls = nullptr);
+                      const grid::Field<double, D>* solid, double dt, double time, Workspace& workspace,
+                      const grid::ThinWalls<D>* walls = nullptr);
 
-/// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that
-/// no flow makes, they stay right.
+/// Adds `factor` times the height of such a level set at the particles above its value in full cells, -1 cell, to their
+/// distances: with -1 before and 1 after a displacement that no flow makes, they stay right.
 template <class T, int D>
-void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor);
+void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor, Workspace& workspace);
 
 }  // namespace meniscus::fluids

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/particles/density_surface.hpp"
+#include "meniscus/fluids/particles/surface/density_surface.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
@@ -15,12 +15,66 @@ constexpr double middle_part = 0.75, outer_part = 0.125;
 /// What is left of the space around a cell is not taken for less than this.
 constexpr double least_open_space = 0.1;
 
+/// Adds the hats of the particles in the cells around a row to `sums`, for a range of its cells; `row`: its first cell.
+template <int D>
+void sum_hats_of_row(const grid::CellParticles<D>& particles, const Coord<D>& row, const CellRange& range, double* sums) {
+  constexpr std::size_t last = D - 1;
+  constexpr int rows = D == 3 ? 9 : 3;
+  const grid::Grid<D>& grid = *particles.grid;
+  const grid::SearchWindow<D>& window = *particles.window;
+  for (int k = 0; k < rows; ++k) {
+    std::array<grid::CellImage, D> image;
+    Index first = 0;
+    for (std::size_t d = 0; d < last; ++d) {
+      const Index offset = (d == 0 ? k / (rows / 3) : k % 3) - 1;
+      image[d] = grid::mirrored_cell(grid, static_cast<int>(d), row[d] + offset);
+      image[d].shift -= static_cast<double>(row[d]) + 0.5;
+      first = first * window.shape()[d] + window.place(static_cast<int>(d), image[d].cell);
+    }
+    for (Index c = range.begin - 1; c <= range.end; ++c) {
+      grid::CellImage& along = image[last] = grid::mirrored_cell(grid, D - 1, row[last] + c);
+      along.shift -= static_cast<double>(row[last] + c) + 0.5;
+      const Index key = first * window.shape()[last] + window.place(D - 1, along.cell);
+      for (Index i = particles.starts[key]; i < particles.starts[key + 1]; ++i) {
+        double weight = 1.0;
+        std::array<double, D> r;
+        for (std::size_t d = 0; d < D; ++d)
+          r[d] = image[d].scale * particles.positions[i * D + static_cast<Index>(d)] + image[d].shift;
+        for (std::size_t d = 0; d < last; ++d) weight *= std::max(1.0 - std::abs(r[d]), 0.0);
+        if (!(weight > 0.0)) continue;
+        const double part = std::abs(r[last]);
+        const Index next = r[last] < 0.0 ? c - 1 : c + 1;
+        if (range.holds(c)) sums[c] += weight * (1.0 - part);
+        if (range.holds(next)) sums[next] += weight * part;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 double distance_of_density(double density) {
   if (density >= 1.0) return -1.0;
   if (density >= 0.5) return std::sqrt(2.0 * (1.0 - density)) - 1.0;
   return 1.0 - std::sqrt(2.0 * std::max(density, 0.0));
+}
+
+template <int D>
+void sum_hats(const grid::CellParticles<D>& particles, const BlockCells<D>& cells, const std::uint8_t* wanted, double* sums) {
+  const Coord<D>& n = particles.grid->local_shape();
+  const Index length = n[D - 1];
+  parallel_for(0, product<D>(n) / length, std::max<Index>(1, 1024 / length), [&](Index from, Index to) {
+    for (Index r = from; r < to; ++r) {
+      Coord<D> row{};
+      Index rest = r;
+      for (std::size_t d = D - 1; d-- > 0; rest /= n[d]) row[d] = rest % n[d];
+      const Index place = cells.place(row);
+      const CellRange range = flagged_range(wanted + place, length);
+      if (range.empty()) continue;
+      std::fill(sums + place + range.begin, sums + place + range.end, 0.0);
+      sum_hats_of_row<D>(particles, cells.in_domain(row), range, sums + place);
+    }
+  });
 }
 
 template <int D>
@@ -74,6 +128,8 @@ void divide_by_open_space(grid::Field<T, D>& density, const grid::Field<double, 
   });
 }
 
+template void sum_hats<2>(const grid::CellParticles<2>&, const BlockCells<2>&, const std::uint8_t*, double*);
+template void sum_hats<3>(const grid::CellParticles<3>&, const BlockCells<3>&, const std::uint8_t*, double*);
 template class OpenSpace<2>;
 template class OpenSpace<3>;
 #define MENISCUS_INSTANTIATE(T, D) \

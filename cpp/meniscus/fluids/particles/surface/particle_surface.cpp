@@ -1,9 +1,11 @@
-#include "meniscus/fluids/particles/particle_surface.hpp"
+#include "meniscus/fluids/particles/surface/particle_surface.hpp"
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/particles/carried_distance.hpp"
-#include "meniscus/fluids/particles/surface_evaluation.hpp"
+#include "meniscus/fluids/particles/surface/carried_distance.hpp"
+#include "meniscus/fluids/particles/surface/distance_fits.hpp"
+#include "meniscus/fluids/particles/surface/flag_spread.hpp"
+#include "meniscus/fluids/particles/surface/surface_evaluation.hpp"
 #include "meniscus/fluids/particles/window_particles.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
@@ -38,41 +40,9 @@ constexpr double crowded_deviations = 3.0;
 /// Layers of air beyond the fits that continue them.
 constexpr Index continued_layers = 3;
 
-/// Supports of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin
+/// Reaches of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin
 /// edges of liquid beside solids.
-constexpr std::array carried_supports = {2.5, 3.5};
-
-/// Supports of carried distances reach so many cells.
-constexpr Index carried_reach = 4;
-
-/// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours. Cells
-/// beyond the window count as having what changes nothing.
-template <int D>
-void spread(const grid::Grid<D>& grid, const grid::SearchWindow<D>& window, Flag* flags, Flag* scratch, Index reach, bool all) {
-  const Coord<D>& n = window.shape();
-  const Coord<D> strides = c_strides<D>(n);
-  for (int axis = 0; axis < D; ++axis) {
-    const Index d = axis;
-    const Index inner = strides[d];
-    const Index lines = product<D>(n) / n[d];
-    parallel_for(0, lines, std::max<Index>(1, 8192 / n[d]), [&](Index begin, Index end) {
-      for (Index l = begin; l < end; ++l) {
-        const Index first = (l / inner) * inner * n[d] + l % inner;
-        for (Index c = 0; c < n[d]; ++c) {
-          bool value = all;
-          for (Index o = -reach; o <= reach; ++o) {
-            const Index at = window.place(axis, grid::mirrored_cell(grid, axis, window.cell(axis, c) + o).cell);
-            const bool flag = at < 0 ? all : flags[first + at * inner] != 0;
-            value = all ? value && flag : value || flag;
-          }
-          scratch[first + c * inner] = value;
-        }
-      }
-    });
-    parallel_for(0, product<D>(n), 1 << 16,
-                 [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, flags + begin); });
-  }
-}
+constexpr std::array carried_reaches = {2, max_fit_reach};
 
 /// Whether a cell is the one to which a particle at x belongs.
 template <int D>
@@ -210,7 +180,7 @@ struct Reaches {
     gaps = spheres && radius < 0.5 * std::sqrt(static_cast<double>(D));
     deep = options.carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
     kernel = anisotropic ? static_cast<Index>(std::ceil(support)) : 0;
-    carried = options.carried ? carried_reach : 0;
+    carried = options.carried ? max_fit_reach + 1 : 0;
   }
 
   /// Cells around one whose kernels are needed where that is not deep in the liquid.
@@ -272,7 +242,7 @@ void evaluate(const SurfaceEvaluation<D>& evaluation, ParticleSurface method, Re
   Flag* some = flags.data();
   Flag* full = some + searched;
   Flag* scratch = full + searched;
-  const auto fits = workspace.take<Flag>(carried ? 2 * cells.size() : 0);
+  const auto kinds = workspace.take<Flag>(carried ? 2 * cells.size() : 0);
   const auto occupy = [&](Flag* to) {
     parallel_for(0, searched, 1 << 15, [&](Index begin, Index end) {
       for (Index c = begin; c < end; ++c) to[c] = evaluation.holds(c);
@@ -283,18 +253,32 @@ void evaluate(const SurfaceEvaluation<D>& evaluation, ParticleSurface method, Re
   if (anisotropic) {
     kernels = workspace.take<AnisotropicKernel<D>>(particles);
     occupy(full);
-    spread(grid, window, full, scratch, reaches.around_kernels(), true);
+    spread_flags(grid, window, full, scratch, reaches.around_kernels(), true);
     reaches.reach = std::min(reaches.reach, reach_of(find_kernels(evaluation, reaches, full, kernels.data())));
   }
   const Index reach = reaches.reach;
 
   occupy(some);
-  spread(grid, window, some, scratch, reach, false);
+  spread_flags(grid, window, some, scratch, reach, false);
   if (reaches.gaps) {
     std::fill_n(full, searched, Flag{0});
   } else {
     occupy(full);
-    spread(grid, window, full, scratch, reaches.deep, true);
+    spread_flags(grid, window, full, scratch, reaches.deep, true);
+  }
+  const auto wanted = workspace.take<Flag>(cells.size());
+  std::fill_n(wanted.data(), cells.size(), Flag{0});
+  cells.for_each(window, 8192, [&](const Coord<D>&, Index at, Index w) { wanted.data()[at] = some[w] && !full[w]; });
+  const auto hats = workspace.take<double>(dense ? cells.size() : 0);
+  if (dense) sum_hats(evaluation.particles, cells, wanted.data(), hats.data());
+  const bool by_cell = carried && D == 3;
+  const auto fits = workspace.take<DistanceFit>(by_cell ? cells.size() : 0);
+  for (const int fit_reach : carried_reaches) {
+    if (!by_cell) break;
+    fit_distances(evaluation.particles, evaluation.distances, cells, fit_reach, wanted.data(), fits.data(), workspace);
+    cells.for_each(window, 8192, [&](const Coord<D>&, Index at, Index) {
+      wanted.data()[at] = wanted.data()[at] && !(fits.data()[at].trust > 0.0);
+    });
   }
   cells.for_each(window, 512, [&](const Coord<D>& c, Index at, Index w) {
     Flag kind = settled;
@@ -305,16 +289,19 @@ void evaluate(const SurfaceEvaluation<D>& evaluation, ParticleSurface method, Re
       phi[at] = deepest;
     } else {
       const Coord<D> cell = cells.in_domain(c);
-      const CellSight<D> sight(evaluation.sides, cell, carried ? carried_reach : std::min(reach, CellSight<D>::most));
-      DistanceFit<D> fit;
-      for (const double support : carried_supports)
-        if (carried && !(fit.trust > 0.0))
-          fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support, &sight);
+      const CellSight<D> sight(evaluation.sides, cell, carried ? max_fit_reach + 1 : std::min(reach, CellSight<D>::most));
+      DistanceFit fit;
+      const bool fitted_before = by_cell && sight.sees_all();
+      if (fitted_before) fit = fits.data()[at];
+      for (const int fit_reach : carried_reaches)
+        if (carried && !fitted_before && !(fit.trust > 0.0))
+          fit = fit_distance<D>(evaluation.particles, evaluation.distances, fit_reach, cell, sight);
       double value = fit.value;
       if (dense) {
         // Beside walls few particles tell the distance, and where they are: they bound it if there are clearly too many.
         const double open = evaluation.space.around(c, at, sight);
-        const double density = evaluation.density(cell, open, sight), told = distance_of_density(density);
+        const double sum = sight.sees_all() ? hats.data()[at] : evaluation.hats(cell, sight);
+        const double density = sum / (evaluation.per_cell * open), told = distance_of_density(density);
         const bool crowded = (density - 1.0) * std::sqrt(evaluation.per_cell * open) > crowded_deviations;
         value = fit.trust > 0.0 ? told + fit.trust * (within_open(fit.value, told, open == 1.0 || crowded, open == 1.0) - told)
                                 : told;
@@ -327,9 +314,9 @@ void evaluate(const SurfaceEvaluation<D>& evaluation, ParticleSurface method, Re
       phi[at] = std::clamp(value, -evaluation.band, evaluation.band);
       kind = fit.trust == 1.0 ? fitted : value > 0.0 && !evaluation.holds(w) ? beyond : settled;
     }
-    if (carried) fits.data()[at] = kind;
+    if (carried) kinds.data()[at] = kind;
   });
-  if (carried) continue_fits(evaluation, window, fits.data(), fits.data() + cells.size(), phi);
+  if (carried) continue_fits(evaluation, window, kinds.data(), kinds.data() + cells.size(), phi);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/particles/anisotropic_kernels.hpp"
+#include "meniscus/fluids/particles/surface/anisotropic_kernels.hpp"
 
 #include <Eigen/Eigenvalues>
 
@@ -18,9 +18,9 @@ constexpr int alone_2d = 5;
 constexpr double alone_size = 0.5;
 /// Kernels are no longer than this, in those of full neighbourhoods, so that a search ends, and no shorter than alone_size
 /// squared.
-constexpr double longest = 1.5;
+constexpr double longest_kernel = 1.5;
 /// Nor do particles move farther than this, in supports, so that a kernel reaches two supports at most.
-constexpr double farthest = 0.5;
+constexpr double farthest_shift = 0.5;
 
 /// Variance per axis of a full neighbourhood of radius 1 with the weights 1 - r^3.
 template <int D>
@@ -79,11 +79,11 @@ AnisotropicKernel<D> anisotropic_kernel(const grid::CellParticles<D>& particles,
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(covariance / (full_variance<D> * support * support));
   if (count > (D == 3 ? alone_3d : alone_2d) && eigen.info() == Eigen::Success) {
     rotation = eigen.eigenvectors();
-    const double largest = std::clamp(eigen.eigenvalues()[D - 1], alone_size * alone_size, longest);
+    const double largest = std::clamp(eigen.eigenvalues()[D - 1], alone_size * alone_size, longest_kernel);
     for (int d = 0; d < D; ++d) size[d] = std::clamp(eigen.eigenvalues()[d], largest / max_anisotropy, largest);
   }
   AnisotropicKernel<D> kernel;
-  const Vector shift = (smoothing * mean).cwiseMax(-farthest * support).cwiseMin(farthest * support);
+  const Vector shift = (smoothing * mean).cwiseMax(-farthest_shift * support).cwiseMin(farthest_shift * support);
   kernel.center = own + shift;
   Vector inverse = (length * size).cwiseInverse();
   kernel.stretch = rotation * inverse.asDiagonal() * rotation.transpose();
