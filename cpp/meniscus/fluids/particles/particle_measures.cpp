@@ -69,7 +69,7 @@ double largest_value(parallel::Communicator& communicator, grid::ParticleSet& pa
           constexpr double most = std::numeric_limits<double>::infinity();
           std::array<double, lanes> largest{};
           const auto take = [&](Index l, double value) {
-            double& lane = largest[static_cast<std::size_t>(l)];
+            double& lane = largest[l];
             const double a = value < 0.0 ? -value : value >= 0.0 ? value : most;
             lane = a > lane ? a : lane;
           };
@@ -126,7 +126,7 @@ void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Fie
   if (strain) {
     require(strain->velocity.grid() == density.grid(), "the velocity must have the grid of the density");
     strain->velocity.fill_ghosts(strain->time);
-    for (int d = 0; d < D; ++d) flow[static_cast<std::size_t>(d)] = std::as_const(strain->velocity.component(d)).view();
+    for (int d = 0; d < D; ++d) flow[d] = std::as_const(strain->velocity.component(d)).view();
   }
   const grid::Grid<D>& grid = density.grid();
   const auto rho = density.view();

@@ -105,9 +105,9 @@ class FullCells {
         const Index n = std::min(lanes, end - first);
         simd_dispatch([&] {
           for (Index l = 0; l < n; ++l)
-            at[static_cast<std::size_t>(l)] = origin_ + dot<D>(grid::locate_in_domain(grid_, x + (first + l) * D).cell, strides_);
+            at[l] = origin_ + dot<D>(grid::locate_in_domain(grid_, x + (first + l) * D).cell, strides_);
         });
-        for (Index l = 0; l < n; ++l) body(first + l, flags_.data()[at[static_cast<std::size_t>(l)]] != 0);
+        for (Index l = 0; l < n; ++l) body(first + l, flags_.data()[at[l]] != 0);
       }
     });
   }

@@ -40,7 +40,7 @@ constexpr double weight_along(int offset, int reach) {
 template <int reach>
 constexpr auto weights_along = [] {
   std::array<double, reach + 1> weights{};
-  for (int o = 0; o <= reach; ++o) weights[static_cast<std::size_t>(o)] = weight_along(o, reach);
+  for (int o = 0; o <= reach; ++o) weights[o] = weight_along(o, reach);
   return weights;
 }();
 
@@ -66,10 +66,10 @@ struct Moments {
     of[square] += weight * d * d;
     of[largest] = d > of[largest] ? d : of[largest];
     for (int a = 0; a < D; ++a) {
-      const double wr = weight * r[static_cast<std::size_t>(a)];
-      of[static_cast<std::size_t>(place(a))] += wr;
-      of[static_cast<std::size_t>(distance_at(a))] += d * wr;
-      for (int b = a; b < D; ++b) of[static_cast<std::size_t>(second(a, b))] += wr * r[static_cast<std::size_t>(b)];
+      const double wr = weight * r[a];
+      of[place(a)] += wr;
+      of[distance_at(a)] += d * wr;
+      for (int b = a; b < D; ++b) of[second(a, b)] += wr * r[b];
     }
   }
 
@@ -81,12 +81,12 @@ struct Moments {
     const double sum = of[distance] / weights;
     V mean, moment;
     for (int a = 0; a < D; ++a) {
-      mean[a] = of[static_cast<std::size_t>(place(a))] / weights;
-      moment[a] = of[static_cast<std::size_t>(distance_at(a))] / weights - sum * mean[a];
+      mean[a] = of[place(a)] / weights;
+      moment[a] = of[distance_at(a)] / weights - sum * mean[a];
     }
     Matrix spread;
     for (int a = 0; a < D; ++a)
-      for (int b = 0; b < D; ++b) spread(a, b) = of[static_cast<std::size_t>(second(a, b))] / weights - mean[a] * mean[b];
+      for (int b = 0; b < D; ++b) spread(a, b) = of[second(a, b)] / weights - mean[a] * mean[b];
     const bool deep = of[largest] < -deep_distance;
     DistanceFit fit;
     if (deep) fit = {1.0, sum};
@@ -273,7 +273,7 @@ class FitSweep {
         const MomentRow from = moments(row);
         read(plane, row, {range.begin - reach, range.end + reach}, from);
         std::array<MomentRow, 2 * reach + 1> shifted;
-        for (Index o = -reach; o <= reach; ++o) shifted[static_cast<std::size_t>(o + reach)] = {from.first + o, from.stride};
+        for (Index o = -reach; o <= reach; ++o) shifted[o + reach] = {from.first + o, from.stride};
         const MomentRow to = D == 3 ? sums(row) : kept(plane, row);
         simd_dispatch([&] { sum_rows<D, reach>(D - 1, shifted, range.begin, range.end, to); });
       }
@@ -287,7 +287,7 @@ class FitSweep {
         if (range.empty()) continue;
         std::array<MomentRow, 2 * reach + 1> around;
         for (Index o = -reach; o <= reach; ++o)
-          around[static_cast<std::size_t>(o + reach)] = place(1, row + o) < 0 ? empty() : sums(row + o);
+          around[o + reach] = place(1, row + o) < 0 ? empty() : sums(row + o);
         simd_dispatch([&] { sum_rows<D, reach>(1, around, range.begin, range.end, kept(plane, row)); });
       }
     });
@@ -300,14 +300,14 @@ class FitSweep {
         if (range.empty()) continue;
         std::array<MomentRow, 2 * reach + 1> around;
         for (Index o = -reach; o <= reach; ++o)
-          around[static_cast<std::size_t>(o + reach)] = place(0, plane + o) < 0 ? empty() : kept(plane + o, row);
+          around[o + reach] = place(0, plane + o) < 0 ? empty() : kept(plane + o, row);
         const MomentRow whole = sums_of_fit(row);
         simd_dispatch([&] { sum_rows<D, reach>(0, around, range.begin, range.end, whole); });
         const Index first = first_place(plane, row);
         for (Index k = range.begin; k < range.end; ++k) {
           if (!wanted_[first + k]) continue;
           Moments<D> all;
-          for (int m = 0; m < M::count; ++m) all.of[static_cast<std::size_t>(m)] = whole.of(m)[k];
+          for (int m = 0; m < M::count; ++m) all.of[m] = whole.of(m)[k];
           fits_[first + k] = all.fit();
         }
       }
@@ -337,7 +337,7 @@ class FitSweep {
           sum.add(r, distances_[i], 1.0);
         }
       }
-      for (int m = 0; m < M::count; ++m) to.of(m)[k] = sum.of[static_cast<std::size_t>(m)];
+      for (int m = 0; m < M::count; ++m) to.of(m)[k] = sum.of[m];
     }
   }
 
