@@ -286,8 +286,7 @@ class FitSweep {
         const CellRange range = needed(plane, row, 0);
         if (range.empty()) continue;
         std::array<MomentRow, 2 * reach + 1> around;
-        for (Index o = -reach; o <= reach; ++o)
-          around[o + reach] = place(1, row + o) < 0 ? empty() : sums(row + o);
+        for (Index o = -reach; o <= reach; ++o) around[o + reach] = place(1, row + o) < 0 ? empty() : sums(row + o);
         simd_dispatch([&] { sum_rows<D, reach>(1, around, range.begin, range.end, kept(plane, row)); });
       }
     });
@@ -299,8 +298,7 @@ class FitSweep {
         const CellRange range = ranges_.data()[plane * rows_ + row];
         if (range.empty()) continue;
         std::array<MomentRow, 2 * reach + 1> around;
-        for (Index o = -reach; o <= reach; ++o)
-          around[o + reach] = place(0, plane + o) < 0 ? empty() : kept(plane + o, row);
+        for (Index o = -reach; o <= reach; ++o) around[o + reach] = place(0, plane + o) < 0 ? empty() : kept(plane + o, row);
         const MomentRow whole = sums_of_fit(row);
         simd_dispatch([&] { sum_rows<D, reach>(0, around, range.begin, range.end, whole); });
         const Index first = first_place(plane, row);

@@ -66,8 +66,9 @@ double TetReach::farthest(std::int32_t t, const mesh::Point& path, std::span<con
   return std::sqrt(most);
 }
 
-/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all. Means and fits
-/// are of differences to one of the velocities, so that water which moves as one has its velocity everywhere, to the last bit.
+/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all. Means and
+/// fits are of differences to one of the velocities, so that water which moves as one has its velocity everywhere, to the last
+/// bit.
 void TetReach::average_node(std::int32_t v, const TetWater& water) {
   const Index i = v;
   mesh::Point& common = node_velocity_[i];
