@@ -24,10 +24,6 @@ from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
-_FAR_BEYOND = 6.0
-"""Steps that are as many times longer than advised are warned of. Transport is stable at any length, but one straight way per step is no
-path of the flow: a column of liquid that falls over has at most 0.95 of the energy that it starts with at 5 times, 2.1 times that at 8,
-3.3 times at 10."""
 NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
 """Report of a step without a projection."""
 
@@ -95,6 +91,10 @@ class FluidSolver(Solver[Report]):
     """
 
     settings: ClassVar[tuple[str, ...]] = ("solid", "controls")
+    far_beyond: ClassVar[float] = 6.0
+    """Steps that are more than as many times longer than advised are warned of. Transport is stable at any length, but one straight way per
+    step is no path of the flow: a column of liquid that falls over has at most 0.95 of the energy that it starts with at 5 times, 2.1
+    times that at 8, 3.3 times at 10."""
     controls = Controls()
     options: Any
     time: float
@@ -132,8 +132,8 @@ class FluidSolver(Solver[Report]):
         # By the speed that the last report tells: no kernel runs for it.
         gravity = float(np.linalg.norm(getattr(self, "gravity", 0.0)))
         speed = (0.0 if self.report is None else self.report.max_speed) + math.sqrt(self.grid.spacing * gravity)
-        far = dt * speed > _FAR_BEYOND * self.options.cfl * self.grid.spacing and not self._warned_of_length
-        if far and dt > _FAR_BEYOND * (longest := self.max_dt()):
+        far = dt * speed > self.far_beyond * self.options.cfl * self.grid.spacing and not self._warned_of_length
+        if far and dt > self.far_beyond * (longest := self.max_dt()):
             self._warned_of_length = True
             warnings.warn(
                 f"a step of {dt:.3g} s is {dt / longest:.2g} times as long as max_dt() advises, {longest:.3g} s: the flow will be wrong; "

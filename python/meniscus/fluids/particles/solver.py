@@ -91,6 +91,9 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
         "resample",
     )
     settings = ("solid", "gravity", "controls")
+    far_beyond = 4.0
+    """As of other fluids. Particles that fall a long straight way pile up: of a column in a box at least 0.94 are left at 4 times,
+    0.88 at 5 times, 0.85 at 6 times."""
     gravity = Acceleration()
     report_type = ParticleLiquidReport
 
