@@ -42,6 +42,16 @@ def test_a_uniform_velocity_relaxes_exactly(dimension: int, detail: float | None
                 np.testing.assert_allclose(u, wanted[d] * -math.expm1(-3.0 * time), rtol=1e-5 if dtype == np.float32 else 1e-13)
 
 
+@pytest.mark.parametrize("dt", [0.01, 0.05, 0.25, 0.5])
+def test_a_control_that_begins_and_ends_within_steps_works_that_long(dt: float) -> None:
+    solver = SmokeSolver(
+        ms.Grid((10, 10), 0.1, periodic=True), controls=[everywhere(ms.Grid((10, 10), 0.1), (1.0, 0.0), 3.0, start=0.105, end=0.333)]
+    )
+    while solver.time < 0.5 - 1e-9:
+        solver.step(dt)
+    np.testing.assert_allclose(solver.velocity.u, -math.expm1(-3.0 * (0.333 - 0.105)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("cells", [1, 4, 6])
 def test_the_filter_lets_through_what_its_kernel_does(cells: int, axis: int) -> None:

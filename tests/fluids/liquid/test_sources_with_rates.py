@@ -169,3 +169,8 @@ def test_rates_are_checked() -> None:
     for rate, message in ((0.0, "must not be zero"), (np.inf, "finite"), ("x", "number")):
         with pytest.raises((TypeError, ValueError), match=message):
             source(rate=rate)
+
+
+@pytest.mark.parametrize("radius", [0.01, 0.015, 0.02])
+def test_a_region_smaller_than_a_cell_is_the_cell_that_it_lies_in(radius: float) -> None:
+    assert run(pool([source(radius=radius, rate=0.02)]), 0.5, 0.02) == pytest.approx(1.0, abs=0.01)

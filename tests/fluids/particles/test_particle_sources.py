@@ -142,3 +142,24 @@ def test_ranks_emit_the_same_particles(dimension: int) -> None:
     assert report.drained > 0.0
     assert on_ranks[0] == report
     assert np.array_equal(on_ranks[1], positions)
+
+
+@pytest.mark.parametrize("gravity", [0.0, 1.0])
+@pytest.mark.parametrize("height", [0.25, 0.75])
+def test_without_gravity_too_all_is_emitted(gravity: float, height: float) -> None:
+    """Particles too few for a surface fill the region at once; what comes then goes by the flow and waits for nothing."""
+    s = pool([source(height=height)])
+    s.gravity = (0.0, -gravity)
+    before = len(s.particles)
+    steps(s, 30)
+    told = s.volume_report()
+    assert abs(told.waiting) < 2e-3 * RATE * s.time
+    assert (len(s.particles) - before) / (4 * 32**2) == pytest.approx(RATE * s.time, rel=0.01)
+
+
+@pytest.mark.parametrize("radius", [0.01, 0.015, 0.02])
+def test_a_region_smaller_than_a_cell_is_the_cell_that_it_lies_in(radius: float) -> None:
+    s = pool([LiquidSource(Sphere((0.5, 0.25), radius), rate=0.02)])
+    before = len(s.particles)
+    steps(s, 30)
+    assert (len(s.particles) - before) / (4 * 32**2) == pytest.approx(0.02 * s.time, rel=0.03)

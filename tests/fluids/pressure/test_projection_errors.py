@@ -72,6 +72,9 @@ def test_other_grids_and_types(velocity: ms.MacField) -> None:
     refused(velocity, ValueError, "tolerance must be", tolerance=0.0)
     refused(velocity, ValueError, "max_iterations must be", max_iterations=0)
     refused(velocity, ValueError, "air_pressure must be finite", air_pressure=np.nan)
+    holed = ms.CellField(grid, velocity.dtype)
+    holed.array[(1,) * grid.dimension] = np.nan
+    refused(velocity, ValueError, "the target divergence", target_divergence=holed)
     refused(velocity, ValueError, "solver must have the grid", solver=PressureSolver(other))
     refused(velocity, TypeError, "solver must be", solver="multigrid")
     with pytest.raises(TypeError, match="velocity must be"):

@@ -30,6 +30,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
   require_finite(velocity);
+  if (problem.target_divergence) grid::require_finite(*problem.target_divergence, "the target divergence");
   const auto start = std::chrono::steady_clock::now();
   report.setup_seconds = 0;
   if (describe(velocity, problem)) {

@@ -87,6 +87,11 @@ class ControlForce:
         """Return whether it works at a time, s."""
         return self.start <= time < self.end
 
+    def while_on(self, start: float, dt: float) -> tuple[float, float]:
+        """Return how long it works in the dt seconds from a time on, s, and until when."""
+        end = min(start + dt, self.end)
+        return max(end - max(start, self.start), 0.0), end
+
 
 class Control(ABC):
     """Places where a force controls a flow."""

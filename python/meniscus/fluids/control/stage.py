@@ -92,12 +92,13 @@ class ControlStage(MemoryOwner):
             smoke: density of that in a gas, or None for a liquid.
 
         Returns:
-            The momentum that the fluid gains, N s (N s/m in 2-D), one number per axis; nothing without controls.
+            The momentum that the fluid gains on its faces, N s (N s/m in 2-D), one number per axis; nothing without controls.
         """
         if not self._controls:
             return ()
         gained = [0.0] * self._velocity.grid.dimension
-        active = [control for control in self._on_grid if control.force.is_on(time)]
+        times = [(control, *control.force.while_on(time, dt)) for control in self._on_grid]
+        active = [(control, length, end) for control, length, end in times if length > 0.0]
         if not active:
             return tuple(gained)
         solid = sampled_solid.at(time)
@@ -111,7 +112,7 @@ class ControlStage(MemoryOwner):
             field = liquid.field
             assert isinstance(field, CellField)
             fluid = ControlledFluid(levelset=field, solid=nodes, faces=faces)
-        for control in active:
-            change = control.act(self._velocity, dt, time + dt, fluid, workspace)
+        for control, length, end in active:
+            change = control.act(self._velocity, length, end, fluid, workspace)
             gained = [a + density * b for a, b in zip(gained, change, strict=True)]
         return tuple(gained)

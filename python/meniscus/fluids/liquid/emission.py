@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ class Emission(Stateful):
             nothing where no liquid is in its region.
         flow: (k,) what each emits by the divergence of the present velocity, m^dim/s; likewise.
         count: (k,) particles that each has emitted or taken under water, in liquids of particles; likewise.
+        room: (k,) most of the air in each region that filling takes, m^dim; likewise.
     """
 
     def __init__(self, velocity: MacField, sources: Sequence[LiquidSource], reach: float) -> None:
@@ -71,6 +72,7 @@ class Emission(Stateful):
         self.owed: Floats = self.declare("owed", np.zeros(len(sources)))
         self.flow: Floats = self.declare("flow", np.zeros(len(sources)))
         self.count: npt.NDArray[np.int64] = self.declare("count", np.zeros(len(sources), np.int64))
+        self.room: Floats = self.declare("room", np.full(len(sources), np.finfo(np.float64).max))
 
     @property
     def waiting(self) -> float:
@@ -106,7 +108,7 @@ class Emission(Stateful):
 
     def open_cells(self, k: int, time: float, levelset: LevelSet, solid: NodeField | None, walls: ThinWalls | None) -> OpenCells:
         """Return the cells of the region of a source. Collective."""
-        inside = self.regions[k].at(time, self._workspace, walls).array <= 0
+        inside = self._inside(self.regions[k].at(time, self._workspace, walls).array)
         if walls is not None:
             for d, blocked in enumerate(walls.blocked_faces):
                 lower = tuple(slice(0, -1) if e == d else slice(None) for e in range(self._grid.dimension))
@@ -146,7 +148,8 @@ class Emission(Stateful):
         catch_up = _CATCH_UP * np.abs(self.rates)
         wanted = due / dt + np.clip(owed / dt, -catch_up, catch_up)
         for k in np.flatnonzero(wanted > 0).tolist():
-            wanted[k] = max(wanted[k] - self.open_cells(k, time, levelset, solid, walls).air_volume / dt, 0.0)
+            air = self.open_cells(k, time, levelset, solid, walls).air_volume
+            wanted[k] = max(wanted[k] - min(air, self.room[k]) / dt, 0.0)
         return wanted
 
     def fill_air(
@@ -174,6 +177,13 @@ class Emission(Stateful):
                 self.owed[k] -= made
                 if self.rates[k] < 0:
                     volume.totals["drained"] -= made
+
+    def _inside(self, phi: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return the cells with their centre in a region; of one that is so small that it has none, those nearest to it. Collective."""
+        least = min(self._grid.comm.gather(float(phi.min())))
+        beside = 0.0 < least < 0.5 * math.sqrt(self._grid.dimension) * self._grid.spacing
+        inside: npt.NDArray[np.bool_] = phi <= (least if beside else 0.0)
+        return inside
 
     def _part_to_fill(
         self, k: int, volume: float, time: float, levelset: LevelSet, solid: NodeField | None, walls: ThinWalls | None

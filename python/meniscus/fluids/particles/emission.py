@@ -75,6 +75,7 @@ class ParticleEmission(Emission):
         added = 0
         for k, region in enumerate(self.regions):
             owed = math.floor(self.owed[k] / self._each + _FIRST)
+            self.room[k] = np.finfo(np.float64).max
             cells = self.open_cells(k, time, levelset, solid, walls) if owed > 0 else None
             if cells is None or not cells.air_volume:
                 continue
@@ -90,6 +91,8 @@ class ParticleEmission(Emission):
             if new > owed:
                 self._keep_innermost(particles, first, owed, phi)
                 new = owed
+            elif new < owed:
+                self.room[k] = 0.0  # particles too few for a surface are there already: the rest comes by the flow
             self.owed[k] -= new * self._each
             added += new
         return added
