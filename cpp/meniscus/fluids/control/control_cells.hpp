@@ -1,5 +1,5 @@
-/// What a control does to a flow, on the cells of a block and one layer around them: a potential that draws the fluid, and a part
-/// of every cell in which the control sets a velocity.
+/// Effect of a control on the cells of a block and one layer around them: a potential that draws the fluid, and a part of every
+/// cell in which the control sets a velocity.
 ///
 /// All values are functions of the place of a cell in the domain alone, so that cells which several blocks see, or which are
 /// images of each other around a periodic axis, agree in every bit without an exchange.

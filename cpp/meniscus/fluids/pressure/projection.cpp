@@ -7,9 +7,16 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 namespace meniscus::fluids {
+namespace {
+
+/// Net flux of a region, relative to the fluxes of its cells, that is no more than rounding.
+constexpr double rounding_of_fluxes = 0x1p-40;
+
+}  // namespace
 
 template <int D>
 PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.block(), grid.communicator()) {}
@@ -205,9 +212,17 @@ double PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& repor
   }
   if (!any) return 0.0;
   if (fix == FluxCorrection::walls) return subtract(sums_, [this](Index i) { return wall_area(i); });
+  // Without a solid all cells take the same, and so they do of what is no more than rounding: `poisson_` subtracts that.
+  if (!has_solid_) return 0.0;
+  poisson_.regions().sum_squares(poisson_.b.data(), weights_);
+  any = false;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    if (std::abs(sums_[r]) <= rounding_of_fluxes * std::sqrt(static_cast<double>(regions[r].cells) * weights_[r])) sums_[r] = 0;
+    any |= sums_[r] != 0;
+  }
   // Cells that a solid nearly fills take nearly nothing: what they took would have to come through the slits that are left of
-  // their faces. (Without a solid all cells take the same, which `poisson_` subtracts.)
-  return has_solid_ ? subtract(sums_, [this](Index i) { return fluid_part(i); }) : 0.0;
+  // their faces.
+  return any ? subtract(sums_, [this](Index i) { return fluid_part(i); }) : 0.0;
 }
 
 /// Subtracts the excess of each region from the right-hand side, in proportion to a weight.
@@ -216,11 +231,16 @@ template <class Weight>
 double PressureSolver<D>::subtract(const std::vector<double>& excess, const Weight& weight) {
   poisson_.regions().sum_terms(weight, weights_);
   double squares = 0.0;
-  for (const auto& u : poisson_.regions().intervals()) {
-    const Index r = u.region;
-    if (excess[r] == 0 || weights_[r] == 0) continue;
-    for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= excess[r] * weight(i) / weights_[r];
-  }
+  const auto& intervals = poisson_.regions().intervals();
+  parallel_for(0, static_cast<Index>(intervals.size()), 64, [&](Index begin, Index end) {
+    for (Index n = begin; n < end; ++n) {
+      const auto& u = intervals[n];
+      const Index r = u.region;
+      if (excess[r] == 0 || weights_[r] == 0) continue;
+      const double part = excess[r] / weights_[r];
+      for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= part * weight(i);
+    }
+  });
   // No weight is larger than the number of the faces of a cell.
   for (std::size_t r = 0; r < excess.size(); ++r)
     if (weights_[r] > 0) squares += excess[r] * excess[r] * (2 * D) / weights_[r];
