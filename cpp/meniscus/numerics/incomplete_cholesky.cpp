@@ -3,7 +3,9 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace meniscus::numerics {
 

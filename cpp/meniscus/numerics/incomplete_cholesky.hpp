@@ -7,6 +7,8 @@
 
 #include <Eigen/SparseCore>
 
+#include <vector>
+
 namespace meniscus::numerics {
 
 class IncompleteCholesky {

@@ -13,6 +13,7 @@
 #include "meniscus/mesh/search/box.hpp"
 
 #include <cmath>
+#include <vector>
 
 namespace meniscus::collision {
 

@@ -2,6 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 
+#include <cmath>
+
 namespace meniscus::coupling {
 
 namespace {

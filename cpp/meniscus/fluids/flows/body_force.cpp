@@ -3,6 +3,8 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
 
+#include <cmath>
+
 namespace meniscus::fluids {
 
 template <class T, int D>

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 namespace meniscus::fluids {
 

@@ -7,6 +7,7 @@
 
 #include "meniscus/solids/position/position_nodes.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace meniscus::solids {

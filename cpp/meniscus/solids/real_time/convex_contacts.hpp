@@ -22,6 +22,8 @@
 #include "meniscus/solids/position/position_nodes.hpp"
 #include "meniscus/solids/real_time/convex_distance.hpp"
 
+#include <memory>
+
 namespace meniscus::solids {
 
 /// Surfaces of bodies of nodes, over all vertices.

@@ -3,6 +3,7 @@
 #include "meniscus/solids/rigid/forms/closest_segments.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace meniscus::solids {

@@ -5,6 +5,8 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/surface/volume_of_fluid/liquid_plane.hpp"
 
+#include <limits>
+
 namespace meniscus::surface {
 namespace {
 

@@ -3,6 +3,7 @@
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace meniscus::fluids {
 namespace {
