@@ -131,7 +131,10 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
         const Index i = begin + k;
         if (side >= 0 || liquid_[i] == liquid_[i - s] || (has_given_ && given_[d][i])) continue;
         const Index fluid = liquid_[i] ? i : i - s, other = fluid == i ? i - s : i;
-        if (!liquid_[other] && (inside_[fluid] || (liquid_[fluid] == solved_air && inside_[other]))) open[i] = 0;
+        if (liquid_[other]) continue;
+        const bool pocket = liquid_[fluid] == solved_air;
+        if (!inside_[fluid] && !(pocket && inside_[other])) continue;
+        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing())) open[i] = 0;
       }
     });
 }

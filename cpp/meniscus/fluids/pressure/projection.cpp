@@ -289,9 +289,9 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
           face[D - 1] += k;
           Coord<D> cell = face;
           if (side >= 0 ? side % 2 == 1 : a.active[i - s]) --cell[axis];
-          // Beside a wall that moves, a velocity that was given stays: transport would take that of the wall for the flow.
-          const bool kept = walls && has_given_ && given_[axis][i] && walls->moves(cell);
-          const bool given = kept || (side >= 0 && sides_[side] == SideKind::given);
+          // In a wall too, what was given stays: a flow that goes on there is what transport needs, which would take the velocity
+          // of the wall for that of the flow and slow it like friction.
+          const bool given = (has_given_ && given_[axis][i]) || (side >= 0 && sides_[side] == SideKind::given);
           to[k] = given ? from[k] : walls ? static_cast<T>(walls->on_closed_face(axis, face, cell)) : T(0);
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);

@@ -83,10 +83,11 @@ class PressureSolver {
   bool describe(const grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   template <class T>
   void set_liquid(const PressureProblem<T, D>& problem);
-  /// A cut cell whose centre lies in the solid has little room. As an outlet at the pressure of the air it would let out, at any
-  /// speed, what a moving solid or an impact displaces: its faces to air are closed, and it is liquid where the cells outside are
-  /// liquid on average, even if the surface, continued into the solid, passes below its centre. At rest its pressure is the
-  /// hydrostatic one, so that water at rest stays so.
+  /// Closes outlets to the air at the pressure of the air that are too narrow: they would let out, at any speed, what a moving
+  /// solid or an impact displaces. Of cells with their centre in the solid these are the faces with their centre in the solid
+  /// too. Such a cell is also liquid where the cells outside are liquid on average but the surface, continued into the solid,
+  /// passes below its centre: then all of its outlets are closed, so that its pressure at rest is the hydrostatic one and water at
+  /// rest stays so. Wider outlets are open: through them the ends of thin films leave cells and enter them.
   void close_outlets(const grid::Field<double, D>& solid);
   template <class T>
   void set_given(const PressureProblem<T, D>& problem);

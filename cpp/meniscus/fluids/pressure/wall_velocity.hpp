@@ -46,16 +46,6 @@ class WallVelocity {
     return sum;
   }
 
-  /// Whether the solid moves on any face of a cell.
-  bool moves(const Coord<D>& cell) const {
-    bool any = false;
-    for (std::size_t d = 0; d < D; ++d) {
-      const T* u = faces_[d].at(cell);
-      any |= u[0] != 0 || u[faces_[d].strides[d]] != 0;
-    }
-    return any;
-  }
-
   /// Velocity on a face that is closed, beside `cell`.
   double on_closed_face(std::size_t d, const Coord<D>& face, const Coord<D>& cell) const {
     if (slides_ && open_part(d, face) > 0) return outlet(d, face, cell);
