@@ -94,6 +94,24 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
   if (has_phi_) copy_cells(*problem.liquid, phi_);
 }
 
+namespace {
+
+/// Whether the wall in a cell lies across an axis rather than along it: by at least 30 degrees.
+template <int D>
+bool wall_across(const grid::FieldView<const double, D>& solid, const Coord<D>& cell, int axis) {
+  const double* corner = solid.at(cell);
+  double across = 0, square = 0;
+  for (int t = 0; t < D; ++t) {
+    const double slope =
+        grid::corner_mean<D>(corner + solid.strides[t], solid.strides, t) - grid::corner_mean<D>(corner, solid.strides, t);
+    square += slope * slope;
+    if (t == axis) across = slope * slope;
+  }
+  return 4 * across >= square;
+}
+
+}  // namespace
+
 template <int D>
 void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
   fit(inside_);
@@ -134,7 +152,10 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
         if (liquid_[other]) continue;
         const bool pocket = liquid_[fluid] == solved_air;
         if (!inside_[fluid] && !(pocket && inside_[other])) continue;
-        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing())) open[i] = 0;
+        Coord<D> cell = first;
+        cell[D - 1] += k;
+        if (fluid != i) --cell[d];
+        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing()) || !wall_across<D>(nodes, cell, d)) open[i] = 0;
       }
     });
 }
