@@ -155,7 +155,8 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
         Coord<D> cell = first;
         cell[D - 1] += k;
         if (fluid != i) --cell[d];
-        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing()) || !wall_across<D>(nodes, cell, d)) open[i] = 0;
+        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing()) || !wall_across<D>(nodes, cell, d))
+          open[i] = 0;
       }
     });
 }
