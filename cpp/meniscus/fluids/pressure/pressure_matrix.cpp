@@ -96,6 +96,10 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
 
 namespace {
 
+/// Depth of water on a wall, in cells, from which on it has an outlet: what stands in a cell only because the surface goes on in
+/// the solid has none.
+constexpr double least_outlet = 0.25;
+
 /// Whether the wall in a cell lies across an axis rather than along it: by at least 30 degrees.
 template <int D>
 bool wall_across(const grid::FieldView<const double, D>& solid, const Coord<D>& cell, int axis) {
@@ -108,6 +112,14 @@ bool wall_across(const grid::FieldView<const double, D>& solid, const Coord<D>& 
     if (t == axis) across = slope * slope;
   }
   return 4 * across >= square;
+}
+
+/// Distance, in cells, of the wall from the centre of a cell in the solid towards that of the next one.
+template <int D>
+double distance_to_wall(const grid::FieldView<const double, D>& solid, const Coord<D>& cell, const Coord<D>& beyond) {
+  const double here = grid::corner_mean<D>(solid.at(cell), solid.strides);
+  const double there = grid::corner_mean<D>(solid.at(beyond), solid.strides);
+  return there > here ? here / (here - there) : 1.0;
 }
 
 }  // namespace
@@ -154,8 +166,11 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
         if (!inside_[fluid] && !(pocket && inside_[other])) continue;
         Coord<D> cell = first;
         cell[D - 1] += k;
-        if (fluid != i) --cell[d];
-        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing()) || !wall_across<D>(nodes, cell, d))
+        Coord<D> beyond = cell;
+        --(fluid == i ? beyond : cell)[d];
+        const double surface = distance_to_surface<double>(phi_[fluid], phi_[other]);
+        if (pocket || open[i] < 0.5 || !is_liquid_value(phi_[fluid], grid_.spacing()) || !wall_across<D>(nodes, cell, d) ||
+            !(surface > distance_to_wall<D>(nodes, cell, beyond) + least_outlet))
           open[i] = 0;
       }
     });
