@@ -85,10 +85,10 @@ class PressureSolver {
   void set_liquid(const PressureProblem<T, D>& problem);
   /// Closes outlets to the air at the pressure of the air that are too narrow: they would let out, at any speed, what a moving
   /// solid or an impact displaces. A cell with its centre in the solid has outlets across the wall only, where the centre of the
-  /// face is outside and water stands on the wall: the surface in it is a continuation, which along the wall does not hold up water at rest (errors of
-  /// rounding double every second). Such a cell is also liquid where the cells outside are liquid on average but the surface
-  /// passes below its centre: then all of its outlets are closed, so that its pressure at rest is the hydrostatic one. What is
-  /// left lets the ends of thin films leave cells and enter them.
+  /// face is outside and water stands on the wall. Elsewhere the surface in it is a mere continuation, which does not hold up
+  /// water at rest: errors of rounding double every second. Such a cell is also liquid where the cells outside are liquid on
+  /// average but the surface passes below its centre: then all of its outlets are closed, so that its pressure at rest is the
+  /// hydrostatic one. What is left lets the ends of thin films leave cells and enter them.
   void close_outlets(const grid::Field<double, D>& solid);
   template <class T>
   void set_given(const PressureProblem<T, D>& problem);
