@@ -106,8 +106,8 @@ def test_films_slide(thickness: float, degrees: int, side: int) -> None:
     """
     way, speed = Film(64, thickness, degrees, 2, side=side).slide(0.2)
     print(f"{thickness} cells, {degrees} degrees, side {side}: way {way:.3f}, speed {speed:.3f} of the exact ones")
-    assert 0.82 < speed < 1.06
-    assert 0.8 < way < 1.35
+    assert (0.82 if thickness >= 1 else 0.65) < speed < 1.06
+    assert (0.8 if thickness >= 1 else 0.7) < way < 1.35
 
 
 @pytest.mark.slow

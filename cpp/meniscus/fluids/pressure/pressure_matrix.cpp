@@ -98,7 +98,7 @@ namespace {
 
 /// Depth of water on a wall, in cells, from which on it has an outlet: what stands in a cell only because the surface goes on in
 /// the solid has none.
-constexpr double least_outlet = 0.25;
+constexpr double least_outlet = 0.5;
 
 /// Whether the wall in a cell lies across an axis rather than along it: by at least 30 degrees.
 template <int D>
