@@ -153,6 +153,7 @@ def test_a_full_disk_keeps_the_frames_before(tmp_path: Path, monkeypatch: pytest
 SCRIPT = """
 import sys
 from support.creatures import TIMES, built
+from meniscus.coupling import Skinning
 print("ready", flush=True)
 built(times=TIMES, out=sys.argv[1], skinning=Skinning(mode=sys.argv[2]))
 """
