@@ -166,6 +166,16 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
             return py::make_tuple(numbers_of(impulse), count.points, count.overlaps, w.taken_left());
           },
           py::arg("step"), py::arg("volume"), py::arg("velocity"))
+      .def(
+          "expected",
+          [](const WaterStages& w, const Step& step, const py::array& tets) {
+            const auto t = values_of<const std::int32_t>(tets, "tets", tets.size());
+            py::array_t<double> volume(tets.size());
+            const std::span<double> out(volume.mutable_data(), t.size());
+            step.with([&](const fluids::TransportStep& s) { w.transport.expected(t, s, out); });
+            return volume;
+          },
+          py::arg("step"), py::arg("tets"))
       .def("outside_points",
            [](const WaterStages& w) {
              const auto& points = w.transport.outside_points();
@@ -307,16 +317,17 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
           "push_out",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
              const py::array& capacity, const py::array& ranks, bool open, const OptionalArray& closed, std::int32_t highest,
-             bool nearest_room) {
+             bool nearest_room, const py::array& beside_water) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             auto room = w.room(positions, capacity, ranks, open);
             if (closed) room.closed = values_of<const std::uint8_t>(*closed, "closed", w.graph.graph->size());
             room.nearest_room = nearest_room;
+            room.beside_water = values_of<const std::int32_t>(beside_water, "beside_water", beside_water.size());
             interruptible([&] { w.overflow.push_out(water, room, highest, w.left, w.workspace); });
             return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume(), w.taken_left());
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
-          py::arg("open_boundary"), py::arg("closed"), py::arg("highest"), py::arg("nearest_room"))
+          py::arg("open_boundary"), py::arg("closed"), py::arg("highest"), py::arg("nearest_room"), py::arg("beside_water"))
       .def(
           "correct",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,

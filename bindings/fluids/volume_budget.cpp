@@ -47,8 +47,7 @@ void bind_measure(py::module_& m) {
       py::arg("levelset"), py::arg("solid"), py::arg("labels"), py::arg("workspace"));
   def_fields(
       m, "walled_fractions",
-      []<class T, int D>(const Field<T, D>& levelset, const grid::ThinWalls<D>& walls, Field<T, D>& fractions,
-                         Workspace& workspace) {
+      []<class T, int D>(Field<T, D>& levelset, const grid::ThinWalls<D>& walls, Field<T, D>& fractions, Workspace& workspace) {
         interruptible([&] { fluids::walled_fractions(levelset, walls, fractions, workspace); });
       },
       py::arg("levelset"), py::arg("walls"), py::arg("fractions"), py::arg("workspace"));

@@ -105,7 +105,8 @@ def test_coupled_streams_keep_their_volume(source: str) -> None:
 def test_two_streams_bring_twice_the_water(solver: str) -> None:
     injected = {}
     for streams in ("one", "two"):
-        made = scene("ball-stream", solver, streams=streams, frames=2)
+        # A stream of less than a cell has more or less on a grid by where it lies in the cells.
+        made = scene("ball-stream", solver, streams=streams, frames=2, scale=0.8)
         injected[streams] = scenes.run(made).diagnostics["injected"]
     assert injected["two"] == pytest.approx(2 * injected["one"], rel=0.3)
 

@@ -1,6 +1,8 @@
 """Fluids in and around solids for tests of projection, and the divergence that a projection has to remove."""
 
+import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,33 @@ def remaining_divergence(velocity: ms.MacField, solid: ms.NodeField | None = Non
 
 
 def fluid_parts(grid: ms.Grid, solid: ms.NodeField | None) -> np.ndarray:
+    """The part of each cell that a solid leaves open, by the plane that it has in the middle, but no more than its faces are in all."""
+    if solid is None:
+        return np.ones(grid.shape)
+    parts = np.minimum(2 * grid.dimension * _open_faces_of_cells(grid, solid), 1.0)
+    corners = np.stack([solid.array[tuple(slice(o, o + n) for o, n in zip(q, grid.shape, strict=True))] for q in _corners(grid.dimension)])
+    for c in np.argwhere((corners <= 0).any(axis=0)):
+        values = corners[(slice(None), *c)]
+        slopes = [np.mean([v if q[d] else -v for v, q in zip(values, _corners(grid.dimension), strict=True)]) * 2 for d in range(len(c))]
+        parts[tuple(c)] = min(parts[tuple(c)], 1 - _part_below(values.mean(), np.abs(slopes)))
+    return parts
+
+
+def _corners(dimension: int) -> list[tuple[int, ...]]:
+    return list(product((0, 1), repeat=dimension))
+
+
+def _part_below(value: float, slopes: np.ndarray) -> float:
+    """The part of the unit cube around the origin where value + slopes . x <= 0, by inclusion and exclusion over its corners."""
+    slopes = slopes[slopes > 1e-9 * slopes.max()] if slopes.any() else slopes[:0]
+    depth = slopes.sum() / 2 - value
+    if not len(slopes):
+        return float(depth >= 0)
+    total = sum((-1) ** sum(q) * max(depth - float(np.dot(q, slopes)), 0.0) ** len(slopes) for q in _corners(len(slopes)))
+    return min(max(total / (math.factorial(len(slopes)) * float(np.prod(slopes))), 0.0), 1.0)
+
+
+def _open_faces_of_cells(grid: ms.Grid, solid: ms.NodeField) -> np.ndarray:
     """The mean open fraction of the faces of each cell, from what unit velocities carry through them."""
     total = np.zeros(grid.shape)
     probe = ms.MacField(grid, boundary=ms.ZeroGradient())

@@ -2,22 +2,26 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/simd.hpp"
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace meniscus::grid {
 namespace {
 
 enum Mark : std::uint8_t {
-  unknown = 0,  ///< also what lies beyond the sides of the domain
+  unknown = 0,
   is_given = 1,
   found = 2,
   queued = 3,
+  outside = 4,  ///< of the domain
 };
-bool has_value(std::uint8_t mark) { return mark == is_given || mark == found; }
+MENISCUS_INLINE bool has_value(std::uint8_t mark) { return (mark == is_given) | (mark == found); }
 
 /// The samples of a block with ghosts, and which of them the block owns.
 template <int D>
@@ -117,27 +121,51 @@ struct MeanRule {
   std::span<const parallel::HaloArray<D>> arrays() const { return {}; }
 };
 
-/// The owned samples for which a condition holds, in index order: counted, then collected.
-template <int D, class Condition>
-Index collect(const Samples<D>& samples, Workspace& workspace, Workspace::Lease<Index>& found, Condition&& holds) {
+/// Samples of a row that are looked at together.
+constexpr Index run_length = 256;
+
+/// The owned samples for which a condition holds, in index order: counted, then collected. `flag_run`(q, n, flags) sets the flags
+/// of n samples from q on.
+template <int D, class FlagRun>
+Index collect(const Samples<D>& samples, Workspace& workspace, Workspace::Lease<Index>& found, FlagRun&& flag_run) {
+  const auto for_each_run = [&](Index b, Index e, auto&& visit) {
+    simd_dispatch([&] {
+      std::array<std::uint8_t, run_length> flags;
+      samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
+        for (Index k = begin; k < end; k += run_length) {
+          const Index n = std::min(run_length, end - k);
+          flag_run(row + k, n, flags.data());
+          visit(row + k, n, flags.data());
+        }
+      });
+    });
+  };
   const Index rows = samples.rows(), piece = samples.rows_per_piece(), pieces = (rows + piece - 1) / piece;
   auto starts = workspace.take<Index>(pieces + 1);
   starts.data()[0] = 0;
   parallel_for(0, rows, piece, [&](Index b, Index e) {
-    Index n = 0;
-    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) n += holds(row + k) ? 1 : 0;
+    std::uint32_t sum = 0;
+    for_each_run(b, e, [&](Index, Index n, const std::uint8_t* flags) {
+      for (Index l = 0; l < n; ++l) sum += flags[l];
     });
-    starts.data()[b / piece + 1] = n;
+    starts.data()[b / piece + 1] = sum;
   });
   for (Index p = 0; p < pieces; ++p) starts.data()[p + 1] += starts.data()[p];
   const Index count = starts.data()[pieces];
   found = workspace.take<Index>(count);
   parallel_for(0, rows, piece, [&](Index b, Index e) {
-    Index n = starts.data()[b / piece];
-    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k)
-        if (holds(row + k)) found.data()[n++] = row + k;
+    Index next = starts.data()[b / piece];
+    for_each_run(b, e, [&](Index first, Index n, const std::uint8_t* flags) {
+      constexpr Index few = 16;
+      for (Index l = 0; l < n; l += few) {
+        const Index end = std::min(l + few, n);
+        // Most samples are far from any that is found.
+        std::uint8_t any = 0;
+        for (Index k = l; k < end; ++k) any |= flags[k];
+        if (any == 0) continue;
+        for (Index k = l; k < end; ++k)
+          if (flags[k]) found.data()[next++] = first + k;
+      }
     });
   });
   return count;
@@ -215,7 +243,9 @@ class LinearRule {
   /// from any that is not alone have none. Rounds with an exchange give all blocks the same, however the domain is cut.
   void complete_slopes(const KnownSamples<T, D>& s, parallel::Communicator& communicator, Workspace& workspace) {
     Workspace::Lease<Index> lonely;
-    const Index count = collect(samples_, workspace, lonely, [&](Index q) { return s.marks[q] == is_given && alone(s, q); });
+    const Index count = collect(samples_, workspace, lonely, [&](Index q, Index n, std::uint8_t* flags) {
+      for (Index l = 0; l < n; ++l) flags[l] = s.marks[q + l] == is_given && alone(s, q + l);
+    });
     if (!parallel::global_any(communicator, count > 0)) return;
     completed_lease_ = workspace.take<std::uint8_t>(samples_.size);
     completed_ = completed_lease_.data();
@@ -269,7 +299,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
 
   auto mark = workspace.take<std::uint8_t>(samples.size);
   std::uint8_t* m = mark.data();
-  parallel_for(0, samples.size, 1 << 16, [&](Index b, Index e) { std::fill(m + b, m + e, std::uint8_t{unknown}); });
+  parallel_for(0, samples.size, 1 << 16, [&](Index b, Index e) { std::fill(m + b, m + e, std::uint8_t{outside}); });
   parallel_for(0, rows, piece, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       std::uint8_t* row = m + samples.origin + dot<D>(row_start<D>(samples.extents, r), samples.strides);
@@ -282,18 +312,25 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   T* news = fresh.data();
   const KnownSamples<T, D> known_samples{samples, m, values, news};
   const auto rule = make_rule(known_samples);
-  const auto reachable = [&](Index q) {
-    if (m[q] != unknown) return false;
-    bool beside = false;
-    samples.for_each_beside(q, [&](Index n) { beside |= has_value(m[n]); });
-    return beside;
+  const auto flag_reachable = [&samples, m](Index first, Index n, std::uint8_t* flags) {
+    const std::uint8_t* const here = m + first;
+    for (Index l = 0; l < n; ++l) flags[l] = 0;
+    for (const Index s : samples.strides) {
+#pragma GCC ivdep
+      for (Index l = 0; l < n; ++l)
+        flags[l] = static_cast<std::uint8_t>(flags[l] | has_value(here[l - s]) | has_value(here[l + s]));
+    }
+#pragma GCC ivdep
+    for (Index l = 0; l < n; ++l) flags[l] = static_cast<std::uint8_t>(flags[l] & (here[l] == unknown));
   };
 
   Workspace::Lease<Index> front;
-  Index count = collect(samples, workspace, front, reachable);
+  Index count = collect(samples, workspace, front, flag_reachable);
 
   const parallel::DomainBlock<D>& block = layout.grid.block();
   parallel::Communicator& communicator = *layout.grid.communicator();
+  bool shared = false;
+  for (int d = 0; d < D; ++d) shared = shared || layout.halo.shared(d);
   Index reached = 0;
   for (Index layer = 0; layer < layers && parallel::global_any(communicator, count > 0); ++layer) {
     check_interrupt();
@@ -313,7 +350,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
     };
     for (Index i = 0; i < count; ++i)
       samples.for_each_beside(front.data()[i], [&](Index q) {
-        if (m[q] == unknown && samples.owns(q)) enqueue(q);
+        if (m[q] == unknown && (!shared || samples.owns(q))) enqueue(q);
       });
     // What was found in a neighbouring block, or around a periodic axis.
     exchange_with<D>(samples, rule.arrays(),
@@ -328,12 +365,18 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   parallel_for(0, rows, piece, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       const Index row = samples.origin + dot<D>(row_start<D>(samples.extents, r), samples.strides);
-      for (Index k = 0; k < length; ++k) {
+      for (Index k = 0; k < length; ++k)
         if (m[row + k] == found) values[row + k] = news[row + k];
-        // Copies on shared sides follow their owners.
-        std::uint8_t& is_known = known[r * length + k];
-        if (has_value(m[row + k]) != (is_known != 0)) is_known = has_value(m[row + k]);
-      }
+      // Copies on shared sides follow their owners.
+      std::uint8_t* const is_known = known + r * length;
+      const std::uint8_t* const marks = m + row;
+      simd_dispatch([&] {
+#pragma GCC ivdep
+        for (Index k = 0; k < length; ++k) {
+          const std::uint8_t before = is_known[k];
+          is_known[k] = has_value(marks[k]) ? (before != 0 ? before : std::uint8_t{1}) : std::uint8_t{0};
+        }
+      });
     }
   });
   layout.halo.exchange(values);

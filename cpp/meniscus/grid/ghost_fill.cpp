@@ -4,6 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/boundary_values.hpp"
 #include "meniscus/grid/continuation.hpp"
+#include "meniscus/grid/side_line.hpp"
 
 #include <vector>
 
@@ -139,6 +140,35 @@ void fill_ghosts(std::span<const PaddedBlock<T, D>> blocks, double time) {
 }
 
 template <class T, int D>
+void fill_ghosts_on_lines(Field<T, D>& field, double time) {
+  field.fill_ghosts(time);
+  const Grid<D>& grid = field.grid();
+  const FieldView<T, D> view = field.view();
+  for (int axis = 0; axis < D; ++axis)
+    for (const int upper : {0, 1}) {
+      if (grid.shared(axis, upper)) continue;
+      SampleBox<D> box;
+      for (int d = 0; d < D; ++d) {
+        box.begin[d] = -ghost_width;
+        box.end[d] = view.extents[d] + ghost_width;
+      }
+      const Index last = upper ? view.extents[axis] - 1 : 0, inwards = upper ? -view.strides[axis] : view.strides[axis];
+      box.begin[axis] = upper ? last + 1 : -1;
+      box.end[axis] = box.begin[axis] + 1;
+      const bool one = grid.shape()[axis] + field.stagger().on_side[axis] == 1;
+      parallel_for(0, box.size(), 4096, [&](Index b, Index e) {
+        for (Index i = b; i < e; ++i) {
+          T* const ghost = view.at(box.coordinate(i));
+          const T own = ghost[inwards];
+          *ghost = one ? own
+                       : static_cast<T>(value_on_line(static_cast<double>(ghost[2 * inwards]), static_cast<double>(own), 1.0,
+                                                      grid.spacing()));
+        }
+      });
+    }
+}
+
+template <class T, int D>
 void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time) {
   const FieldView<T, D> view = layout.template view<T>(first);
   const GhostRule& rule = layout.rules[side_index(axis, upper)];
@@ -158,6 +188,9 @@ void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper
   template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double);          \
   template void fill_ghosts<T, D>(std::span<const PaddedBlock<T, D>>, double); \
   template void set_side_values<T, D>(const FieldLayout<D>&, T*, int, int, double);
+template void fill_ghosts_on_lines<float, 3>(Field<float, 3>&, double);
+template void fill_ghosts_on_lines<double, 2>(Field<double, 2>&, double);
+template void fill_ghosts_on_lines<double, 3>(Field<double, 3>&, double);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)

@@ -10,6 +10,11 @@ namespace meniscus::grid {
 template <class T, int D>
 void fill_ghosts(const FieldLayout<D>& layout, T* first, double time);
 
+/// The same, but the nearest ghosts beyond sides of the domain lie on the line through the last two samples, along one axis after
+/// the other: what a surface that meets the sides does in the outer halves of their cells. Of one sample they are its copies.
+template <class T, int D>
+void fill_ghosts_on_lines(Field<T, D>& field, double time);
+
 /// A padded block of a layout.
 template <class T, int D>
 struct PaddedBlock {

@@ -33,8 +33,6 @@ Floats = npt.NDArray[np.float64]
 WaterSolver = Literal["coupled", "particle-level-set", "flip"]
 Shown = Literal["water", "layers"]
 LEDGER_FILE = "ledger.txt"
-COLUMNS: Literal["lower"] = "lower"
-"""With whole columns a stream would stop over its whole height where it meets the body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +123,7 @@ class CoupledWater(Scene):
         if self.solver != "coupled" or not isinstance(made, LiquidSolver):
             return made
         options = self.values("exchange", "adhesion", "vof_to_grid", "samples", "count", "seed")
-        return KDSMWater(setting.mesh(), made, sources=setting.tet_sources, columns=COLUMNS, **options)
+        return KDSMWater(setting.mesh(), made, sources=setting.tet_sources, **options)
 
     @property
     def liquid(self) -> LiquidSolver | ParticleLiquidSolver:
@@ -170,8 +168,8 @@ class CoupledWater(Scene):
         """
         if isinstance(self.model, KDSMWater):
             w, force = self.model.ledger(), self.model.force_on_body()
-            come = w.initial + w.injected + w.inflow
-            volumes = (w.injected + w.inflow, w.tets, w.drops, w.grid, w.expected, w.left + w.drained, w.copied, w.measured_error, w.error)
+            come, gone = w.initial + w.injected + w.inflow, w.left + w.incompatible + w.drained
+            volumes = (w.injected + w.inflow, w.tets, w.drops, w.grid, w.expected, gone, w.copied, w.measured_error, w.error)
         else:
             r = self.model.volume_report()
             force = force_of_pressure(self.model) if isinstance(self.model, LiquidSolver) else np.empty(0)

@@ -90,12 +90,16 @@ def test_velocity_in_free_fall_is_g_t_in_all_three() -> None:
 def height(sim: KDSMWater) -> float:
     """Return the height of the middle of all water, m."""
     v, liquid = sim.vof, sim.liquid
-    parts = liquid.levelset.volume_fractions().array
+    # In layers of a quarter of a cell: the last of a ball is thinner than a cell, whose middle is not where its water is.
+    thick = 0.25 * liquid.grid.spacing
+    cells = np.stack(np.broadcast_arrays(*liquid.levelset.field.coordinates()), axis=-1).reshape(-1, 3)
+    places = np.concatenate([cells + (0.0, 0.0, k * thick) for k in (-1.5, -0.5, 0.5, 1.5)])
+    parts = np.clip(0.5 - liquid.levelset.sample(places) / thick, 0.0, 1.0)
     parts = parts * max(sim.ledger().expected, 0.0) / max(parts.sum(), 1e-300)
     spray = liquid.particles.spray  # type: ignore[union-attr]
     drops = 4 / 3 * math.pi * spray["radius"] ** 3
     z = v.positions[v.tets].mean(axis=1)[:, 2]
-    moment = (parts * liquid.levelset.field.coordinates()[2]).sum() + (v.volume * z).sum() + (drops * spray.positions[:, 2]).sum()
+    moment = (parts * places[:, 2]).sum() + (v.volume * z).sum() + (drops * spray.positions[:, 2]).sum()
     return float(moment / (parts.sum() + v.volume.sum() + drops.sum()))
 
 
@@ -105,8 +109,9 @@ def test_a_ball_of_water_falls_through_all_three_and_back() -> None:
     sim.liquid.fill(Box((-1.0, -1.0, -1.0), (3.0, 3.0, 0.25)))
     pool = sim.ledger().grid
     largest = {"tets": 0.0, "drops": 0.0}
-    # Roundings decide which drop goes where. Markers left behind by water that had been handed over once became drops of it, so that there
-    # was 7 % more of it, which fell up to 3.5 % less far.
+    # Roundings decide which drop goes where, and move the middle of single runs by 0.8 %. Markers left behind by water that had been handed
+    # over once became drops of it, so that there was 7 % more of it, which fell up to 3.5 % less far.
+    late = []
     for shift in (0.0, 1e-9, -1e-7):
         alone = air(24, resolved=1000.0)
         alone.liquid.fill(Sphere((1.0, 1.0, 1.5 + shift), radius))
@@ -121,11 +126,14 @@ def test_a_ball_of_water_falls_through_all_three_and_back() -> None:
             if 0.15 < alone.time < 0.4:
                 # Steps that move first and accelerate then fall by t dt g / 2 less.
                 free = 0.5 * G * alone.time * (alone.time - 0.005)
-                # While the last of the grid passes, the middle of what it holds is known to a sixth of a cell.
-                assert start - height(alone) == pytest.approx(free, rel=0.02 if alone.time > 0.33 else 0.03)
+                fall = (start - height(alone)) / free
+                assert fall == pytest.approx(1.0, abs=0.03)
                 checked += 1
+                if alone.time > 0.33:
+                    late.append(fall)
         assert checked > 40
         assert ledger.expected == pytest.approx(0.0, abs=1e-6 * whole)
+    assert np.abs(np.reshape(late, (3, -1)).mean(axis=0) - 1).max() < 0.02
     # With a pool below, all of it comes to rest there.
     sim.liquid.fill(Sphere((1.0, 1.0, 1.5), radius))
     added = sim.ledger().grid - pool

@@ -9,7 +9,7 @@ from support.eikonal import crossing_shift
 from support.variants import SLOW_IN_SPACE, slow
 
 import meniscus as ms
-from meniscus.surface import Box, Ellipsoid, LevelSet, Shape, Sphere, Torus
+from meniscus.surface import Box, Ellipsoid, LevelSet, Shape, Sphere, Torus, redistance
 
 # Centres that no symmetry of the grid favours.
 CENTER = (0.503, 0.4971, 0.5019)
@@ -214,3 +214,19 @@ def test_distances_are_hardly_changed(dimension: int) -> None:
             pad[d] = (0, 1)
             beside |= np.pad(change, pad)
         assert np.abs(phi.array - start)[beside].max() < 1e-2 / n
+
+
+def test_mirrored_level_sets_have_mirrored_distances(dimension: int) -> None:
+    """Also where closest points lie between two cells, one of which reaches across an edge: by the order of cells they differed by 1e-2."""
+    n = 24
+    x, z = np.meshgrid((np.arange(n) + 0.5) / n, (np.arange(n) + 0.5) / n, indexing="ij")
+    values = np.maximum(x - 0.37, z - 0.61)
+    if dimension == 3:
+        values = np.maximum(values[:, None, :], ((np.arange(n) + 0.5) / n - 0.7)[None, :, None])
+    fields = []
+    for given in (values, values[::-1], np.swapaxes(values, 0, -1)):
+        fields.append(ms.CellField(ms.Grid((n,) * dimension, 1 / n)))
+        fields[-1].array = given
+        redistance(fields[-1], band=4 / n)
+    assert np.abs(fields[0].array - fields[1].array[::-1]).max() * n < 1e-13
+    assert np.abs(fields[0].array - np.swapaxes(fields[2].array, 0, -1)).max() * n < 1e-13

@@ -90,7 +90,9 @@ class Extraction {
       }
       if (wet == 255 && !cut) return;
       triangles_.clear();
-      triangles_of_cube(wet, cut, triangles_, segments_);
+      std::array<double, 8> values;
+      for (std::size_t q = 0; q < 8; ++q) values[q] = lattice_.value(i + corner[q]);
+      triangles_of_cube(wet, cut, values, triangles_, segments_);
       const auto number = [&](const WetCrossing& x) {
         const int axis = surface::cube_edges[x.edge].axis;
         return vertex(i + corner[x.corner], axis, x.corner >> axis & 1 ? -1 : 1);

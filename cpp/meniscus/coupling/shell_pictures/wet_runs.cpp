@@ -1,5 +1,7 @@
 #include "meniscus/coupling/shell_pictures/wet_runs.hpp"
 
+#include "meniscus/surface/extraction/cut_cell.hpp"
+
 #include <Eigen/Geometry>
 
 #include <algorithm>
@@ -79,7 +81,8 @@ void segments_of_square(unsigned wet, unsigned cut, Segments& out) {
                [&](const WetCrossing& first, const WetCrossing& last) { out.emplace_back(last, first); });
 }
 
-void triangles_of_cube(unsigned wet, unsigned cut, std::vector<std::array<WetCrossing, 3>>& out, Segments& segments) {
+void triangles_of_cube(unsigned wet, unsigned cut, const std::array<double, 8>& values,
+                       std::vector<std::array<WetCrossing, 3>>& out, Segments& segments) {
   const std::size_t begin = segments.size();
   for (int axis = 0; axis < 3; ++axis)
     for (int upper = 0; upper < 2; ++upper) {
@@ -103,10 +106,9 @@ void triangles_of_cube(unsigned wet, unsigned cut, std::vector<std::array<WetCro
       const int corner = wet >> edge.corner & 1 ? edge.corner : edge.corner | 1 << edge.axis;
       return WetCrossing{static_cast<std::int8_t>(e), static_cast<std::int8_t>(corner)};
     };
-    for (int t = 0; t < c.triangle_count; ++t) {
-      const auto& k = c.triangles[at(t)];
+    surface::for_each_triangle(c, surface::cube_crossings(c, values), [&](std::int8_t, const std::array<std::int8_t, 3>& k) {
       out.push_back({crossing_of(k[0]), crossing_of(k[1]), crossing_of(k[2])});
-    }
+    });
     return;
   }
   // Each crossing begins one segment and ends one.

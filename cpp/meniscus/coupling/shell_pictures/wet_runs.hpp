@@ -26,8 +26,8 @@ struct WetCrossing {
 void segments_of_square(unsigned wet, unsigned cut, std::vector<std::pair<WetCrossing, WetCrossing>>& out);
 
 /// Triangles of a cube, normals out of the water, appended to `out`, and the segments of its faces, which bound them, to
-/// `segments`. Bit e of `cut`: edge e of `cube_edges`.
-void triangles_of_cube(unsigned wet, unsigned cut, std::vector<std::array<WetCrossing, 3>>& out,
-                       std::vector<std::pair<WetCrossing, WetCrossing>>& segments);
+/// `segments`. Bit e of `cut`: edge e of `cube_edges`. `values`: level set at the corners.
+void triangles_of_cube(unsigned wet, unsigned cut, const std::array<double, 8>& values,
+                       std::vector<std::array<WetCrossing, 3>>& out, std::vector<std::pair<WetCrossing, WetCrossing>>& segments);
 
 }  // namespace meniscus::coupling

@@ -96,9 +96,13 @@ VectorSum apply_control(const ControlCells<D>& cells, const ControlMedium<T, D>&
   const Index width = filtered ? std::llround(force.detail / h) : 1;
   require(width <= *std::min_element(grid.shape().begin(), grid.shape().end()),
           "detail must be at most the shortest side of the domain");
-  medium.fluid().fill_ghosts(0.0);
   std::optional<FaceLiquid<T, D>> liquid;
-  if (medium.levelset()) liquid.emplace(*medium.levelset(), medium.solid());
+  if (medium.levelset()) {
+    grid::fill_ghosts_on_lines(*medium.levelset(), 0.0);
+    liquid.emplace(*medium.levelset(), medium.solid());
+  } else {
+    medium.fluid().fill_ghosts(0.0);
+  }
   const auto box = filtered ? controlled_box(cells) : parallel::IndexBox<D>{};
   const FaceGain gain_of{force.rate, dt, force.max_acceleration * dt};
 

@@ -113,7 +113,7 @@ Absorption absorb_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& phi, 
   Absorption result;
   if (!parallel::global_any(communicator, std::any_of(flags.data(), flags.data() + n, [](std::uint8_t f) { return f != 0; })))
     return result;
-  phi.fill_ghosts(time);
+  grid::fill_ghosts_on_lines(phi, time);
   const double cell = std::pow(grid.spacing(), D);
   const FaceLiquid<T, D> liquid(phi, solid);
   Surroundings<T, D> near(liquid);

@@ -7,6 +7,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
 #include "meniscus/grid/blocks/row_sums.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
 
 #include <optional>
 
@@ -19,7 +20,8 @@ class FaceLiquid {
  public:
   using Halves = std::array<std::array<double, 2>, D>;
 
-  /// `levelset`: on cells, <= 0 in the liquid. `solid`: on nodes, in which there is none, or nullptr. Both with filled ghosts.
+  /// `levelset`: on cells, <= 0 in the liquid. `solid`: on nodes, in which there is none, or nullptr. The one with ghosts on
+  /// lines, the other with filled ones.
   FaceLiquid(const grid::Field<T, D>& levelset, const grid::Field<double, D>* solid)
       : grid_(levelset.grid()), phi_(levelset.view()) {
     if (solid) solid_ = solid->view();

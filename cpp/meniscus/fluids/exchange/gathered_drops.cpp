@@ -182,7 +182,7 @@ GatheredDrops gather_drops(grid::MacField<T, D>& velocity, grid::Field<T, D>& le
     for (std::size_t d = 0; d < D; ++d) result.momentum[d] += f.momentum[d];
   }
 
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const FaceLiquid<T, D> liquid(levelset, solid);
   FaceGifts<D> gifts(grid, workspace);
   for (const FilledCell<D>& f : filled)

@@ -9,7 +9,7 @@ namespace meniscus::fluids {
 
 template <class T, int D>
 void face_volumes(grid::Field<T, D>& levelset, const grid::Field<double, D>* solid, int axis, double* volumes) {
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const FaceLiquid<T, D> liquid(levelset, solid);
   const Coord<D> extents = grid::Stagger<D>::face(axis).extents(levelset.extents());
   grid::parallel_rows<D>(extents, [&](Index begin, Index end) {
@@ -24,7 +24,7 @@ template <class T, int D>
 VectorSum liquid_momentum(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
                           const grid::Field<double, D>* solid) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const grid::Grid<D>& grid = velocity.grid();
   const FaceLiquid<T, D> liquid(levelset, solid);
   const double cell = std::pow(grid.spacing(), D);
@@ -52,7 +52,7 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
     require(wrong == 0.0, "weights must be from 0 to 1 and values finite where they count; of component ", d, " ", wrong,
             " are not");
   }
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const FaceLiquid<T, D> liquid(levelset, solid);
   const double cell = std::pow(grid.spacing(), D);
   VectorSum gained{};
@@ -80,7 +80,7 @@ void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset,
                     const Vec<double, D>& given) {
   const grid::Grid<D>& grid = velocity.grid();
   require(grid == levelset.grid() && grid == region.grid(), "the level set and the region must have the grid of the velocity");
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   if (grid.block().cut()) region.layout().halo.exchange(region.storage().data());
   const FaceLiquid<T, D> liquid(levelset, solid);
   const grid::FieldView<const T, D> inside = std::as_const(region).view();

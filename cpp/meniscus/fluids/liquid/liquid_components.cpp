@@ -195,7 +195,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
 }
 
 template <int D>
-void join_touching_components(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, std::int32_t* labels,
+void join_touching_components(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, bool films, std::int32_t* labels,
                               std::vector<double>& volumes) {
   if (volumes.size() <= 2) return;
   const Coord<D> cells = grid.local_shape();
@@ -232,7 +232,7 @@ void join_touching_components(const grid::Grid<D>& grid, const grid::Field<doubl
           apart += offset[d] != 0;
           if (d < D - 1) inside &= first[d] + offset[d] >= 0 && first[d] + offset[d] < cells[d];
         }
-        if (apart < (solid ? 1 : 2)) continue;  // but for films on a solid, cells with a common face have the same label
+        if (apart < (films ? 1 : 2)) continue;  // but for films, cells with a common face have the same label
         const Index step = offset[D - 1];
         const std::int32_t* const others = row + dot<D>(offset, strides);
         for (Index k = 0; k < length; ++k) {
@@ -269,9 +269,9 @@ void join_touching_components(const grid::Grid<D>& grid, const grid::Field<doubl
   volumes.swap(sums);
 }
 
-template void join_touching_components<2>(const grid::Grid<2>&, const grid::Field<double, 2>*, std::int32_t*,
+template void join_touching_components<2>(const grid::Grid<2>&, const grid::Field<double, 2>*, bool, std::int32_t*,
                                           std::vector<double>&);
-template void join_touching_components<3>(const grid::Grid<3>&, const grid::Field<double, 3>*, std::int32_t*,
+template void join_touching_components<3>(const grid::Grid<3>&, const grid::Field<double, 3>*, bool, std::int32_t*,
                                           std::vector<double>&);
 template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);

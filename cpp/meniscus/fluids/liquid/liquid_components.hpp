@@ -26,14 +26,14 @@ template <int D>
 void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, const grid::Field<double, D>* solid,
                    Workspace& workspace);
 
-/// Gives components that touch at an edge or a corner of a cell one label, and the sum of their volumes, by label; and those that
-/// touch at a face, as films on a solid may. Where the solid (on nodes, or nullptr) has all that cells have in common, they do
-/// not touch. Collective.
+/// Gives components that touch at an edge or a corner of a cell one label, and the sum of their volumes, by label; with `films`
+/// (surface::LabelledParts) those that touch at a face, too. Where the solid (on nodes, or nullptr) has all that cells have in
+/// common, they do not touch. Collective.
 ///
 /// A film on a slope is a stair of cells, and as it slides its liquid passes from one step to the next: were each a part of its
 /// own, its expected volume would hold it in place.
 template <int D>
-void join_touching_components(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, std::int32_t* labels,
+void join_touching_components(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, bool films, std::int32_t* labels,
                               std::vector<double>& volumes);
 
 }  // namespace meniscus::fluids

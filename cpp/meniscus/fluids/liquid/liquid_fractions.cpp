@@ -33,28 +33,22 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
   });
 }
 
-/// Fractions of the parts of a row of cells that begins at `c`.
+/// Fractions of the parts of a row of cells that begins at `c`. Cells all around count, and not only those with a common face: a
+/// sliver that is left out would leave the faces around it without the mass that they resist with.
 template <int D>
 template <class T>
 void LiquidFractions<D>::cut_row(const grid::FieldView<const T, D>& phi, Coord<D> c, float* to) const {
-  const auto& block = cells_.halo.block();
   for (; c[D - 1] < cells_.cells[D - 1]; ++c[D - 1], to += parts) {
-    std::array<std::array<Index, 2>, D> step;
-    for (std::size_t d = 0; d < D; ++d) {
-      const Index i = c[d];
-      const Index below = block.nearest(static_cast<int>(d), i - 1), above = block.nearest(static_cast<int>(d), i + 1);
-      step[d] = {(below - i) * phi.strides[d], (above - i) * phi.strides[d]};
-    }
-    const T* here = phi.at(c);
-    for (int part = 0; part < parts; ++part) {
-      std::array<double, parts> v;
-      for (int s = 0; s < parts; ++s) {
+    const T* const here = phi.at(c);
+    for (std::uint32_t octant = 0; octant < parts; ++octant) {
+      std::array<double, parts> value;
+      for (std::uint32_t s = 0; s < parts; ++s) {
         const T* p = here;
         for (std::size_t d = 0; d < D; ++d)
-          if (s >> d & 1) p += step[d][part >> d & 1];
-        v[s] = static_cast<double>(*p);
+          if (s >> d & 1) p += octant >> d & 1 ? phi.strides[d] : -phi.strides[d];
+        value[s] = static_cast<double>(*p);
       }
-      to[part] = static_cast<float>(surface::octant_fraction<D>(v));
+      to[octant] = static_cast<float>(surface::octant_fraction<D>(value, nullptr, octant));
     }
   }
 }

@@ -1,8 +1,7 @@
 /// Volume fractions of liquid in parts of cells, from which those of cells, faces, edges and nodes follow.
 ///
-/// Every cell is cut through its centre into 2^D parts. In each part the level set is replaced by the plane that its multilinear
-/// interpolant has in the middle. The volume around a face, an edge or a node is the sum of the parts around it, so all of these
-/// volumes divide up the same liquid.
+/// Every cell is cut through its centre into 2^D parts (cut_octant.hpp). The volume around a face, an edge or a node is the sum
+/// of the parts around it, so all of these volumes divide up the same liquid.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -17,7 +16,7 @@ class LiquidFractions {
 
   Index bytes() const { return 4 * part_.size(); }
 
-  /// `cells`: of the block. `liquid`: on cells, liquid where <= 0, with ghosts up to date; null: liquid everywhere.
+  /// `cells`: of the block. `liquid`: on cells, liquid where <= 0, with ghosts on lines; null: liquid everywhere.
   template <class T>
   void set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid);
 

@@ -4,6 +4,7 @@
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/liquid_halves.hpp"
 #include "meniscus/grid/blocks/row_sums.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/surface/redistancing/extension.hpp"
 
@@ -70,7 +71,7 @@ void extend_from_liquid(grid::MacField<T, D>& velocity, grid::Field<T, D>& level
 template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const grid::Field<double, D>* solid) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const FieldView<const T, D> phi = std::as_const(levelset).view();
   const FieldView<const double, D> nodes = solid ? solid->view() : FieldView<const double, D>{};
   std::array<FieldView<const T, D>, D> u;

@@ -35,15 +35,12 @@ void visit_runs(const std::int32_t* origin, const std::int32_t* label, Index len
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace) {
-  surface::ComponentCounts counts;
-  if (liquid.solid)
-    counts.inside = surface::label_outside(liquid.levelset, *liquid.solid, labels, workspace);
-  else
-    counts = surface::label_components(liquid.levelset, false, labels, workspace);
+  const surface::LabelledParts parts = surface::label_outside(liquid.levelset, liquid.solid, labels, workspace);
+  const surface::ComponentCounts counts{parts.count, 0};
   volumes.assign(static_cast<std::size_t>(counts.inside) + 1, 0.0);
   surface::component_volumes(liquid.levelset, labels, counts, volumes.data() + 1, static_cast<double*>(nullptr), workspace,
                              liquid.solid);
-  join_touching_components<D>(liquid.levelset.grid(), liquid.solid, labels, volumes);
+  join_touching_components<D>(liquid.levelset.grid(), liquid.solid, parts.films, labels, volumes);
 }
 
 template <int D>

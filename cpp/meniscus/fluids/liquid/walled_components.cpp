@@ -3,6 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/blocks/neighbours.hpp"
 #include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/walls/hidden_corners.hpp"
 #include "meniscus/grid/walls/open_neighbour.hpp"
@@ -97,7 +98,7 @@ std::int32_t label_walled(const grid::FieldView<const T, D>& phi, const grid::Th
   return parts;
 }
 
-/// Liquid in cells as their centres see it.
+/// Liquid in cells as their centres see it. The ghosts of the level set are on lines.
 template <class T, int D>
 class SeenVolumes {
  public:
@@ -175,7 +176,7 @@ class SeenVolumes {
       std::int32_t label = labels_[number];
       for (std::uint32_t s = 0; s < corners; ++s) {
         const std::size_t q = corner_of(octant, s);
-        value[s] = static_cast<double>(*phi_.at(coord(cell[q])));
+        value[s] = static_cast<double>(phi_.at(c)[dot<D>(offset_[q], phi_.strides)]);
         if ((hidden >> q) & 1u) unseen |= 1u << s;
       }
       // The own corner is always seen, but for a centre that a wall covers.
@@ -188,7 +189,7 @@ class SeenVolumes {
           if (std::popcount(s) == ring && !((unseen >> s) & 1u) && label == 0) label = labels_[cell[corner_of(octant, s)]];
       if (label == 0) continue;
       if (unseen) grid::fill_hidden_corners<D>(unseen, value);
-      take(label, share * (open ? surface::octant_fraction<D>(value) : surface::octant_fraction<D>(value, solid, octant)));
+      take(label, share * surface::octant_fraction<D>(value, open ? nullptr : &solid, octant));
     }
   }
 
@@ -220,15 +221,6 @@ class SeenVolumes {
     std::size_t q = 0, power = 1;
     for (std::uint32_t d = 0; d < D; ++d, power *= 3) q += power * (((s >> d) & 1u) ? (((octant >> d) & 1u) ? 2 : 0) : 1);
     return q;
-  }
-
-  Coord<D> coord(Index number) const {
-    Coord<D> c;
-    for (std::size_t d = 0; d < D; ++d) {
-      c[d] = number / strides_[d];
-      number -= c[d] * strides_[d];
-    }
-    return c;
   }
 
   /// Bits of the cells around that the centre of a cell does not see.
@@ -271,11 +263,11 @@ class SeenVolumes {
 }  // namespace
 
 template <class T, int D>
-void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls,
-                               const grid::Field<double, D>* solid, std::int32_t* labels, std::vector<double>& volumes,
-                               Workspace& workspace) {
+void measure_walled_components(grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, const grid::Field<double, D>* solid,
+                               std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace) {
   require(levelset.grid() == walls.grid(), "the walls must have the grid of the level set");
-  const grid::FieldView<const T, D> phi = levelset.view();
+  grid::fill_ghosts_on_lines(levelset, 0.0);
+  const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const auto parts = static_cast<std::size_t>(label_walled<T, D>(phi, walls, solid, labels, workspace)) + 1;
   const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
   const Index chunk = (rows + pieces_of_rows - 1) / pieces_of_rows;
@@ -299,10 +291,11 @@ void measure_walled_components(const grid::Field<T, D>& levelset, const grid::Th
 }
 
 template <class T, int D>
-void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+void walled_fractions(grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
                       Workspace& workspace) {
   require(levelset.grid() == walls.grid() && fractions.grid() == walls.grid(), "the walls must have the grid of the level set");
-  const grid::FieldView<const T, D> phi = levelset.view();
+  grid::fill_ghosts_on_lines(levelset, 0.0);
+  const grid::FieldView<const T, D> phi = std::as_const(levelset).view();
   const grid::FieldView<T, D> out = fractions.view();
   const Index length = phi.extents[D - 1], rows = product<D>(phi.extents) / length;
   const auto wet = workspace.take<std::int32_t>(rows * length);
@@ -407,11 +400,11 @@ void walled_origins(const grid::MacField<T, D>& velocity, double dt, const Moved
 
 template void spread_walled_labels<2>(const grid::ThinWalls<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
 template void spread_walled_labels<3>(const grid::ThinWalls<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
-  template void measure_walled_components<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&,                             \
-                                                const grid::Field<double, D>*, std::int32_t*, std::vector<double>&, Workspace&); \
-  template void walled_fractions<T, D>(const grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&);     \
-  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,             \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
+  template void measure_walled_components<T, D>(grid::Field<T, D>&, const grid::ThinWalls<D>&, const grid::Field<double, D>*, \
+                                                std::int32_t*, std::vector<double>&, Workspace&);                             \
+  template void walled_fractions<T, D>(grid::Field<T, D>&, const grid::ThinWalls<D>&, grid::Field<T, D>&, Workspace&);        \
+  template void walled_origins<T, D>(const grid::MacField<T, D>&, double, const MovedWalls<D>&, const std::int32_t*,          \
                                      const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -16,13 +16,12 @@ namespace meniscus::fluids {
 /// As `measure_components`; of a single block. Of a cell that a solid cuts (level set on nodes, or nullptr) counts what is
 /// outside of it.
 template <class T, int D>
-void measure_walled_components(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls,
-                               const grid::Field<double, D>* solid, std::int32_t* labels, std::vector<double>& volumes,
-                               Workspace& workspace);
+void measure_walled_components(grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, const grid::Field<double, D>* solid,
+                               std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace);
 
 /// The volume that counts to each cell, in cells: up to the walls, so that it may be more than one.
 template <class T, int D>
-void walled_fractions(const grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
+void walled_fractions(grid::Field<T, D>& levelset, const grid::ThinWalls<D>& walls, grid::Field<T, D>& fractions,
                       Workspace& workspace);
 
 /// As `spread_labels`, through faces that no wall blocks.

@@ -75,6 +75,7 @@ class BlockCells {
   /// The place of a neighbour of a cell along an axis, or -1 beyond a side of the domain.
   Index neighbour(const Coord<D>& c, Index place, int axis, Index offset) const {
     const Index d = axis;
+    if (const Index next = c[d] + offset; next >= 0 && next < grid_.local_shape()[d]) return place + offset * strides_[d];
     const auto at = grid_.block().image(axis, c[d] + offset);
     return at ? place + (*at - c[d]) * strides_[d] : -1;
   }

@@ -2,14 +2,14 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/particles/transfer_kernels.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
-#include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/particles/particle_scatter.hpp"
 #include "meniscus/grid/rows.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 
 namespace meniscus::fluids {
@@ -81,63 +81,6 @@ class AroundBlock {
   std::optional<grid::ParticleSet> ghosts_;
 };
 
-/// Weight and momentum at two samples that follow each other, as one vector.
-template <class T>
-struct PairOf {
-  using type [[gnu::vector_size(4 * sizeof(T))]] = T;
-};
-template <class T>
-using Pair = typename PairOf<T>::type;
-
-template <class T>
-MENISCUS_INLINE void add_to(T* at, const Pair<T>& more) {
-  Pair<T> sum;
-  std::memcpy(&sum, at, sizeof sum);
-  sum += more;
-  std::memcpy(at, &sum, sizeof sum);
-}
-
-/// Weight and momentum of one particle at one component, whose samples have the strides `s`.
-template <bool affine, class T, int D>
-MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, int d, const grid::CellLocation<D>& place, T mass,
-                                       T spacing, const grid::MultilinearStencil<T, D>& corner, const Coord<D>& s, T* pairs) {
-  const T v = columns.velocity[i * D + d];
-  T* p = pairs + 2 * dot<D>(corner.lower, s);
-  const T upper = mass * corner.upper[D - 1];
-  const T lower = mass - upper;
-  std::array<T, D> along{};
-  T base = v;
-  if constexpr (affine) {
-    // The affine velocity at the lower corner, and how it changes from there along the axes.
-    const T* c = columns.affine + (i * D + d) * D;
-    for (std::size_t a = 0; a < D; ++a) {
-      const double half = static_cast<int>(a) == d ? 0.0 : 0.5;
-      const double at = static_cast<double>(corner.lower[a] - place.cell[a]) + half - place.offset[a];
-      along[a] = c[a] * spacing;
-      base += along[a] * static_cast<T>(at);
-    }
-  }
-  const Pair<T> row = {lower, lower * base, upper, upper * (base + along[D - 1])};
-  const Pair<T> momentum = {T(0), lower, T(0), upper};
-  const auto add = [&](Index offset, T weight, T change) {
-    if constexpr (affine)
-      add_to<T>(p + offset, weight * (row + change * momentum));
-    else
-      add_to<T>(p + offset, weight * row);
-  };
-  const T low = T(1) - corner.upper[0];
-  if constexpr (D == 2) {
-    add(0, low, T(0));
-    add(2 * s[0], corner.upper[0], along[0]);
-  } else {
-    const T low1 = T(1) - corner.upper[1];
-    add(0, low * low1, T(0));
-    add(2 * s[1], low * corner.upper[1], along[1]);
-    add(2 * s[0], corner.upper[0] * low1, along[0]);
-    add(2 * (s[0] + s[1]), corner.upper[0] * corner.upper[1], along[0] + along[1]);
-  }
-}
-
 template <bool affine, class T, int D>
 void scatter_all(const Columns<T, D>& own, const Columns<T, D>& ghosts, const grid::Grid<D>& grid,
                  const grid::ScatteredCells<D>& cells, const std::array<const grid::FieldLayout<D>*, D>& layouts,
@@ -152,59 +95,23 @@ void scatter_all(const Columns<T, D>& own, const Columns<T, D>& ghosts, const gr
   }
   const auto h = static_cast<T>(grid.spacing());
   grid::for_each_run_of_tiles<D>(cells, [&](bool of_ghosts, Index begin, Index end) {
-    const Columns<T, D>& columns = of_ghosts ? ghosts : own;
-    for (Index i = begin; i < end; ++i) {
-      const auto place = grid::locate_in_domain(grid, columns.position + i * D);
-      const T mass = columns.mass ? columns.mass[i] : T(1);
-      for (int d = 0; d < D; ++d) {
-        const Index axis = d;
-        const auto corner = grid::MultilinearStencil<T, D>::inside(grid, place, grid::Stagger<D>::face(d));
-        scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, strides[axis], origins[axis]);
+    const Columns<T, D> columns = of_ghosts ? ghosts : own;
+    Corners<T, D> corners;
+    for (Index first = begin; first < end; first += grid::located_points) {
+      const Index n = std::min(grid::located_points, end - first);
+      corners.template find<true>(grid, columns.position + first * D, n);
+      for (Index l = 0; l < n; ++l) {
+        const Index i = first + l;
+        const grid::CellLocation<D> place = affine ? corners.place[l] : grid::CellLocation<D>{};
+        const T mass = columns.mass ? columns.mass[i] : T(1);
+        for (int d = 0; d < D; ++d) {
+          const T* const c = affine ? columns.affine + (i * D + d) * D : nullptr;
+          scatter_component<affine, T, D>(columns.velocity[i * D + d], c, d, place, mass, h, corners.at(d, l), strides[Index{d}],
+                                          origins[Index{d}]);
+        }
       }
     }
   });
-}
-
-/// One component at a place, from samples whose ghosts are filled, and its gradient.
-template <bool affine, class T, int D>
-MENISCUS_INLINE T gather_component(const T* origin, const Coord<D>& s, int d, const grid::CellLocation<D>& place, T* gradient,
-                                   T inverse) {
-  const grid::MultilinearStencil<T, D> around(place, grid::Stagger<D>::face(d));
-  const std::array<T, D>& f = around.upper;
-  const T* p = origin + dot<D>(around.lower, s);
-  if constexpr (D == 2) {
-    const T d0 = p[1] - p[0];
-    const T d1 = p[s[0] + 1] - p[s[0]];
-    const T v0 = p[0] + f[1] * d0;
-    const T v1 = p[s[0]] + f[1] * d1;
-    if constexpr (affine) {
-      gradient[0] = inverse * (v1 - v0);
-      gradient[1] = inverse * (d0 + f[0] * (d1 - d0));
-    }
-    return v0 + f[0] * (v1 - v0);
-  } else {
-    std::array<T, 2> value;
-    std::array<T, 2> along1;
-    std::array<T, 2> along2;
-    for (std::size_t x = 0; x < 2; ++x) {
-      const T* q = p + static_cast<Index>(x) * s[0];
-      const T d0 = q[1] - q[0];
-      const T d1 = q[s[1] + 1] - q[s[1]];
-      const T v0 = q[0] + f[2] * d0;
-      const T v1 = q[s[1]] + f[2] * d1;
-      value[x] = v0 + f[1] * (v1 - v0);
-      if constexpr (affine) {
-        along1[x] = v1 - v0;
-        along2[x] = d0 + f[1] * (d1 - d0);
-      }
-    }
-    if constexpr (affine) {
-      gradient[0] = inverse * (value[1] - value[0]);
-      gradient[1] = inverse * (along1[0] + f[0] * (along1[1] - along1[0]));
-      gradient[2] = inverse * (along2[0] + f[0] * (along2[1] - along2[0]));
-    }
-    return value[0] + f[0] * (value[1] - value[0]);
-  }
 }
 
 template <bool affine, class T, int D>
@@ -213,13 +120,21 @@ void gather_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, Index n
   const T inverse = static_cast<T>(1.0 / grid.spacing());
   parallel_for(0, n, 2048, [&](Index begin, Index end) {
     simd_dispatch([&] {
-      for (Index i = begin; i < end; ++i) {
-        const auto place = grid::locate_in_domain(grid, columns.position + i * D);
+      Corners<T, D> corners;
+      std::array<T, grid::located_points> values;
+      for (Index first = begin; first < end; first += grid::located_points) {
+        const Index count = std::min(grid::located_points, end - first);
+        corners.template find<false>(grid, columns.position + first * D, count);
         for (int d = 0; d < D; ++d) {
-          const Index axis = d;
-          T* gradient = affine ? gradients + (i * D + d) * D : nullptr;
-          const T u = gather_component<affine, T, D>(origins[axis], strides[axis], d, place, gradient, inverse);
-          velocities[i * D + d] = ratio == T(0) ? u : u + ratio * columns.velocity[i * D + d];
+          T* const gradient = affine ? gradients + (first * D + d) * D : nullptr;
+          gather_component<affine, T, D>(origins[Index{d}], strides[Index{d}], d, corners, count, inverse, values.data(),
+                                         gradient, D * D);
+          const T* const old = columns.velocity + first * D + d;
+          T* const to = velocities + first * D + d;
+          if (ratio == T(0))
+            for (Index l = 0; l < count; ++l) to[l * D] = values[l];
+          else
+            for (Index l = 0; l < count; ++l) to[l * D] = values[l] + ratio * old[l * D];
         }
       }
     });
@@ -358,11 +273,24 @@ void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, 
   T* origin = layout.view(weights.data()).origin - dot<D>(grid.first_cell(), strides);
   grid::for_each_run_of_tiles<D>(around.cells(), [&](bool of_ghosts, Index begin, Index end) {
     const T* x = of_ghosts ? ghosts : own;
-    for (Index i = begin; i < end; ++i) {
-      using Stencil = grid::MultilinearStencil<T, D>;
-      const auto samples = Stencil::inside(grid, grid::locate_in_domain(grid, x + i * D), grid::Stagger<D>::cell());
-      T* const lowest = origin + dot<D>(samples.lower, strides);
-      for (int q = 0; q < Stencil::corners; ++q) lowest[Stencil::offset(q, strides)] += samples.weight(q);
+    Corners<T, D> corners;
+    for (Index first = begin; first < end; first += grid::located_points) {
+      const Index n = std::min(grid::located_points, end - first);
+      corners.template find<true>(grid, x + first * D, n);
+      for (Index l = 0; l < n; ++l) {
+        const Corner<T, D> corner = corners.at(D, l);
+        T* const lowest = origin + dot<D>(corner.lower, strides);
+        for (int q = 0; q < 1 << D; ++q) {
+          T weight = 1;
+          Index offset = 0;
+          for (std::size_t d = 0; d < D; ++d) {
+            const bool upper = ((q >> d) & 1) != 0;
+            weight *= upper ? corner.upper[d] : T(1) - corner.upper[d];
+            offset += upper ? strides[d] : 0;
+          }
+          lowest[offset] += weight;
+        }
+      }
     }
   });
   grid::fold_periodic<1, T, D>(layout, weights.data());

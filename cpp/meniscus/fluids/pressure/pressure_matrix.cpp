@@ -40,7 +40,10 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
       side_coefficient_[s] = sides_[s] == SideKind::open ? 2.0 : 0.0;
     }
   has_solid_ = problem.solid != nullptr;
-  if (has_solid_) grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
+  if (has_solid_) {
+    grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
+    solid_nodes_ = std::as_const(problem.solid->levelset()).view();
+  }
   set_liquid(problem);
   set_given(problem);
   if (has_solid_ && has_phi_) close_outlets(problem.solid->levelset());

@@ -5,6 +5,7 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -245,6 +246,17 @@ double PressureSolver<D>::subtract(const std::vector<double>& excess, const Weig
   for (std::size_t r = 0; r < excess.size(); ++r)
     if (weights_[r] > 0) squares += excess[r] * excess[r] * (2 * D) / weights_[r];
   return std::sqrt(squares);
+}
+
+template <int D>
+double PressureSolver<D>::fluid_part(Index cell) const {
+  double faces = 0;
+  for (std::size_t d = 0; d < D; ++d) faces += open_[d][cell] + open_[d][cell + layout_.strides[d]];
+  if (faces <= 0 || faces >= 2 * D) return faces > 0 ? 1 : 0;
+  Coord<D> c;
+  Index rest = cell - layout_.origin;
+  for (std::size_t d = 0; d < D; rest -= c[d] * layout_.strides[d], ++d) c[d] = rest / layout_.strides[d];
+  return std::min(surface::open_part<D>(surface::corner_values<D>(solid_nodes_.at(c), solid_nodes_.strides)), faces);
 }
 
 template <int D>

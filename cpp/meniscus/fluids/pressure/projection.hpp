@@ -127,12 +127,8 @@ class PressureSolver {
   template <class Weight>
   double subtract(const std::vector<double>& excess, const Weight& weight);
   double wall_area(Index cell) const;
-  /// Mean of the open fractions of the faces of a cell beside a solid.
-  double fluid_part(Index cell) const {
-    double part = 0;
-    for (std::size_t d = 0; d < D; ++d) part += (open_[d][cell] + open_[d][cell + layout_.strides[d]]) / (2 * D);
-    return part;
-  }
+  /// The part of a cell that a solid leaves open: of its volume, but no more than its faces, lest slits carry what it takes.
+  double fluid_part(Index cell) const;
   /// Adds to the unknowns of all regions that are not closed, where the pressure is known not only up to a constant.
   void add_in_open_regions(double value);
   template <class T>
@@ -151,6 +147,8 @@ class PressureSolver {
   grid::RowChanges<D> changes_;
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
+  /// Of the solid, within a call.
+  grid::FieldView<const double, D> solid_nodes_;
   /// Zero in air; `solved_air` where its pressure is solved for.
   Block<std::uint8_t> liquid_;
   static constexpr std::uint8_t solved_air = 2;

@@ -58,7 +58,7 @@ class LiquidViscositySolver {
   void describe_stresses(const grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem);
   template <class T>
   void describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
-  void describe_rows();
+  void describe_rows(double strength);
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
   /// to = forces of the stresses on the unknowns, plus their masses times `faces` where not null.

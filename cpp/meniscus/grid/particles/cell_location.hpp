@@ -60,6 +60,56 @@ MENISCUS_INLINE CellLocation<D> locate_in_domain(const Grid<D>& grid, const T* x
   return at;
 }
 
+/// Points that are located together.
+inline constexpr Index located_points = 64;
+
+/// Locations of up to so many points, axis by axis: in arrays of one type, which the vectoriser takes.
+template <int D>
+struct LocatedPoints {
+  std::array<std::array<std::int32_t, located_points>, D> cell;
+  std::array<std::array<double, located_points>, D> offset;
+
+  CellLocation<D> operator[](Index l) const {
+    CellLocation<D> at;
+    for (std::size_t d = 0; d < D; ++d) {
+      at.cell[d] = cell[d][l];
+      at.offset[d] = offset[d][l];
+    }
+    return at;
+  }
+};
+
+/// Locates n points (n, D) in the domain, each with the bits of `locate_in_domain`.
+template <class T, int D>
+MENISCUS_INLINE void locate_in_domain(const Grid<D>& grid, const T* x, Index n, LocatedPoints<D>& at) {
+  const double h = grid.spacing();
+  for (std::size_t d = 0; d < D; ++d) {
+    const double origin = grid.origin()[static_cast<Index>(d)], cells = static_cast<double>(grid.shape()[d]), last = cells - 1.0;
+    const T* const from = x + d;
+    std::int32_t* const cell = at.cell[d].data();
+    double* const offset = at.offset[d].data();
+    if (grid.periodic()[d]) {
+      for (Index l = 0; l < n; ++l) {
+        const double c = (static_cast<double>(from[l * D]) - origin) / h;
+        double whole = std::floor(c);
+        offset[l] = c - whole;
+        whole -= cells * std::floor(whole / cells);
+        whole = whole > last ? last : whole >= 0.0 ? whole : 0.0;
+        cell[l] = static_cast<std::int32_t>(whole);
+      }
+      continue;
+    }
+    for (Index l = 0; l < n; ++l) {
+      const double c = (static_cast<double>(from[l * D]) - origin) / h;
+      double whole = std::floor(c);
+      whole = whole < 0.0 ? 0.0 : whole > last ? last : whole;
+      const double f = c - whole;
+      offset[l] = f < 0.0 ? 0.0 : f > 1.0 ? 1.0 : f;
+      cell[l] = static_cast<std::int32_t>(whole);
+    }
+  }
+}
+
 /// Linear C-ordered index of a cell of the domain.
 template <int D>
 MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const Coord<D>& cell) {

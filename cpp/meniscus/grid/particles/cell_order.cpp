@@ -17,17 +17,26 @@ constexpr Index particles_per_piece = 8192;
 /// Sets the cells of particles (linear indices in the window), and returns whether cells, and in each the ids, ascend.
 template <class T, int D>
 bool find_cells(const Grid<D>& grid, const CellWindow<D>& window, const T* positions, const Index* ids, Index n, Index* cells) {
-  parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
-    simd_dispatch([&] {
-      for (Index i = begin; i < end; ++i) cells[i] = window.index(locate_in_domain(grid, positions + i * D).cell);
-    });
-  });
   return parallel_reduce(
-      Index{1}, n, particles_per_piece, true,
+      Index{0}, n, particles_per_piece, true,
       [&](Index begin, Index end) {
         bool ascending = true;
-        for (Index i = begin; i < end; ++i)
-          ascending &= cells[i - 1] < cells[i] || (cells[i - 1] == cells[i] && ids[i - 1] < ids[i]);
+        simd_dispatch([&] {
+          const auto in_order = [&](Index before, Index i) {
+            return (before < cells[i]) | ((before == cells[i]) & (ids[i - 1] < ids[i]));
+          };
+          int all = 1;
+          LocatedPoints<D> at;
+          for (Index first = begin; first < end; first += located_points) {
+            const Index count = std::min(located_points, end - first);
+            locate_in_domain(grid, positions + first * D, count, at);
+            window.indices(at, count, cells + first);
+            for (Index i = std::max(first, begin + 1); i < first + count; ++i) all &= in_order(cells[i - 1], i);
+          }
+          // The piece before may not be done.
+          if (begin > 0) all &= in_order(window.index(locate_in_domain(grid, positions + (begin - 1) * D).cell), begin);
+          ascending = all != 0;
+        });
         return ascending;
       },
       [](bool x, bool y) { return x && y; });

@@ -3,6 +3,7 @@
 /// Sums over the particles around a sample go through them, in global order: to exchange partial sums would change the rounding.
 #pragma once
 
+#include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
 #include <initializer_list>
@@ -28,6 +29,15 @@ struct CellWindow {
     Index i = 0;
     for (std::size_t d = 0; d < D; ++d) i = i * shape[d] + cell[d] - begin[d];
     return i;
+  }
+  /// The same of n located points.
+  MENISCUS_INLINE void indices(const LocatedPoints<D>& at, Index n, Index* to) const {
+    for (Index l = 0; l < n; ++l) to[l] = at.cell[0][l] - begin[0];
+    for (std::size_t d = 1; d < D; ++d) {
+      const Index cells = shape[d], first = begin[d];
+      const std::int32_t* const cell = at.cell[d].data();
+      for (Index l = 0; l < n; ++l) to[l] = to[l] * cells + cell[l] - first;
+    }
   }
   bool contains(const Coord<D>& cell) const {
     for (std::size_t d = 0; d < D; ++d)

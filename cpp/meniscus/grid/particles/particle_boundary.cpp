@@ -40,6 +40,20 @@ class Rule {
     if (boundary.solid) solid_.emplace(*boundary.solid);
   }
 
+  /// Whether all of n particles are between the sides, and there is no solid to meet.
+  bool all_stay(const T* x, Index n) const {
+    if (solid_) return false;
+    int inside = 1;
+    simd_dispatch([&] {
+      for (std::size_t d = 0; d < D; ++d) {
+        const T low = low_[d], high = high_[d];
+        for (Index i = 0; i < n; ++i)
+          inside &= !((x[i * D + static_cast<Index>(d)] < low) | (x[i * D + static_cast<Index>(d)] > high));
+      }
+    });
+    return inside != 0;
+  }
+
   /// The fate of a particle, or nothing if another block has to find out.
   std::optional<ParticleFate> operator()(T* x) const {
     for (int d = 0; d < D; ++d)
@@ -172,6 +186,10 @@ FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D
       Index{0}, n, Index{1024}, FateCounts{},
       [&](Index begin, Index end) {
         FateCounts sum;
+        if (rule.all_stay(positions + begin * D, end - begin)) {
+          std::fill(fates + begin, fates + end, ParticleFate::stays);
+          return sum;
+        }
         for (Index i = begin; i < end; ++i) {
           const std::optional<ParticleFate> fate = rule(positions + i * D);
           fates[i] = fate.value_or(elsewhere);

@@ -4,21 +4,25 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace meniscus::grid {
 namespace {
+
+constexpr Index rows_per_piece = 8192;
 
 std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
 
 /// Brings the particles of each cell into the order of their ids. Pieces begin where a cell does.
 void order_by_id(const std::uint64_t* cells, Index* order, Index n, const Index* ids) {
-  parallel_for(0, n, 8192, [&](Index begin, Index end) {
+  parallel_for(0, n, rows_per_piece, [&](Index begin, Index end) {
     const auto before = [&](Index a, Index b) { return ids[a] < ids[b]; };
     for (Index i = begin; i < end && i > 0 && cells[i] == cells[i - 1];) begin = ++i;
     for (Index i = begin, last; i < end; i = last) {
@@ -38,10 +42,63 @@ void order_by_id(const std::uint64_t* cells, Index* order, Index n, const Index*
 }
 
 template <class T, int D>
-std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
-  for (int d = 0; d < D; ++d)
-    require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
-  return static_cast<std::uint64_t>(cell_index<D>(grid, locate_in_domain(grid, x).cell));
+void find_cell_keys(const Grid<D>& grid, const T* x, Index n, std::uint64_t* keys) {
+  const Index bad = first_not_finite(x, n * D);
+  require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is ", x[bad]);
+  parallel_for(0, n, rows_per_piece, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      LocatedPoints<D> at;
+      for (Index first = begin; first < end; first += located_points) {
+        const Index count = std::min(located_points, end - first);
+        locate_in_domain(grid, x + first * D, count, at);
+        for (Index l = 0; l < count; ++l) {
+          Index key = at.cell[0][l];
+          for (std::size_t d = 1; d < D; ++d) key = key * grid.shape()[d] + at.cell[d][l];
+          keys[first + l] = static_cast<std::uint64_t>(key);
+        }
+      }
+    });
+  });
+}
+
+/// Copies rows of a column in a new order.
+template <class Row>
+void permute_rows(const Index* source, Index n, std::byte* data, std::byte* scratch) {
+  const auto* const from = reinterpret_cast<const Row*>(data);
+  auto* const sorted = reinterpret_cast<Row*>(scratch);
+  parallel_for(0, n, rows_per_piece, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) sorted[i] = from[source[i]];
+  });
+}
+
+template <Index bytes>
+struct RowOf {
+  std::array<std::byte, bytes> data;
+};
+
+/// The starts of runs of equal keys, and their keys.
+void find_runs(const std::uint64_t* keys, Index n, CellRuns& runs, Workspace& workspace) {
+  const NoInterrupts whole;
+  const auto begins = [&](Index i) { return i == 0 || keys[i] != keys[i - 1]; };
+  const auto firsts = workspace.take<Index>((n + rows_per_piece - 1) / rows_per_piece);
+  parallel_for(0, n, rows_per_piece, [&](Index begin, Index end) {
+    Index count = 0;
+    for (Index i = begin; i < end; ++i) count += begins(i);
+    firsts.data()[begin / rows_per_piece] = count;
+  });
+  Index total = 0;
+  for (Index p = 0; p < firsts.size(); ++p) total += std::exchange(firsts.data()[p], total);
+  runs.keys.resize(total);
+  runs.starts.resize(total + 1);
+  parallel_for(0, n, rows_per_piece, [&](Index begin, Index end) {
+    Index next = firsts.data()[begin / rows_per_piece];
+    for (Index i = begin; i < end; ++i) {
+      if (!begins(i)) continue;
+      runs.keys[next] = static_cast<Index>(keys[i]);
+      runs.starts[next++] = i;
+    }
+  });
+  runs.starts.back() = n;
 }
 
 /// Refuses a number of rows whose bytes no integer counts; what memory cannot hold is refused when it is allocated.
@@ -197,11 +254,21 @@ void ParticleSet::permute(const Index* source, Workspace& workspace) {
   const NoInterrupts whole;
   for (ParticleColumn& c : columns_) {
     const Index row = c.row_bytes();
-    auto sorted = workspace.take<std::byte>(size_ * row);
-    parallel_for(0, size_, 8192, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) std::memcpy(sorted.data() + i * row, c.data.data() + source[i] * row, bytes_of(row));
-    });
-    if (size_ > 0) std::memcpy(c.data.data(), sorted.data(), bytes_of(size_ * row));
+    const auto sorted = workspace.take<std::byte>(size_ * row);
+    const auto of_rows = [&]<Index bytes>(std::integral_constant<Index, bytes>) {
+      if (row == bytes) permute_rows<RowOf<bytes>>(source, size_, c.data.data(), sorted.data());
+      return row == bytes;
+    };
+    // Rows of a length that the compiler knows are copied by registers.
+    const bool copied = [&]<Index... bytes>(std::integer_sequence<Index, bytes...>) {
+      return (of_rows(std::integral_constant<Index, bytes>()) || ...);
+    }(std::integer_sequence<Index, 4, 8, 12, 16, 24, 36, 72>());
+    if (!copied)
+      parallel_for(0, size_, rows_per_piece, [&](Index b, Index e) {
+        for (Index i = b; i < e; ++i) std::memcpy(sorted.data() + i * row, c.data.data() + source[i] * row, bytes_of(row));
+      });
+    parallel_for(0, size_ * row, Index{1} << 18,
+                 [&](Index b, Index e) { std::memcpy(c.data.data() + b, sorted.data() + b, bytes_of(e - b)); });
   }
 }
 
@@ -210,11 +277,7 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   require(dimension_ == D, "particles of dimension ", dimension_, " cannot be sorted into a grid of dimension ", D);
   auto keys = workspace.take<std::uint64_t>(size_);
   auto order = workspace.take<Index>(size_);
-  const auto fill_keys = [&](const auto* x) {
-    parallel_for(0, size_, 8192, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) keys.data()[i] = cell_key<std::remove_cvref_t<decltype(*x)>, D>(grid, x + i * D, i);
-    });
-  };
+  const auto fill_keys = [&]<class T>(const T* x) { find_cell_keys<T, D>(grid, x, size_, keys.data()); };
   if (positions().type == ColumnType::float32)
     fill_keys(reinterpret_cast<const float*>(positions().data.data()));
   else
@@ -222,15 +285,7 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   radix_sort(keys.data(), order.data(), size_, static_cast<std::uint64_t>(product<D>(grid.shape())), workspace);
   order_by_id(keys.data(), order.data(), size_, reinterpret_cast<const Index*>(ids().data.data()));
   permute(order.data(), workspace);
-  runs_.keys.clear();
-  runs_.starts.clear();
-  for (Index i = 0; i < size_; ++i) {
-    const auto key = static_cast<Index>(keys.data()[i]);
-    if (!runs_.keys.empty() && runs_.keys.back() == key) continue;
-    runs_.keys.push_back(key);
-    runs_.starts.push_back(i);
-  }
-  runs_.starts.push_back(size_);
+  find_runs(keys.data(), size_, runs_, workspace);
 }
 
 template void ParticleSet::sort_by_cell<2>(const Grid<2>&, Workspace&);

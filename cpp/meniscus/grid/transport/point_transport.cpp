@@ -59,6 +59,10 @@ MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePo
     detail::linear_lanes<true, T, D>(source.view.origin, source.view.strides, cells, n, out);
   else
     detail::cubic_lanes<T, D>(source.view.origin, source.view.strides, cells, n, out.value);
+  int slow = 0;
+  for (int l = 0; l < n; ++l) slow |= cells.slow[l];
+  if (slow == 0) [[likely]]
+    return;
   for (int l = 0; l < n; ++l) {
     if (!cells.slow[l]) continue;
     Coord<D> cell;
@@ -191,12 +195,15 @@ void move_in_block(const VelocitySource<T, D>& source, const Grid<D>& grid, cons
     LaneVectors<T, D> v;
     step_velocity(source, x, k, motion.method, count, v);
     for (int d = 0; d < D; ++d) {
-      for (int l = 0; l < count; ++l) {
-        const Index i = (first + l) * D + d;
-        // Moving in metres keeps a point that does not move exactly where it was.
-        const double moved = static_cast<double>(points[i]) + motion.dt * static_cast<double>(v[d][l]);
-        result[i] = static_cast<T>(motion.outside == OutsidePoints::clamp ? sides.nearest(d, moved) : sides.image(d, moved));
-      }
+      // Moving in metres keeps a point that does not move exactly where it was.
+      Lanes<double> moved;
+      for (int l = 0; l < count; ++l)
+        moved[l] = static_cast<double>(points[(first + l) * D + d]) + motion.dt * static_cast<double>(v[d][l]);
+      if (motion.outside == OutsidePoints::clamp)
+        for (int l = 0; l < count; ++l) moved[l] = sides.nearest(d, moved[l]);
+      else if (grid.periodic()[Index{d}])
+        for (int l = 0; l < count; ++l) moved[l] = sides.image(d, moved[l]);
+      for (int l = 0; l < count; ++l) result[(first + l) * D + d] = static_cast<T>(moved[l]);
     }
   });
 }
@@ -263,7 +270,8 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
                                    reinterpret_cast<T*>(to));
                    });
   const NoInterrupts commit;
-  std::copy_n(result.data(), n * D, points);
+  parallel_for(0, n * D, 1 << 16,
+               [&](Index begin, Index end) { std::copy(result.data() + begin, result.data() + end, points + begin); });
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                \

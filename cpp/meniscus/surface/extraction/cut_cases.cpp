@@ -3,7 +3,7 @@
 #include <Eigen/Geometry>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <vector>
 
 namespace meniscus::surface {
@@ -51,53 +51,69 @@ Vec<double, 3> middle(int e) {
   return x;
 }
 
-/// The triangulation of a loop with the least area, when all crossings are in the middle, among those without a chord in a face.
-/// One exists for every loop of every case.
-class LoopTriangles {
+/// All ways to fill a loop without a chord in a face, those with less area first when all crossings are in the middle. One exists
+/// for every loop of every case.
+class LoopFills {
  public:
-  explicit LoopTriangles(const std::vector<int>& loop) : loop_(loop), n_(loop.size()), best_(n_ * n_), split_(n_ * n_) {
-    for (std::size_t width = 1; width < n_; ++width)
-      for (std::size_t i = 0; i + width < n_; ++i) solve(i, i + width);
+  /// `place`: of each edge in those of the cube.
+  LoopFills(const std::vector<int>& loop, const std::array<int, 12>& place) : loop_(loop), place_(place) {
+    open_.push_back({0, loop.size() - 1});
+    fill();
+    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      // Equal areas that round differently must not decide.
+      return std::llround(1e9 * a.area) < std::llround(1e9 * b.area);
+    });
   }
 
-  template <class Emit>
-  void emit(Emit&& f) const {
-    emit(0, n_ - 1, f);
+  void append_to(std::vector<LoopFill>& fills) const {
+    for (const Found& f : found_) fills.push_back(f.fill);
   }
+  std::size_t count() const { return found_.size(); }
 
  private:
-  void solve(std::size_t i, std::size_t j) {
-    double& best = best_[i * n_ + j];
-    best = 0;
-    if (j == i + 1) return;
-    best = std::numeric_limits<double>::infinity();
-    // The pair (0, n - 1) is an edge of the loop and no chord.
-    if (!(i == 0 && j == n_ - 1) && share_face(loop_[i], loop_[j])) return;
-    for (std::size_t k = i + 1; k < j; ++k) {
-      const Vec<double, 3> a = middle(loop_[i]);
-      const double area = (middle(loop_[k]) - a).eval().cross((middle(loop_[j]) - a).eval()).norm();
-      const double cost = best_[i * n_ + k] + best_[k * n_ + j] + area;
-      // Equal areas that round differently must not decide.
-      if (cost < best - 1e-9) {
-        best = cost;
-        split_[i * n_ + j] = k;
-      }
-    }
-  }
+  struct Found {
+    LoopFill fill;
+    double area = 0;
+  };
+  using Part = std::array<std::size_t, 2>;  ///< from crossing i of the loop to crossing j, and back along a chord
 
-  template <class Emit>
-  void emit(std::size_t i, std::size_t j, Emit& f) const {
-    if (j <= i + 1) return;
-    const std::size_t k = split_[i * n_ + j];
-    f(loop_[i], loop_[k], loop_[j]);
-    emit(i, k, f);
-    emit(k, j, f);
+  std::int8_t number(std::size_t i) const { return static_cast<std::int8_t>(place_[z(loop_[i])]); }
+
+  /// Adds all ways to fill what is open to the triangles that there are.
+  void fill() {
+    if (open_.empty()) {
+      found_.push_back(now_);
+      return;
+    }
+    const auto [i, j] = open_.back();
+    open_.pop_back();
+    for (std::size_t k = i + 1; k < j; ++k) {
+      const bool first = k > i + 1, second = j > k + 1;  // whether the sides of the triangle are chords
+      if ((first && share_face(loop_[i], loop_[k])) || (second && share_face(loop_[k], loop_[j]))) continue;
+      const Found before = now_;
+      const std::size_t size = open_.size();
+      LoopFill& f = now_.fill;
+      f.triangles[z(f.triangle_count++)] = {number(i), number(k), number(j)};
+      const Vec<double, 3> a = middle(loop_[i]);
+      now_.area += (middle(loop_[k]) - a).eval().cross((middle(loop_[j]) - a).eval()).norm();
+      if (second) add_part(k, j);
+      if (first) add_part(i, k);
+      fill();
+      open_.resize(size);
+      now_ = before;
+    }
+    open_.push_back({i, j});
+  }
+  void add_part(std::size_t i, std::size_t j) {
+    now_.fill.chords[z(now_.fill.chord_count++)] = {number(i), number(j)};
+    open_.push_back({i, j});
   }
 
   const std::vector<int>& loop_;
-  std::size_t n_;
-  std::vector<double> best_;
-  std::vector<std::size_t> split_;
+  const std::array<int, 12>& place_;
+  std::vector<Part> open_;
+  Found now_;
+  std::vector<Found> found_;
 };
 
 void find_pieces(int mask, CubeCase& c) {
@@ -120,8 +136,8 @@ void find_pieces(int mask, CubeCase& c) {
   }
 }
 
-CubeCase made_case(int mask) {
-  CubeCase c;
+/// The case of a mask, whose fills are added to `fills`; returns how many each loop has.
+std::vector<std::size_t> make_case(int mask, CubeCase& c, std::vector<LoopFill>& fills) {
   find_pieces(mask, c);
   // Along every face, from the crossing where the inside is entered to the one where it is left.
   std::array<int, 12> next;
@@ -144,6 +160,7 @@ CubeCase made_case(int mask) {
       place[z(e)] = c.edge_count;
       c.edges[z(c.edge_count++)] = static_cast<std::int8_t>(e);
     }
+  std::vector<std::size_t> counts;
   std::array<bool, 12> done{};
   for (int start = 0; start < 12; ++start) {
     if (next[z(start)] < 0 || done[z(start)]) continue;
@@ -154,13 +171,14 @@ CubeCase made_case(int mask) {
     }
     const CubeEdge& edge = cube_edges[z(start)];
     const int inner = mask >> edge.corner & 1 ? edge.corner : edge.corner | 1 << edge.axis;
-    LoopTriangles(loop).emit([&](int p, int q, int r) {
-      c.triangle_piece[z(c.triangle_count)] = c.corner_piece[z(inner)];
-      c.triangles[z(c.triangle_count++)] = {static_cast<std::int8_t>(place[z(p)]), static_cast<std::int8_t>(place[z(q)]),
-                                            static_cast<std::int8_t>(place[z(r)])};
-    });
+    const LoopFills ways(loop, place);
+    ways.append_to(fills);
+    counts.push_back(ways.count());
+    c.loops[z(c.loop_count++)].piece = c.corner_piece[z(inner)];
+    c.triangle_count += static_cast<int>(loop.size()) - 2;
+    c.any_choice |= ways.count() > 1;
   }
-  return c;
+  return counts;
 }
 
 SquareCase made_square(int mask) {
@@ -214,12 +232,23 @@ SquareCase made_square(int mask) {
 constexpr std::array<CubeEdge, 12> cube_edges = made_edges();
 
 const std::array<CubeCase, 256>& cube_cases() {
-  static const std::array<CubeCase, 256> cases = [] {
-    std::array<CubeCase, 256> made;
-    for (int mask = 0; mask < 256; ++mask) made[z(mask)] = made_case(mask);
+  struct Tables {
+    std::array<CubeCase, 256> cases;
+    std::vector<LoopFill> fills;
+  };
+  static const Tables tables = [] {
+    Tables made;
+    std::array<std::vector<std::size_t>, 256> counts;
+    for (int mask = 0; mask < 256; ++mask) counts[z(mask)] = make_case(mask, made.cases[z(mask)], made.fills);
+    const LoopFill* next = made.fills.data();
+    for (std::size_t mask = 0; mask < 256; ++mask)
+      for (std::size_t i = 0; i < counts[mask].size(); ++i) {
+        made.cases[mask].loops[i].fills = {next, counts[mask][i]};
+        next += counts[mask][i];
+      }
     return made;
   }();
-  return cases;
+  return tables.cases;
 }
 
 const std::array<SquareCase, 16>& square_cases() {

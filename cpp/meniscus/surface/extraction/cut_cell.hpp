@@ -6,6 +6,8 @@
 
 #include <Eigen/Geometry>
 
+#include <limits>
+
 namespace meniscus::surface {
 
 template <int D>
@@ -60,6 +62,40 @@ inline Vec<double, 2> square_crossing(const std::array<double, 4>& values, const
   return x;
 }
 
+/// The crossings of a cube, in units of its edges, by their places in the `edges` of its case.
+inline std::array<Vec<double, 3>, 12> cube_crossings(const CubeCase& c, const std::array<double, 8>& values) {
+  std::array<Vec<double, 3>, 12> x;
+  for (int i = 0; i < c.edge_count; ++i) {
+    const CubeEdge& e = cube_edges[c.edges[i]];
+    const auto low = static_cast<unsigned>(e.corner);
+    Vec<double, 3>& p = x[i];
+    p = {static_cast<double>(low & 1), static_cast<double>(low >> 1 & 1), static_cast<double>(low >> 2)};
+    p[e.axis] = crossing(values[low], values[low | 1U << e.axis]);
+  }
+  return x;
+}
+
+/// Calls visit(piece, triangle) for the triangles of a cube with such crossings: of each loop those with the shortest chords.
+template <class Visit>
+void for_each_triangle(const CubeCase& c, const std::array<Vec<double, 3>, 12>& x, Visit&& visit) {
+  constexpr double equal = 1e-9;  // chords that differ by rounding alone do not decide
+  for (int l = 0; l < c.loop_count; ++l) {
+    const CubeLoop& loop = c.loops[l];
+    const LoopFill* best = loop.fills.data();
+    if (loop.fills.size() > 1) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const LoopFill& fill : loop.fills) {
+        double sum = 0;
+        for (int i = 0; i < fill.chord_count; ++i) sum += (x[fill.chords[i][1]] - x[fill.chords[i][0]]).squaredNorm();
+        if (!(sum < least - equal)) continue;
+        least = sum;
+        best = &fill;
+      }
+    }
+    for (int t = 0; t < best->triangle_count; ++t) visit(loop.piece, best->triangles[t]);
+  }
+}
+
 /// `values` by corner (bit d of the number: upper along axis d); `step`: edge lengths, m.
 inline CutCell<2> cut_cell(const std::array<double, 4>& values, const std::array<double, 2>& step) {
   unsigned mask = 0;
@@ -108,24 +144,16 @@ inline CutCell<3> cut_cell(const std::array<double, 8>& values, const std::array
       cut.fraction[c.corner_piece[corner[s.corner[i]]]] += areas[i] / 3.0;
     }
   }
-  std::array<Vec<double, 3>, 12> x;
-  for (int i = 0; i < c.edge_count; ++i) {
-    const CubeEdge& e = cube_edges[c.edges[i]];
-    const auto low = static_cast<unsigned>(e.corner);
-    Vec<double, 3>& p = x[i];
-    p = {static_cast<double>(low & 1), static_cast<double>(low >> 1 & 1), static_cast<double>(low >> 2)};
-    p[e.axis] = crossing(values[low], values[low | 1U << e.axis]);
-  }
-  for (int t = 0; t < c.triangle_count; ++t) {
-    const auto& corner = c.triangles[t];
-    const auto& p = x[corner[0]];
+  const std::array<Vec<double, 3>, 12> x = cube_crossings(c, values);
+  for_each_triangle(c, x, [&](std::int8_t piece, const std::array<std::int8_t, 3>& corner) {
+    const Vec<double, 3>& p = x[corner[0]];
     const Vec<double, 3> a = x[corner[1]] - p;
     const Vec<double, 3> b = x[corner[2]] - p;
     const Vec<double, 3> twice = a.cross(b);
-    cut.fraction[c.triangle_piece[t]] += p.dot(twice) / 6.0;
+    cut.fraction[piece] += p.dot(twice) / 6.0;
     cut.area +=
         0.5 * Vec<double, 3>(twice[0] * step[1] * step[2], twice[1] * step[2] * step[0], twice[2] * step[0] * step[1]).norm();
-  }
+  });
   return cut;
 }
 

@@ -2,7 +2,7 @@
 /// extraction.cpp).
 #pragma once
 
-#include "meniscus/surface/extraction/cut_cases.hpp"
+#include "meniscus/surface/extraction/cut_cell.hpp"
 #include "meniscus/surface/extraction/extraction.hpp"
 
 namespace meniscus::surface {
@@ -62,11 +62,17 @@ struct SurfaceExtraction<T, D>::Writer {
       const CubeEdge& e = cube_edges[c.edges[i]];
       v[i] = out.vertex(rows[e.corner & 3], e.axis, k + (e.corner >> 2));
     }
-    if constexpr (D == 3)
-      for (int t = 0; t < c.triangle_count; ++t) {
-        const auto& corner = c.triangles[t];
-        out.add(0, rows[0], k, {v[corner[0]], v[corner[1]], v[corner[2]]});
+    if constexpr (D == 3) {
+      std::array<Vec<double, 3>, 12> x;
+      if (c.any_choice) {
+        Coord<D> at = rows[0].at;
+        at[D - 1] = k;
+        x = cube_crossings(c, self->lattice_.corners(at));
       }
+      for_each_triangle(c, x, [&](std::int8_t, const std::array<std::int8_t, 3>& corner) {
+        out.add(0, rows[0], k, {v[corner[0]], v[corner[1]], v[corner[2]]});
+      });
+    }
   }
 
   void square(const std::array<const Row*, 4>& rows, const std::array<Index, 4>& k, int u, int v, unsigned mask, bool reversed) {

@@ -28,7 +28,7 @@ class LatticeLabels {
 
   std::int32_t at(const Coord<D>& c, bool inside) const {
     std::array<std::array<Index, 2>, D> from;
-    for (int d = 0; d < D; ++d) from[d] = lattice_.sources(d, c[d]);
+    for (int d = 0; d < D; ++d) from[d] = lattice_.sources(d, c[d]).index;
     for (unsigned i = 0; i < 1U << D; ++i) {
       Index k = 0;
       for (unsigned d = 0; d < D; ++d) k += from[d][i >> d & 1] * strides_[d];

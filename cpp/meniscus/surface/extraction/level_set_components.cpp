@@ -240,31 +240,30 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
 }
 
 template <class T, int D>
-Index label_outside(const grid::Field<T, D>& phi, const grid::Field<double, D>& solid, std::int32_t* labels,
-                    Workspace& workspace) {
+LabelledParts label_outside(const grid::Field<T, D>& phi, const grid::Field<double, D>* solid, std::int32_t* labels,
+                            Workspace& workspace) {
   require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be on cells");
-  require(solid.grid() == phi.grid() && solid.stagger() == grid::Stagger<D>::node(),
+  require(!solid || (solid->grid() == phi.grid() && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
   const LevelSetLattice<T, D> lattice(phi, workspace);
   const OpenCubes<T, D> cubes(lattice, solid, workspace);
+  SignBits<D> signs(phi, lattice, workspace);
+  cubes.close(signs);
   Index parts = 0;
   {
-    SignBits<D> signs(phi, lattice, workspace);
-    cubes.close(signs);
     Runs<T, D> runs(lattice, signs, true, workspace);
     parts = runs.number();
     runs.template write<false>(labels, c_strides<D>(phi.extents()), 1);
   }
   parts = join_components<D>(phi.layout(), labels, parts, 1, workspace);
-  return label_films<T, D>(phi.grid(), cubes, labels, parts);
+  return label_films<T, D>(phi.grid(), lattice, signs, cubes, labels, parts);
 }
 
 template <class T, int D>
 void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
                        double* outside, Workspace& workspace, const grid::Field<double, D>* solid) {
   const LevelSetLattice<T, D> lattice(phi, workspace);
-  std::optional<OpenCubes<T, D>> cubes;
-  if (solid) cubes.emplace(lattice, *solid, workspace);
+  const OpenCubes<T, D> cubes(lattice, solid, workspace);
   const SignBits<D> signs(phi, lattice, workspace);
   const LatticeLabels<T, D> label(phi.layout(), lattice, labels, workspace);
   const Index parts = counts.inside + counts.outside;
@@ -322,12 +321,12 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
         }
         std::uint64_t between = signs.has_next(w);
         if (w == 0 && lattice.first_cell(D - 1) == 1) between &= ~std::uint64_t{1};
-        if (cubes) {
-          const std::uint64_t reached = cubes->reached(c, w) & between;
+        if (cubes.has_solid()) {
+          const std::uint64_t reached = cubes.reached(c, w) & between;
           between &= ~reached;
           for_each_bit(reached & some, [&](int bit) {
             c[D - 1] = 64 * w + bit;
-            cubes->visit_octants(c, [&](const Coord<D>& sample, double part) { add(label.around(sample, c), part); });
+            cubes.visit_octants(c, [&](const Coord<D>& sample, double part) { add(label.around(sample, c), part); });
           });
         }
         const auto whole = [&](std::uint64_t bits, bool in) {
@@ -370,7 +369,8 @@ void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels,
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
   template ComponentCounts label_components<T, D>(const grid::Field<T, D>&, bool, std::int32_t*, Workspace&);                    \
-  template Index label_outside<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, std::int32_t*, Workspace&);        \
+  template LabelledParts label_outside<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>*, std::int32_t*,             \
+                                             Workspace&);                                                                        \
   template void component_volumes<T, D>(const grid::Field<T, D>&, const std::int32_t*, const ComponentCounts&, double*, double*, \
                                         Workspace&, const grid::Field<double, D>*);
 MENISCUS_INSTANTIATE(double, 2)

@@ -8,7 +8,7 @@
 /// 1991.
 #pragma once
 
-#include "meniscus/surface/extraction/sign_bits.hpp"
+#include "meniscus/surface/extraction/film_labels.hpp"
 
 namespace meniscus::surface {
 
@@ -22,16 +22,17 @@ struct ComponentCounts {
 template <class T, int D>
 ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
 
-/// Collective: labels from 1 of the parts of what a solid (on nodes, with ghosts up to date) leaves of the inside of a level set
-/// on cells; returns how many there are. A cell has a label if its centre is inside and not in the solid. So has each cell that
-/// the solid cuts and in which there is more than a thousandth of a cell, as in a film that passes between centres: that of a
-/// part with which it has an open corner in common, or else one of its own.
+/// Collective: labels from 1 of the parts of what a solid (on nodes, with ghosts up to date; null: none) leaves of the inside of
+/// a level set on cells. A cell has a label if its centre is inside and not in the solid. So has each cell that the solid cuts,
+/// or at a side of the domain, in which there is more than a thousandth of a cell, as in a film below the centres: that of a part
+/// with which it has an open corner in common, or else one of its own.
 template <class T, int D>
-Index label_outside(const grid::Field<T, D>& phi, const grid::Field<double, D>& solid, std::int32_t* labels,
-                    Workspace& workspace);
+LabelledParts label_outside(const grid::Field<T, D>& phi, const grid::Field<double, D>* solid, std::int32_t* labels,
+                            Workspace& workspace);
 
 /// The volume of each part, m^D. A cell that is cut into several parts adds to each its piece; its outside volume is divided
-/// equally between the parts of its outside corners. The volumes inside add up to that of `measure_level_set`.
+/// equally between the parts of its outside corners. The volumes inside add up to that of `measure_level_set`, but for what no
+/// cell with a label has.
 /// With a solid, for labels of `label_outside`: of cubes between samples that it reaches into, what both surfaces leave
 /// (cut_octant.hpp).
 template <class T, int D>

@@ -1,8 +1,8 @@
 /// Samples of a level set, extended to the sides of the domain, for extraction and volumes.
 ///
 /// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
-/// that of the nearest sample, as for a scalar beyond a wall; where an axis closes it is the mean of the first and the last, so
-/// that both ends agree in every bit.
+/// that of the line through the last two samples, so that films and gaps thinner than half a cell have their thickness; where an
+/// axis closes it is the mean of the first and the last, so that both ends agree in every bit.
 ///
 /// In a domain cut into blocks a lattice has the samples of the own block and, where those are on cells, the nearest ones of the
 /// blocks beside it in the place of the sides.
@@ -12,6 +12,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/side_line.hpp"
 #include "meniscus/surface/redistancing/zero_crossings.hpp"
 
 #include <algorithm>
@@ -118,44 +119,71 @@ class LevelSetLattice {
     return values;
   }
 
-  /// Start of the field's own samples of a row (all axes but the last), or null if the row is a mean of others.
-  const T* row(Coord<D> c) const {
+  /// The first of the field's own samples of the two rows that a row (all axes but the last) is made of, with the weight of
+  /// `sources`. Most rows are the field's own, twice the same; null if the row is made of more than two.
+  struct SourceRows {
+    std::array<const T*, 2> first{};
+    double weight = 0;
+  };
+  SourceRows rows(Coord<D> c) const {
+    SourceRows found;
+    Coord<D> other = c;
     for (int d = 0; d < D - 1; ++d) {
-      const auto [a, b] = sources(d, c[d]);
-      if (a != b) return nullptr;
-      c[d] = a;
+      const Index axis = d;
+      const Sources from = sources(d, c[axis]);
+      const bool two = from.index[0] != from.index[1];
+      if (two && found.weight != 0) return {};
+      if (two) found.weight = from.weight;
+      c[axis] = from.index[0];
+      other[axis] = from.index[1];
     }
-    c[D - 1] = first_[D - 1] - shift();
-    return view_.at(c);
+    c[D - 1] = other[D - 1] = first_[D - 1] - shift();
+    found.first = {view_.at(c), view_.at(other)};
+    return found;
   }
 
-  /// The two samples of the field along axis d whose mean is sample i (often the same one).
-  std::array<Index, 2> sources(int d, Index i) const {
+  /// The samples a and b of the field along axis d of which sample i is made, often the same one: as a + weight * (b - a), or on
+  /// their line.
+  struct Sources {
+    std::array<Index, 2> index;
+    double weight = 0;
+  };
+  static constexpr double on_line = -1;
+  Sources sources(int d, Index i) const {
     if (on_nodes_) {
       const Index j = cut_ ? i : grid::image_of_sample(*grid_, stagger_, d, i);
-      return {j, j};
+      return {{j, j}};
     }
     const Index n = view_.extents[d];
-    if (at_lower(d, i)) return {0, grid::nearest_cell(*grid_, d, -1)};
-    if (at_upper(d, i)) return {grid::nearest_cell(*grid_, d, n), n - 1};
-    return {i - 1, i - 1};
+    const bool lower = at_lower(d, i);
+    if (!lower && !at_upper(d, i)) return {{i - 1, i - 1}};
+    // Beyond the first and the last cell of the period, or the line through two cells.
+    if (closes(d))
+      return lower ? Sources{{0, grid::nearest_cell(*grid_, d, -1)}, 0.5}
+                   : Sources{{grid::nearest_cell(*grid_, d, n), n - 1}, 0.5};
+    const Index own = lower ? 0 : n - 1;
+    if (last_[d] == 2) return {{own, own}};  // of one cell
+    return {{own, lower ? own + 1 : own - 1}, on_line};
+  }
+  /// A sample that is made of a and b.
+  double made_of(double a, double b, double weight) const {
+    return weight < 0 ? grid::value_on_line(b, a, 0.5, spacing_) : (1 - weight) * a + weight * b;
   }
 
  private:
   Index shift() const { return on_nodes_ ? 0 : 1; }
 
   MENISCUS_NOINLINE double completed(const Coord<D>& c) const {
-    std::array<std::array<Index, 2>, D> from;
+    std::array<Sources, D> from;
     for (int d = 0; d < D; ++d) from[d] = sources(d, c[d]);
-    const auto mean = [&](auto&& self, int d, const T* p) -> double {
+    const auto made = [&](auto&& self, int d, const T* p) -> double {
       if (d == D) return static_cast<double>(*p);
-      const Index a = d;
-      const double low = self(self, d + 1, p + from[a][0] * view_.strides[a]);
-      if (from[a][0] == from[a][1]) return low;
-      const double high = self(self, d + 1, p + from[a][1] * view_.strides[a]);
-      return 0.5 * low + 0.5 * high;
+      const Sources& s = from[d];
+      const double low = self(self, d + 1, p + s.index[0] * view_.strides[d]);
+      if (s.index[0] == s.index[1]) return low;
+      return made_of(low, self(self, d + 1, p + s.index[1] * view_.strides[d]), s.weight);
     };
-    return mean(mean, 0, view_.origin);
+    return made(made, 0, view_.origin);
   }
 
   grid::FieldView<const T, D> view_;

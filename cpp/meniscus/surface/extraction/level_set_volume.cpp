@@ -127,23 +127,14 @@ MENISCUS_NOINLINE void add_surface(const std::array<double, 8>& values, const st
   unsigned mask = 0;
   for (std::size_t i = 0; i < 8; ++i) mask |= static_cast<unsigned>(values[i] <= 0) << i;
   const CubeCase& c = cube_cases()[mask];
-  std::array<Vec<double, 3>, 12> x;
-  for (int i = 0; i < c.edge_count; ++i) {
-    const CubeEdge& e = cube_edges[c.edges[i]];
-    const auto low = static_cast<unsigned>(e.corner);
-    Vec<double, 3>& p = x[i];
-    p = {step[0] * (low & 1), step[1] * (low >> 1 & 1), step[2] * (low >> 2)};
-    p[e.axis] = step[e.axis] * crossing(values[low], values[low | 1U << e.axis]);
-  }
-  for (int t = 0; t < c.triangle_count; ++t) {
-    const auto& corner = c.triangles[t];
-    const auto& p = x[corner[0]];
-    const auto& q = x[corner[1]];
-    const auto& r = x[corner[2]];
+  const std::array<Vec<double, 3>, 12> x = cube_crossings(c, values);
+  for_each_triangle(c, x, [&](std::int8_t, const std::array<std::int8_t, 3>& corner) {
+    const auto place = [&](std::int8_t i) { return Vec<double, 3>(step[0] * x[i][0], step[1] * x[i][1], step[2] * x[i][2]); };
+    const Vec<double, 3> p = place(corner[0]), q = place(corner[1]), r = place(corner[2]);
     const Vec<double, 3> twice = (q - p).cross(r - p);
     flux += 0.5 * twice[2] * (base + (p[2] + q[2] + r[2]) / 3.0);
     area += 0.5 * twice.norm();
-  }
+  });
 }
 
 /// The inside of the upper side of the domain between row r and its next ones; `at` is its last sample.

@@ -1,4 +1,4 @@
-/// The cubes between the centres of cells that a solid reaches into, and the liquid in them.
+/// The cubes between the centres of cells, or between these and a side of the domain, and the liquid in them.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
@@ -7,52 +7,64 @@
 #include "meniscus/surface/extraction/sign_bits.hpp"
 #include "meniscus/surface/volume_of_fluid/cut_octant.hpp"
 
+#include <optional>
+
 namespace meniscus::surface {
 
-/// `lattice`: of a level set on cells. The level set of the solid is on nodes, with ghosts up to date. Both must live as long.
+/// `lattice`: of a level set on cells. The level set of the solid is on nodes, with ghosts up to date; null: there is none. Both
+/// must live as long.
 template <class T, int D>
 class OpenCubes {
  public:
-  OpenCubes(const LevelSetLattice<T, D>& lattice, const grid::Field<double, D>& solid, Workspace& workspace)
-      : lattice_(lattice), nodes_(solid.view()), node_lattice_(solid, workspace), signs_(solid, node_lattice_, workspace) {}
+  OpenCubes(const LevelSetLattice<T, D>& lattice, const grid::Field<double, D>* solid, Workspace& workspace) : lattice_(lattice) {
+    if (!solid) return;
+    nodes_ = solid->view();
+    const LevelSetLattice<double, D> nodes(*solid, workspace);
+    signs_.emplace(*solid, nodes, workspace);
+  }
+
+  bool has_solid() const { return signs_.has_value(); }
 
   /// The cubes of word w in the row of the lattice that begins at `first` that have cells which are not all open.
   std::uint64_t reached(const Coord<D>& first, Index w) const {
     std::uint64_t bits = 0;
+    if (!has_solid()) return bits;
     bool beside = false;  // another block, some of whose nodes are not among the signs
     for (int d = 0; d < D - 1; ++d) beside |= needs_other_block(d, first[d]);
     if (beside) {
-      for (Index k = 64 * w; k < std::min(64 * w + 64, signs_.extents()[D - 1]); ++k)
+      for (Index k = 64 * w; k < std::min(64 * w + 64, signs_->extents()[D - 1]); ++k)
         bits |= std::uint64_t{reaches(first, k)} << (k & 63);
       return bits;
     }
     for (int q = 0; q < (D == 2 ? 3 : 9); ++q) {
       Index row = 0;
       for (int d = 0, rest = q; d < D - 1; ++d, rest /= 3)
-        row += std::clamp<Index>(first[d] - 1 + rest % 3, 0, signs_.extents()[d] - 1) * signs_.stride(d);
+        row += std::clamp<Index>(first[d] - 1 + rest % 3, 0, signs_->extents()[d] - 1) * signs_->stride(d);
       const std::uint64_t own = word(row, w), before = w > 0 ? word(row, w - 1) : 0, after = word(row, w + 1);
       bits |= own << 1 | before >> 63 | own | (own >> 1 | after << 63);
     }
-    const Index last = signs_.extents()[D - 1] - 1;
+    const Index last = signs_->extents()[D - 1] - 1;
     if (last / 64 == w && needs_other_block(D - 1, last)) bits |= std::uint64_t{reaches(first, last)} << (last & 63);
     return bits;
   }
 
   /// Cells of word w of the row of cells that begins at `first` that the solid cuts.
   std::uint64_t cut(const Coord<D>& first, Index w) const {
+    if (!has_solid()) return 0;
     std::uint64_t any = 0, all = ~std::uint64_t{0};
     for (int q = 0; q < 1 << (D - 1); ++q) {
       Index row = 0;
-      for (int d = 0; d < D - 1; ++d) row += (first[d] + (q >> d & 1)) * signs_.stride(d);
+      for (int d = 0; d < D - 1; ++d) row += (first[d] + (q >> d & 1)) * signs_->stride(d);
       const std::uint64_t own = word(row, w), next = own >> 1 | word(row, w + 1) << 63;
       any |= own | next;
       all &= own & next;
     }
-    return any & ~all & signs_.has_next(w);
+    return any & ~all & signs_->has_next(w);
   }
 
   /// Lets samples in cells whose centre is in the solid count as not inside of the level set.
   void close(SignBits<D>& signs) const {
+    if (!has_solid()) return;
     parallel_for(0, signs.rows(), rows_per_piece(signs), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
         const Coord<D> first = lattice_row<D>(signs.extents(), r);
@@ -119,7 +131,7 @@ class OpenCubes {
   /// Whether the cube from sample i along an axis has nodes of the block above.
   bool needs_other_block(int d, Index i) const {
     const Index a = d;
-    return i + 1 >= signs_.extents()[a] && !lattice_.at_upper(d, i + 1);
+    return i + 1 >= signs_->extents()[a] && !lattice_.at_upper(d, i + 1);
   }
   /// Whether a node of the cells of the cube from sample k of a row is in the solid.
   bool reaches(Coord<D> cube, Index k) const {
@@ -128,13 +140,13 @@ class OpenCubes {
       Coord<D> node = grid::block_offset<D>(q);
       for (int d = 0; d < D; ++d) {
         const Index a = d;
-        node[a] = std::clamp<Index>(cube[a] + node[a], 0, signs_.extents()[a] - (needs_other_block(d, cube[a]) ? 0 : 1));
+        node[a] = std::clamp<Index>(cube[a] + node[a], 0, signs_->extents()[a] - (needs_other_block(d, cube[a]) ? 0 : 1));
       }
       if (!(*nodes_.at(node) > 0)) return true;
     }
     return false;
   }
-  std::uint64_t word(Index row, Index w) const { return w < signs_.words() ? signs_.word(row, w) : 0; }
+  std::uint64_t word(Index row, Index w) const { return w < signs_->words() ? signs_->word(row, w) : 0; }
 
   /// The octant at corner s of a cube with these values at its corners.
   double octant(const Coord<D>& cube, const std::array<double, 1 << D>& value, std::uint32_t s) const {
@@ -142,17 +154,18 @@ class OpenCubes {
     bool all_wet = true;
     for (const double v : value) all_wet &= v <= 0;
     for (std::uint32_t d = 0; d < D; ++d) cell[d] = cube[d] - 1 + ((s >> d) & 1u);
-    const std::array<double, 1 << D> corner = corners(cell);
-    bool open = true, closed = true;
+    std::array<double, 1 << D> corner{};
+    if (has_solid()) corner = corners(cell);
+    bool open = true, closed = has_solid();
     for (const double v : corner) {
       open &= v > 0;
       closed &= !(v > 0);
     }
+    open |= !has_solid();
     constexpr double whole = 1.0 / (1 << D);
     if (closed) return 0;
     if (open && all_wet) return whole;
-    const BoxPlane<D> solid = solid_in_octant<D>(corner, ~s);
-    if (all_wet) return whole * (1 - solid.part());
+    if (all_wet) return whole * (1 - solid_in_octant<D>(corner, ~s).part());
     std::array<double, D> at, width;
     for (std::uint32_t d = 0; d < D; ++d) {
       // Beside a side of the domain the samples are as far apart as the octant is wide.
@@ -161,13 +174,12 @@ class OpenCubes {
       width[d] = half ? 1.0 : 0.5;
     }
     const BoxPlane<D> liquid = tangent_plane<D>(value, at, width);
-    return whole * (open ? liquid.part() : part_outside<D>(liquid, solid));
+    return whole * (open ? liquid.part() : part_outside<D>(liquid, solid_in_octant<D>(corner, ~s)));
   }
 
   const LevelSetLattice<T, D>& lattice_;
   grid::FieldView<const double, D> nodes_;
-  LevelSetLattice<double, D> node_lattice_;
-  SignBits<D> signs_;
+  std::optional<SignBits<D>> signs_;
 };
 
 }  // namespace meniscus::surface

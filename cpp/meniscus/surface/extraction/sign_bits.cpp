@@ -36,6 +36,19 @@ MENISCUS_INLINE bool flag(const T* p, Index n, std::uint8_t* flags) {
   return wrong == 0;
 }
 
+/// The same of samples that `made_of` makes of those of two rows.
+template <class T, class MadeOf>
+MENISCUS_INLINE bool flag_made(const T* p, const T* q, MadeOf&& made_of, Index n, std::uint8_t* flags) {
+  const auto largest = static_cast<double>(std::numeric_limits<T>::max());
+  std::uint8_t wrong = 0;
+  for (Index i = 0; i < n; ++i) {
+    const auto a = static_cast<double>(p[i]), b = static_cast<double>(q[i]);
+    flags[i] = made_of(a, b) <= 0;
+    wrong = static_cast<std::uint8_t>(wrong | !(std::abs(a) <= largest) | !(std::abs(b) <= largest));
+  }
+  return wrong == 0;
+}
+
 }  // namespace
 
 template <int D>
@@ -57,7 +70,8 @@ SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>&
     for (Index r = begin_row; r < end_row; ++r) {
       Coord<D> c = lattice_row<D>(extents_, r);
       std::uint64_t* out = bits_.data() + r * words_;
-      const T* p = lattice.row(c);
+      const auto rows = lattice.rows(c);
+      const T* const p = rows.first[0];
       const auto value = [&](Index k) {
         c[D - 1] = k;
         return lattice.value(c);
@@ -71,16 +85,21 @@ SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>&
         }
         continue;
       }
+      const T* const q = rows.first[1];
+      const auto flag_row = [&](Index from, Index n, std::uint8_t* to) {
+        const auto made_of = [&](double a, double b) { return lattice.made_of(a, b, rows.weight); };
+        return p == q ? flag<T>(p + from, n, to) : flag_made<T>(p + from, q + from, made_of, n, to);
+      };
       simd_dispatch([&] {
         alignas(64) std::uint8_t flags[64];
         for (Index w = 0; w < words_; ++w) {
           const Index from = std::max(64 * w, first);
           const Index to = std::min(64 * w + 64, end);
           if (from == 64 * w && to == from + 64) {
-            fine = flag<T>(p + (from - first), 64, flags) && fine;
+            fine = flag_row(from - first, 64, flags) && fine;
           } else {
             std::memset(flags, 0, sizeof flags);
-            if (from < to) fine = flag<T>(p + (from - first), to - from, flags + (from - 64 * w)) && fine;
+            if (from < to) fine = flag_row(from - first, to - from, flags + (from - 64 * w)) && fine;
           }
           out[w] = packed(flags);
         }

@@ -11,37 +11,42 @@ constexpr double farthest_closest = 3.0;
 constexpr double closest_tolerance = 1e-3;
 constexpr int max_closest_steps = 12;
 
-/// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
+/// Sets a cell, by its lowest corner relative to the sample, to the one that holds x (cells, relative to the sample): beyond a
+/// side the nearest one, between two cells the upper one, where `tied` gets the bit of the axis. With `leaving`, only along axes
+/// where x is outside by more than a margin, so that it does not alternate between neighbouring cells. Returns whether the cell
+/// changes.
 template <int D>
-bool leaves(const Coord<D>& cell, const double (*x)[closest_lanes], int l) {
-  bool outside = false;
-  for (std::size_t d = 0; d < D; ++d) outside |= std::abs(x[d][l] - static_cast<double>(cell[d]) - 0.5) > 0.52;
-  return outside;
-}
-
-/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the
-/// sample. Beyond a side, the nearest cell.
-template <int D>
-Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l) {
-  Coord<D> c;
+bool take_cell(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l, bool leaving,
+               Coord<D>& cell, unsigned& tied) {
+  bool changed = false;
+  tied = 0;
   for (int d = 0; d < D; ++d) {
     const Index axis = d;
-    c[axis] = grid.nearest_cell(d, sample[axis], static_cast<Index>(std::floor(x[d][l])));
+    const double at = x[d][l];
+    if (leaving && !(std::abs(at - static_cast<double>(cell[axis]) - 0.5) > 0.52)) continue;
+    const double whole = std::floor(at + cell_tie);
+    const Index next = grid.nearest_cell(d, sample[axis], static_cast<Index>(whole));
+    if (at - whole < cell_tie) tied |= 1u << d;
+    changed |= next != cell[axis];
+    cell[axis] = next;
   }
-  return c;
+  return changed;
 }
 
 template <int D>
 MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<D>& grid, GatherStencil<D> gather,
                                   const void* source, std::array<double, closest_lanes>& distance) {
   constexpr int n = closest_lanes;
-  const auto enter = [&](std::size_t i, const double (*x)[n], Coord<D>& cell, CubicStencils<D>& stencils) {
+  // Fills a lane with the samples of a new cell, if it is another one.
+  enum class Entry : std::uint8_t { same, entered, blocked };
+  const auto enter = [&](std::size_t i, const double (*x)[n], bool leaving, Coord<D>& cell, CubicStencils<D>& stencils) {
     const int l = static_cast<int>(i);
-    cell = cell_of<D>(grid, batch.sample[i], x, l);
-    return gather(source, batch.sample[i], batch.flat[i], cell, l, stencils);
+    unsigned tied = 0;
+    if (!take_cell<D>(grid, batch.sample[i], x, l, leaving, cell, tied) && leaving) return Entry::same;
+    return gather(source, batch.sample[i], batch.flat[i], tied, cell, l, stencils) ? Entry::entered : Entry::blocked;
   };
   alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
-  std::array<Coord<D>, n> cell;
+  std::array<Coord<D>, n> cell{};
   CubicStencils<D> stencils;
   enum State : int { searching, found, failed, blocked };
   std::array<int, n> state;
@@ -54,7 +59,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       // Also false where a sample is not finite, which is reported later.
       if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
     }
-    if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = blocked;
+    if (state[i] == searching && enter(i, x, false, cell[i], stencils) == Entry::blocked) state[i] = blocked;
   }
   for (int l = 0; l < n; ++l) {
     if (state[l] == searching) continue;
@@ -98,13 +103,9 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       } else if (moved[l] <= closest_tolerance * closest_tolerance) {
         state[i] = found;
       } else {
-        if (leaves<D>(cell[i], x, l) && cell_of<D>(grid, batch.sample[i], x, l) != cell[i]) {
-          if (!enter(i, x, cell[i], stencils)) {
-            state[i] = blocked;
-            continue;
-          }
-          entered[i] = true;
-        }
+        const Entry entry = enter(i, x, true, cell[i], stencils);
+        if (entry == Entry::blocked) state[i] = blocked;
+        entered[i] = entry == Entry::entered;
       }
     }
     bool check = false;

@@ -21,10 +21,14 @@ struct ClosestBatch {
   bool full() const { return count == closest_lanes; }
 };
 
+/// Distance, in cells, from a plane of samples within which points lie in the cells on both sides of it.
+inline constexpr double cell_tie = 1e-6;
+
 /// Fills lane l with the samples around a cell, which is given by its lowest corner relative to the sample; false where one of
-/// them is hidden. Called through a pointer, so that the search itself is compiled once for all scalars and kinds of masks.
+/// them is hidden. Along the axes of the bits in `tied`, the cell below it would do as well, and may be taken instead. Called
+/// through a pointer, so that the search itself is compiled once for all scalars and kinds of masks.
 template <int D>
-using GatherStencil = bool (*)(const void* source, const Coord<D>& sample, bool flat, const Coord<D>& cell, int l,
+using GatherStencil = bool (*)(const void* source, const Coord<D>& sample, bool flat, unsigned tied, Coord<D>& cell, int l,
                                CubicStencils<D>& stencils);
 
 /// Distances, in cells, of the samples of a batch.

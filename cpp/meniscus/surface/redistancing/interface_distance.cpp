@@ -2,6 +2,8 @@
 
 #include "meniscus/surface/redistancing/inflow_search.hpp"
 
+#include <span>
+
 namespace meniscus::surface {
 namespace {
 
@@ -274,54 +276,75 @@ class InterfaceFinder {
   }
 
   /// The search for a sample of the second layer starts where its neighbour in the first layer with the shortest distance has
-  /// found, or would have begun to look for, the surface. The distance may not exceed what the distances of the first layer
-  /// allow, by the triangle inequality.
+  /// found, or would have begun to look for, the surface: of several the nearest neighbour, or the mean of those. The distance
+  /// may not exceed what the distances of the first layer allow, by the triangle inequality.
   void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
     static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
     const auto own = search_.crossings(c, visible_);
     if (own.flat() && inflow_.of(c, own) != Inflow::none) return;
     const bool outside = search_.value(c) > 0.0;
     double nearest = infinite_distance, most = infinite_distance;
-    Coord<D> from{}, offset{};
+    std::array<FirstLayerSample, 3 * rows_around> found;
+    std::size_t count = 0;
     for (int i = 0; i < rows_around; ++i) {
       const Index row = around[i];
       if (row < 0 || !rows_.data()[row]) continue;
-      Coord<D> q, step;
-      Index square = 0;
+      FirstLayerSample n;
       for (int d = 0; d < D - 1; ++d) {
-        step[d] = (d == D - 2 ? i % 3 : i / 3) - 1;
-        q[d] = step[d] == 0 ? c[d] : grid_.neighbour(d, c[d], static_cast<int>(step[d]));
-        square += step[d] * step[d];
+        n.offset[d] = (d == D - 2 ? i % 3 : i / 3) - 1;
+        n.at[d] = n.offset[d] == 0 ? c[d] : grid_.neighbour(d, c[d], static_cast<int>(n.offset[d]));
       }
       for (int along = -1; along <= 1; ++along) {
-        step[D - 1] = along;
-        q[D - 1] = along == 0 ? c[D - 1] : grid_.neighbour(D - 1, c[D - 1], along);
-        if (q[D - 1] < 0) continue;
-        const auto lane = grid_.lane_of(q[D - 1]);
+        n.offset[D - 1] = along;
+        n.at[D - 1] = along == 0 ? c[D - 1] : grid_.neighbour(D - 1, c[D - 1], along);
+        if (n.at[D - 1] < 0) continue;
+        const auto lane = grid_.lane_of(n.at[D - 1]);
         const Index strip = row * grid_.row_strips + lane.strip;
         if (!(beside_.data()[strip] >> lane.lane & 1)) continue;
-        const double d = -static_cast<double>(strips_.at(strip)[lane.lane]);
-        const double length = roots[square + along * along];
-        most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
-        if (d < nearest) {
-          nearest = d;
-          from = q;
-          offset = step;
-        }
+        n.distance = -static_cast<double>(strips_.at(strip)[lane.lane]);
+        n.square = dot<D>(n.offset, n.offset);
+        const double length = roots[n.square];
+        most = std::min(most, (search_.value(n.at) > 0.0) == outside ? length + n.distance : length - n.distance);
+        nearest = std::min(nearest, n.distance);
+        found[count++] = n;
       }
     }
     if (nearest >= infinite_distance) return;
-    const auto axes = search_.crossings(from, visible_);
     const Index i = batch.count++;
     batch.sample[i] = c;
-    batch.start[i] = search_.first_step(from, axes);
-    for (std::size_t d = 0; d < D; ++d) batch.start[i][d] += static_cast<double>(offset[d]);
-    batch.slope[i] = axes.all_beside ? Search::norm(axes.gradient) : 0.0;
+    start_second({found.data(), count}, nearest, batch, i);
     batch.low[i] = 0.5;
     batch.high[i] = most + crossing_slack;
     batch.otherwise[i] = batch.blocked[i] = -1.0;
     batch.flat[i] = own.flat();
     batch.target[i] = target;
+  }
+
+  struct FirstLayerSample {
+    Coord<D> at, offset;  ///< from the sample of the second layer
+    Index square;         ///< of the length of that
+    double distance;
+  };
+
+  /// Where the order of neighbours decided between equal distances, a surface and its mirror image would differ.
+  void start_second(std::span<const FirstLayerSample> found, double nearest, Batch& batch, Index i) const {
+    Index closest = 2 * D;
+    for (const FirstLayerSample& n : found)
+      if (n.distance <= nearest + cell_tie) closest = std::min(closest, n.square);
+    std::array<double, D> sum{};
+    double slope = 0, count = 0;
+    bool all_beside = true;
+    for (const FirstLayerSample& n : found) {
+      if (n.distance > nearest + cell_tie || n.square != closest) continue;
+      const auto axes = search_.crossings(n.at, visible_);
+      const auto step = search_.first_step(n.at, axes);
+      for (std::size_t d = 0; d < D; ++d) sum[d] += step[d] + static_cast<double>(n.offset[d]);
+      slope += Search::norm(axes.gradient);
+      all_beside &= axes.all_beside;
+      ++count;
+    }
+    for (std::size_t d = 0; d < D; ++d) batch.start[i][d] = sum[d] / count;
+    batch.slope[i] = all_beside ? slope / count : 0.0;
   }
 
   InterfaceDistance method_;

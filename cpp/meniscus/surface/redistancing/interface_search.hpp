@@ -148,8 +148,10 @@ class InterfaceSearch {
     std::array<double, n> distance;
     search_closest<D>(
         batch, grid_,
-        [](const void* from, const Coord<D>& sample, bool flat, const Coord<D>& cell, int l, CubicStencils<D>& stencils) {
+        [](const void* from, const Coord<D>& sample, bool flat, unsigned tied, Coord<D>& cell, int l,
+           CubicStencils<D>& stencils) {
           const auto& s = *static_cast<const Source*>(from);
+          if (tied) s.search->choose_cell(sample, tied, cell, *s.visible);
           return s.search->gather(sample, flat, cell, l, stencils, *s.visible);
         },
         &source, distance);
@@ -167,6 +169,44 @@ class InterfaceSearch {
   }
 
  private:
+  /// Of two cells on both sides of a plane of samples, the one whose far samples are smoother, so that a surface and its mirror
+  /// image are searched alike beside kinks.
+  template <class Visible>
+  void choose_cell(const Coord<D>& sample, unsigned tied, Coord<D>& cell, const Visible& visible) const {
+    const Coord<D> upper = cell;
+    for (int d = 0; d < D; ++d) {
+      const Index axis = d;
+      if (!(tied >> d & 1)) continue;
+      const Index lower = grid_.nearest_cell(d, sample[axis], upper[axis] - 1);
+      if (lower == upper[axis]) continue;
+      // The largest second differences one sample below and above the plane, in the rows around the cell.
+      std::array<double, 2> largest{};
+      constexpr int rows = D == 3 ? 16 : 4;
+      for (int row = 0; row < rows; ++row) {
+        Coord<D> at = sample;
+        bool inside = true;
+        for (int e = 0, rest = row; e < D; ++e) {
+          const Index other = e;
+          if (e == d) continue;
+          inside &= !(tied >> e & 1) || rest % 4 < 3;
+          at[other] = grid_.nearest(e, sample[other] + upper[other] - 1 + rest % 4);
+          rest /= 4;
+        }
+        if (!inside) continue;
+        std::array<double, 5> v;
+        bool seen = true;
+        for (int k = 0; k < 5; ++k) {
+          at[axis] = grid_.nearest(d, sample[axis] + upper[axis] - 2 + k);
+          seen &= visible(at);
+          v[k] = value(at);
+        }
+        const std::array<double, 2> bend{v[0] - 2.0 * v[1] + v[2], v[2] - 2.0 * v[3] + v[4]};
+        for (std::size_t side = 0; side < 2; ++side) largest[side] = std::max(largest[side], seen ? std::abs(bend[side]) : 0.0);
+      }
+      if (largest[0] < largest[1] - cell_tie) cell[axis] = lower;
+    }
+  }
+
   /// Fills lane l with the samples around a cell; false where one of them is hidden or, beside a flat surface and unless the
   /// sample itself is, continued. Samples beyond a side are extrapolated.
   template <class Visible>

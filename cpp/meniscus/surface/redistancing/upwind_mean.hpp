@@ -7,6 +7,11 @@
 
 namespace meniscus::surface {
 
+/// Keys that differ by less than this part of the step to the smaller one are equal: where flow divides, rounding must not choose
+/// a side.
+template <class T>
+constexpr T equal_keys = T(1e-5);
+
 /// Contribution of one axis to a sample: the neighbour of smaller key that has a value, or both if their keys are equal.
 template <class T>
 struct Upwind {
@@ -19,8 +24,9 @@ MENISCUS_INLINE Upwind<T> upwind(T own, T low, T low_value, T high, T high_value
   const T low_key = low_value == low_value ? low : own, high_key = high_value == high_value ? high : own;
   const T a = low_key < own ? low_key : own, b = high_key < own ? high_key : own;
   const T both = T(0.5) * (low_value + high_value);
-  const T lower = a < b ? low_value : both;
-  return {own - (a < b ? a : b), b < a ? high_value : lower};
+  const T weight = own - (a < b ? a : b), least = equal_keys<T> * weight;
+  const T lower = b - a > least ? low_value : both;
+  return {weight, a - b > least ? high_value : lower};
 }
 
 /// Updates the open lanes of a strip: f = sum w_d f_d / sum w_d over the axes, if any has a value. Keys and

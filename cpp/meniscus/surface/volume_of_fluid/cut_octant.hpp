@@ -107,40 +107,68 @@ double part_outside(const BoxPlane<D>& liquid, const BoxPlane<D>& solid) {
   return std::min(open, box.volume());
 }
 
-/// Part of one of the 2^D octants of a cell in which samples at centres are below zero. `value`: of the cell (number 0), and of
-/// the cells beside it on the side of the octant, bit d of a number being axis d.
+/// Part of one of the 2^D octants of a cell in which samples at centres are below zero, without what a solid has of it.
+/// `value`: of the cell (number 0), and of the cells beside it on the side of the octant, bit d of a number being axis d.
+/// `corner`: of the cell in the level set of a solid, or null; bit d of `octant`: it is in the upper half along axis d.
 template <int D>
-double octant_fraction(const std::array<double, 1 << D>& value) {
+double octant_fraction(const std::array<double, 1 << D>& value, const std::array<double, 1 << D>* corner, std::uint32_t octant) {
   bool all = true, any = false;
   for (const double v : value) {
     all &= v <= 0;
     any |= v <= 0;
   }
-  if (all || !any) return all ? 1.0 : 0.0;
-  std::array<double, D> at, width;
-  at.fill(0.25);
-  width.fill(0.5);
-  const BoxPlane<D> plane = tangent_plane<D>(value, at, width);
-  if (!std::isfinite(plane.value)) return value[0] <= 0 ? 1.0 : 0.0;
-  return plane.part();
-}
-
-/// The same without what a solid has of the octant: bit d is set in its upper half along axis d.
-template <int D>
-double octant_fraction(const std::array<double, 1 << D>& value, const std::array<double, 1 << D>& corner, std::uint32_t octant) {
-  const BoxPlane<D> solid = solid_in_octant<D>(corner, octant);
-  bool all = true;
-  for (const double v : value) all &= v <= 0;
+  if (!any) return 0;
+  if (all && !corner) return 1;
+  const BoxPlane<D> solid = corner ? solid_in_octant<D>(*corner, octant) : BoxPlane<D>{1, {}};
   if (all) return 1 - solid.part();
   std::array<double, D> at, width;
   at.fill(0.25);
   width.fill(0.5);
   BoxPlane<D> liquid = tangent_plane<D>(value, at, width);
   if (!std::isfinite(liquid.value)) return value[0] <= 0 ? 1 - solid.part() : 0.0;
+  if (!corner) return liquid.part();
   // The values are in the order outwards from the centre, the solid is along the axes.
   for (std::uint32_t d = 0; d < D; ++d)
     if (!((octant >> d) & 1u)) liquid.slope[d] = -liquid.slope[d];
   return part_outside<D>(liquid, solid);
+}
+
+/// The parts of the octants of a cell that are liquid. `phi`: of the cell, all of whose neighbours can be read; those beyond
+/// sides of the domain are on lines (grid::fill_ghosts_on_lines). `solid`: the lowest corner of the cell in the level set of a
+/// solid on nodes, or nullptr.
+template <class T, int D>
+std::array<double, 1 << D> octant_fractions(const T* phi, const Coord<D>& strides, const double* solid,
+                                            const Coord<D>& node_strides) {
+  std::array<double, 1 << D> parts{};
+  const bool wet = *phi <= 0;
+  bool cut = false;
+  for (const Index s : strides) cut |= ((phi[s] <= 0) != wet) | ((phi[-s] <= 0) != wet);
+  if (!cut && !wet) return parts;
+  std::array<double, 1 << D> corner{};
+  bool open = true, closed = solid != nullptr;
+  if (solid) {
+    corner = corner_values<D>(solid, node_strides);
+    for (const double v : corner) {
+      open &= v > 0;
+      closed &= !(v > 0);
+    }
+  }
+  if (closed) return parts;
+  if (!cut && open) {
+    parts.fill(1.0);
+    return parts;
+  }
+  for (std::uint32_t octant = 0; octant < parts.size(); ++octant) {
+    std::array<double, 1 << D> value;
+    for (std::uint32_t s = 0; s < value.size(); ++s) {
+      Index offset = 0;
+      for (std::uint32_t d = 0; d < D; ++d)
+        if ((s >> d) & 1u) offset += (octant >> d) & 1u ? strides[d] : -strides[d];
+      value[s] = static_cast<double>(phi[offset]);
+    }
+    parts[octant] = octant_fraction<D>(value, open ? nullptr : &corner, octant);
+  }
+  return parts;
 }
 
 }  // namespace meniscus::surface

@@ -14,8 +14,8 @@ from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.vof import TetVOF
 
 Floats = npt.NDArray[np.float64]
-_FLOWS = ("injected", "inflow", "copied", "drained", "left")
-_SIGNS = np.array((1.0, 1.0, 1.0, -1.0, -1.0))
+_FLOWS = ("injected", "inflow", "copied", "drained", "left", "incompatible")
+_SIGNS = np.array((1.0, 1.0, 1.0, -1.0, -1.0, -1.0))
 
 
 class SharedAccounts(Stateful):
@@ -101,6 +101,7 @@ def _totals(own: TetLedger, liquid: LiquidSolver, transfers: Transfers) -> Float
             volume["inflow"],
             own.filled + own.inflow + transfers.volume("copied to tetrahedra"),
             own.drained + volume["drained"] + transfers.volume("overwritten in tetrahedra"),
-            volume["outflow"] + volume["incompatible"] + transfers.volume("drops left"),
+            volume["outflow"] + transfers.volume("drops left"),
+            volume["incompatible"],
         )
     )

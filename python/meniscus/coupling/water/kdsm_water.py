@@ -47,7 +47,7 @@ class KDSMWater(Solver[KDSMWaterReport]):
         sources: a `LiquidSource` fills tetrahedra, a `DropSource` emits drops; those of the grid belong to `liquid`.
         drains: empty tetrahedra.
         options: see `KDSMWaterOptions`.
-        tet_options: see `fluids.TetVOFOptions`; gravity and density are those of `liquid`.
+        tet_options: see `fluids.TetVOFOptions`, by default with columns="lower"; gravity and density are those of `liquid`.
         **changes: fields of either that are to have other values; `jitter` and `drop_radius` may be functions of the time, s.
 
     Attributes:
@@ -120,7 +120,8 @@ class KDSMWater(Solver[KDSMWaterReport]):
         _checks.items("sources", sources, kinds)
         self._drop_sources = [s for s in sources if isinstance(s, DropSource)]
         if tet_options is None:
-            tet_options = TetVOFOptions()
+            # Pools are the grid's. With whole columns a jet would stop over all its height whenever it is full down to the body.
+            tet_options = TetVOFOptions(columns="lower")
         for name in ("gravity", "density"):
             if name in changes:
                 raise TypeError(f"{name} is that of liquid, and cannot be given for the tetrahedra alone")

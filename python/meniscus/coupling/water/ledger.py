@@ -98,6 +98,7 @@ class WaterLedger:
         copied: into tetrahedra from a grid that keeps its water (`exchange="literal"`), or filled into them within a step: made.
         drained: by drains, and by the overwriting of tetrahedra that held more.
         left: through sides of the grid, or stuck in solids.
+        incompatible: taken by the grid from closed regions on which walls press; what tetrahedra have no room for is in `vof.ledger()`.
         error: what is there but for the measure of the grid, less what should be: round-off.
         measured_error: with the measure of the grid instead.
         transfers: by way: volume, and the momenta, m^4/s (3,), that one side has lost and the other has gained.
@@ -118,6 +119,7 @@ class WaterLedger:
     copied: float
     drained: float
     left: float
+    incompatible: float
     error: float
     measured_error: float
     transfers: dict[str, tuple[float, Floats, Floats]]

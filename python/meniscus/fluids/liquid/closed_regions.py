@@ -15,9 +15,11 @@ _LARGE = 1e-3  # of the liquid
 
 class ClosedRegions(MemoryOwner):
     """Volume that closed regions of one liquid lose. Walls that press on liquid without a way out, or a source in it, demand a flux that no
-    incompressible flow has; the projection gives the region an even divergence instead."""
+    incompressible flow has; the projection gives the region an even divergence instead. `account`: where users find the volume; `kept`:
+    what there is no room for stays, closer together, and does not vanish."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: str = "volume_report()", *, kept: bool = False) -> None:
+        self._account, self._kept = account, kept
         self._warned = False
 
     @staticmethod
@@ -37,12 +39,12 @@ class ClosedRegions(MemoryOwner):
         if self._warned or abs(lost) <= _LARGE * liquid:
             return
         self._warned = True
-        cause, effect = "walls press on, or sources feed,", "has vanished"
+        cause, effect = "walls press on, or sources feed,", "is where there is no room for it" if self._kept else "has vanished"
         if lost < 0:
             cause, effect = "walls withdraw from, or sinks empty,", "has come from nothing"
         warnings.warn(
-            f"{cause} liquid that is closed in: {100 * abs(lost) / liquid:.2g} % of all liquid {effect}, which is `incompatible` in the "
-            "volume_report(); leave it air, or open a side",
+            f"{cause} liquid that is closed in: {100 * abs(lost) / liquid:.2g} % of all liquid {effect}, which is `incompatible` in "
+            f"the {self._account}; leave it air, or open a side",
             SolverWarning,
             stacklevel=2,
         )

@@ -110,7 +110,7 @@ class LiquidSolver(OpenLiquid):
         self.expansion = self.declare("expansion", Expansion(grid, dtype, o.expansion_limit))
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
         self.pockets = self.declare("pockets", pockets, optional=False)
-        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension, o.air == "fluid"))
+        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension, o.air == "fluid", o.tolerance))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, optional=False)
         hand_out(self.vortices, grid, self._workspace)

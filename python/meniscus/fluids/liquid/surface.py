@@ -33,6 +33,7 @@ _AIR_DEPTH = {2: 0.1, 3: 0.2}
 _FILL, _DRAIN = _surface.SetOperation.unite, _surface.SetOperation.subtract
 _STRAY = 2.0  # cells from the liquid beyond which none of its markers is, but for the radius: it would have become a drop
 _GAP = 2.5  # cells; as wide as the air that is made divergence-free
+_NO_FILM = 0.34  # of the second distance from a side: the line through both passes the side in air
 
 
 class LiquidSurface(Stateful):
@@ -75,6 +76,7 @@ class LiquidSurface(Stateful):
         self._first_new: int | None = None
         sides = velocity.boundary
         self.open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
+        self._outlets = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient))]
 
     @property
     def band(self) -> float:
@@ -120,6 +122,10 @@ class LiquidSurface(Stateful):
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
+        self._advance(velocity, dt, time, solid)
+        self._let_films_leave()
+
+    def _advance(self, velocity: MacField, dt: float, time: float, solid: SolidBoundary | None) -> None:
         if self.particles is not None:
             self._first_new = len(self.particles.spray)
             self._remove_trapped_air(velocity, solid)
@@ -146,6 +152,20 @@ class LiquidSurface(Stateful):
             time=time,
             workspace=self._workspace,
         )
+
+    def _let_films_leave(self) -> None:
+        """Empty the outer halves of cells at open sides of films that lie below their centres: these cells have no pressure, and would keep
+        for good what has gone but for that."""
+        grid, phi = self.levelset.grid, self.levelset.array
+        for name in self._outlets:
+            axis, upper = "xyz".index(name[0]), name[1] == "+"
+            n = grid.local_shape[axis]
+            at_side = grid.first_cell[axis] + n == grid.shape[axis] if upper else grid.first_cell[axis] == 0
+            if not at_side or n < 2:
+                continue
+            planes = np.moveaxis(phi, axis, 0)
+            last, before = (planes[-1], planes[-2]) if upper else (planes[0], planes[1])
+            np.copyto(last, _NO_FILM * before, where=(last > 0) & (last < _NO_FILM * before) & (before < self.band))
 
     def _remove_trapped_air(self, velocity: MacField, solid: SolidBoundary | None) -> None:
         """Remove markers of the air between the liquid and a wall that it meets: they could not get out of its way, and would hold it up.

@@ -214,9 +214,24 @@ class LiquidVolume(Stateful):
         """Return the volumes as they are, with those of drops and of what waits for room."""
         labels, volumes = measure_components(levelset, solid, self._seen[0] if self._seen else None)
         expected = self.expected
+        if len(volumes) != len(expected) > 1:
+            expected = self._expected_of(labels, len(volumes))
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(self._grid, labels, volumes, expected) if len(volumes) == len(expected) else ()
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, waiting=waiting, components=parts, **self.totals)
+
+    def _expected_of(self, labels: Labels, count: int) -> Floats:
+        """Return what is expected of parts with other labels, by the cells that they share with those that are followed.
+
+        The surface may have moved a little since, beside a solid into which it was continued, and a thin part have parted. Collective.
+        """
+        before = self.expected
+        both = (self._labels > 0) & (labels > 0)
+        found = np.unique(self._labels[both].astype(np.int64) * count + labels[both], return_counts=True)
+        keys, cells = (np.concatenate(v) for v in zip(*self._grid.comm.gather(found), strict=True))
+        old, new = np.divmod(keys, count)
+        shares = cells / np.maximum(np.bincount(old, cells, len(before)), 1.0)[old]
+        return np.asarray(np.bincount(new, shares * before[old], count))
 
     def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, *flow: Any) -> None:
         velocity, dt, solid = flow

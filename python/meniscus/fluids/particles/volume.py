@@ -21,6 +21,7 @@ from meniscus.surface import LevelSet
 
 TOTALS = ("initial", "emitted", "drained", "inflow", "outflow", "incompatible")
 _DROP = 1e-3  # cells: components that are smaller are drops below the resolution
+_MARK = 1e-5  # cells: so are those that are nowhere deeper, marks of the cells of drops
 
 
 class ParticleVolume(Stateful):
@@ -36,7 +37,7 @@ class ParticleVolume(Stateful):
         self.totals = self.declare("totals", _totals(0))
         self.each = float(grid.spacing**grid.dimension / per_cell)
         self._grid = grid
-        self._closed = ClosedRegions()
+        self._closed = ClosedRegions(kept=True)
 
     def reset(self, particles: int) -> None:
         """Start from a number of particles."""
@@ -70,9 +71,14 @@ class ParticleVolume(Stateful):
         expected = np.multiply(self.each, counts)
         totals = {name: self.each * n for name, n in self.totals.items()}
         totals["emitted"] += waiting
-        parts = component_volumes(self._grid, labels, volumes, expected)
+        deepest = np.full(len(volumes), np.inf)
+        np.minimum.at(deepest, labels.ravel(), levelset.array.ravel())
+        deepest = np.min(self._grid.comm.gather(deepest), axis=0)
+        marks = (deepest <= 0) & (deepest > -_MARK * self._grid.spacing)
+        volumes[marks] = 0.0  # at a side a mark would reach as far as that
         drops = volumes < _DROP * self._grid.spacing**self._grid.dimension
         drops[0] = False  # cells of air beside liquid, whose surface encloses what their particles are
+        parts = component_volumes(self._grid, labels, volumes, expected)
         spray = float(expected[drops].sum())
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, waiting=waiting, components=parts, **totals)
 

@@ -141,12 +141,7 @@ def make_drops(
 
 
 def jittered(
-    position: Floats,
-    tet: Ints,
-    reach: Floats,
-    seed: int,
-    step: int,
-    allowed: Callable[[Floats], npt.NDArray[np.bool_]],
+    position: Floats, tet: Ints, reach: Floats, seed: int, step: int, allowed: Callable[[Floats], npt.NDArray[np.bool_]]
 ) -> Floats:
     """Return positions moved in random directions by up to `reach` (k,), m; those that are not allowed there stay.
 

@@ -67,7 +67,7 @@ class TetGeometry(MemoryOwner):
         self.highest = 0
         self._closed = np.zeros(m, np.uint8)
         self._any_closed = False
-        self._at_boundary: Ints | None = None
+        self._boundary_faces: tuple[Ints, Ints] | None = None
         self._thin: Ints | None = None
         self._ranked = False
         self._warned = False
@@ -200,11 +200,13 @@ class TetGeometry(MemoryOwner):
         if self._time is not None:
             self._rank(stages)
 
-    def at_boundary(self) -> Ints:
-        """Return the tetrahedra with a face without a neighbour, ascending."""
-        if self._at_boundary is None:
-            self._at_boundary = np.flatnonzero((self.graph.neighbours < 0).any(axis=1)).astype(np.int32)
-        return self._at_boundary
+    def boundary_faces(self) -> tuple[Ints, Ints]:
+        """Return the faces (k, 3) without a neighbour, by vertices, and their tetrahedra (k,), ascending."""
+        if self._boundary_faces is None:
+            tets, opposite = np.nonzero(np.asarray(self.graph.neighbours) < 0)
+            rest = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])[opposite]
+            self._boundary_faces = np.take_along_axis(self.tets[tets], rest, axis=1), tets.astype(np.int32)
+        return self._boundary_faces
 
     def solid_motion(self, layers: int = 0, where: npt.NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:
         """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond.

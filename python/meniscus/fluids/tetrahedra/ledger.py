@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +79,7 @@ class TetLedger:
         emitted: as drops.
         drained: by drains.
         given: to another representation of the water.
+        incompatible: of `in_tets`, what tetrahedra hold beyond their room, since nothing leads out: walls press on water that is closed in.
         momentum: of the water in the tetrahedra and of what waits, summed anew, kg m/s.
         impulses: what has changed it, kg m/s, by name: those of `filled`, ..., gravity, adhesion, of
             the body, of walls at the boundary of the mesh, of pressure, and what was shared with others.
@@ -97,8 +99,15 @@ class TetLedger:
     emitted: float
     drained: float
     given: float
+    incompatible: float
     momentum: Floats
     impulses: dict[str, Floats]
     volume_error: float
     momentum_error: Floats
     momentum_scale: float
+
+
+def beyond_room(volume: Floats, room: Floats, quantum: float) -> float:
+    """Return what tetrahedra hold that they have no room for, but for rounding, m^3."""
+    excess = volume - room
+    return math.fsum(excess[excess > np.minimum(8 * quantum, 1e-12 * room)])

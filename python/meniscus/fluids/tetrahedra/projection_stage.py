@@ -40,6 +40,11 @@ class ProjectionOfWater:
         """Of the last solve (n,), Pa."""
         return self._pressure
 
+    def holds(self, volume: Floats) -> npt.NDArray[np.bool_]:
+        """Return the tetrahedra (m,) with water that the pressure of the last solve acts on."""
+        found: npt.NDArray[np.bool_] = (volume > _WET * self._geometry.capacity) & (self._pressure != 0)[self._geometry.tets].any(axis=1)
+        return found
+
     def act(self, volume: Floats, velocity: Floats, dt: float, options: TetVOFOptions) -> Any:
         """Make the velocity divergence-free, in place. Returns the report; None where there is nothing to solve for.
 

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.solver import stage
+from meniscus.fluids.liquid.closed_regions import ClosedRegions
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
+from meniscus.fluids.tetrahedra.boundary import NOWHERE, in_pool, lacking
 from meniscus.fluids.tetrahedra.drops import cleared, drop_volumes, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band, paint_of
 from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Outside, TetVOFOptions, TetVOFReport, WallAdhesion, WaterRequests
@@ -95,6 +97,8 @@ class TetVOF(TetWater):
             raise ValueError("sources of tetrahedra fill their regions and have no rate")
         self.drains = tuple(_checks.items("drains", drains, Drain))
         self._projection: ProjectionOfWater | None = None
+        self._beside = NOWHERE
+        self._closed = ClosedRegions("ledger()", kept=True)
 
     @property
     def adhesion(self) -> WallAdhesion | None:
@@ -120,6 +124,7 @@ class TetVOF(TetWater):
         report.wet = int(np.count_nonzero(self.volume))
         _checks.require_finite("velocity", self.velocity)
         report.volume = self._require_balance()
+        self._closed.warn(report.enclosed_volume, report.volume)
         self._moved_by, self._transit, self._phase = None, False, ""
         self.steps += 1
 
@@ -142,7 +147,7 @@ class TetVOF(TetWater):
         """Stage 1: move the mesh and the solid to the end of the step, and find room, ranks, normals and velocities there."""
         if self._phase == "deliver":
             raise RuntimeError("water is on its way: call forward(dt) before the mesh moves again")
-        self._phase = ""
+        self._phase, self._beside = "", NOWHERE
         self._book_changes()
         o, g = self.options, self._geometry
         g.move(self._stages, self.time, dt, self._band())
@@ -158,13 +163,11 @@ class TetVOF(TetWater):
         """Stage 2: trace tetrahedra back, and find from which of the old mesh they request water; changes no water."""
         step, g, wet = self._follow("request", "move"), self._geometry, self._boundary.wet
         _checks.require_finite("velocity", self.velocity)
-        tets, velocities = np.empty(0, np.int32), np.empty((0, 3))
+        tets, velocities, _ = NOWHERE
         if wet:
             # Dry tetrahedra at the boundary ask for water, too, where there is some beyond it.
-            tets = g.at_boundary()
-            centres = np.ascontiguousarray(g.positions[g.tets[tets]].mean(axis=1))
-            some, velocities = self._boundary.at(centres, self.time)
-            tets, velocities = tets[some > 0], velocities[some > 0]
+            tets, velocities, full = self._boundary.beside(g, self.time)
+            self._beside = tets[full], velocities[full], np.zeros(len(tets))[full]
         self._book_changes(self._stages.request(step, self.volume, self.velocity, tets, velocities, wet))
         self._phase = "request"
 
@@ -188,10 +191,12 @@ class TetVOF(TetWater):
     def enter(self, dt: float) -> None:
         """Stage 5: let in what is outside, fill sources, empty drains."""
         self._after_move("enter")
+        g, time = self._geometry, self.time + dt
         if self._boundary.wet:
+            brought = self.volume[self._beside[0]]
             tets, volumes, velocities = self._boundary.inflow(*self._stages.outside_points(), self.time)
             self.running_report.inflow += self._add(tets, volumes, velocities, "inflow")
-        g, time = self._geometry, self.time + dt
+            self._beside = in_pool(self._beside, self.volume, self._stages.expected(self._moved_by, self._beside[0]) - brought, g.capacity)
         for source in self.sources:
             if source.is_on(self.time):
                 tets, volumes, velocities = source_amounts(source, g, self.volume, time)
@@ -231,17 +236,17 @@ class TetVOF(TetWater):
         iterations = 0 if o.conservation == "projection" else o.smear
         self._stages.smear(*self._room("smear"), o.debris * self._mean_volume, self._geometry.open_boundary, iterations)
 
-    @stage(reads=("volume", "velocity"), writes=("volume", "velocity"))
+    @stage(reads=("volume", "velocity"), writes=("volume", "velocity", "_accounts"))
     def push_out(self, dt: float) -> None:
-        """Stage 8: push what is still above capacity into neighbours with room, then outward."""
+        """Stage 8: push what is still above capacity into neighbours with room, then outward; let in what lacks beside water outside."""
         if self._geometry.may_be_disabled and not self._geometry.open_boundary:
             self._stages.free_shut_in_water(*self._room("push_out"))
-        if self.options.conservation == "projection":
-            return
         g, report = self._geometry, self.running_report
-        room, nearest = self._room("push_out"), self.options.way_out == "room"
-        report.enclosed, report.enclosed_volume, left = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest, nearest)
-        self._collect(left)
+        if self.options.conservation != "projection":
+            parts = (g.open_boundary, g.closed, g.highest, self.options.way_out == "room", self._beside[0])
+            report.enclosed, report.enclosed_volume, left = self._stages.push_out(*self._room("push_out"), *parts)
+            self._collect(left)
+        report.inflow += self._add(*lacking(self._beside, self.volume, self.quantum), "inflow")
 
     @stage(reads=("volume", "velocity"), writes=("velocity", "_accounts"))
     def project(self, dt: float) -> None:
@@ -265,12 +270,15 @@ class TetVOF(TetWater):
         if not g.open_boundary and dt > 0:
             impulse = self._stages.hold_at_walls(self.volume, self.velocity, g.before, g.positions, dt)
             self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
-        if self.options.conservation != "push-out" or g.on_tets is None:
+        if g.on_tets is None:
             return
-        whole = self.options.columns == "whole"
         motion = g.solid_motion(g.layers_of(self.volume), self.volume > 0)
-        impulse = self._stages.correct(*self._room("correct"), *motion, g.highest, whole)
-        change = self.options.density * np.array(impulse)
+        # What a pressure holds is left as the projection has made it.
+        held = np.zeros(len(self.volume), bool) if self._projection is None else self._projection.holds(self.volume)
+        kept = self.velocity[held].copy()
+        gained = np.array(self._stages.correct(*self._room("correct"), *motion, g.highest, self.options.columns == "whole"))
+        change = self.options.density * (gained - (self.volume[held, None] * (self.velocity[held] - kept)).sum(axis=0))
+        self.velocity[held] = kept
         self._accounts.book("body", momentum=change)
         self._feel(change, dt)
 

@@ -17,7 +17,7 @@ from meniscus.core.sparse_backup import SparseBackup
 from meniscus.fluids.tetrahedra.boundary import Boundary
 from meniscus.fluids.tetrahedra.drops import WaitingWater, drop_volumes
 from meniscus.fluids.tetrahedra.geometry import TetGeometry, require_moving
-from meniscus.fluids.tetrahedra.ledger import MOMENTA, Accounts, TetLedger
+from meniscus.fluids.tetrahedra.ledger import MOMENTA, Accounts, TetLedger, beyond_room
 from meniscus.fluids.tetrahedra.options import Outside, TetVOFOptions, TetVOFReport
 from meniscus.fluids.tetrahedra.regions import fill_fractions
 from meniscus.grid.particles.storage import Particles
@@ -212,6 +212,7 @@ class TetWater(Solver[TetVOFReport]):
                 emitted=a.volume("emitted"),
                 drained=a.volume("drained"),
                 given=a.volume("given"),
+                incompatible=beyond_room(self.volume, self._now().capacity, self.quantum),
                 momentum=momentum,
                 impulses={name: a.momentum(name) for name in MOMENTA},
                 volume_error=inside + waiting - a.expected_volume(),

@@ -31,7 +31,7 @@ def diffuse_liquid(
     air_density: float = 1.2e-3,
     time: float = 0.0,
     tolerance: float = 1e-8,
-    max_iterations: int = 400,
+    max_iterations: int = 1000,
     solver: LiquidViscositySolver | None = None,
 ) -> SolveInfo:
     """Apply the viscous stress of a liquid for dt, in place, with a surface that is free of traction or below a viscous air; by backward

@@ -33,7 +33,8 @@ class Components:
             domain; outside 0, or -1, -2, ... where the parts of the outside have been asked for.
         count: parts inside.
         air_count: parts outside; 0 unless they have been asked for.
-        volumes: of the parts inside, m^3 (areas, m^2, in 2-D); `volumes[i]` is that of label i + 1. They add up to the level set's volume.
+        volumes: of the parts inside, m^3 (areas, m^2, in 2-D); `volumes[i]` is that of label i + 1. They add up to the level set's volume,
+            but for films and gaps at sides of the domain that no sample sees: of cells, those thinner than half a cell.
             Empty where they have not been asked for.
         air_volumes: the same of the parts outside, label -(i + 1).
     """
@@ -87,9 +88,9 @@ def extract(
     Every edge belongs to two triangles (every vertex of a 2-D curve to two segments) and the triangles at a vertex form one fan, whatever
     the samples are; open surfaces end in curves on the sides. A vertex lies on an edge between two samples of unlike sign, at least 1e-6 of
     the edge away from its ends. So a sample that is exactly 0, which counts as inside, gives small triangles but none that is degenerate.
-    Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the domain by the
-    value of the nearest cell, nodes lie on them. On ranks each finds its part, and every rank gets the whole mesh, vertex by vertex that of
-    one rank.
+    Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the domain on the
+    line through the last two of them, unless that is steeper than 1.5, as no distance is; nodes lie on the sides. On ranks each finds its
+    part, and every rank gets the whole mesh, vertex by vertex that of one rank.
 
     Args:
         phi: a LevelSet, CellField or NodeField, 2-D or 3-D, m.

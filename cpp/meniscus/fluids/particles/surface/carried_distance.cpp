@@ -4,15 +4,16 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
 #include "meniscus/fluids/particles/velocity_probe.hpp"
-#include "meniscus/grid/blocks/neighbours.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/ghost_particles.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
-#include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace meniscus::fluids {
 namespace {
@@ -48,20 +49,85 @@ void require_cells(const grid::Field<T, D>& levelset) {
   require(levelset.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
 }
 
-/// Multilinear interpolation of a level set on cells, that goes on beyond the outermost centres with its slope. Periodic ghosts
-/// are filled.
-template <class T, int D>
-double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
-  using Stencil = grid::MultilinearStencil<double, D>;
+/// What a second difference that both samples around a place agree on takes from a linear interpolation between them, at part t
+/// of the way.
+double bulge(double below, double low, double high, double above, double t) {
+  const double first = below - 2 * low + high, second = low - 2 * high + above;
+  if (!(first * second > 0)) return 0;
+  return 0.5 * t * (1 - t) * (std::abs(first) < std::abs(second) ? first : second);
+}
+
+using PointValues = std::array<double, grid::located_points>;
+
+/// Multilinear interpolation of a level set on cells at n points that were located together. `goes_on`: beyond the outermost
+/// centres with its slope, and less its bulge where the level set is curved, along each axis on the line through the
+/// nearest sample, for which ghosts are on lines; else with ghosts, which are filled.
+template <bool goes_on, class T, int D>
+MENISCUS_INLINE void interpolate(const grid::Field<T, D>& levelset, const grid::LocatedPoints<D>& at, Index n,
+                                 PointValues& values) {
   const grid::Grid<D>& grid = levelset.grid();
-  Stencil stencil = Stencil::extrapolating(grid, grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
-  for (std::size_t d = 0; d < D; ++d) stencil.lower[d] -= grid.first_cell()[d];
   const auto view = levelset.view();
-  const T* const p = view.at(stencil.lower);
-  double value = 0.0;
-  for (int q = 0; q < Stencil::corners; ++q)
-    value += stencil.weight(q) * static_cast<double>(p[Stencil::offset(q, view.strides)]);
-  return value;
+  std::array<PointValues, D> upper;
+  std::array<Index, grid::located_points> place;
+  place.fill(0);
+  for (std::size_t d = 0; d < D; ++d) {
+    const auto last = static_cast<std::int32_t>(grid.shape()[d] - 1);
+    const bool clamped = goes_on && last > 0 && grid::period_of(grid, static_cast<int>(d)) == 0;
+    const std::int32_t least = clamped ? 0 : -1, most = clamped ? last - 1 : last;
+    const Index stride = view.strides[d], first = grid.first_cell()[d];
+    for (Index l = 0; l < n; ++l) {
+      const double offset = at.offset[d][l];
+      const std::int32_t lower = offset < 0.5 ? at.cell[d][l] - 1 : at.cell[d][l];
+      const std::int32_t inner = lower < least ? least : lower > most ? most : lower;
+      upper[d][l] = (offset < 0.5 ? offset + 0.5 : offset - 0.5) + static_cast<double>(lower - inner);
+      place[l] += (inner - first) * stride;
+    }
+  }
+  for (Index l = 0; l < n; ++l) {
+    const T* const p = view.origin + place[l];
+    std::array<double, 1 << D> v;
+    for (std::size_t q = 0; q < v.size(); ++q) {
+      Index offset = 0;
+      for (std::size_t d = 0; d < D; ++d) offset += ((q >> d) & 1) ? view.strides[d] : 0;
+      v[q] = static_cast<double>(p[offset]);
+    }
+    if constexpr (goes_on) {
+      double sum = 0.0;
+      for (std::size_t q = 0; q < v.size(); ++q) {
+        double weight = 1.0;
+        for (std::size_t d = 0; d < D; ++d) weight *= ((q >> d) & 1) ? upper[d][l] : 1.0 - upper[d][l];
+        sum += weight * v[q];
+      }
+      const T* near = p;
+      for (std::size_t d = 0; d < D; ++d) near += upper[d][l] > 0.5 ? view.strides[d] : 0;
+      for (std::size_t d = 0; d < D; ++d) {
+        const double t = upper[d][l];
+        if (!(t > 0 && t < 1)) continue;
+        const Index s = view.strides[d];
+        const T* const low = t > 0.5 ? near - s : near;
+        sum -= bulge(static_cast<double>(low[-s]), static_cast<double>(low[0]), static_cast<double>(low[s]),
+                     static_cast<double>(low[2 * s]), t);
+      }
+      v[0] = sum;
+    } else {
+      for (std::size_t d = D, half = v.size() / 2; d-- > 0; half /= 2)
+        for (std::size_t q = 0; q < half; ++q) v[q] += upper[d][l] * (v[q + half] - v[q]);
+    }
+    values[l] = v[0];
+  }
+}
+
+/// Calls body(first, n, their locations) for runs of particles, in parallel.
+template <class T, int D, class Body>
+void for_each_located_run(const grid::Grid<D>& grid, const T* x, Index count, Body&& body) {
+  parallel_for(0, count, carried_piece, [&](Index begin, Index end) {
+    grid::LocatedPoints<D> at;
+    for (Index first = begin; first < end; first += grid::located_points) {
+      const Index n = std::min(grid::located_points, end - first);
+      simd_dispatch([&] { grid::locate_in_domain(grid, x + first * D, n, at); });
+      body(first, n, at);
+    }
+  });
 }
 
 /// Cells with full ones all around, by a level set from densities, which is -1 cell in these. Ghosts are filled.
@@ -74,42 +140,38 @@ class FullCells {
         flags_(workspace.take<std::uint8_t>(2 * levelset.layout().storage_size())) {
     const Index size = levelset.layout().storage_size();
     const T* const phi = levelset.storage().data();
-    std::uint8_t* const full = flags_.data() + size;
     const T told = static_cast<T>(-grid_.spacing());
-    parallel_for(0, size, 1 << 14, [&](Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) full[k] = phi[k] == told;
-    });
-    const Index origin = levelset.view().origin - phi;
-    origin_ = origin - dot<D>(grid_.first_cell(), strides_);
-    const Index length = levelset.view().extents[D - 1];
-    grid::parallel_rows<D>(levelset.view().extents, [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) {
-        const Index row = origin + dot<D>(grid::row_start<D>(levelset.view().extents, r), strides_);
-        std::uint8_t* const to = flags_.data() + row;
-        std::fill_n(to, length, std::uint8_t{1});
-        for (int k = 0; k < (D == 2 ? 9 : 27); ++k) {
-          const std::uint8_t* const from = full + row + dot<D>(grid::block_offset<D>(k), strides_);
-          for (Index c = 0; c < length; ++c) to[c] &= from[c];
-        }
-      }
-    });
+    const auto for_all = [&](Index margin, auto&& set) {
+      parallel_for(margin, size - margin, 1 << 15, [&](Index begin, Index end) {
+        simd_dispatch([&] {
+#pragma GCC ivdep
+          for (Index k = begin; k < end; ++k) set(k);
+        });
+      });
+    };
+    origin_ = levelset.view().origin - phi - dot<D>(grid_.first_cell(), strides_);
+    // Along one axis after the other, in all that is stored: what wraps around a row comes from ghosts beyond the first ones.
+    std::uint8_t* to = flags_.data() + (D % 2) * size;
+    std::uint8_t* from = flags_.data() + (1 - D % 2) * size;
+    for_all(0, [&](Index k) { to[k] = phi[k] == told; });
+    for (const Index s : strides_) {
+      std::swap(to, from);
+      for_all(s, [to, from, s](Index k) { to[k] = from[k - s] & from[k] & from[k + s]; });
+    }
   }
 
-  /// Calls body(i, whether the cells around the one of particle i, and it, are full).
-  template <class Body>
-  void for_each_particle(const T* x, Index count, Body&& body) const {
-    constexpr Index lanes = 64;
-    parallel_for(0, count, carried_piece, [&](Index begin, Index end) {
-      std::array<Index, lanes> at;
-      for (Index first = begin; first < end; first += lanes) {
-        const Index n = std::min(lanes, end - first);
-        simd_dispatch([&] {
-          for (Index l = 0; l < n; ++l)
-            at[l] = origin_ + dot<D>(grid::locate_in_domain(grid_, x + (first + l) * D).cell, strides_);
-        });
-        for (Index l = 0; l < n; ++l) body(first + l, flags_.data()[at[l]] != 0);
-      }
-    });
+  using Flags = std::array<std::uint8_t, grid::located_points>;
+  /// Sets, for n points that were located together, whether their cells and those around are full; returns whether all are.
+  MENISCUS_INLINE bool all_around(const grid::LocatedPoints<D>& at, Index n, Flags& flags) const {
+    std::array<Index, grid::located_points> place;
+    place.fill(origin_);
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index s = strides_[d];
+      for (Index l = 0; l < n; ++l) place[l] += at.cell[d][l] * s;
+    }
+    std::uint8_t all = 1;
+    for (Index l = 0; l < n; ++l) all &= flags[l] = flags_.data()[place[l]];
+    return all != 0;
   }
 
  private:
@@ -127,14 +189,18 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
   require_in_window<D>(particles, region.grid(), grid::CellWindow<D>(region.grid(), 0));
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
-  region.fill_ghosts(0.0);
-  if (before) before->fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(region, 0.0);
+  if (before) grid::fill_ghosts_on_lines(*before, 0.0);
   const grid::Field<T, D>& old = before ? *before : region;
-  parallel_for(0, particles.size(), carried_piece, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const Vec<double, D> y = position<T, D>(x, i);
-      const double present = distance[i] == T(0) ? value_at(old, y) : static_cast<double>(distance[i]);
-      distance[i] = known_distance<T>(std::min(present, value_at(region, y)));
+  for_each_located_run(region.grid(), x, particles.size(), [&](Index first, Index n, const grid::LocatedPoints<D>& at) {
+    PointValues of_region, of_old;
+    simd_dispatch([&] {
+      interpolate<true>(region, at, n, of_region);
+      interpolate<true>(old, at, n, of_old);
+    });
+    for (Index l = 0; l < n; ++l) {
+      T& d = distance[first + l];
+      d = known_distance<T>(std::min(d == T(0) ? of_old[l] : static_cast<double>(d), of_region[l]));
     }
   });
 }
@@ -165,7 +231,6 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
   positions_levelset.fill_ghosts(0.0);
   velocity.fill_ghosts(time);
   const FullCells<T, D> full(positions_levelset, workspace);
-  const grid::FieldProbe<T, D> surface(positions_levelset);
   const VelocityProbe<T, D> flow(velocity);
   std::optional<grid::FieldProbe<double, D>> wall;
   if (solid) wall.emplace(*solid);
@@ -181,8 +246,13 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
     const double strain = before == 0.0 ? 0.0 : flow.strain_rate(y);
     distance[i] = known_distance<T>(followed_distance(before, told, strain, dt, grid.spacing(), beside));
   };
-  full.for_each_particle(x, particles.size(), [&](Index i, bool all_around) {
-    follow(i, all_around ? -grid.spacing() : surface.value(position<T, D>(x, i)));
+  for_each_located_run(grid, x, particles.size(), [&](Index first, Index n, const grid::LocatedPoints<D>& at) {
+    typename FullCells<T, D>::Flags around;
+    PointValues told;
+    simd_dispatch([&] {
+      if (!full.all_around(at, n, around)) interpolate<false>(positions_levelset, at, n, told);
+    });
+    for (Index l = 0; l < n; ++l) follow(first + l, around[l] ? -grid.spacing() : told[l]);
   });
 }
 
@@ -192,12 +262,20 @@ void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset,
   require_in_window<D>(particles, levelset.grid(), grid::CellWindow<D>(levelset.grid(), 0));
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
-  levelset.fill_ghosts(0.0);
+  grid::fill_ghosts_on_lines(levelset, 0.0);
   const FullCells<T, D> full(levelset, workspace);
-  full.for_each_particle(x, particles.size(), [&](Index i, bool all_around) {
-    if (all_around) return;
-    const double above = value_at(levelset, position<T, D>(x, i)) + levelset.grid().spacing();
-    distance[i] = known_distance<T>(static_cast<double>(distance[i]) + factor * above);
+  const double h = levelset.grid().spacing();
+  for_each_located_run(levelset.grid(), x, particles.size(), [&](Index first, Index n, const grid::LocatedPoints<D>& at) {
+    typename FullCells<T, D>::Flags around;
+    PointValues value;
+    bool all = true;
+    simd_dispatch([&] {
+      all = full.all_around(at, n, around);
+      if (!all) interpolate<true>(levelset, at, n, value);
+    });
+    if (all) return;
+    for (Index l = 0; l < n; ++l)
+      if (T& d = distance[first + l]; !around[l]) d = known_distance<T>(static_cast<double>(d) + factor * (value[l] + h));
   });
 }
 

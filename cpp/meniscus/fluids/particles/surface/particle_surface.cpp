@@ -127,8 +127,10 @@ void continue_fits(const SurfaceEvaluation<D>& evaluation, const grid::SearchWin
       int found = 0;
       for (int d = 0; d < D; ++d)
         for (const Index side : {-1, 1}) {
-          const Index near = cells.neighbour(c, at, d, side), far = cells.neighbour(c, at, d, 2 * side);
-          if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted || !evaluation.open(c, d, 2 * side)) continue;
+          const Index near = cells.neighbour(c, at, d, side);
+          if (near < 0 || fits[near] != fitted) continue;
+          const Index far = cells.neighbour(c, at, d, 2 * side);
+          if (far < 0 || fits[far] != fitted || !evaluation.open(c, d, 2 * side)) continue;
           sum += 2.0 * phi[near] - phi[far];
           ++found;
         }

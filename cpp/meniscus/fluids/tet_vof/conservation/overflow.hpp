@@ -30,6 +30,9 @@ struct WaterRoom {
   bool open_boundary;
   /// Whether excess goes towards the nearest room, and not to higher ranks.
   bool nearest_room = false;
+  /// Tetrahedra at the boundary of the mesh beyond which is nothing but water, ascending: excess leaves there only where no room
+  /// is near.
+  std::span<const std::int32_t> beside_water = {};
 };
 
 /// Calls f(face, neighbour) for the neighbours across faces that may hold water.
@@ -86,7 +89,7 @@ class Overflow {
   void fill_neighbours(const TetWater& water);
   void drop_settled();
   bool offer_outward(const TetWater& water, const WaterRoom& room);
-  std::int32_t order_by_room(const WaterRoom& room, std::int32_t highest);
+  std::int32_t order_by_room(const WaterRoom& room, std::int32_t highest, std::span<const std::int32_t> beside_water);
   void measure_excess(const TetWater& water, const WaterRoom& room);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
              Workspace& workspace);

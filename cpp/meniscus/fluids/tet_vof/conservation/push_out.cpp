@@ -10,6 +10,9 @@ namespace {
 
 /// How far beyond the boundary water is put that leaves, in units of the root of twice the area of the face.
 constexpr double beyond = 0.05;
+/// How many steps across faces farther than room water is that is outside of the mesh: what random points bring too much lacks
+/// near by. Farther ways bring no more, and water of a mesh that shrinks is to go out and not up.
+constexpr std::int32_t detour = 4;
 
 /// Where water that leaves a tetrahedron at the boundary is put: just beyond a face without a neighbour; in the middle where
 /// there is none.
@@ -57,11 +60,13 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
     // Nothing but what came to lower ranks is left, or in closed parts all that is above capacity, in a new order.
     if (n > 0) sources_ = again_;
     std::int32_t top = highest;
+    // What has found no room near by the first time does not look for it again before it leaves.
+    const auto beside_water = n == 0 ? room.beside_water : std::span<const std::int32_t>();
     if (!room.closed.empty()) {
-      top = order_by_room(room, highest);
+      top = order_by_room(room, highest, beside_water);
       collect(water, room, true, false);
     } else if (room.nearest_room && n < sweeps_by_room) {
-      top = order_by_room(room, highest);
+      top = order_by_room(room, highest, beside_water);
     } else {
       order_ = room.ranks;
     }
@@ -216,8 +221,9 @@ bool Overflow::claim(std::int32_t t) {
 void Overflow::enqueue(std::int32_t t) { queue_[order_[t] - rank_disabled].push_back(t); }
 
 /// Orders tetrahedra by how near room is, or a boundary across which water leaves, in steps across faces through full ones: the
-/// nearer, the higher. Where ranks say where to go, only those of closed parts. Returns the highest value.
-std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest) {
+/// nearer, the higher. Where ranks say where to go, only those of closed parts. The boundaries `beside_water` count as
+/// farther away. Returns the highest value.
+std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest, std::span<const std::int32_t> beside_water) {
   constexpr std::int32_t unknown = -1;
   room_order_.resize(room.ranks.size());
   order_ = room_order_;
@@ -229,7 +235,8 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
     const auto t = static_cast<std::int32_t>(i);
     room_order_[at] = room.ranks[at];
     if (!takes_part(at)) return;
-    const bool leads_out = room_[at] > 0 || (room.open_boundary && !is_closed(at) && graph_.at_boundary(t));
+    const bool leads_out = room_[at] > 0 || (room.open_boundary && !is_closed(at) && graph_.at_boundary(t) &&
+                                             !std::binary_search(beside_water.begin(), beside_water.end(), t));
     room_order_[at] = leads_out ? 0 : unknown;
     if (!leads_out) full.push_back(t);
   });
@@ -244,7 +251,13 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
   });
   for (const std::int32_t t : front_) room_order_[t] = 1;
   std::int32_t steps = 1;
-  for (; !front_.empty(); ++steps)
+  for (; !front_.empty() || (steps <= detour && !beside_water.empty()); ++steps) {
+    if (steps == detour)
+      for (const std::int32_t t : beside_water) {
+        if (!takes_part(t) || room_order_[t] != unknown) continue;
+        room_order_[t] = steps;
+        front_.push_back(t);
+      }
     advance([&](std::int32_t t, std::vector<std::int32_t>& found) {
       for_open_neighbours(room, t, [&](std::size_t, std::int32_t n) {
         std::atomic_ref<std::int32_t> v(room_order_[n]);
@@ -254,6 +267,7 @@ std::int32_t Overflow::order_by_room(const WaterRoom& room, std::int32_t highest
           found.push_back(n);
       });
     });
+  }
   parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
       if (takes_part(i)) room_order_[i] = room_order_[i] == unknown ? 0 : steps - room_order_[i];

@@ -309,6 +309,19 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
   return impulse;
 }
 
+void WaterTransport::expected(std::span<const std::int32_t> tets, const TransportStep& step, std::span<double> volume) const {
+  for (std::size_t i = 0; i < tets.size(); ++i) {
+    volume[i] = 0;
+    const std::int32_t s = reach_.slot(tets[i]);
+    if (s < 0) continue;
+    for_requests_of(s, [&](std::size_t d, double asked) {
+      std::array<mesh::Point, 4> x;
+      for (std::size_t k = 0; k < 4; ++k) x[k] = step.before.corner(reach_.tets()[d], k);
+      volume[i] += asked * std::min(old_volume_[d] / volume_of(x), 1.0);
+    });
+  }
+}
+
 mesh::Point WaterTransport::remaining_momentum() const {
   mesh::Point sum = mesh::Point::Zero();
   for (std::size_t s = 0; s < remainder_.size(); ++s) sum += remainder_[s] * reach_.velocities()[s];

@@ -67,6 +67,10 @@ class WaterTransport {
   /// goes to `left`. Walls stop what comes to them; returns the change of its momentum over density, m^4/s.
   mesh::Point forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left, Workspace& workspace);
 
+  /// What tetrahedra would have got in stage 2 if requests were overlaps: of each donor the part of its water that lies in what
+  /// was asked of it, m^3. Random points ask donors for more than there is and others for less, so that some get less than that.
+  void expected(std::span<const std::int32_t> tets, const TransportStep& step, std::span<double> volume) const;
+
   /// Points beyond the mesh, in a fixed order.
   const std::vector<OutsidePoint>& outside_points() const { return outside_; }
 
