@@ -1,4 +1,4 @@
-"""Pictures of tetrahedral meshes cut open, with surfaces inside, through matplotlib."""
+"""Pictures of tetrahedral meshes cut open, with surfaces inside."""
 
 from __future__ import annotations
 
@@ -93,20 +93,17 @@ def cutaway(
     rest = mesh.submesh(kept)
     faces, owners = rest.boundary.triangles, rest.face_tets[rest.boundary_faces].max(axis=1)
     painted = np.tile([0.72, 0.80, 0.90], (len(faces), 1)) if colors is None else colors.of(len(mesh.tets), kept[owners])
-    corners, seen = x[faces], [x]
-    lines = np.full(len(faces), 0.55)
+    parts, seen = [facets.Facets(x, faces, painted, painted, 0.55, smooth=False)], [x]
     if surface is not None:
         skin = triangle_mesh(surface)
-        corners = np.concatenate([corners, skin.vertices[skin.triangles]])
-        painted = np.concatenate([painted, np.tile([0.93, 0.55, 0.36], (len(skin.triangles), 1))])
-        lines = np.concatenate([lines, np.ones(len(skin.triangles))])
+        parts.append(facets.Facets(skin.vertices, skin.triangles, facets.SKIN, facets.SKIN))
         seen.append(skin.vertices)
     dots = None
     if points is not None:
         dots = _points("points", points)
         dots = dots[(dots - middle) @ cut <= 0]
     shown = np.concatenate(seen) if box is None else facets.corners_of(box)
-    return facets.draw(facets.Sight(eye, up), corners, painted, lines, shown, ambient=0.45, title=title, size=size, dots=dots)
+    return facets.draw(facets.Sight(eye, up), parts, shown, ambient=0.6, title=title, size=size, dots=dots)
 
 
 def _points(name: str, value: npt.ArrayLike) -> Floats:

@@ -14,6 +14,7 @@ from meniscus.mesh.surface_like import surface_arrays
 from meniscus.solids import Budget, Handle
 from meniscus.solids.interaction.interactive_world import InteractiveWorld
 from meniscus.viz.facets import Sight, corners_of
+from meniscus.viz.optics import normalized
 from meniscus.viz.picture import Picture, pillow, png
 
 Floats = npt.NDArray[np.float64]
@@ -153,7 +154,7 @@ class LiveView:
         depth[:behind] -= np.ptp(depth) + 1.0
         order = np.argsort(depth, kind="stable")
         x = x[order]
-        shade = _AMBIENT + (1.0 - _AMBIENT) * np.abs(self._sight.normals(x) @ self._sight.light)
+        shade = _AMBIENT + (1.0 - _AMBIENT) * np.abs(normalized(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])) @ self._sight.light)
         fill = (255 * np.clip(np.concatenate(colors)[order] * shade[:, None], 0.0, 1.0)).astype(np.int64)
         at = (x - self._middle) @ self._sight.screen * self._scale
         flat = at * np.array([1.0, -1.0]) + 0.5 * np.array(self._size)

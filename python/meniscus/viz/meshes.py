@@ -1,4 +1,4 @@
-"""Shaded pictures of triangle meshes through matplotlib."""
+"""Shaded pictures of triangle meshes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ def surface(
     color: Sequence[float] | npt.NDArray[Any] = (0.35, 0.55, 0.8),
     back: Sequence[float] | npt.NDArray[Any] = (0.85, 0.55, 0.3),
     edges: bool = True,
+    smooth: bool = True,
+    floor: float | None = None,
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
 ) -> Figure:
-    """Return a figure of a triangle mesh seen from far away, the nearest triangles over the others.
+    """Return a figure of a triangle mesh seen from far away, in the sun.
 
     Args:
         surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays), or a 3-D
@@ -41,19 +43,19 @@ def surface(
         up: direction that points up in the picture.
         box: lowest and highest corner of what is shown, m; default: all vertices.
         color, back: of the two sides, red, green and blue from 0 to 1; an array (m, 3): of each triangle.
-        edges: whether to draw the edges.
+        edges: whether to draw the edges of triangles that are larger than some pixels.
+        smooth: whether triangles that meet at less than 37 degrees look like one smooth surface; else each is flat.
+        floor: height of a floor along `up`, m, on which the mesh throws its shadow; default: none.
         title: above the picture.
         size: width and height of the figure, inches.
     """
     vertices, triangles = mesh_of(surface, triangles)
     _checks.flag("edges", edges)
     front, rear = _colors("color", color, len(triangles)), _colors("back", back, len(triangles))
-    sight = facets.Sight(eye, up)
-    corners = vertices[triangles]
-    colors = np.where((sight.normals(corners) @ sight.toward)[:, None] >= 0, front, rear)
-    lines = np.full(len(corners), 0.75 if edges else 1.0)
+    part = facets.Facets(vertices, triangles, front, rear, 0.75 if edges else 1.0, _checks.flag("smooth", smooth))
+    height = None if floor is None else _checks.number("floor", floor)
     shown = vertices if box is None else facets.corners_of(box)
-    return facets.draw(sight, corners, colors, lines, shown, ambient=0.35, title=title, size=size)
+    return facets.draw(facets.Sight(eye, up), [part], shown, ambient=0.5, title=title, size=size, floor=height)
 
 
 def _colors(name: str, value: Any, count: int) -> npt.NDArray[np.float64]:

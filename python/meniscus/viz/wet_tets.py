@@ -1,9 +1,9 @@
-"""Pictures of tetrahedra with water, coloured by a value of each, through matplotlib."""
+"""Pictures of tetrahedra with water, coloured by a value of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -58,27 +58,19 @@ def wet_tets(
     v = _checks.numbers("values", values)
     if v.shape != (len(mesh.tets),):
         raise ValueError(f"values must have shape ({len(mesh.tets)},), not {v.shape}")
-    corners: list[Any] = [np.empty((0, 3, 3))]
-    colors: list[Any] = [np.empty((0, 3))]
-    seen: list[Any] = []
+    parts: list[facets.Facets] = []
     low, high = limits or ((0.0, 1.0) if not len(v) or v.max() <= 1 else (float(v.min()), float(v.max())))
     if len(v):
         owners = mesh.face_tets[mesh.boundary_faces].max(axis=1)
-        corners.append(mesh.vertices[mesh.boundary.triangles])
-        colors.append(np.asarray(colormaps[colormap](np.clip((v[owners] - low) / max(high - low, 1e-300), 0.0, 1.0)))[:, :3])
-        seen.append(mesh.vertices)
+        colors = np.asarray(colormaps[colormap](np.clip((v[owners] - low) / max(high - low, 1e-300), 0.0, 1.0)))[:, :3]
+        parts.append(facets.Facets(mesh.vertices, mesh.boundary.triangles, colors, colors, 0.8, smooth=False))
     for surface in surfaces:
         skin = triangle_mesh(surface)
-        corners.append(skin.vertices[skin.triangles])
-        colors.append(np.tile([0.93, 0.55, 0.36], (len(skin.triangles), 1)))
-        seen.append(skin.vertices)
-    if box is None and not seen:
+        parts.append(facets.Facets(skin.vertices, skin.triangles, facets.SKIN, facets.SKIN))
+    if box is None and not parts:
         raise ValueError("a picture of nothing needs a box")
-    shown = np.concatenate(seen) if box is None else facets.corners_of(box)
-    faces = np.concatenate(corners)
-    figure = facets.draw(
-        facets.Sight(eye, up), faces, np.concatenate(colors), np.full(len(faces), 0.8), shown, ambient=0.45, title=title, size=size
-    )
+    shown = np.concatenate([p.vertices for p in parts]) if box is None else facets.corners_of(box)
+    figure = facets.draw(facets.Sight(eye, up), parts, shown, ambient=0.45, title=title, size=size)
     if name:
         figure.colorbar(ScalarMappable(Normalize(low, high), colormap), ax=figure.axes[0], label=name, shrink=0.7)
     return figure

@@ -93,7 +93,7 @@ def height(sim: KDSMWater) -> float:
     # In layers of a quarter of a cell: the last of a ball is thinner than a cell, whose middle is not where its water is.
     thick = 0.25 * liquid.grid.spacing
     cells = np.stack(np.broadcast_arrays(*liquid.levelset.field.coordinates()), axis=-1).reshape(-1, 3)
-    places = np.concatenate([cells + (0.0, 0.0, k * thick) for k in (-1.5, -0.5, 0.5, 1.5)])
+    places = np.concatenate([cells + np.array((0.0, 0.0, k * thick)) for k in (-1.5, -0.5, 0.5, 1.5)])
     parts = np.clip(0.5 - liquid.levelset.sample(places) / thick, 0.0, 1.0)
     parts = parts * max(sim.ledger().expected, 0.0) / max(parts.sum(), 1e-300)
     spray = liquid.particles.spray  # type: ignore[union-attr]

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.mesh import SubdivisionHierarchy, TriangleMesh
+from meniscus.mesh import TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
+from meniscus.surface import HalfSpace
 
 Floats = npt.NDArray[np.float64]
 Color = tuple[float, float, float]
@@ -64,8 +65,10 @@ class Bodies(Scene):
     on_ranks: ClassVar[bool] = False
     eye: ClassVar[tuple[float, float, float]] = (1.0, 0.7, 2.0)
     box: ClassVar[Box] = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
-    edges: ClassVar[bool] = True
+    edges: ClassVar[bool] = False
     """Whether pictures show the edges of triangles."""
+    ground: ClassVar[float | None] = None
+    """Height of the ground, m, where y is up; None: there is none."""
     drawn: ClassVar[str] = "body"
     """Name of the mesh of a frame that is drawn."""
 
@@ -135,6 +138,12 @@ class Bodies(Scene):
         """Return what is drawn of the obstacles at a time (s), from the parameters alone."""
         return []
 
+    def ground_plane(self) -> HalfSpace:
+        """Return the ground as an obstacle."""
+        if self.ground is None:
+            raise TypeError(f"scene {type(self).__name__} has no ground")
+        return HalfSpace((0.0, self.ground, 0.0), (0.0, 1.0, 0.0))
+
     def shown_box(self) -> Box:
         """Return two opposite corners (m) of what pictures show, from the parameters alone."""
         return self.box
@@ -179,6 +188,7 @@ class Bodies(Scene):
             color=np.ascontiguousarray(colors[:, :3]),
             back=np.ascontiguousarray(colors[:, 3:]),
             edges=self.edges,
+            floor=self.ground,
             title=f"{self.name}, t = {frame.time:.2f} s",
         )
 
@@ -198,11 +208,6 @@ class Bodies(Scene):
         return path_tracing.surface_scene(shown, box=self.shown_box(), size=size or (640, 560), camera=camera)
 
 
-def rigid_surfaces(bodies: Iterable[Any], box_cuts: int) -> FrameMesh:
-    """Return the surfaces of rigid bodies as one mesh, those of boxes cut so many times: pictures sort triangles by their depth."""
-    surfaces = []
-    for body in bodies:
-        cuts = box_cuts if len(body.mesh.vertices) == 8 else 0
-        finer = SubdivisionHierarchy(body.mesh, cuts)
-        surfaces.append(Surface(finer.positions(body.positions(), cuts), finer.mesh(cuts).triangles))
-    return FrameMesh(*joined(surfaces), {})
+def rigid_surfaces(bodies: Iterable[Any]) -> FrameMesh:
+    """Return the surfaces of rigid bodies as one mesh."""
+    return FrameMesh(*joined(Surface(body.positions(), body.mesh.triangles) for body in bodies), {})

@@ -27,6 +27,7 @@ class Cantilever(Bodies):
     """
 
     name: ClassVar[str] = "cantilever"
+    edges: ClassVar[bool] = True
     summary: ClassVar[str] = "a soft beam that is clamped at one end and swings"
     box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
 

@@ -22,6 +22,7 @@ class Recovery(Bodies):
     """
 
     name: ClassVar[str] = "recovery"
+    edges: ClassVar[bool] = True
     summary: ClassVar[str] = "a flattened or scrambled block that finds back to its shape"
     box: ClassVar[Any] = ((-0.4, -0.4, -0.4), (1.4, 1.4, 1.4))
 

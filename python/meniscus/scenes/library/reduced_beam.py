@@ -24,6 +24,7 @@ class ReducedBeam(Bodies):
     """
 
     name: ClassVar[str] = "reduced-beam"
+    edges: ClassVar[bool] = True
     summary: ClassVar[str] = "a soft beam of 20 coordinates that swings"
     box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
 

@@ -43,6 +43,7 @@ class TwistedBar(Bodies):
     """
 
     name: ClassVar[str] = "twist"
+    edges: ClassVar[bool] = True
     summary: ClassVar[str] = "a jelly beam twisted by 720 degrees and let go"
     box: ClassVar[Any] = ((-0.8, -0.35, -0.35), (0.8, 0.35, 0.35))
     eye: ClassVar[tuple[float, float, float]] = (0.3, 0.6, 2.0)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.viz.corner_normals import corner_normals
 from meniscus.viz.optics import Floats, clear_sky, dot, normalized
 from meniscus.viz.view import View
-from meniscus.viz.water_scene import corner_normals
 
 Description = dict[str, Any]
 """A scene of Mitsuba as a dictionary of numbers, strings and arrays."""

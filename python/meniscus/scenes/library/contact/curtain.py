@@ -13,7 +13,7 @@ from meniscus.scenes.cloths import Cloths
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shapes import ball
 from meniscus.solids import DeformableBody, World
-from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
+from meniscus.surface import KinematicSolid, Pose, Sphere
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,6 +53,7 @@ class Curtain(Cloths):
     """
 
     name: ClassVar[str] = "curtain"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a ball pushes into a curtain"
     box: ClassVar[Any] = ((-0.6, -0.02, -0.7), (0.6, 1.0, 0.8))
     eye: ClassVar[tuple[float, float, float]] = (1.3, 0.5, 1.3)
@@ -96,7 +97,7 @@ class Curtain(Cloths):
         """The ball and the ground."""
         motion = Swinging(self._ball, self.way, self.period, self.begin)
         world.add_obstacle(KinematicSolid(Sphere((0.0, 0.0, 0.0), self.radius), motion), friction=self.ball_friction)
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)
 
     def obstacles(self, time: float) -> list[TriangleMesh]:
         """The ball."""

@@ -15,7 +15,7 @@ from meniscus.scenes.shapes import ball, tube
 from meniscus.solids import DeformableBody, World
 from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.world import Response
-from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
+from meniscus.surface import KinematicSolid, Pose, Sphere
 
 
 class Sinking:
@@ -41,6 +41,7 @@ class Funnel(Cloths):
     """
 
     name: ClassVar[str] = "funnel"
+    ground: ClassVar[float | None] = -0.6
     summary: ClassVar[str] = "a ball pushes cloth through a funnel"
     box: ClassVar[Any] = ((-0.45, -0.6, -0.45), (0.45, 0.85, 0.45))
     eye: ClassVar[tuple[float, float, float]] = (0.7, 0.5, 1.6)
@@ -99,7 +100,7 @@ class Funnel(Cloths):
         """The funnel, the ball and the ground."""
         world.add_obstacle(self.make_shape(), thickness=self.thickness, friction=self.friction, sides="both")
         world.add_obstacle(KinematicSolid(Sphere((0.0, 0.0, 0.0), self.radius), self.path()), friction=self.friction)
-        world.add_obstacle(HalfSpace((0.0, -0.6, 0.0), (0.0, 1.0, 0.0)), friction=0.4)
+        world.add_obstacle(self.ground_plane(), friction=0.4)
 
     def obstacles(self, time: float) -> list[TriangleMesh]:
         """The funnel and the ball."""

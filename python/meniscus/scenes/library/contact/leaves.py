@@ -14,7 +14,6 @@ from meniscus import _checks
 from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, WindDrag, World
-from meniscus.surface import HalfSpace
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +41,7 @@ class Leaves(Cloths):
     """
 
     name: ClassVar[str] = "leaves"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "pieces of cloth fall in the wind"
     eye: ClassVar[tuple[float, float, float]] = (0.3, 0.5, 1.6)
 
@@ -98,4 +98,4 @@ class Leaves(Cloths):
 
     def add_obstacles(self, world: World) -> None:
         """The ground."""
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)

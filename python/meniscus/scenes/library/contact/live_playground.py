@@ -14,7 +14,7 @@ from meniscus.mesh import TriangleMesh, cloth_mesh, tet_block
 from meniscus.scenes.bodies.base import Bodies, rigid_surfaces
 from meniscus.scenes.scene import parameter
 from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, ReducedBody, ReducedModel, RigidBody, World
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import Pose
 
 _CELLS = 8  # elements of the jelly along its sides, for one along its height
 _ROW = 8  # boxes in a row of a layer
@@ -28,6 +28,7 @@ class LivePlayground(Bodies):
     """
 
     name: ClassVar[str] = "live-playground"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "cloth falls over boxes on jelly, in real time"
     box: ClassVar[Any] = ((-0.95, 0.0, -0.95), (0.95, 0.9, 0.95))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
@@ -99,7 +100,7 @@ class LivePlayground(Bodies):
         world.add(bodies[1], friction=self.friction, thickness=self.thickness)
         for box in self.make_boxes():
             world.add(box, friction=self.friction)
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=0.6, thickness=0.5 * self.thickness)
+        world.add_obstacle(self.ground_plane(), friction=0.6, thickness=0.5 * self.thickness)
         return world
 
     def declare_bodies(self, bodies: list[Any]) -> None:
@@ -125,4 +126,4 @@ class LivePlayground(Bodies):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """Jelly and cloth as one mesh, with the velocities of the nodes, and the boxes."""
-        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies, box_cuts=2)}
+        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies)}

@@ -11,7 +11,6 @@ from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.cloths import Cloths
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, World
-from meniscus.surface import HalfSpace
 
 
 @dataclass(kw_only=True)
@@ -22,6 +21,7 @@ class Pile(Cloths):
     """
 
     name: ClassVar[str] = "pile"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a long sheet falls and piles up on itself"
     box: ClassVar[Any] = ((-0.3, 0.0, -0.3), (0.3, 0.7, 0.3))
     eye: ClassVar[tuple[float, float, float]] = (1.0, 0.7, 1.6)
@@ -49,4 +49,4 @@ class Pile(Cloths):
 
     def add_obstacles(self, world: World) -> None:
         """The ground."""
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)

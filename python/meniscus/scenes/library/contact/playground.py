@@ -15,7 +15,7 @@ from meniscus.scenes.bodies.base import rigid_surfaces
 from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
 from meniscus.solids import DeformableBody, RigidBody, TetElements, World
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import Pose
 
 _LAYER = 9  # bodies in a layer, three by three
 
@@ -28,6 +28,7 @@ class Playground(Cloths):
     """
 
     name: ClassVar[str] = "playground"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "cloth falls over boxes and balls on jelly"
     box: ClassVar[Any] = ((-0.55, 0.0, -0.55), (0.55, 0.6, 0.55))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
@@ -77,7 +78,7 @@ class Playground(Cloths):
             world.add(body, thickness=self.thickness, friction=self.friction)
         for rigid in self.make_rigid():
             world.add(rigid, friction=self.friction)
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=0.6)
+        world.add_obstacle(self.ground_plane(), friction=0.6)
         return world
 
     def report(self, time: float) -> dict[str, float]:
@@ -89,4 +90,4 @@ class Playground(Cloths):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The surfaces of deformable bodies as one mesh, and those of rigid ones."""
-        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies, box_cuts=3)}
+        return {**super().frame_data(), "rigid": rigid_surfaces(self.world.rigid.bodies)}

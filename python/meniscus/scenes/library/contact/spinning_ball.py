@@ -11,7 +11,7 @@ from meniscus.scenes.library.contact.twisting import Rolling
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shapes import ball
 from meniscus.solids import World
-from meniscus.surface import HalfSpace, KinematicSolid, Sphere
+from meniscus.surface import KinematicSolid, Sphere
 
 
 @dataclass(kw_only=True)
@@ -22,6 +22,7 @@ class SpinningBall(Cloths):
     """
 
     name: ClassVar[str] = "spinning-ball"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a cloth on a ball that begins to spin"
     box: ClassVar[Any] = ((-0.6, 0.0, -0.6), (0.6, 0.6, 0.6))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.8, 1.6)
@@ -43,7 +44,7 @@ class SpinningBall(Cloths):
         center = (0.0, self.height, 0.0)
         spin = Rolling(self.speed, self.start, center, (0.0, 1.0, 0.0))
         world.add_obstacle(KinematicSolid(Sphere(center, self.radius), velocity=spin), friction=self.ball_friction)
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)
 
     def obstacles(self, time: float) -> list[TriangleMesh]:
         """The ball."""

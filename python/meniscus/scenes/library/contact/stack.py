@@ -12,7 +12,6 @@ from meniscus import _checks
 from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
 from meniscus.solids import World
-from meniscus.surface import HalfSpace
 
 
 @dataclass(kw_only=True)
@@ -23,6 +22,7 @@ class Stack(Cloths):
     """
 
     name: ClassVar[str] = "stack"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "sheets that fall on each other"
     box: ClassVar[Any] = ((-0.25, 0.0, -0.25), (0.25, 0.3, 0.25))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.6, 1.6)
@@ -45,4 +45,4 @@ class Stack(Cloths):
 
     def add_obstacles(self, world: World) -> None:
         """The ground."""
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)

@@ -13,7 +13,7 @@ from meniscus.scenes.cloths import Cloths, centered_cloth
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shapes import block
 from meniscus.solids import DeformableBody, WindDrag, World
-from meniscus.surface import Box, HalfSpace
+from meniscus.surface import Box
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,6 +41,7 @@ class Wardrobe(Cloths):
     """
 
     name: ClassVar[str] = "wardrobe"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a cover slides off a wardrobe"
     box: ClassVar[Any] = ((-0.5, 0.0, -0.5), (0.8, 1.1, 0.5))
     eye: ClassVar[tuple[float, float, float]] = (0.8, 0.5, 1.6)
@@ -71,7 +72,7 @@ class Wardrobe(Cloths):
         """The wardrobe and the ground."""
         lower, upper = (-0.5 * _SIZE[0], 0.0, -0.5 * _SIZE[2]), (0.5 * _SIZE[0], _SIZE[1], 0.5 * _SIZE[2])
         world.add_obstacle(Box(lower, upper, 0.02), friction=self.friction_before)
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.ground_friction)
+        world.add_obstacle(self.ground_plane(), friction=self.ground_friction)
 
     def before_loop(self, time: float) -> None:
         """Release the nodes, and change the friction, at their time."""

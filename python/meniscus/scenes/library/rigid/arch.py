@@ -11,7 +11,6 @@ from meniscus.scenes.bodies.rigid import Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.shapes import hexahedron
 from meniscus.solids import RigidBody, World
-from meniscus.surface import HalfSpace
 
 _STONE = ((0.74, 0.68, 0.58), (0.64, 0.58, 0.50))
 
@@ -24,6 +23,7 @@ class Arch(Rigid):
     """
 
     name: ClassVar[str] = "arch"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "an arch of stones that stands or falls, by its thickness"
     box: ClassVar[Any] = ((-1.3, 0.0, -0.6), (1.3, 1.15, 0.6))
     eye: ClassVar[tuple[float, float, float]] = (0.7, 0.4, 2.0)
@@ -55,4 +55,4 @@ class Arch(Rigid):
 
     def prepare(self, world: World) -> None:
         """The ground."""
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.friction)
+        world.add_obstacle(self.ground_plane(), friction=self.friction)

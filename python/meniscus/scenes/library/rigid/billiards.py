@@ -11,7 +11,7 @@ from meniscus.mesh import tet_block
 from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, RigidFriction, World
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import Pose
 from meniscus.surface import Twist as Velocity
 
 _RADIUS = 0.0286
@@ -28,10 +28,10 @@ class Billiards(Rigid):
     """
 
     name: ClassVar[str] = "billiards"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a ball breaks a triangle of fifteen others"
     box: ClassVar[Any] = ((-1.4, -0.25, -0.75), (1.4, 0.25, 0.75))
     eye: ClassVar[tuple[float, float, float]] = (0.25, 1.6, 1.0)
-    edges: ClassVar[bool] = False
 
     speed: float = parameter(6.0, "of the first ball, m/s")
     aside: float = parameter(0.004, "how far it passes the middle, m")
@@ -71,6 +71,4 @@ class Billiards(Rigid):
 
     def prepare(self, world: World) -> None:
         """The table top."""
-        world.add_obstacle(
-            HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=RigidFriction(2 * self.cloth_friction, rolling=self.rolling)
-        )
+        world.add_obstacle(self.ground_plane(), friction=RigidFriction(2 * self.cloth_friction, rolling=self.rolling))

@@ -28,7 +28,6 @@ class Cradle(Rigid):
     summary: ClassVar[str] = "Newton's cradle"
     box: ClassVar[Any] = ((-1.1, -0.95, -0.35), (1.1, 0.1, 0.35))
     eye: ClassVar[tuple[float, float, float]] = (0.3, 0.2, 2.0)
-    edges: ClassVar[bool] = False
 
     raised: int = parameter(1, "balls that are raised")
     angle: float = parameter(50.0, "by which they are raised, degrees")

@@ -28,7 +28,6 @@ class Heap(Rigid):
     summary: ClassVar[str] = "rings, cups and stars fall on a heap without intersections"
     box: ClassVar[Any] = ((-1.5, 0.0, -1.5), (1.5, 2.0, 1.5))
     eye: ClassVar[tuple[float, float, float]] = (0.9, 0.8, 2.0)
-    edges: ClassVar[bool] = False
     counts_intersections: ClassVar[bool] = True
     guarantee: ClassVar[bool] = True
 

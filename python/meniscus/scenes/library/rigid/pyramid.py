@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from meniscus.scenes.bodies.rigid import COLORS, Piece, Rigid
 from meniscus.scenes.scene import parameter
 from meniscus.solids import RigidBody, World
-from meniscus.surface import HalfSpace, Pose
+from meniscus.surface import Pose
 from meniscus.surface import Twist as Velocity
 
 
@@ -21,6 +21,7 @@ class Pyramid(Rigid):
     """
 
     name: ClassVar[str] = "pyramid"
+    ground: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "a pyramid of boxes stands, and a ball is thrown at it"
     box: ClassVar[Any] = ((-0.8, 0.0, -0.7), (0.8, 1.05, 0.7))
     eye: ClassVar[tuple[float, float, float]] = (0.9, 0.5, 2.0)
@@ -49,4 +50,4 @@ class Pyramid(Rigid):
 
     def prepare(self, world: World) -> None:
         """The ground."""
-        world.add_obstacle(HalfSpace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), friction=self.friction)
+        world.add_obstacle(self.ground_plane(), friction=self.friction)
