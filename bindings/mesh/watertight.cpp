@@ -1,6 +1,9 @@
-// Watertightness of triangle meshes.
+// Watertightness and repair of triangle meshes.
 #include "collision/triangle_arrays.hpp"
 
+#include "mesh/mesh_arrays.hpp"
+
+#include "meniscus/mesh/repair/surface_repair.hpp"
 #include "meniscus/mesh/topology/triangle_topology.hpp"
 
 namespace meniscus::bindings {
@@ -44,6 +47,21 @@ void bind_watertight(py::module_& m) {
         });
       },
       py::arg("vertices"), py::arg("triangles"));
+  m.def(
+      "repaired_surface",
+      [](const py::array& vertices, const py::array& triangles, double weld, bool fill, bool orient) {
+        const auto t = triangles_of(triangles);
+        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), t};
+        mesh::SurfaceRepair r = interruptible([&] { return mesh::repaired_surface(mesh, {weld, fill, orient}); });
+        py::array_t<double> x({static_cast<py::ssize_t>(r.vertices.size()), py::ssize_t{3}});
+        std::copy_n(r.vertices.data()->data(), 3 * r.vertices.size(), x.mutable_data());
+        return py::make_tuple(
+            x, taken(std::move(r.triangles)), indices(r.source),
+            py::dict(py::arg("welded") = r.welded, py::arg("degenerate") = r.degenerate, py::arg("doubled") = r.doubled,
+                     py::arg("turned") = r.turned, py::arg("filled") = r.filled, py::arg("added") = r.added,
+                     py::arg("one_sided") = r.one_sided, py::arg("crossings") = r.crossings));
+      },
+      py::arg("vertices"), py::arg("triangles"), py::arg("weld"), py::arg("fill"), py::arg("orient"));
 }
 
 }  // namespace meniscus::bindings

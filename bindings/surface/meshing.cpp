@@ -65,6 +65,17 @@ void bind_level_set_meshing(py::module_& m) {
       py::arg("source"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"), py::arg("fit"),
       py::arg("covering"), py::arg("largest_part_only"), py::arg("depth"));
   m.def(
+      "unresolved_part",
+      [](const surface::MeshDistance& surface, const py::array& vertices, const py::array& tets, double cell, double reach) {
+        const auto x = positions_of(vertices, "vertices");
+        const auto t = elements_of<4>(tets, "tets");
+        const surface::UnresolvedPart part =
+            interruptible([&, copy = surface] { return surface::unresolved_part(copy, {x, t}, cell, reach); });
+        const mesh::Point& at = part.deviation.sample;
+        return py::make_tuple(part.deviation.distance, py::make_tuple(at[0], at[1], at[2]), part.volume, part.thickness);
+      },
+      py::arg("surface"), py::arg("vertices"), py::arg("tets"), py::arg("cell"), py::arg("reach"));
+  m.def(
       "mesh_surface",
       [](const surface::MeshDistance& surface, const V& lower, const V& upper, double cell, int refinements,
          bool largest_part_only, double sharp_angle, double deviation) {

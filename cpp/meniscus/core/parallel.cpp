@@ -10,6 +10,10 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 // TBB is not instrumented, so the thread sanitizer has to be told where a loop forks and joins. The build leaves this file, which
 // holds the inlined parts of TBB, out of the instrumentation.
@@ -26,22 +30,50 @@ extern "C" void __tsan_release(void*);
 namespace meniscus::core {
 namespace {
 
-/// The one piece of process-wide state: how many threads to use, and the arena that holds them.
+/// The one piece of process-wide state: how many threads to use, and the arena that holds them. One thread needs nothing of TBB.
 struct Pool {
   int threads;
-  tbb::global_control limit;
-  tbb::task_arena arena;
-  explicit Pool(int n) : threads(n), limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n)), arena(n) {}
+  std::optional<tbb::global_control> limit;
+  std::optional<tbb::task_arena> arena;
+  explicit Pool(int n) : threads(n) {
+    if (n == 1) return;
+    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
+    arena.emplace(n);
+  }
 };
 
 std::mutex pool_mutex;
 std::shared_ptr<Pool> the_pool;
+/// Whether a parent of this process had a pool.
+bool forked = false;
 
 std::shared_ptr<Pool> pool() {
   const std::lock_guard lock(pool_mutex);
-  if (!the_pool) the_pool = std::make_shared<Pool>(tbb::info::default_concurrency());
+  if (!the_pool) the_pool = std::make_shared<Pool>(forked ? 1 : tbb::info::default_concurrency());
   return the_pool;
 }
+
+#if defined(__unix__) || defined(__APPLE__)
+/// A child has the arena and the locks of TBB as they were when it was forked, held by threads that it does not have: whoever
+/// asks for one of them waits for ever. A child therefore computes on the threads that call, and does not touch TBB.
+class ForkRules {
+ public:
+  ForkRules() {
+    pthread_atfork([] { pool_mutex.lock(); }, [] { pool_mutex.unlock(); }, leave_pool);
+  }
+
+ private:
+  static void leave_pool() {
+    if (the_pool) {
+      forked = true;
+      // Kept for ever: its end would wait for the threads.
+      static_cast<void>(new std::shared_ptr<Pool>(std::move(the_pool)));
+      the_pool.reset();
+    }
+    pool_mutex.unlock();
+  }
+} const fork_rules;
+#endif
 
 /// The two edges of a loop: tasks see what happened before the fork, and who comes after the join sees what the tasks did, also
 /// when one throws.
@@ -73,6 +105,7 @@ class ForkJoin {
 void set_num_threads(int n) {
   require(n >= 1, "the number of threads must be at least 1, got ", n);
   const std::lock_guard lock(pool_mutex);
+  if (forked) n = 1;
   if (the_pool && the_pool->threads == n) return;
   the_pool.reset();  // limits of several live pools would be combined to the smallest
   the_pool = std::make_shared<Pool>(n);
@@ -94,7 +127,7 @@ void run_chunks(Index chunks, ChunkBody body, void* context) {
     for (Index c = 0; c < chunks; ++c) run(c);
   } else {
     ForkJoin loop;
-    p->arena.execute([&] {
+    p->arena->execute([&] {
       tbb::parallel_for(
           tbb::blocked_range<Index>(0, chunks, 1),
           [&](const tbb::blocked_range<Index>& r) {

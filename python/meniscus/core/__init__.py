@@ -37,7 +37,11 @@ __all__ = [
 
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads every parallel loop uses from now on; results do not depend on it. Raises ValueError below 1."""
+    """Set how many threads every parallel loop uses from now on; results do not depend on it. Raises ValueError below 1.
+
+    A child of `os.fork`, as of `multiprocessing` with the method "fork", uses one whatever is set, if its parent has computed before: it
+    has none of the threads of the parent. Children of the methods "spawn" and "forkserver" use as many as they set.
+    """
     _core.set_num_threads(integer("n", n, at_least=1, below=2**16))
 
 

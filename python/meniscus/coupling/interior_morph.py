@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
 from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh
-from meniscus.surface import bcc_mesh
+from meniscus.surface import DeviationWarning, NotWatertightWarning, bcc_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -121,7 +122,11 @@ class InteriorMorph:
 
 def _fitted(skin: TriangleMesh, cell_size: float) -> TetMesh:
     """Return a mesh of the inside whose boundary vertices lie on the skin."""
-    mesh = bcc_mesh(skin, cell_size, refine=1, compress=True)
+    with warnings.catch_warnings():
+        # What is too thin for the cells is left out, and `covered` tells of it; what is inside, the user knows from the mesh of air.
+        warnings.simplefilter("ignore", DeviationWarning)
+        warnings.simplefilter("ignore", NotWatertightWarning)
+        mesh = bcc_mesh(skin, cell_size, refine=1, compress=True)
     if not len(mesh.tets):
         return mesh
     nodes = mesh.boundary.used_vertices

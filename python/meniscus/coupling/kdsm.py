@@ -90,7 +90,8 @@ class KDSM:
         ended, with the same bits.
 
         Args:
-            rest: the closed surface at rest, a `TriangleMesh` or what it is made from.
+            rest: the closed surface at rest, a `TriangleMesh` or what it is made from. It may cross itself, as the skins of characters do:
+                the winding number decides what is inside (`MeshDistance`).
             animation: its vertices: a function of time (s) that returns (n, 3), m; an array (f, n, 3); or mesh files, as a pattern such as
                 'walk-*.ply' or a list of paths.
             times: (f,) of the frames, s, ascending.
@@ -105,7 +106,7 @@ class KDSM:
             on_frame: called with the number of each frame that is stored, and the number of frames.
 
         Raises:
-            TypeError, ValueError: other arguments; a surface that is open or crosses itself; frames that have other triangles or NaN, or
+            TypeError, ValueError: other arguments; a surface that is open; frames that have other triangles or NaN, or
                 move farther than the mesh can follow; a file that holds something else. The sentence names the frame; those before
                 stay.
             ConvergenceError: a step failed; the same.

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.collision import CollisionMesh
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.coupling.interior_morph import InteriorMorph, MorphStart
 from meniscus.coupling.skinning import Bindings
-from meniscus.mesh import TetMesh, TriangleMesh, check_watertight
+from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.surface import MeshDistance, enclosing_mesh, enclosing_offset
+from meniscus.surface.meshing.tetrahedra import require_closed
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -153,15 +153,8 @@ class Parts:
 
 
 def check_skin(rest: TriangleMesh) -> None:
-    """Refuse a surface that is open or crosses itself. Raises ValueError."""
-    report = check_watertight(rest)
-    if not report.watertight:
-        raise ValueError(f"the surface at rest must be closed, but has {report.faults()}")
-    crossings = CollisionMesh(None, rest.triangles).self_intersections(rest.vertices)
-    if len(crossings):
-        raise ValueError(
-            f"the surface at rest must not cross itself, but does so in {len(crossings)} places, the first at triangle {crossings[0, 1]}"
-        )
+    """Refuse a surface with holes, and one around nothing. Raises ValueError."""
+    require_closed(rest, "the surface at rest must be closed")
 
 
 def make_parts(rest: TriangleMesh, plan: Plan) -> tuple[Parts, InteriorMorph]:

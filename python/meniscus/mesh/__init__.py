@@ -1,7 +1,7 @@
 """Meshes of segments, triangles and tetrahedra.
 
-Topology, quality measures, generators, file formats, refinement, embedding of points, meshes in motion, overlaps of tetrahedra, and a
-watertightness check.
+Topology, quality measures, generators, file formats, refinement, embedding of points, meshes in motion, overlaps of tetrahedra, a
+watertightness check, and repair of surfaces.
 """
 
 from meniscus.mesh.clipping import fractions_below, overlap_volumes, plane_offsets
@@ -20,6 +20,7 @@ from meniscus.mesh.simplices import Rows, SimplexMesh
 from meniscus.mesh.structured import cloth_mesh, icosphere, tet_block
 from meniscus.mesh.tet_locations import TetLocations
 from meniscus.mesh.tet_mesh import TetMesh
+from meniscus.mesh.topology.repair import RepairReport, repair
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.mesh.triangulation.delaunay import delaunay
@@ -32,6 +33,7 @@ __all__ = [
     "MeshQuality",
     "MovingTetMesh",
     "QuadraticTetMesh",
+    "RepairReport",
     "Rows",
     "SegmentMesh",
     "SimplexMesh",
@@ -53,6 +55,7 @@ __all__ = [
     "quadratic_mesh",
     "read",
     "red_green",
+    "repair",
     "tet_block",
     "tet_samples",
     "write",

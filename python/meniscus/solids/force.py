@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.mesh import QuadraticTetMesh, SimplexMesh
+from meniscus.mesh import QuadraticTetMesh, SimplexMesh, TriangleMesh
 from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
@@ -214,6 +214,21 @@ def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
     if isinstance(mesh, (SimplexMesh, QuadraticTetMesh)) and not hasattr(mesh, attribute):
         raise TypeError(f"{name} must have {attribute}, which a {type(mesh).__name__} does not have")
     return index_rows(name, getattr(mesh, attribute, mesh), corners)
+
+
+def hinges_of(mesh: object) -> Ints:
+    """Take the hinges (m, 4) of a mesh, or an array of them. Raises ValueError that names the triangles of one that is a triangle twice."""
+    hinges = of_mesh("mesh", mesh, "hinges", 4)
+    twice = hinges[:, 2] == hinges[:, 3]
+    if twice.any():
+        row = int(np.argmax(twice))
+        if not isinstance(mesh, TriangleMesh):
+            raise ValueError(f"hinge {row} has the node {hinges[row, 2]} twice: its triangles are the same")
+        corners = np.sort(hinges[row, :3])
+        said = ", ".join(map(str, corners.tolist()))
+        first, second = np.flatnonzero((np.sort(mesh.triangles, axis=1) == corners).all(axis=1))[:2]
+        raise ValueError(f"triangles {first} and {second} of mesh have the same corners, {said}; mesh.repair leaves one of them")
+    return hinges
 
 
 def rest_positions(mesh: Any, positions: Floats | None, ids: Ints) -> Floats:

@@ -8,7 +8,16 @@ from support.forces.meshes import edges_of, herring_bone, hinges
 from support.motion import symplectic
 from support.variants import slow_but
 
-from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, SpringOptions, dihedral_angles
+import meniscus as ms
+from meniscus.solids import (
+    BendingConstraints,
+    BendingSprings,
+    DihedralBending,
+    EdgeSprings,
+    ShellAltitudeSprings,
+    SpringOptions,
+    dihedral_angles,
+)
 
 HINGE = np.array([[0, 1, 2, 3]], np.int32)
 
@@ -156,3 +165,32 @@ def test_what_bending_refuses() -> None:
     with pytest.raises(ValueError, match=r"shape \(m, 4\)"):
         DihedralBending(np.array([[0, 1, 2]], np.int32), SpringOptions(stiffness=1.0), x)
     assert DihedralBending(HINGE[:0], SpringOptions(stiffness=1.0), x).energy(x) == 0
+
+
+def test_triangles_that_are_there_twice_are_named() -> None:
+    """Not the spring that joins a node to itself."""
+    sheet = ms.mesh.cloth_mesh(3, 3, (1.0, 1.0))
+    # All edges of this triangle but one are on the rim, so that an edge has it twice and no other.
+    corner = next(t for t in sheet.triangles.tolist() if sum(v in sheet.boundary.segments for v in t) == 3)
+    twice = ms.mesh.TriangleMesh(sheet.vertices, [*sheet.triangles.tolist(), corner[1:] + corner[:1]])
+    first = sheet.triangles.tolist().index(corner)
+    said = (
+        rf"triangles {first} and {len(sheet.triangles)} of mesh have the same corners, {', '.join(map(str, sorted(corner)))}; mesh.repair"
+    )
+    for kind in (BendingSprings, ShellAltitudeSprings, DihedralBending):
+        with pytest.raises(ValueError, match=said):
+            kind(twice, SpringOptions(stiffness=1.0) if kind is not DihedralBending else SpringOptions(spring_constant=1.0))
+    with pytest.raises(ValueError, match=said):
+        BendingConstraints(twice)
+    with pytest.raises(ValueError, match="hinge 0 has the node 2 twice: its triangles are the same"):
+        BendingSprings(np.array([[0, 1, 2, 2]], np.int32), SpringOptions(stiffness=1.0), np.eye(3))
+    assert len(ms.mesh.repair(twice)[0].triangles) == len(sheet.triangles)
+
+
+@pytest.mark.parametrize("measure", ["isometric", "dihedral", "printed"])
+def test_flat_triangles_of_bending_constraints_are_named(measure: Any) -> None:
+    """Not the constraint whose value is no number."""
+    x = np.array([(0.0, 0, 0), (1.0, 0, 0), (0.3, 1.0, 0), (0.4, 0.0, 0)])
+    flat = ms.mesh.TriangleMesh(x, [[0, 1, 2], [1, 0, 3]])
+    with pytest.raises(ValueError, match=r"triangle 1 has no area at rest .*; mesh.repair takes it out"):
+        BendingConstraints(flat, measure=measure)

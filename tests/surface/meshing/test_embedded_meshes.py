@@ -102,13 +102,22 @@ def length(surface: ms.surface.MeshDistance) -> float:
 SHAPES = {"gap": two_boxes(0.02), "contact": two_boxes(0.0), "gear": gear(), "knot": knot()}
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"), slow_but([("gap", 6), ("gap", 5), ("contact", 6), ("gear", 5), ("knot", 9)], ("gap", 5), ("contact", 6))
-)
+@pytest.mark.parametrize(("name", "parts"), slow_but([("gap", 6), ("gap", 5), ("gear", 5), ("knot", 9)], ("gap", 5)))
 def test_details_below_the_cells_do_not_overlap(name: str, parts: int) -> None:
     """Gaps of a twentieth of a cell, teeth and strands of one cell."""
     surface = ms.surface.MeshDistance(*placed(SHAPES[name], 3))
     assert not require_fitted(surface, length(surface) / parts)
+
+
+def test_boxes_that_touch_are_one_solid() -> None:
+    """The sides within it are not followed, and are no part of the deviation: that was 0.97 cells."""
+    surface = ms.surface.MeshDistance(*placed(SHAPES["contact"], 3))
+    cell = length(surface) / 6
+    with pytest.warns(ms.surface.DeviationWarning, match=r"up to 0\.0[56]\d* cells"):
+        mesh = ms.surface.bcc_mesh(surface, cell, compress=True, sharp_angle=0.6)
+    require_embedded(mesh)
+    assert mesh.components == 1
+    assert mesh.volume() == pytest.approx(1 + 0.8 * 0.7 * 0.8, rel=1e-3)
 
 
 @pytest.mark.slow
@@ -127,6 +136,7 @@ def test_resolved_shapes_are_within_the_deviation() -> None:
     assert require_fitted(surface, length(surface) / 12)
 
 
+@pytest.mark.filterwarnings("ignore::meniscus.surface.DeviationWarning")  # shells that no cell fits into
 @pytest.mark.parametrize("seed", range(6))
 def test_meshes_of_level_sets(seed: int) -> None:
     """Plain meshes, fitted or not, of balls, thin shells and waves that the lattice does not resolve."""

@@ -1,34 +1,21 @@
 #include "meniscus/collision/proximity/winding_number.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/repair/orientation.hpp"
 
 #include <cmath>
 #include <numbers>
 
 namespace meniscus::collision {
 
-double winding_contribution(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
-  const mesh::Point x = a - p;
-  const mesh::Point y = b - p;
-  const mesh::Point z = c - p;
-  const double determinant = x.dot(y.cross(z));
-  if (determinant == 0) return 0;
-  const double nx = x.norm();
-  const double ny = y.norm();
-  const double nz = z.norm();
-  const double denominator = nx * ny * nz + x.dot(y) * nz + y.dot(z) * nx + z.dot(x) * ny;
-  return std::atan2(determinant, denominator) * (0.5 * std::numbers::inv_pi);
-}
-
-WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const char> reversed)
+WindingTree::WindingTree(const mesh::TriangleTree& tree, std::span<const signed char> sides)
     : moments_(tree.volumes().nodes().size()), orientation_(tree.size(), 1.0) {
   for (Index s = 0; s < tree.size(); ++s) {
     const auto& [a, b, c] = tree.corners(s);
-    double& o = orientation_[s];
     if (mesh::has_no_area(a, b, c))
-      o = 0;  // no solid angle either, but round-off beside it
-    else if (!reversed.empty() && reversed[tree.triangle(s)])
-      o = -1;
+      orientation_[s] = 0;  // no solid angle either, but round-off beside it
+    else if (!sides.empty())
+      orientation_[s] = sides[tree.triangle(s)];
   }
   // Total areas are needed for the centres of parents only.
   std::vector<double> weights(moments_.size());
@@ -91,7 +78,7 @@ double WindingTree::operator()(const mesh::TriangleTree& tree, const mesh::Point
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
           if (s == left_out) continue;
           const auto& [a, b, c] = tree.corners(s);
-          near += orientation_[s] * winding_contribution(p, a, b, c);
+          near += orientation_[s] * mesh::winding_contribution(p, a, b, c);
         }
       });
   return near + far * (0.25 * std::numbers::inv_pi);
@@ -101,7 +88,7 @@ double WindingTree::exact(const mesh::TriangleTree& tree, const mesh::Point& p) 
   double sum = 0;
   for (Index s = 0; s < tree.size(); ++s) {
     const auto& [a, b, c] = tree.corners(s);
-    sum += orientation_[s] * winding_contribution(p, a, b, c);
+    sum += orientation_[s] * mesh::winding_contribution(p, a, b, c);
   }
   return sum;
 }

@@ -12,9 +12,6 @@
 
 namespace meniscus::collision {
 
-/// Solid angle of a triangle seen from p, over 4 pi; positive where p sees its back. On its plane 0, the mean of the two sides.
-double winding_contribution(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
-
 /// Sums over far parts of a mesh at once: a node of the tree whose centre is farther away than `accuracy` times its radius
 /// contributes the first two terms (dipole and quadrupole) of its expansion.
 class WindingTree {
@@ -22,9 +19,9 @@ class WindingTree {
   /// The value that Barill et al. 2018 recommend.
   static constexpr double default_accuracy = 2.0;
 
-  /// If `reversed` is not empty, it tells for each triangle whether its orientation counts as the opposite. The tree of triangles
-  /// is not stored: queries must get the same tree.
-  explicit WindingTree(const mesh::TriangleTree& tree, std::span<const char> reversed = {});
+  /// `sides`, if not empty, are those of a `mesh::SurfaceOrientation`: 1, -1 for a triangle the other way round, 0 for one that
+  /// does not count. The tree of triangles is not stored: queries must get the same tree.
+  explicit WindingTree(const mesh::TriangleTree& tree, std::span<const signed char> sides = {});
 
   /// The winding number of p, without the triangle at slot `left_out` if p lies on it.
   double operator()(const mesh::TriangleTree& tree, const mesh::Point& p, double accuracy = default_accuracy,
@@ -43,7 +40,7 @@ class WindingTree {
     Eigen::Matrix3d first;
   };
   std::vector<Moments> moments_;
-  /// By slot: 1, -1 where reversed, 0 for a triangle without area.
+  /// By slot: the side, 0 for a triangle without area.
   std::vector<double> orientation_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <atomic>
 #include <thread>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 namespace meniscus::core {
 namespace {
@@ -9,6 +12,15 @@ namespace {
 std::atomic<int> threads{0};
 /// How many scopes the calling thread is in.
 thread_local int depth = 0;
+
+#if defined(__unix__) || defined(__APPLE__)
+/// A child has only the thread that forked it, and would wait for the others at its end.
+struct CountedAnew {
+  CountedAnew() {
+    pthread_atfork(nullptr, nullptr, [] { threads = depth > 0 ? 1 : 0; });
+  }
+} const counted_anew;
+#endif
 
 }  // namespace
 

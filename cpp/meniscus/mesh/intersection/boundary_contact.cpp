@@ -49,7 +49,10 @@ bool meet_beyond_shared(std::span<const Point> vertices, const Triangle& s, cons
   return true;
 }
 
-bool any_meet_beyond_shared(const TriangleMeshView& surface) {
+namespace {
+
+/// The number of pairs of triangles that meet; if one is enough, just whether there are any.
+Index pairs_that_meet(const TriangleMeshView& surface, bool one_is_enough) {
   std::vector<Box> boxes(surface.triangles.size());
   constexpr Index chunk = 256;
   parallel_for(0, surface.size(), chunk, [&](Index begin, Index end) {
@@ -57,16 +60,25 @@ bool any_meet_beyond_shared(const TriangleMeshView& surface) {
       for (int k = 0; k < 3; ++k) boxes[t].add(surface.corner(t, k));
   });
   const BoxTree tree(boxes);
-  std::atomic<bool> found{false};
+  std::atomic<Index> found{0};
   parallel_for(0, tree.leaves(), chunk / lanes, [&](Index begin, Index end) {
-    for (Index leaf = begin; leaf < end && !found.load(std::memory_order_relaxed); ++leaf)
-      if (tree.any_pair(leaf, [&](Index first, Index second) {
-            return meet_beyond_shared(surface.vertices, surface.triangle(tree.element(first)),
-                                      surface.triangle(tree.element(second)));
-          }))
-        found.store(true, std::memory_order_relaxed);
+    Index here = 0;
+    const auto enough = [&] { return one_is_enough && here + found.load(std::memory_order_relaxed) > 0; };
+    for (Index leaf = begin; leaf < end && !enough(); ++leaf)
+      tree.any_pair(leaf, [&](Index first, Index second) {
+        here +=
+            meet_beyond_shared(surface.vertices, surface.triangle(tree.element(first)), surface.triangle(tree.element(second)));
+        return one_is_enough && here > 0;
+      });
+    found.fetch_add(here, std::memory_order_relaxed);
   });
   return found.load();
 }
+
+}  // namespace
+
+bool any_meet_beyond_shared(const TriangleMeshView& surface) { return pairs_that_meet(surface, true) > 0; }
+
+Index meetings_beyond_shared(const TriangleMeshView& surface) { return pairs_that_meet(surface, false); }
 
 }  // namespace meniscus::mesh

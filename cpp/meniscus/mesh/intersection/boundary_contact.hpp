@@ -11,5 +11,7 @@ bool meet_beyond_shared(std::span<const Point> vertices, const Triangle& s, cons
 
 /// Whether any two triangles of a surface do, in parallel.
 bool any_meet_beyond_shared(const TriangleMeshView& surface);
+/// How many pairs of them do.
+Index meetings_beyond_shared(const TriangleMeshView& surface);
 
 }  // namespace meniscus::mesh

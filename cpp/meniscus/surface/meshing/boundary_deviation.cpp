@@ -132,6 +132,11 @@ Excess BoundaryDeviation::excess_near(std::int32_t start, const mesh::Point& x, 
   return excess(all);
 }
 
+PointFilter boundary_filter(const MeshDistance& surface, double cell) {
+  if (!surface.overlaps()) return {};
+  return [&surface, reach = 0.01 * cell](const mesh::Point& p) { return surface.separates(p, reach); };
+}
+
 std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing) {
   std::vector<mesh::Point> result(mesh.vertices.begin(), mesh.vertices.end());
   for (Index t = 0; t < mesh.size(); ++t)
@@ -141,7 +146,8 @@ std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, do
   return result;
 }
 
-Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::TriangleTree& surface, double spacing, double least) {
+Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::TriangleTree& surface, double spacing, double least,
+                            const PointFilter& counts) {
   return parallel_reduce(
       0, mesh.size(), 64, Deviation{},
       [&](Index begin, Index end) {
@@ -150,6 +156,7 @@ Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::Tria
         for (Index t = begin; t < end; ++t)
           each_sample(mesh, t, spacing, [&](const mesh::Point& p, bool) {
             if (collision::within_distance(surface, p, std::max(least, worst.distance), slot)) return;
+            if (counts && !counts(p)) return;
             const collision::MeshPoint q = collision::closest_point(surface, p, slot);
             slot = q.slot;
             worst = {std::sqrt(q.squared_distance), p};

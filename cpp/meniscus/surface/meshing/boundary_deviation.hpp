@@ -2,6 +2,7 @@
 #pragma once
 
 #include "meniscus/mesh/refinement/tet_editing.hpp"
+#include "meniscus/surface/meshing/feature_edges.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
 namespace meniscus::surface {
@@ -59,11 +60,16 @@ class BoundaryDeviation {
   mutable std::int32_t hint_ = 0;
 };
 
+/// Which points of a surface are on the boundary of its inside, within a hundredth of a cell (m): those of parts that lie within
+/// others are not. The surface must outlive the result.
+PointFilter boundary_filter(const MeshDistance& surface, double cell);
+
 /// The corners of the triangles of a mesh, and points on them that are at most `spacing` (m) apart.
 std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing);
 
 /// The largest distance of points of a mesh, at most `spacing` (m) apart, from a surface, and the point; 0 if none is farther
-/// away than `least` (m). In parallel.
-Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::TriangleTree& surface, double spacing, double least);
+/// away than `least` (m). Points that do not count are left out. In parallel.
+Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::TriangleTree& surface, double spacing, double least,
+                            const PointFilter& counts = {});
 
 }  // namespace meniscus::surface

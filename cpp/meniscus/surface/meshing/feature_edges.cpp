@@ -28,7 +28,7 @@ std::vector<mesh::Point> normals_of(const mesh::TriangleMeshView& mesh) {
 
 }  // namespace
 
-FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest) {
+FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest, const PointFilter& counts) {
   require(angle > 0 && angle < std::numbers::pi, "the angle of sharp edges must be in (0, pi), but is ", angle);
   const mesh::TriangleTopology topology(mesh.triangles);
   const std::vector<mesh::Point> normal = normals_of(mesh);
@@ -36,7 +36,8 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   for (std::size_t e = 0; e < topology.edges().size(); ++e) {
     const auto at = topology.triangles_at(static_cast<Index>(e));
     const bool sharp = at.size() != 2 || angle_between(normal[at[0]], normal[at[1]]) > angle;
-    if (sharp && x(topology.edges()[e][0]) != x(topology.edges()[e][1])) edges_.push_back(topology.edges()[e]);
+    const auto [a, b] = topology.edges()[e];
+    if (sharp && x(a) != x(b) && (!counts || counts(0.5 * x(a) + 0.5 * x(b)))) edges_.push_back({a, b});
   }
   if (edges_.empty()) return;
   const mesh::VertexStars<2> stars(edges_, static_cast<Index>(mesh.vertices.size()));

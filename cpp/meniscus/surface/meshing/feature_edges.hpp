@@ -4,10 +4,14 @@
 #include "meniscus/collision/proximity/closest_point.hpp"
 #include "meniscus/mesh/tet_mesh.hpp"
 
+#include <functional>
 #include <optional>
 #include <vector>
 
 namespace meniscus::surface {
+
+/// Whether a point of a surface belongs to the boundary of the solid; empty where all do.
+using PointFilter = std::function<bool(const mesh::Point&)>;
 
 /// A point of a sharp edge and the curve that the edge belongs to.
 struct FeaturePoint {
@@ -20,8 +24,8 @@ class FeatureEdges {
  public:
   /// The edges at which normals turn by more than `angle` (radians, below pi), and those without two triangles. Curves shorter
   /// than `shortest` (m) are left out unless they join two corners. A corner is a vertex where three or more sharp edges meet, or
-  /// two that turn by more than `angle`.
-  FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest);
+  /// two that turn by more than `angle`. Edges whose middle does not count are none.
+  FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest, const PointFilter& counts = {});
 
   bool empty() const { return !tree_; }
   std::span<const mesh::Segment> edges() const { return edges_; }

@@ -42,13 +42,14 @@ class FeatureFit {
         options_(options),
         tolerance_(options.tolerance * options.cell),
         near_(neighbourhood * options.cell),
-        creases_(surface.mesh(), options.sharp_angle, 1.5 * options.cell),
-        ridges_(surface.mesh(), ridge_angle, 0.0),
+        counts_(boundary_filter(surface, options.cell)),
+        creases_(surface.mesh(), options.sharp_angle, 1.5 * options.cell, counts_),
+        ridges_(surface.mesh(), ridge_angle, 0.0, counts_),
         surface_(surface),
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
         contacts_(mesh_, options.cell),
-        samples_(surface.mesh(), 0.33 * options.cell),
+        samples_(surface.mesh(), 0.33 * options.cell, counts_),
         min_quality_(std::sin(options.min_angle)) {
     for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
@@ -406,6 +407,7 @@ class FeatureFit {
   FeatureMeshingOptions options_;
   double tolerance_;
   double near_;
+  PointFilter counts_;
   FeatureEdges creases_;
   FeatureEdges ridges_;
   const MeshDistance& surface_;

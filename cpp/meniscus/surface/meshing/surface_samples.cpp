@@ -8,8 +8,9 @@
 
 namespace meniscus::surface {
 
-SurfaceSamples::SurfaceSamples(const mesh::TriangleMeshView& surface, double spacing) {
-  for (const mesh::Point& p : triangle_samples(surface, spacing)) samples_.push_back({p});
+SurfaceSamples::SurfaceSamples(const mesh::TriangleMeshView& surface, double spacing, const PointFilter& counts) {
+  for (const mesh::Point& p : triangle_samples(surface, spacing))
+    if (!counts || counts(p)) samples_.push_back({p});
 }
 
 std::vector<std::size_t> SurfaceSamples::far(const mesh::TetEditor& mesh, std::span<const int> touched, int round,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "meniscus/mesh/refinement/tet_editing.hpp"
-#include "meniscus/surface/shapes/mesh_distance.hpp"
+#include "meniscus/surface/meshing/feature_edges.hpp"
 
 #include <span>
 #include <vector>
@@ -11,8 +11,8 @@ namespace meniscus::surface {
 
 class SurfaceSamples {
  public:
-  /// `spacing` of the samples, m.
-  SurfaceSamples(const mesh::TriangleMeshView& surface, double spacing);
+  /// `spacing` of the samples, m. Those that do not count are left out.
+  SurfaceSamples(const mesh::TriangleMeshView& surface, double spacing, const PointFilter& counts);
 
   /// Those farther from the boundary than `tolerance` but not than `reach`, m, the farthest first. `touched` holds the round in
   /// which something around each vertex has changed last; samples whose face has not changed since they were found near, or were

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/repair/coincident.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,21 +14,13 @@ namespace {
 /// Points that a thread takes at a time.
 constexpr Index batch = 128;
 
-/// Boxes and volumes of the components.
+/// Boxes of the components.
 struct Components {
   std::vector<mesh::Box> boxes;
-  std::vector<double> volumes;
 
-  Components(const mesh::TriangleMeshView& mesh, const mesh::WatertightReport& report)
-      : boxes(report.components), volumes(boxes.size(), 0.0) {
-    // Volumes from a point of the mesh, so that a mesh far from the origin loses no digits.
-    const mesh::Point origin = mesh.corner(0, 0);
-    for (Index t = 0; t < mesh.size(); ++t) {
-      const std::int32_t component = report.component[t];
-      if (component < 0) continue;
-      for (int k = 0; k < 3; ++k) boxes[component].add(mesh.corner(t, k));
-      volumes[component] += (mesh.corner(t, 0) - origin).dot((mesh.corner(t, 1) - origin).cross(mesh.corner(t, 2) - origin)) / 6;
-    }
+  Components(const mesh::TriangleMeshView& mesh, const mesh::WatertightReport& report) : boxes(report.components) {
+    for (Index t = 0; t < mesh.size(); ++t)
+      for (int k = 0; report.component[t] >= 0 && k < 3; ++k) boxes[report.component[t]].add(mesh.corner(t, k));
   }
 
   /// True when no two boxes overlap, so that no component can lie within another or cross it.
@@ -41,6 +34,15 @@ struct Components {
     return true;
   }
 };
+
+/// The corners of triangles, each vertex as the first one of those with its position.
+std::vector<mesh::Triangle> joined_corners(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles) {
+  const std::vector<std::int32_t> first = mesh::coincident_positions(vertices, 0);
+  std::vector<mesh::Triangle> result(triangles.begin(), triangles.end());
+  for (mesh::Triangle& t : result)
+    for (std::int32_t& v : t) v = first[v];
+  return result;
+}
 
 /// True when a part of the surface lies within another, as where a mesh crosses itself: the winding number of a centroid, which
 /// is one half on a surface with the outside on one side and the inside on the other, is something else.
@@ -65,8 +67,10 @@ bool overlaps_itself(const mesh::TriangleTree& tree, const collision::WindingTre
 MeshDistance::MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles) {
   mesh::require_valid({vertices, triangles});
   mesh::require_measurable(vertices, "vertices");
-  connectivity_ =
-      std::make_shared<const Connectivity>(Connectivity{{triangles.begin(), triangles.end()}, mesh::TriangleTopology(triangles)});
+  std::vector<mesh::Triangle> joined = joined_corners(vertices, triangles);
+  mesh::SurfaceOrientation orientation({vertices, joined});
+  connectivity_ = std::make_shared<const Connectivity>(Connectivity{
+      {triangles.begin(), triangles.end()}, mesh::TriangleTopology(triangles), std::move(joined), std::move(orientation)});
   const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
   geometry_ = make_geometry({vertices.begin(), vertices.end()}, mesh::TriangleTree(mesh),
                             mesh::check_watertight(mesh, connectivity_->topology));
@@ -90,14 +94,9 @@ std::shared_ptr<const MeshDistance::Geometry> MeshDistance::make_geometry(std::v
   const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
   const Components components(mesh, report);
   const bool apart = report.watertight() && components.apart();
-  const bool reverse_all = std::accumulate(components.volumes.begin(), components.volumes.end(), 0.0) < 0;
-  std::vector<char> reversed(mesh.triangles.size(), 0);
-  for (std::size_t t = 0; t < reversed.size(); ++t) {
-    const std::int32_t c = report.component[t];
-    if (c >= 0) reversed[t] = apart ? components.volumes[c] < 0 : report.watertight() && reverse_all;
-  }
-  PseudoNormals normals(mesh, connectivity_->topology, reversed);
-  collision::WindingTree winding(tree, reversed);
+  const std::vector<signed char> sides = connectivity_->orientation.sides({vertices, connectivity_->joined});
+  PseudoNormals normals(mesh, connectivity_->topology, sides);
+  collision::WindingTree winding(tree, sides);
   const bool pseudo_normals_decide = apart && !overlaps_itself(tree, winding);
   return std::make_shared<const Geometry>(Geometry{std::move(vertices), std::move(tree), std::move(report), pseudo_normals_decide,
                                                    std::move(normals), std::move(winding)});
@@ -135,6 +134,20 @@ double MeshDistance::signed_distance(const mesh::Point& p, const collision::Mesh
 
 bool MeshDistance::contains(const mesh::Point& p) const {
   return geometry_->pseudo_normals_decide ? inside(p, closest(p)) : inside_by_winding_number(p);
+}
+
+bool MeshDistance::separates(const mesh::Point& p, double reach) const {
+  const bool first = inside_by_winding_number(p + mesh::Point::Constant(reach / std::sqrt(3.0)));
+  // The other corners of a cube, and the middles of its faces, pushed out to the sphere.
+  for (int k = 1; k < 14; ++k) {
+    mesh::Point way = mesh::Point::Zero();
+    if (k < 8)
+      for (int d = 0; d < 3; ++d) way[d] = (k >> d & 1) != 0 ? -reach / std::sqrt(3.0) : reach / std::sqrt(3.0);
+    else
+      way[(k - 8) / 2] = k % 2 == 0 ? reach : -reach;
+    if (inside_by_winding_number(p + way) != first) return true;
+  }
+  return false;
 }
 
 double MeshDistance::signed_distance(const mesh::Point& p) const { return signed_distance(p, closest(p)); }

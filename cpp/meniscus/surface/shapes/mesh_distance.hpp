@@ -9,6 +9,7 @@
 
 #include "meniscus/collision/proximity/winding_number.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/mesh/repair/orientation.hpp"
 #include "meniscus/surface/shapes/pseudo_normals.hpp"
 
 #include <memory>
@@ -18,9 +19,8 @@ namespace meniscus::surface {
 /// A value type: copies share their data, and an update changes only one of them.
 class MeshDistance {
  public:
-  /// Copies the mesh. Throws InvalidArgument for what `require_valid` refuses. Triangles may be oriented to the inside as long as
-  /// all of a component are: a component of negative volume that lies apart from all others counts as reversed, and so does a
-  /// mesh of negative volume whose components do not.
+  /// Copies the mesh. Throws InvalidArgument for what `require_valid` refuses. Triangles may be the wrong way round, in copies,
+  /// and have vertices of their own: their sides are those of `mesh::SurfaceOrientation`.
   MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles);
 
   /// Sets new positions of the same vertices; the tree keeps its structure. Nothing changes if anything is thrown.
@@ -35,6 +35,10 @@ class MeshDistance {
   }
   /// Whether p is inside. Within round-off of the surface the answer may be either.
   bool contains(const mesh::Point& p) const;
+  /// Whether a part of the surface may lie within another one: it is not watertight, or crosses or overlaps itself.
+  bool overlaps() const { return !geometry_->pseudo_normals_decide; }
+  /// Whether the inside and the outside are both within `reach` (m) of a point.
+  bool separates(const mesh::Point& p, double reach) const;
   double signed_distance(const mesh::Point& p) const;
   /// The same, given the closest point.
   double signed_distance(const mesh::Point& p, const collision::MeshPoint& closest) const;
@@ -56,6 +60,9 @@ class MeshDistance {
   struct Connectivity {
     std::vector<mesh::Triangle> triangles;
     mesh::TriangleTopology topology;
+    /// With one vertex where several have the same position: the surface whose orientation is found.
+    std::vector<mesh::Triangle> joined;
+    mesh::SurfaceOrientation orientation;
   };
 
   /// Everything that depends on positions.

@@ -24,12 +24,12 @@ mesh::Point face_normal(const mesh::Point& a, const mesh::Point& b, const mesh::
 }  // namespace
 
 PseudoNormals::PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology,
-                             std::span<const char> reversed)
+                             std::span<const signed char> sides)
     : face_(mesh.triangles.size()), edge_(topology.edges().size()), vertex_(mesh.vertices.size(), mesh::Point::Zero()) {
   parallel_for(0, mesh.size(), 4096, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const mesh::Point n = face_normal(mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2));
-      face_[t] = reversed[t] ? mesh::Point(-n) : n;
+      face_[t] = sides[t] < 0 ? mesh::Point(-n) : n;
     }
   });
   const auto known = [&](std::int32_t t) { return !face_[t].isZero(0); };

@@ -11,8 +11,8 @@ namespace meniscus::surface {
 
 class PseudoNormals {
  public:
-  /// `reversed` tells for each triangle whether its orientation counts as the opposite.
-  PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const char> reversed);
+  /// `sides` are those of a `mesh::SurfaceOrientation`.
+  PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const signed char> sides);
 
   /// The unit pseudo-normal at a closest point; zero if it is undefined (a triangle without area, or
   /// normals around the feature that cancel).

@@ -50,26 +50,27 @@ class WatertightReport:
         """Return the defects of the mesh in words; empty if it is watertight."""
         parts = []
         if self.boundary_edges:
-            parts.append(f"{_count(len(self.holes), 'hole')} with {_count(self.boundary_edges, 'boundary edge')}")
+            parts.append(f"{count_of(len(self.holes), 'hole')} with {count_of(self.boundary_edges, 'boundary edge')}")
         if len(self.nonmanifold_edges):
-            parts.append(_count(len(self.nonmanifold_edges), "non-manifold edge"))
+            parts.append(count_of(len(self.nonmanifold_edges), "non-manifold edge"))
         if len(self.flipped_edges):
-            parts.append(f"{_count(len(self.flipped_edges), 'edge')} between triangles of opposite orientation")
+            parts.append(f"{count_of(len(self.flipped_edges), 'edge')} between triangles of opposite orientation")
         return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
     def __str__(self) -> str:
         """One sentence."""
         faults = self.faults()
         state = f"not watertight: {faults}" if faults else "watertight"
-        thin = f"; {_count(len(self.degenerate), 'degenerate triangle')}" if len(self.degenerate) else ""
-        return f"{_count(len(self.component), 'triangle')} in {_count(self.components, 'component')}, {state}{thin}"
+        thin = f"; {count_of(len(self.degenerate), 'degenerate triangle')}" if len(self.degenerate) else ""
+        return f"{count_of(len(self.component), 'triangle')} in {count_of(self.components, 'component')}, {state}{thin}"
 
     def __repr__(self) -> str:
         """The same sentence."""
         return f"<WatertightReport: {self}>"
 
 
-def _count(n: int, what: str) -> str:
+def count_of(n: int, what: str) -> str:
+    """Return a number of things in words."""
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 

@@ -15,6 +15,7 @@ from meniscus._options import CoreOption
 from meniscus.mesh import SegmentMesh, TetMesh, TriangleMesh
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import index_rows, integers
+from meniscus.solids.force import hinges_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -166,7 +167,8 @@ class BendingConstraints(PositionConstraints):
     ) -> None:
         mesh = _checks.one_of_type("mesh", own_mesh(mesh), TriangleMesh)
         kind = _KINDS[_checks.choice("measure", measure, BendingMeasure)]
-        rows = _hinges_of(mesh)
+        rows = hinges_of(mesh)
+        _require_areas(mesh, rows)
         soft = _compliances("compliance", compliance, len(rows))
         x = mesh.vertices[rows]
         values = np.concatenate([_isometric_rest(x), soft[:, None]], axis=1)
@@ -391,9 +393,16 @@ def _edges_of(mesh: Any, edges: Ints | None) -> tuple[Floats, Ints]:
     return own.vertices, np.asarray(own.segments if isinstance(own, SegmentMesh) else own.edges, np.int32)
 
 
-def _hinges_of(mesh: TriangleMesh) -> Ints:
-    """Return edges with two triangles, rows (a, b, c, d) of triangles (a, b, c) and (b, a, d)."""
-    return np.ascontiguousarray(mesh.hinges, np.int32)
+def _require_areas(mesh: TriangleMesh, hinges: Ints) -> None:
+    """Raise ValueError that names a triangle at a hinge that has no area at rest, and therefore no angle with the next one."""
+    for k in (2, 3):
+        corners = mesh.vertices[hinges[:, [0, 1, k]]]
+        longest = np.square(corners - corners[:, [1, 2, 0]]).sum(axis=2).max(axis=1, initial=0.0)
+        flat = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) <= 1e-14 * longest
+        if flat.any():
+            found = np.sort(hinges[int(np.argmax(flat)), [0, 1, k]])
+            t = int(np.argmax((np.sort(mesh.triangles, axis=1) == found).all(axis=1)))
+            raise ValueError(f"triangle {t} has no area at rest and therefore no angle with the next one; mesh.repair takes it out")
 
 
 def _isometric_rest(x: Floats) -> Floats:
@@ -406,8 +415,6 @@ def _isometric_rest(x: Floats) -> Floats:
         return result
 
     areas = 0.5 * (np.linalg.norm(np.cross(e, c - a), axis=1) + np.linalg.norm(np.cross(e, d - a), axis=1))
-    if not (areas > 0).all():
-        raise ValueError("a triangle at an edge has no area at rest")
     c01, c02 = cot(e, c - a), cot(e, d - a)
     c03, c04 = cot(-e, c - b), cot(-e, d - b)
     k = np.stack([c03 + c04, c01 + c02, -c01 - c03, -c02 - c04], axis=1) * np.sqrt(3 / areas)[:, None]

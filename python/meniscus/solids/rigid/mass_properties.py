@@ -79,12 +79,15 @@ class MassProperties:
             faults = mesh.check_watertight()
             if not faults.watertight:
                 raise ValueError(
-                    f"a surface around a solid must be closed, but has {faults.faults()}; a shell has mass itself (shell=True)"
+                    f"a surface around a solid must be closed, but has {faults.faults()}; "
+                    "mesh.repair closes holes, and a shell has mass itself (shell=True)"
                 )
             corners = np.concatenate([x[mesh.triangles], np.zeros((len(mesh.triangles), 1, 3))], axis=1)
             masses = np.linalg.det(corners[:, :3]) / 6 * _checks.positive("density", density)
             if masses.sum() < 0:
-                raise ValueError("the surface is inside out: its triangles must be counter-clockwise as seen from outside")
+                raise ValueError(
+                    "the surface is inside out: its triangles must be counter-clockwise as seen from outside; mesh.repair turns them"
+                )
         else:
             elements, sizes = _elements(mesh)
             corners = x[elements]

@@ -13,7 +13,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import index_rows
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, hinges_of, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
@@ -140,7 +140,7 @@ class ShellAltitudeSprings(AltitudeSprings):
     ) -> None:
         limits = self._limits(only_beyond, collapsed_edge, line_angle)
         mesh = own_mesh(mesh)
-        self._build(of_mesh("mesh", mesh, "hinges", 4), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
+        self._build(hinges_of(mesh), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
 
 
 class DihedralBending(Force):
@@ -188,7 +188,7 @@ class DihedralBending(Force):
     ) -> None:
         kind = BENDING_LAW("law", law)
         mesh = own_mesh(mesh)
-        hinges = of_mesh("mesh", mesh, "hinges", 4)
+        hinges = hinges_of(mesh)
         x = _rest(mesh, rest_positions, hinges)
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)

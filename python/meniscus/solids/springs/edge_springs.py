@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import integers
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, hinges_of, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
@@ -141,10 +141,9 @@ class BendingSprings(EdgeSprings):
 
     def _ends(self, mesh: Any) -> Ints:
         """Return the two opposite vertices (m, 2) of every edge."""
-        pairs = getattr(mesh, "hinges", mesh)
-        if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 4:
-            pairs = np.ascontiguousarray(pairs[:, 2:])
-        return of_mesh("mesh", pairs, "hinges", 2)
+        if not hasattr(mesh, "hinges") and np.ndim(mesh) == 2 and np.shape(mesh)[1] == 2:
+            return of_mesh("mesh", mesh, "hinges", 2)
+        return np.ascontiguousarray(hinges_of(mesh)[:, 2:])
 
 
 class SoftBindings(Force):

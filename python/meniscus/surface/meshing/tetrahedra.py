@@ -14,8 +14,9 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
-from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
+from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight, repair
 from meniscus.mesh.surface_like import SurfaceLike, is_surface
+from meniscus.mesh.topology.watertight import count_of
 from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Floats, Shape
@@ -30,7 +31,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class DeviationWarning(UserWarning):
-    """A boundary is farther away from its surface than wanted, because the lattice does not resolve the surface there."""
+    """A boundary is farther away from its surface than wanted, or parts are lost, because the lattice is too coarse there."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,16 @@ def bcc_mesh(
         bounds: lower and upper corner of a box, m, at whose sides the solid ends; needed for functions and for unbounded shapes.
         largest_part_only: leave out all parts but the largest.
         depth: m; tetrahedra with all nodes deeper than this are left out.
-        holes: treatment of a `TriangleMesh` that is not watertight: 'refuse' it, or mesh the region with a 'winding-number' above one half.
-            A `MeshDistance` has warned when it was made and is always meshed.
+        holes: treatment of a `TriangleMesh` with holes: 'refuse' it, or mesh the region with a 'winding-number' above one half, as for
+            those with triangles the wrong way round, copies or parts that cross. A `MeshDistance` is always meshed.
 
     Raises:
         TypeError, ValueError: other arguments, values that are not finite, a lattice that is too large, a surface with holes.
 
     Warns:
         NotWatertightWarning: the winding number decides what is inside of a `TriangleMesh`.
-        DeviationWarning: with `sharp_angle`, the boundary and the surface are farther apart than twice the wanted deviation somewhere.
+        DeviationWarning: with `sharp_angle`, the boundary and the surface are farther apart than twice the wanted deviation somewhere;
+            otherwise, the mesh is empty or has lost a part of a surface, which is thinner than the cells.
 
     Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
     tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Klingner and
@@ -124,22 +126,27 @@ def bcc_mesh(
             _checks.positive("sharp_angle", sharp_angle),
             _checks.positive("deviation", deviation),
         )
-        if distance > 0:
+        if 0 < distance < math.inf:
             _warn_of_deviation(distance, at, float(cell_size) / 2**refine, deviation)
-        return TetMesh(*arrays)
-    return TetMesh(
-        *_surface.mesh_level_set(
-            source.core,
-            tuple(source.lower.tolist()),
-            tuple(source.upper.tolist()),
-            _checks.positive("cell_size", cell_size),
-            refine,
-            _checks.flag("compress", compress),
-            keep == "covering",
-            _checks.flag("largest_part_only", largest_part_only),
-            float(depth),
+        mesh = TetMesh(*arrays)
+    else:
+        mesh = TetMesh(
+            *_surface.mesh_level_set(
+                source.core,
+                tuple(source.lower.tolist()),
+                tuple(source.upper.tolist()),
+                _checks.positive("cell_size", cell_size),
+                refine,
+                _checks.flag("compress", compress),
+                keep == "covering",
+                _checks.flag("largest_part_only", largest_part_only),
+                float(depth),
+            )
         )
-    )
+    whole = bounds is None and depth == math.inf and not largest_part_only
+    if sharp_angle is None or not len(mesh.tets):
+        _warn_of_losses(source.core if whole else None, mesh, float(cell_size), refine, compress)
+    return mesh
 
 
 def enclosing_offset(
@@ -298,25 +305,65 @@ def skin_morph(
     return HarmonicMorph(mesh, nodes).displacements(np.ascontiguousarray(given), tolerance=tolerance)
 
 
-def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted: float) -> None:
+def _warn_of_losses(surface: object, mesh: TetMesh, cell_size: float, refine: int, compress: bool) -> None:
+    """Emit a `DeviationWarning` that says what part of a surface, where there is one, a mesh has lost, and which cells would do."""
+    cell = cell_size / 2**refine
+    if not isinstance(surface, _surface.MeshDistance):
+        if not len(mesh.tets):
+            message = f"the mesh is empty: no cell of {cell:g} m fits into the solid; use smaller cells or more refinements"
+            warnings.warn(message, DeviationWarning, stacklevel=3)
+        return
+    # Tetrahedra that are not fitted end up to a cell away from the surface, where it is smooth.
+    distance, at, volume, thickness = _surface.unresolved_part(surface, mesh.vertices, mesh.tets, cell, cell if compress else 2.0 * cell)
+    if thickness == 0 and distance < math.inf:
+        return  # nothing, or the tip of a wedge
     if math.isinf(distance):
-        message = f"the mesh is empty: no cell of {cell:g} m fits into the surface; use smaller cells or more refinements"
+        lost = "the mesh is empty"
+    elif distance > 0:
+        lost = f"the mesh has lost a part of the solid, at ({', '.join(f'{x:g}' for x in at)})"
     else:
-        place = ", ".join(f"{x:g}" for x in at)
+        lost = f"the mesh has {100 * volume:.0f} % of the volume of the solid, in {count_of(mesh.components, 'piece')}"
+    if thickness == 0:
+        message = "the mesh is empty: the surface encloses nothing"
+    else:
+        wanted = 0.5 * thickness
+        more = max(0, math.ceil(math.log2(cell_size / wanted)))
         message = (
-            f"the boundary and the surface are up to {distance / cell:.3g} cells of {cell:g} m apart, at ({place}), where {wanted:g} was "
-            "wanted: the cells are too large for the details there, or the angles do not allow more; use smaller cells or more refinements"
+            f"{lost}: the solid is {thickness:.3g} m thick there, and cells of {cell:g} m are too large for that; "
+            f"use cells of at most {wanted:.2g} m (refine={more})"
         )
     warnings.warn(message, DeviationWarning, stacklevel=3)
+
+
+def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted: float) -> None:
+    place = ", ".join(f"{x:g}" for x in at)
+    message = (
+        f"the boundary and the surface are up to {distance / cell:.3g} cells of {cell:g} m apart, at ({place}), where {wanted:g} was "
+        "wanted: the cells are too large for the details there, or the angles do not allow more; use smaller cells or more refinements"
+    )
+    warnings.warn(message, DeviationWarning, stacklevel=3)
+
+
+def require_closed(surface: TriangleMesh, wanted: str) -> None:
+    """Raise ValueError if a surface has holes, also where vertices with the same position are one: the sentence begins with `wanted`.
+
+    What is closed but has triangles the wrong way round, copies, or parts that cross each other is no problem: the winding number decides.
+    """
+    report = check_watertight(surface)
+    if report.watertight:
+        return
+    joined = repair(surface, weld=0.0, fill=False)[1].remaining
+    if joined.boundary_edges:
+        report = joined if joined.boundary_edges < report.boundary_edges else report
+        hint = "mesh.repair closes holes, and a MeshDistance goes by the winding number"
+        raise ValueError(f"{wanted}, but has {report.faults()}; {hint}")
 
 
 def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:
     if is_surface(surface) and not isinstance(surface, MeshDistance):
         surface = triangle_mesh(surface)
         if refuse_holes:
-            report = check_watertight(surface)
-            if not report.watertight:
-                raise ValueError(f"surface must be watertight, but has {report.faults()}; a MeshDistance of it goes by the winding number")
+            require_closed(surface, "surface must be watertight")
         surface = MeshDistance(surface)
     box: tuple[Floats, Floats] | None = None
     core: Any

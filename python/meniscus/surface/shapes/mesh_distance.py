@@ -32,7 +32,8 @@ class MeshDistance:
 
     A watertight mesh has the sign of its angle-weighted pseudo-normals. If it crosses itself or its components could lie within each
     other, and for a mesh that is not watertight, what has a winding number above one half is inside; the latter emits a
-    `NotWatertightWarning`. Triangles may all be oriented to the inside: then they count as reversed.
+    `NotWatertightWarning`. Triangles may be the wrong way round, have vertices of their own, or lie on each other: they count as after
+    `mesh.repair`, which however closes holes as well.
 
     Args:
         surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
@@ -115,7 +116,9 @@ class MeshDistance:
 
 def warn_unless_watertight(report: WatertightReport, *, stacklevel: int) -> None:
     """Emit a `NotWatertightWarning` that says why."""
-    if not report.watertight:
+    if len(report.degenerate) == len(report.component):
+        warnings.warn("the mesh encloses nothing: none of its triangles has an area", NotWatertightWarning, stacklevel=stacklevel)
+    elif not report.watertight:
         message = f"the mesh is not watertight: it has {report.faults()}, and the winding number decides what is inside"
         warnings.warn(message, NotWatertightWarning, stacklevel=stacklevel)
 
