@@ -175,8 +175,8 @@ class RigidInfo:
         deepest: m; the largest overlap at the start.
         exact: whether the exact solver, if asked for, found a solution.
         certified: whether by the exact test nothing intersects at the end. Only with `guarantee`.
-        cut: bodies that went only a part of their way, because it would have led into others. Only with `guarantee`.
-        blocked: bodies among them that did not move at all.
+        cut: bodies that went only a part of their way, because it would have led into others: with `guarantee`, and fast ones.
+        blocked: bodies among them that did not move at all, or only with a mesh on a path.
         unresolved: pairs of parts that meet although forces move none of both, as between obstacles on paths and what they pinch.
     """
 

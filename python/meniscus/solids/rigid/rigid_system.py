@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.solver import OnStage
 from meniscus.solids.interaction.budget import StepMeter
-from meniscus.solids.rigid.guard import RigidGuard
+from meniscus.solids.rigid.guard import Outcome, RigidGuard
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
@@ -62,7 +62,6 @@ class RigidSystem(RigidSetup):
         self._kept_apart: dict[tuple[int, int], float] = {}
         self._core: Any = None
         self._guard: RigidGuard | None = None
-        self._thin_guard = False
         self._certified: Floats | None = None
         self._pinched: set[tuple[int, int]] = set()
         self._gravity_now = np.zeros((0, 3))
@@ -225,9 +224,9 @@ class RigidSystem(RigidSetup):
             states[i] = ahead.state_row
         for name, value in self._core.report().items():
             setattr(report, name, value)
-        if self._guarantees:
-            self._keep_apart(self._kept_apart, report)
-        after = np.where(self._moved[:, None], states, self._states())
+        start = self._states()
+        self._keep_apart(start, report)
+        after = np.where(self._moved[:, None], states, start)
         self._write(after, dt)
         self.contact_groups, self.contact_points = self._core.contacts()
         self.joint_memory = self._core.joint_memory()
@@ -257,11 +256,13 @@ class RigidSystem(RigidSetup):
 
     def audit(self) -> Ints:
         """Return the pairs (k, 2) of parts whose meshes intersect now, by the exact test. Joined pairs do not count."""
-        found = self._made_guard(thin=True).intersecting(self._states())
-        return np.array(found, np.int32).reshape(-1, 2)
+        guard = self._made_guard()
+        guard.require(-1.0)
+        return np.array(guard.intersecting(self._states()), np.int32).reshape(-1, 2)
 
     def _require_apart(self) -> None:
         guard = self._made_guard()
+        guard.require(self._slop())
         states = self._states()
         self._pinched = set()
         if self._certified is not None and np.array_equal(states[:, :7], self._certified[:, :7]):
@@ -286,26 +287,42 @@ class RigidSystem(RigidSetup):
             result[min(a, b), max(a, b)] = float(points[end - count : end, 6].min()) + thickness
         return result
 
-    def _keep_apart(self, distances: dict[tuple[int, int], float], report: RigidInfo) -> None:
-        def margin(i: int, j: int) -> float:
-            return float(self._core.margin(i, j)) + 0.5 * (self.parts[i].thickness + self.parts[j].thickness)
+    def _keep_apart(self, start: Floats, report: RigidInfo) -> None:
+        """Shorten the ways from `start` (n, 13) on which meshes meet: with `guarantee` all, else those that contact may not bring back."""
+        states, guard = self._arrays[0], self._made_guard()
+        if self._guarantees:
 
-        states = self._arrays[0]
-        found = self._made_guard().keep_apart(self._states(), states, distances, margin)
-        # What does not move has no velocity either, or it would gather more of it from step to step.
-        states[found.parts == 0, 7:] = 0.0
+            def margin(i: int, j: int) -> float:
+                return float(self._core.margin(i, j)) + 0.5 * (self.parts[i].thickness + self.parts[j].thickness)
+
+            found = guard.keep_apart(start, states, guard.all, guard.meets(self._kept_apart, margin), apart=True)
+        else:
+            fast = guard.fast(start, states)
+            if not fast:
+                return
+            found = guard.keep_apart(start, states, fast, guard.passes)
+        self._stop(found, start, report.dt)
         report.cut, report.blocked = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         unresolved = set(found.unresolved)
-        if self._pinched:
-            unresolved |= self._pinched & set(self._made_guard().intersecting(states))
+        if self._guarantees and self._pinched:
+            unresolved |= self._pinched & set(guard.intersecting(states))
         report.unresolved = tuple(sorted(unresolved))
-        report.certified = not unresolved
+        report.certified = self._guarantees and not unresolved
 
-    def _made_guard(self, thin: bool = False) -> RigidGuard:
-        """Return the guard of the parts; `thin`: their thickness does not matter."""
-        if self._guard is None or (self._thin_guard and not thin):
-            pairs = {(min(j.bodies), max(j.bodies)) for j in self.joints}
-            self._guard, self._thin_guard = RigidGuard(self.parts, pairs, -1.0 if thin else self._slop()), thin
+    def _stop(self, found: Outcome, start: Floats, dt: float) -> None:
+        """Take the velocity of what did not move, or it would gather more of it; what is carried gets that of its carrier."""
+        states, given = self._arrays[0], self._arrays[1]
+        for i in np.flatnonzero(found.parts == 0).tolist():
+            states[i, 7:] = 0.0
+            body = self.parts[i].body
+            if i in found.carriers and body is not None:
+                turn = rotations_of(states[i : i + 1, 3:7])[0]
+                states[i, 7:10] = body.mass / dt * (states[i, :3] - start[i, :3])
+                states[i, 10:] = turn @ (body.properties.inertia @ (turn.T @ given[found.carriers[i], 3:]))
+
+    def _made_guard(self) -> RigidGuard:
+        if self._guard is None:
+            self._guard = RigidGuard(self.parts, {(min(j.bodies), max(j.bodies)) for j in self.joints})
         return self._guard
 
     def _states(self) -> Floats:
