@@ -56,6 +56,12 @@ void bind_contact_resolver(py::module_& m) {
            }),
            py::arg("mesh"), py::arg("nodes"))
       .def_property_readonly("nbytes", [](const Resolver& self) { return self.core.nbytes(); })
+      .def("take_groups",
+           [](Resolver& self) {
+             py::array_t<std::int32_t> out(self.nodes.cast<const collision::ContactNodes&>().nodes());
+             self.core.take_groups({out.mutable_data(), static_cast<std::size_t>(out.size())});
+             return out;
+           })
       .def(
           "resolve",
           [](Resolver& self, const py::array& start, const py::array& end, const py::array& deactivated_vertex_face,

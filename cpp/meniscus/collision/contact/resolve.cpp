@@ -50,12 +50,14 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
   paths_.set(start, end);
   ResolveReport report;
   std::span<const PathContact> contacts = paths_.detect(deactivated);
+  group(contacts);
   report.contacts = static_cast<Index>(contacts.size());
   const double first_contact = earliest_of(contacts);
   report.passes = 1;
   const auto detect = [&] {
     check_interrupt();
     contacts = paths_.detect(deactivated);
+    group(contacts);
     ++report.passes;
   };
   if (contacts.empty()) return report;
@@ -117,6 +119,27 @@ ResolveReport ContactResolver::resolve(std::span<const mesh::Point> start, std::
     }
   }
   return report;
+}
+
+void ContactResolver::group(std::span<const PathContact> contacts) {
+  const ContactNodes& nodes = paths_.nodes();
+  if (groups_.size() != nodes.nodes()) groups_.reset(nodes.nodes());
+  for (const PathContact& c : contacts) {
+    std::int32_t first = -1;
+    for (const std::int32_t v : c.vertices)
+      for (const NodeShare& s : nodes.shares(v)) {
+        if (!(nodes.inverse_mass(s.node) > 0)) continue;
+        first = first < 0 ? s.node : groups_.join(first, s.node);
+      }
+  }
+}
+
+void ContactResolver::take_groups(std::span<std::int32_t> out) {
+  const Index n = paths_.nodes().nodes();
+  require(static_cast<Index>(out.size()) == n, "groups must have one number for each of ", n, " nodes");
+  if (groups_.size() != n) groups_.reset(n);
+  for (Index i = 0; i < n; ++i) out[i] = groups_.root(static_cast<std::int32_t>(i));
+  groups_.reset(n);
 }
 
 void ContactResolver::cut(std::span<const PathContact> contacts, const DeactivatedPairs& deactivated, ResolveReport& report) {

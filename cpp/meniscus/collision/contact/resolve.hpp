@@ -14,6 +14,7 @@
 
 #include "meniscus/collision/contact/contact_impulses.hpp"
 #include "meniscus/collision/contact/zones/impact_zones.hpp"
+#include "meniscus/numerics/graph/disjoint_sets.hpp"
 
 namespace meniscus::collision {
 
@@ -62,12 +63,19 @@ class ContactResolver {
 
   const ContactPaths& paths() const { return paths_; }
 
-  Index nbytes() const { return paths_.nbytes() + impulses_.nbytes() + zones_.nbytes(); }
+  /// Writes for each node the lowest node of those that contacts since the last call have moved
+  /// together with it; itself if none did.
+  void take_groups(std::span<std::int32_t> out);
+
+  Index nbytes() const { return paths_.nbytes() + impulses_.nbytes() + zones_.nbytes() + groups_.bytes(); }
 
  private:
   void cut(std::span<const PathContact> contacts, const DeactivatedPairs& deactivated, ResolveReport& report);
+  /// Nodes of a contact that can move get into one group.
+  void group(std::span<const PathContact> contacts);
 
   ContactPaths paths_;
+  numerics::DisjointSets<std::int32_t> groups_;
   ContactImpulses impulses_;
   ImpactZones zones_;
 };

@@ -84,6 +84,11 @@ class ContactResolver:
         """Bytes kept between calls."""
         return int(self._core.nbytes)
 
+    def take_groups(self) -> Ints:
+        """Return for each node (n,) the lowest one of those that contacts since the last call have moved together; itself if none did."""
+        groups: Ints = self._core.take_groups()
+        return groups
+
     def resolve(
         self,
         start: Floats,

@@ -192,6 +192,16 @@ class ContactSurface:
         ]
         self.join()
 
+    def blocks(self) -> list[Any]:
+        """Return the nodes of each body of which contact moves all as one, as an index: rigid ones, and those with few coordinates."""
+        rigid = list(self._turned[0]) if self._turned else []
+        return rigid + [slice(first, first + len(response)) for first, _, response in self._coupled]
+
+    def masses_of_coupled(self) -> list[tuple[slice, float]]:
+        """Return the rows of bodies with few coordinates, whose nodes have no masses of their own, and their masses, kg."""
+        coupled = {first for first, _, _ in self._coupled}
+        return [(rows, float(other.mass)) for other, rows in self.others if rows.start in coupled]
+
     def join(self) -> None:
         """Let nodes of such bodies move as one, as `turn` has found last."""
         if self._turned:
@@ -238,6 +248,15 @@ class ContactSurface:
         """Set the rows of bodies with steps of their own in positions of all nodes to where they are."""
         for other, rows in self.others:
             other.place(positions[rows])
+
+    def velocities_of(self, bodies: Sequence[DeformableBody]) -> Floats:
+        """Return the velocities (n, 3) of the nodes of all bodies, m/s; 0 of obstacles."""
+        v = np.zeros((self.size, 3))
+        for first, body in zip(self.starts, bodies, strict=False):
+            v[int(first) : int(first) + len(body)] = body.velocities
+        for other, rows in self.others:
+            other.velocities(v[rows])
+        return v
 
     def moved_others(self, positions: Floats, dt: float) -> None:
         """Do so after these have moved in a step of dt seconds."""

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from meniscus.solids.body import DeformableBody, _force_core
-from meniscus.solids.contact.contact_surface import ContactSurface, Floats
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
 from meniscus.solids.force import unchanged
 
 # Of the kinetic and of the elastic energy: what contact may store beyond what it takes from motion. What rests stirs that much.
 _OF_MOTION, _OF_ELASTICITY = 1e-2, 5e-2
+
+# Of the sum of momenta: what rounding leaves of those that cancel.
+_ROUNDING = 1e-9
 
 
 def masses_of(surface: ContactSurface, count: int | None = None) -> Floats:
@@ -34,14 +37,51 @@ def elastic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody], po
 
 def kinetic_energy(surface: ContactSurface, bodies: Sequence[DeformableBody]) -> float:
     """Return the kinetic energy of all nodes that contact moves about their mean velocity, J."""
-    v = np.zeros((surface.size, 3))
-    for first, body in zip(surface.starts, bodies, strict=False):
-        v[int(first) : int(first) + len(body)] = body.velocities
-    for other, rows in surface.others:
-        other.velocities(v[rows])
-    m = masses_of(surface)
+    v, m = surface.velocities_of(bodies), masses_of(surface)
     relative = v - (m[:, None] * v).sum(axis=0) / max(float(m.sum()), 1e-300)
     return 0.5 * float((m * (relative * relative).sum(axis=1)).sum())
+
+
+def inelastic_times(
+    surface: ContactSurface, start: Floats, free: Floats, touched: Floats, velocities: Floats, groups: Ints, over: float
+) -> Floats:
+    """Return the times (n,), s, over which the ways that contact has added make the velocities that it gives; infinite: it gives none.
+
+    Contact ends the approach of the ways over a loop. Velocities at its end are others: what repulsion has stopped by then does not
+    approach any more, and would be thrown back by as much again. So each group of nodes gets the part of the velocities, from 0 to 1, that
+    comes nearest to those of its ways, and where nothing on a given path is in the group, no part that gives energy. As all nodes of a
+    group get the same part, momentum is kept.
+
+    Args:
+        surface: all surfaces, with their nodes.
+        start, free, touched: (n, 3), positions of all nodes at the start of the loop, and at its end without and with contact, m.
+        velocities: (n, 3), at its end, without contact, m/s.
+        groups: (n,), as of `ContactResolver.take_groups`.
+        over: length of the loop, s.
+    """
+    change = (touched - free) / over
+    times = np.full(surface.size, over)
+    if not change.any():
+        return times
+    mass = masses_of(surface)
+    for nodes in surface.blocks():
+        if change[nodes].any():
+            known = np.unique(groups[nodes])
+            groups[np.isin(groups, known)] = known[0]
+    for rows, total in surface.masses_of_coupled():
+        mass[rows] = total / (rows.stop - rows.start)
+
+    def sums(values: Floats) -> Floats:
+        return np.bincount(groups, weights=mass * values, minlength=surface.size).astype(np.float64)
+
+    size = sums((change * change).sum(axis=1))
+    now = sums((change * velocities).sum(axis=1))
+    wanted = sums((change * (touched - start)).sum(axis=1)) / over - now
+    free_of_paths = sum(np.abs(sums(change[:, k])) for k in range(3)) <= _ROUNDING * sums(np.abs(change).sum(axis=1))
+    part = np.clip(np.where(free_of_paths, np.minimum(wanted, -2.0 * now), wanted) / np.where(size > 0, size, 1.0), 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        times = np.where(size > 0, over / part, over)[groups]
+    return times
 
 
 def stores_too_much(

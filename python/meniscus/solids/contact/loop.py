@@ -9,6 +9,7 @@ import numpy as np
 from meniscus.collision import CollisionPairs, ContactResolver, NodeSupports, Repulsion, RepulsionReport, SideMemory
 from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.contact_surface import Bools, ContactSurface, Floats, Ints
+from meniscus.solids.contact.energies import inelastic_times
 from meniscus.solids.contact.held_by_solids import hold_out_of_solids
 from meniscus.solids.contact.loop_lengths import LONGEST, StepsPerLoop, next_length
 from meniscus.solids.contact.reports import ContactError, ContactInfo
@@ -162,13 +163,11 @@ class ContactLoop(WorldSetup):
             self._refuse_intersections()
         if len(self._deactivated.vertex_face) or len(self._deactivated.edge_edge):
             self._take_back()
-        velocities = np.zeros((surface.size, 3))
-        for first, body in zip(surface.starts, self.bodies, strict=False):
-            velocities[first : first + len(body)] = body.velocities
-        for other, rows in surface.others:
-            other.velocities(velocities[rows])
+        velocities = surface.velocities_of(self.bodies)
         surface.set_obstacle_velocities(velocities, self.time, dt)
         self.v_free = velocities
+        for other, _ in surface.others:
+            other.begin_loop()
         self.loop_time = 0.0
         self.planned_time = self.loop_steps * dt
         self.find_pairs()
@@ -182,6 +181,9 @@ class ContactLoop(WorldSetup):
         surface, length = self.surface, self.loop_time
         here = surface.gather([body.positions for body in self.bodies], self.time)
         ends = self._out_of_solids(here, self.resolve(here, info), info)
+        change = None
+        if info.impulses and info.certified and info.fraction == 1.0:
+            ends, change = self._softened(here, ends, info)
         part = info.fraction
         if part < 1.0:
             ends = self._onto_paths(ends, info)
@@ -189,22 +191,24 @@ class ContactLoop(WorldSetup):
             self.cut_time = part * length
         else:
             self._forget_cuts()
-        softer = self._softened(here, ends) if info.impulses and info.certified and part == 1.0 else None
-        ends = ends if softer is None else softer[0]
         whole = ends if part == 1.0 else self.x_free + (ends - self.x_free) / part
+        over = np.full(surface.size, length)
+        if change is None and self._resolver is not None and info.contacts:
+            groups = self._resolver.take_groups()
+            over = inelastic_times(surface, self.x_free, here, whole, surface.velocities_of(self.bodies), groups, length)
         for first, body in zip(surface.starts, self.bodies, strict=False):
             rows = slice(int(first), int(first) + len(body))
             changed = np.any(whole[rows] != here[rows], axis=1)
-            if softer is not None:
-                body.velocities += softer[1][rows]
+            if change is not None:
+                body.velocities += change[rows]
             else:
-                body.velocities[changed] += (whole[rows][changed] - here[rows][changed]) / length
+                body.velocities[changed] += (whole[rows][changed] - here[rows][changed]) / over[rows][changed, None]
             if part < 1.0:
                 v = self.v_free[rows]
                 body.velocities[...] = v + part * (body.velocities - v)
             body.positions[...] = ends[rows]
         for other, rows in surface.others:
-            other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, length)
+            other.finish(here[rows], whole[rows], ends[rows], self.v_free[rows], part, over[rows])
         if part < 1.0:
             self.time = self._time - (1.0 - part) * length
         self.x_free = np.array(ends)
@@ -215,9 +219,9 @@ class ContactLoop(WorldSetup):
         self._auto_steps, self._calm_loops = next_length(self._auto_steps, self._calm_loops, info, surface.body_nodes)
         self._auto_loop = self._auto_steps
 
-    def _softened(self, here: Floats, ends: Floats) -> tuple[Floats, Floats] | None:
-        """Return other ends of the loop, and changes of velocities; see `SoftLoop`. None: those that impulses between nodes lead to."""
-        return None
+    def _softened(self, here: Floats, ends: Floats, info: ContactInfo) -> tuple[Floats, Floats | None]:
+        """Return the ends of the loop and changes of velocities, see `SoftLoop`; None for those that impulses between nodes lead to."""
+        return ends, None
 
     # --- cuts ----------------------------------------------------------------------------------------------------------------
 

@@ -142,10 +142,10 @@ class RigidSurfaces(SelfStepping):
         result: Floats = (self._corners @ rotations.transpose(0, 2, 1) + centers).reshape(-1, 3)
         return result
 
-    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, over: Floats) -> None:
         """Go from `here` to `ends`; see `SelfStepping`."""
         changed = (here != ends).reshape(-1, 12).any(axis=1)
-        linear, angular = self._twists((whole - here) / length)
+        linear, angular = self._twists((whole - here) / over[:, None])
         linear_free, angular_free = self._twists(v_free)
         at = ends.reshape(-1, 4, 3)
         rotations = _closest_rotations(np.einsum("kni,knj->kij", at - at.mean(axis=1, keepdims=True), self._corners))

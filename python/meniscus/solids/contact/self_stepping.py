@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,8 @@ class SelfStepping(ABC):
     """Whether bodies that `finish` has moved are at the places given to the last digit."""
     unrestricted = False
     """Whether nodes can be anywhere, so that `closest` changes nothing."""
+    trial: Any = None
+    """What `closest` has come to, from where it goes on and which `finish` takes."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -74,6 +76,11 @@ class SelfStepping(ABC):
     @abstractmethod
     def inverse_masses(self) -> Floats:
         """Inverse masses (n,) of the nodes, 1/kg; 0 for those on given paths."""
+
+    @property
+    def mass(self) -> float:
+        """Mass of bodies with `coupled_rows`, kg."""
+        return 0.0
 
     @abstractmethod
     def place(self, out: Floats) -> None:
@@ -104,11 +111,12 @@ class SelfStepping(ABC):
         """Return the positions (n, 3) closest to others, m, that the bodies can have."""
 
     @abstractmethod
-    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
-        """Go from `here` to `ends`, (n, 3), m, in a loop of `length` seconds that began with velocities `v_free` (m/s).
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, over: Floats) -> None:
+        """Go from `here` to `ends`, (n, 3), m, in a loop that began with velocities `v_free` (m/s).
 
-        Velocities change by that of the way over the length, to `whole` in place of `here`; of a loop of which only a part was taken,
-        `ends` are the places then, and velocities lie between those at its start and its end.
+        Velocities change by the way to `whole` in place of `here` over times `over` (n,), s, infinite where they stay, the same for all
+        nodes of a body that moves as one; of a loop of which only a part was taken, `ends` are the places then, and velocities lie between
+        those at its start and its end.
         """
 
     def rigid_rows(self) -> RigidRows:
@@ -126,6 +134,10 @@ class SelfStepping(ABC):
     @abstractmethod
     def begin(self) -> None:
         """Begin a step; ValueError with the name of the body if its state is not finite."""
+
+    def begin_loop(self) -> None:
+        """Begin a loop: forget what `closest` has come to, and note what `finish` has to know of the state."""
+        self.trial = None
 
     @abstractmethod
     def start_at(self, time: float) -> None:

@@ -83,22 +83,43 @@ class SoftLoop(CoupledLoop):
     Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
     """
 
-    def _softened(self, here: Floats, ends: Floats) -> tuple[Floats, Floats] | None:
-        """Return the end of the loop with deformable bodies that yield as a whole; None where contact stores little, or no better is found.
+    def _softened(self, here: Floats, ends: Floats, info: ContactInfo) -> tuple[Floats, Floats | None]:
+        """Return the end of the loop with deformable bodies that yield as a whole, where contact stores too much.
+
+        Where none is found, the loop ends before the contact. What contact stores grows with the square of the time that it acts over,
+        against what it takes from motion, and repulsion of the next loop knows what is near as that begins. In the first half step, and
+        where contact stores little, `ends` stays.
 
         Args:
             here: (n, 3), positions of all nodes without contact, m.
             ends: (n, 3), those with impulses between single nodes, m.
+            info: report to fill.
 
         Returns:
-            Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s.
+            Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s, None where it is
+            that of the ways.
         """
+        stored = stores_too_much(self.surface, self.bodies, self.x_free, here, ends, self.loop_time) if self.bodies else None
+        if stored is None:
+            return ends, None
+        softer = self._soft_end(here, ends, stored)
+        if softer is not None or not self._cut:
+            return (ends, None) if softer is None else softer
+        before = info.fraction, info.cuts, info.certified, self.cut_vertices
+        trials = [other.trial for other, _ in self.surface.others]
+        earlier = self._cut_short(here, info)
+        if info.fraction >= 0.5 / max(self.inner_steps, 1):
+            return earlier, None
+        info.fraction, info.cuts, info.certified, self.cut_vertices = before
+        for (other, _), trial in zip(self.surface.others, trials, strict=True):
+            other.trial = trial
+        return ends, None
+
+    def _soft_end(self, here: Floats, ends: Floats, stored: float) -> tuple[Floats, Floats] | None:
+        """Return positions and changes of velocities as `_softened` where impulses have `stored` energy, J; None if no better is found."""
         surface, length = self.surface, self.loop_time
         given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.unrestricted]
-        if not self.bodies or surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
-            return None
-        stored = stores_too_much(surface, self.bodies, self.x_free, here, ends, length)
-        if stored is None:
+        if surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
             return None
         memory = [m for body in self.bodies for m in body.force_memory]
         stopped = np.zeros(0, np.int32)
@@ -145,7 +166,7 @@ class SoftLoop(CoupledLoop):
             core.velocities[...] = velocities[first : first + core.size]
             first += core.size
         step = _solids.BarrierStep(cores, [None] * len(cores), length, Workspace())
-        thickness = self._activation()
+        thickness = _activation(surface)
         group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
         barrier = Barrier(surface.mesh, surface.rest, thickness, nodes=surface.contact_nodes, normalized=True, rest_part=0.9, groups=group)
         problem = BarrierProblem(
@@ -225,13 +246,13 @@ class SoftLoop(CoupledLoop):
             self.x_free = start
         return None if info.fraction < 1.0 else ends
 
-    def _activation(self) -> Floats:
-        """Return the distances (v,) at which vertices begin to keep others off, m."""
-        given = self.surface.thickness
-        least = float(given[given > 0].min(initial=np.inf))
-        if not np.isfinite(least):
-            edges = self.surface.mesh.edges
-            at = self.surface.rest
-            least = 0.01 * float(np.linalg.norm(at[edges[:, 0]] - at[edges[:, 1]], axis=1).mean())
-        result: Floats = np.maximum(given, least)
-        return result
+
+def _activation(surface: ContactSurface) -> Floats:
+    """Return the distances (v,) at which vertices begin to keep others off, m."""
+    given = surface.thickness
+    least = float(given[given > 0].min(initial=np.inf))
+    if not np.isfinite(least):
+        edges, at = surface.mesh.edges, surface.rest
+        least = 0.01 * float(np.linalg.norm(at[edges[:, 0]] - at[edges[:, 1]], axis=1).mean())
+    result: Floats = np.maximum(given, least)
+    return result

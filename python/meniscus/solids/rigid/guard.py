@@ -207,6 +207,24 @@ class RigidGuard(MemoryOwner):
         return sorted(pairs - self._apart)
 
 
+def stop(found: Outcome, parts: list[Any], start: Floats, states: Floats, given: Floats, dt: float) -> None:
+    """Take the velocity of what did not move, or it would gather more of it; what is carried gets that of its carrier.
+
+    Args:
+        found: what was done to the ends of the step.
+        parts: of the system.
+        start, states: (n, 13) at both ends of the step.
+        given: (n, 6), velocities of centres and angular velocities of parts on paths, m/s and rad/s.
+        dt: s.
+    """
+    for i in np.flatnonzero(found.parts == 0).tolist():
+        states[i, 7:] = 0.0
+        if i in found.carriers:
+            body, turn = parts[i].body, rotation_of(states[i, 3:7])
+            states[i, 7:10] = body.mass / dt * (states[i, :3] - start[i, :3])
+            states[i, 10:] = turn @ (body.properties.inertia @ (turn.T @ given[found.carriers[i], 3:]))
+
+
 def _surface(part: Any) -> tuple[Floats, Ints] | None:
     """Return vertices from the centre of mass and triangles; None where the part has none."""
     if part.form is None:

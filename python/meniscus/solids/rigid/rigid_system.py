@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core.solver import OnStage
 from meniscus.solids.interaction.budget import StepMeter
-from meniscus.solids.rigid.guard import Outcome, RigidGuard
+from meniscus.solids.rigid.guard import RigidGuard, stop
 from meniscus.solids.rigid.rigid_body import RigidBody
 from meniscus.solids.rigid.rigid_options import FRICTION_LAW, RigidContacts, RigidInfo, RigidOptions
 from meniscus.solids.rigid.rigid_setup import RigidPart, RigidSetup
@@ -301,24 +301,13 @@ class RigidSystem(RigidSetup):
             if not fast:
                 return
             found = guard.keep_apart(start, states, fast, guard.passes)
-        self._stop(found, start, report.dt)
+        stop(found, self.parts, start, states, self._arrays[1], report.dt)
         report.cut, report.blocked = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         unresolved = set(found.unresolved)
         if self._guarantees and self._pinched:
             unresolved |= self._pinched & set(guard.intersecting(states))
         report.unresolved = tuple(sorted(unresolved))
         report.certified = self._guarantees and not unresolved
-
-    def _stop(self, found: Outcome, start: Floats, dt: float) -> None:
-        """Take the velocity of what did not move, or it would gather more of it; what is carried gets that of its carrier."""
-        states, given = self._arrays[0], self._arrays[1]
-        for i in np.flatnonzero(found.parts == 0).tolist():
-            states[i, 7:] = 0.0
-            body = self.parts[i].body
-            if i in found.carriers and body is not None:
-                turn = rotations_of(states[i : i + 1, 3:7])[0]
-                states[i, 7:10] = body.mass / dt * (states[i, :3] - start[i, :3])
-                states[i, 10:] = turn @ (body.properties.inertia @ (turn.T @ given[found.carriers[i], 3:]))
 
     def _made_guard(self) -> RigidGuard:
         if self._guard is None:

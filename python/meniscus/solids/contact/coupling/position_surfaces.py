@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,21 @@ from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, m
 from meniscus.solids.position.position_body import PositionBody
 from meniscus.solids.position.position_step import StepPlan, step_bodies
 
+# s: in which the body with displacements by contact and the one without become one.
+_SETTLES = 0.02
+# Part of the longest step that is still the usual one in the next step.
+_REMEMBERS = 0.95
+
 
 class PositionSurface(CoupledBody):
     """A body of position based dynamics of which contact is that of the world.
 
-    Its velocities are ways over a time. What contact moves comes back as velocity where constraints move it again. Within a step this
-    is no more than the velocity that contact has taken, as long as the step of the world is the one of the body too: with substeps, it
-    would be as many times as much, and bodies would gain energy without end. What the end of a loop of n steps moves would come back
-    n times as fast. So these displacements are kept, and the velocities of the next step are those of the body without them; its
-    positions have them, as constraints leave them. Velocities change by impulses alone.
+    Its velocities are ways over a time, so that what contact displaces would come back as velocity where constraints move it again: by as
+    much over a step, though a whole loop may have moved it, and once more in each step in which projections have not yet ended. So all
+    displacements by contact are kept. Velocities are those of the body without them, whose step is taken too; positions are those of the
+    body with them, as constraints leave it. Velocities change by impulses alone. Both bodies become one in the course of time: the
+    difference decays in `_SETTLES` seconds, so that it gives no more speed than it is long over that time. The same goes for what
+    projections have left of a long step, where a short one follows, as after a cut.
 
     Args:
         body: whose steps are taken, of float64.
@@ -31,7 +38,8 @@ class PositionSurface(CoupledBody):
             is one substep.
 
     Attributes:
-        displaced: (n, 3), what the end of a loop has moved, until the next step, m.
+        displaced: (n, 3), how far contact has moved the nodes from where they would be without displacements, m.
+        usual_step: the longest step of late, s.
 
     Source: Macklin, Müller, Chentanez and Kim, "Unified particle physics for real-time applications", 2014, section 4.4
     (pre-stabilisation), for displacements by contact.
@@ -51,6 +59,7 @@ class PositionSurface(CoupledBody):
         self._plan = StepPlan.checked(1.0, 1, **chosen)
         self.surface = _surface_of(body, *margins(thickness, friction))
         self.displaced = self.declare("displaced", np.zeros((len(body), 3)))
+        self.usual_step = self.declare("usual_step", 0.0)
         self._start = np.zeros((len(body), 3))
         self._contacts: SolidContacts = NO_CONTACTS
 
@@ -84,6 +93,7 @@ class PositionSurface(CoupledBody):
         body = self.body
         if pushed.any():
             body.positions[...] += dt * pushed
+            self.displaced += dt * pushed
         self._pressed, self._contacts = np.zeros(3), NO_CONTACTS
         if not self.solids:
             return
@@ -91,6 +101,7 @@ class PositionSurface(CoupledBody):
         free = np.flatnonzero(body.nodes[:, 3] > 0).astype(np.int32)
         self._contacts = meet_solids(self.solids, self._start, ends, dt, body.time, free)
         if len(self._contacts):
+            self.displaced += ends - body.positions
             body.positions[...] = ends
             self.hold(body.velocities)
 
@@ -113,12 +124,12 @@ class PositionSurface(CoupledBody):
         """Return the same positions (n, 3), m: nodes may be anywhere."""
         return ends
 
-    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, over: Floats) -> None:
         """Go from `here` to `ends`; see `SelfStepping`."""
         body = self.body
         moved = whole - here
         if moved.any():
-            body.velocities += moved / length
+            body.velocities += moved / over[:, None]
             self.displaced += part * moved
         if part < 1.0:
             body.velocities[...] = v_free + part * (body.velocities - v_free)
@@ -127,13 +138,23 @@ class PositionSurface(CoupledBody):
     def _step(self, dt: float) -> None:
         """Take a step in which velocities are those of a body that contact has not displaced."""
         body, plan = self.body, self._plan._replace(dt=dt)
-        if not self.displaced.any():
+        self.usual_step = usual = max(dt, _REMEMBERS * self.usual_step)
+        if (dt == usual and not self.displaced.any()) or (body.asleep and not body._disturbed()):
             step_bodies([body], plan, None)
             return
         start = {name: np.array(part) for name, part in body.state.items()}
+        left = np.zeros_like(self.displaced)
         body.positions[...] -= self.displaced
+        if dt < usual:
+            # Of what projections had left at the start, only as much as gives the acceleration that it gives in the usual step.
+            before = body.positions.copy()
+            for projector in body._projectors:
+                projector.begin()
+            body.project(dt, iterations=plan.iterations, method=plan.method)
+            left = (1.0 - (dt / usual) ** 2) * (body.positions - before)
+            body.positions[...] = before
         step_bodies([body], plan, None)
-        velocities = body.velocities.copy()
+        positions, velocities = body.positions - left, body.velocities - left / dt
         for name, part in start.items():
             if part.ndim:
                 getattr(body, name)[...] = part
@@ -142,7 +163,10 @@ class PositionSurface(CoupledBody):
         step_bodies([body], plan, None)
         free = body.nodes[:, 3] > 0
         body.velocities[free] = velocities[free]
-        self.displaced[...] = 0.0
+        self.displaced[free] = math.exp(-dt / _SETTLES) * (body.positions - positions)[free]
+        if body._turns_freely():
+            # Where both are as a whole does not matter to constraints.
+            self.displaced -= body.masses @ self.displaced / body.masses.sum()
 
     def _numbers(self) -> dict[str, Floats]:
         return {"positions": self.body.positions, "velocities": self.body.velocities}

@@ -64,7 +64,9 @@ class ReducedSurface(CoupledBody):
         body._moved()
         self.surface = BodySurface(None, triangles, shares, weights, body.positions[self.nodes], *margins(thickness, friction))
         self._touching = TouchingNodes(model)
-        self._trial = body.coordinates.copy(), body.frame.copy(), body.positions[self.nodes]
+        self.trial = body.coordinates.copy(), body.frame.copy(), body.positions[self.nodes]
+        # kg m/s, as a loop began.
+        self.momentum_free = self.declare("momentum_free", np.zeros(3))
 
     def __len__(self) -> int:
         """Return the number of nodes on the surface."""
@@ -76,11 +78,20 @@ class ReducedSurface(CoupledBody):
         masses: Floats = self._inverse_masses
         return masses
 
+    @property
+    def mass(self) -> float:
+        """Mass of the body, kg."""
+        return float(self.body.mass)
+
     def begin(self) -> None:
         """Begin a step; ValueError with the name of the body if its state is not finite."""
         super().begin()
         # Somebody may have changed the coordinates.
         self.body._moved()
+
+    def begin_loop(self) -> None:
+        """Begin a loop: note the momentum. What `closest` goes on from is found anew in each step."""
+        self.momentum_free[...] = self.body.frame[7:10]
 
     def coupled_rows(self, over: float) -> CoupledRows:
         """Return how an impulse at one node that acts for `over` seconds moves all of them.
@@ -91,7 +102,7 @@ class ReducedSurface(CoupledBody):
         body = self.body
         body._load()
         body._core.prepare_impulses(over, body.mass_damping, body.stiffness_damping)
-        self._trial = body.coordinates.copy(), body.frame.copy(), body.positions[self.nodes]
+        self.trial = body.coordinates.copy(), body.frame.copy(), body.positions[self.nodes]
         return CoupledRows(self._lead, self._response.set(body._core, self.nodes))
 
     def place(self, out: Floats) -> None:
@@ -142,7 +153,7 @@ class ReducedSurface(CoupledBody):
         Centre, turn and coordinates go as the displacement from the last state says to first order: so momentum is kept, and nodes that
         went straight where the body turns do not stretch it.
         """
-        coordinates, frame, at = self._trial
+        coordinates, frame, at = self.trial
         if np.array_equal(ends, at):
             return ends
         body = self.body
@@ -155,26 +166,29 @@ class ReducedSurface(CoupledBody):
         body._core.positions(places)
         there: Floats = places[self.nodes]
         body._load()
-        self._trial = coordinates, frame, there
+        self.trial = coordinates, frame, there
         return there
 
-    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, length: float) -> None:
+    def finish(self, here: Floats, whole: Floats, ends: Floats, v_free: Floats, part: float, over: Floats) -> None:
         """Go from `here` to `ends`; see `SelfStepping`."""
         body = self.body
         moved = not np.array_equal(here, whole)
         if part < 1.0:
-            now = np.empty_like(here)
+            now, momentum = np.empty_like(here), body.frame[7:10].copy()
             self.velocities(now)
             self._add_velocity(self._response.closest(np.ascontiguousarray((1.0 - part) * (v_free - now))))
+            if not body.clamped:
+                # Velocities of nodes of a body that has turned since then do not tell it to the last digit.
+                body.frame[7:10] = self.momentum_free + part * (momentum - self.momentum_free)
         elif moved:
             way = self._response.closest(np.ascontiguousarray(whole - here))
             if not body.clamped:
                 # The centre as it has gone, since nodes of a body that turns do not tell it to the last digit.
-                way[:3] = body.rotation.T @ (self._trial[1][:3] - body.frame[:3])
-            self._add_velocity(way / length)
+                way[:3] = body.rotation.T @ (self.trial[1][:3] - body.frame[:3])
+            self._add_velocity(way / over[0])
         if moved or part < 1.0:
             self.closest(ends)
-            body.coordinates[...], body.frame[:7] = self._trial[0], self._trial[1][:7]
+            body.coordinates[...], body.frame[:7] = self.trial[0], self.trial[1][:7]
             body._moved()
 
     def _add_velocity(self, change: Floats) -> None:
