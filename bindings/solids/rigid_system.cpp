@@ -82,6 +82,12 @@ void bind_stages(py::class_<RigidSystem>& c) {
           read_contacts(groups, points, given);
           run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.find_contacts(a, dt, given); });
         })
+      .def("follow_contacts",
+           [](RigidSystem& self, const py::tuple& arrays, double h, const py::array& groups, const py::array& points) {
+             solids::ContactList given;
+             read_contacts(groups, points, given);
+             run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.follow_contacts(a, h, given); });
+           })
       .def("bounce", [](RigidSystem& self, const py::tuple& arrays,
                         double h) { run_stage(self, arrays, [&](RigidSystem& s, const auto& a) { s.bounce(a, h); }); })
       .def("predict", [](RigidSystem& self, const py::tuple& arrays,

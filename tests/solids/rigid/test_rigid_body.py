@@ -97,6 +97,24 @@ def test_fast_tumbling_keeps_its_energy(speed, method):
     np.testing.assert_array_equal(body.angular_momentum, momentum)
 
 
+@pytest.mark.parametrize(("size", "spin"), [((0.3, 0.1, 0.03), 14.0), ((0.3, 0.1, 0.03), 90.0)])
+def test_plates_turn_over_with_their_energy(size, spin):
+    """Steps that are divided in other parts while the body turns faster gave 1.6 % and 15 % more, and 609 turnovers for 107."""
+    body = RigidBody.box(size)
+    w = np.full(3, 0.03 * spin)
+    w[1] = spin
+    body.twist = Twist((0, 0, 0), tuple(w))
+    energy, turnovers, last = body.kinetic_energy, 0, spin
+    for _ in range(round(100 * 2 * np.pi / spin / 0.005)):
+        body.step(0.005)
+        now = (body.rotation.T @ body.angular_velocity)[1]
+        turnovers += now * last < 0
+        last = now
+        assert body.kinetic_energy == pytest.approx(energy, rel=1e-12)
+    # By an integrator of eighth order.
+    assert turnovers == 40
+
+
 def test_free_fall_is_exact():
     body = RigidBody.box((0.1, 0.2, 0.3), gravity=(0, 0, -9.81), twist=Twist((1, 2, 3), (4, 5, 6)))
     body.step(0.01, steps=150)

@@ -13,8 +13,8 @@ namespace {
 using Vector3 = Vec<double, 3>;
 using RowMatrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
-// Of the fixed-point iteration for the orientation in the middle of a step, which converges by a factor of at most dt |L| / 2
-// times the largest inverse moment of inertia each.
+// Of the fixed-point iteration for the mean angular velocity of a step, which converges by a factor of at most dt |L| / 2 times
+// the largest inverse moment of inertia each.
 constexpr int most_iterations = 12;
 constexpr double settled = 1e-15;
 /// Bodies for which that factor is larger, thin ones, need Newton's method.
@@ -24,76 +24,81 @@ constexpr int most_newton = 40;
 constexpr double longest_turn = 0.25;
 constexpr double most_parts = 4096;
 
-/// The orientation after turning about a vector (rad).
-Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
-  const double angle = turn.norm();
-  // sin(a / 2) / a, in series where the quotient would lose digits.
-  const double part = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle;
-  Eigen::Quaterniond d;
-  d.w() = std::cos(0.5 * angle);
-  d.vec() = part * turn;
-  return (d * q).normalized();
-}
-
 Eigen::Matrix3d cross_matrix(const Vector3& v) {
   Eigen::Matrix3d m;
   m << 0, -v[2], v[1], v[2], 0, -v[0], -v[1], v[0], 0;
   return m;
 }
 
-/// The angular velocity W in axes of the body with J W = exp(-h W) l, for the angular momentum l at the start: the equation of
-/// the middle of the step, by Newton's method, whose matrix is that of J and a skew one. Halves ways on which the error does not
-/// fall.
-bool newton_middle(const Eigen::Matrix3d& inertia, const Vector3& l, double h, Vector3& w) {
-  const auto carried = [&](const Vector3& x) -> Vector3 { return turned(Eigen::Quaterniond::Identity(), -h * x) * l; };
-  const double scale = l.norm();
-  Vector3 there = carried(w), error = inertia * w - there;
+/// The equation of a step in axes of the body at its start: J W = (l + exp(-dt W) m) / 2, where l and m are the angular momenta
+/// before and after it. W is then the mean of the angular velocities at both ends: since a turn about W leaves what is along W,
+/// a body without torque keeps its energy W . (m - l) = 0, and with one it takes its work.
+struct MeanEquation {
+  const Eigen::Matrix3d& inverse_inertia;
+  Vector3 l, m;
+  double dt;
+  Vector3 carried(const Vector3& w) const { return turned(Eigen::Quaterniond::Identity(), -dt * w) * m; }
+};
+
+/// By Newton's method, whose matrix is that of J and a skew one; of thin bodies every part of it counts. Halves ways on which the
+/// error does not fall, and ends where it falls no further.
+void newton_mean(const MeanEquation& e, Vector3& w) {
+  const Eigen::Matrix3d inertia = e.inverse_inertia.inverse();
+  const double scale = e.l.norm() + e.m.norm();
+  Vector3 there = e.carried(w), error = inertia * w - 0.5 * (e.l + there);
   for (int i = 0; i < most_newton; ++i) {
     const double size = error.norm();
-    if (size <= 4 * settled * scale) return true;
-    // Of exp(-h W), to second order in the turn, which is small.
-    const Eigen::Matrix3d k = cross_matrix(-h * w);
-    const Eigen::Matrix3d slope = Eigen::Matrix3d::Identity() + 0.5 * k + (1.0 / 6) * k * k;
-    const Vector3 way = -(inertia - h * cross_matrix(there) * slope).partialPivLu().solve(error);
+    if (size <= settled * scale) return;
+    // Of exp(-dt W).
+    const Eigen::Matrix3d k = cross_matrix(-e.dt * w);
+    const double turn = std::abs(e.dt) * w.norm(), half = std::sin(0.5 * turn);
+    const double one = turn > 1e-3 ? 2 * half * half / (turn * turn) : 0.5;
+    const double two = turn > 1e-3 ? (turn - std::sin(turn)) / (turn * turn * turn) : 1.0 / 6;
+    const Eigen::Matrix3d slope = Eigen::Matrix3d::Identity() + one * k + two * k * k;
+    const Vector3 way = -(inertia - 0.5 * e.dt * cross_matrix(there) * slope).partialPivLu().solve(error);
     double part = 1;
     Vector3 next, moved, left;
     for (; part > 1e-4; part *= 0.5) {
       next = w + part * way;
-      moved = carried(next);
-      left = inertia * next - moved;
+      moved = e.carried(next);
+      left = inertia * next - 0.5 * (e.l + moved);
       if (left.norm() < size) break;
     }
-    // The last digits: nothing falls any further.
-    if (!(left.norm() < size)) return size <= 1e-12 * scale;
+    if (!(left.norm() < size)) return;
     w = next, there = moved, error = left;
   }
-  return error.norm() <= 1e-12 * scale;
 }
 
-/// The angular velocity in the middle of a step of dt seconds, for the angular momentum there.
-Vector3 middle_velocity(const RigidInertia& inertia, const Eigen::Quaterniond& q, const Vector3& middle, double dt) {
-  Vector3 omega = angular_velocity(inertia, q, middle);
-  if (0.5 * std::abs(dt) * middle.norm() * inertia.inverse_inertia.norm() > most_contraction) {
-    Vector3 own = q.conjugate() * omega;
-    if (newton_middle(inertia.inverse_inertia.inverse(), q.conjugate() * middle, 0.5 * dt, own)) return q * own;
+/// The mean angular velocity of a step of dt seconds, in axes of the body, for the angular momenta at its ends.
+Vector3 mean_velocity(const Eigen::Matrix3d& inverse_inertia, const Eigen::Quaterniond& q, const Vector3& before,
+                      const Vector3& after, double dt) {
+  const MeanEquation e{inverse_inertia, q.conjugate() * before, q.conjugate() * after, dt};
+  const Vector3 middle = 0.5 * (e.l + e.m);
+  Vector3 w = inverse_inertia * middle;
+  if (0.5 * std::abs(dt) * middle.norm() * inverse_inertia.norm() > most_contraction) {
+    newton_mean(e, w);
+    return w;
   }
   for (int i = 0; i < most_iterations; ++i) {
-    const Vector3 next = angular_velocity(inertia, turned(q, (0.5 * dt) * omega), middle);
-    const bool done = (next - omega).norm() <= settled * next.norm();
-    omega = next;
+    const Vector3 next = 0.5 * (inverse_inertia * (e.l + e.carried(w)));
+    const bool done = (next - w).norm() <= settled * next.norm();
+    w = next;
     if (done) break;
   }
-  return omega;
+  return w;
 }
+
+double parts_of(double turn) { return std::clamp(std::ceil(turn / longest_turn), 1.0, most_parts); }
 
 void step_midpoint(RigidState& s, const RigidInertia& inertia, const Vector3& force, const Vector3& torque, double dt) {
   s.position += (dt * inertia.inverse_mass) * (s.momentum + (0.5 * dt) * force);
   s.momentum += dt * force;
   const Eigen::Quaterniond q = s.orientation();
-  const Vector3 omega = middle_velocity(inertia, q, s.angular_momentum + (0.5 * dt) * torque, dt);
-  const Eigen::Quaterniond end = turned(q, dt * omega);
+  const Vector3 after = s.angular_momentum + dt * torque;
+  const Vector3 w = mean_velocity(inertia.inverse_inertia, q, s.angular_momentum, after, dt);
+  const Eigen::Quaterniond end = turned(q, dt * (q * w));
   s.quaternion = {end.w(), end.x(), end.y(), end.z()};
-  s.angular_momentum += dt * torque;
+  s.angular_momentum = after;
 }
 
 /// Lengths of the three steps of fourth order, in those of the whole: they sum up to one, and their cubes to zero.
@@ -114,6 +119,23 @@ void step_explicit(RigidState& s, RowMatrix3& r, const RigidInertia& inertia, co
 
 }  // namespace
 
+Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
+  const double angle = turn.norm();
+  // sin(a / 2) / a, in series where the quotient would lose digits.
+  const double part = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle;
+  Eigen::Quaterniond d;
+  d.w() = std::cos(0.5 * angle);
+  d.vec() = part * turn;
+  return (d * q).normalized();
+}
+
+Eigen::Quaterniond turned_freely(const RigidInertia& inertia, Eigen::Quaterniond q, const Vector3& momentum, double dt) {
+  const double parts = parts_of(std::abs(dt) * angular_velocity(inertia, q, momentum).norm()), h = dt / parts;
+  const Eigen::Matrix3d inverse = inertia.inverse_inertia;
+  for (double j = 0; j < parts; ++j) q = turned(q, h * (q * mean_velocity(inverse, q, momentum, momentum, h)));
+  return q;
+}
+
 Vector3 angular_velocity(const RigidInertia& inertia, const Eigen::Quaterniond& orientation, const Vector3& momentum) {
   return orientation * Vector3(inertia.inverse_inertia * (orientation.conjugate() * momentum));
 }
@@ -130,8 +152,7 @@ void move_rigid_bodies(std::span<RigidState> states, std::span<const RigidInerti
       RigidState& s = states[i];
       const auto step = [&](double h) { step_midpoint(s, inertias[i], forces[i], torques[i], h); };
       for (Index k = 0; k < steps; ++k) {
-        const double turn = dt * angular_velocity(inertias[i], s.orientation(), s.angular_momentum).norm();
-        const double parts = std::clamp(std::ceil(turn / longest_turn), 1.0, most_parts);
+        const double parts = parts_of(dt * angular_velocity(inertias[i], s.orientation(), s.angular_momentum).norm());
         switch (method) {
           case RigidMethod::midpoint:
             for (double j = 0; j < parts; ++j) step(dt / parts);

@@ -1,7 +1,8 @@
 /// Motion of rigid bodies in flight: momenta change with forces and torques, and the orientation turns with the momenta.
 ///
 /// Sources: Müller, Stam, James and Thürey, "Real time physics", 2008, sections 6.1 and 6.2; Hairer, Lubich and Wanner,
-/// "Geometric numerical integration", 2006, sections IV.8 (steps on the group of rotations) and V.3 (composition).
+/// "Geometric numerical integration", 2006, sections IV.8 (steps on the group of rotations) and V.3 (composition); Simo and Wong,
+/// "Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy and momentum", 1991.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -30,15 +31,20 @@ struct RigidInertia {
 static_assert(sizeof(RigidInertia) == 10 * sizeof(double));
 
 enum class RigidMethod : std::int8_t {
-  /// The orientation turns about the angular velocity in the middle of the step, which is found with the orientation there:
-  /// second order,
-  /// symmetric in time, so that energy does not drift.
+  /// The orientation turns about the mean of the angular velocities at both ends of the step, of which the one at the end is
+  /// found with the orientation there: second order, symmetric in time; without torques energy and momentum stay as they are.
   midpoint,
   /// Three such steps, the middle one backwards: fourth order.
   fourth_order,
   /// As printed: R + dt skew(omega) R, whose columns grow. Here with the mass that the printed line lacks.
   explicit_euler,
 };
+
+/// The orientation after turning about a vector, rad.
+Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vec<double, 3>& turn);
+
+/// The orientation after dt seconds of a body of a given orientation and angular momentum on which no torque acts.
+Eigen::Quaterniond turned_freely(const RigidInertia& inertia, Eigen::Quaterniond q, const Vec<double, 3>& momentum, double dt);
 
 /// The angular velocity (rad/s) of a body of a given orientation and angular momentum.
 Vec<double, 3> angular_velocity(const RigidInertia& inertia, const Eigen::Quaterniond& orientation,

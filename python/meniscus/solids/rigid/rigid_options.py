@@ -86,7 +86,7 @@ class RigidOptions:
 
     Attributes:
         iterations: sweeps over all contacts and joints in a substep.
-        substeps: how often forces, impulses and positions are taken in a step; contacts are found once.
+        substeps: how often forces, impulses and positions are taken in a step. Contacts are found as often where bodies move.
         tolerance: m/s; sweeps end when none changes a velocity at a contact by more. 0: all are taken.
         solver: "sweeps" (Gauss-Seidel); "exact": normal impulses of all contacts together, by the linear complementarity problem,
             between sweeps of friction; for up to some hundred contacts.

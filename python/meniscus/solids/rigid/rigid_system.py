@@ -38,7 +38,7 @@ class RigidSystem(RigidSetup):
     A step finds points of contact, which it matches with those of the step before, and impulses there by sweeps over all contacts and
     joints (Gauss-Seidel) that begin with the impulses of the step before. Results have the same bits on any number of threads. Its stages
     are methods, called in this order: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
-    impulses of joints and contacts; `move`: positions. With substeps, the last four are called as often.
+    impulses of joints and contacts; `move`: positions. With substeps, all are called as often.
 
     `step` is transactional. The state is that of the bodies, the time, contacts and joints with their impulses, motors, and how long each
     body has been slow. What the system consists of is the set-up, which copies and pickles have too.
@@ -59,6 +59,8 @@ class RigidSystem(RigidSetup):
     def __init__(self, options: RigidOptions | None = None, gravity: Sequence[float] | Floats | None = None) -> None:
         super().__init__(options, gravity)
         self._guarantees = False
+        # s, since the step has begun.
+        self._gone = 0.0
         self._kept_apart: dict[tuple[int, int], float] = {}
         self._core: Any = None
         self._guard: RigidGuard | None = None
@@ -170,12 +172,18 @@ class RigidSystem(RigidSetup):
             core.set_motor(j, *motor)
         if guarantee:
             self._require_apart()
-        self._guarantees, self._kept_apart = guarantee, {}
+        self._guarantees, self._kept_apart, self._gone = guarantee, {}, 0.0
         super().begin(dt)
 
     def find_contacts(self, dt: float) -> None:
-        """Find the points at which bodies touch, or may touch within dt seconds, and the islands."""
-        groups, points = points_in_solid(self.parts, self._arrays[0], self.time, dt, self._slop())
+        """Find the points at which bodies touch, or may touch within dt seconds, and the islands.
+
+        Within a step, after the first time: again where bodies have moved along each other.
+        """
+        groups, points = points_in_solid(self.parts, self._arrays[0], self.time + self._gone, dt, self._slop())
+        if self._gone > 0.0:
+            self._core.follow_contacts(self._arrays, dt / self.options.substeps, groups, points)
+            return
         self._core.find_contacts(self._arrays, dt, groups, points)
         if self._guarantees:
             self._kept_apart = self._distances()
@@ -205,12 +213,12 @@ class RigidSystem(RigidSetup):
     def move(self, h: float) -> None:
         """Move the bodies with their velocities, and apart where they overlap."""
         self._core.advance(self._arrays, h)
+        self._gone += h
 
     def _schedule(self, dt: float) -> Iterator[tuple[str, float]]:
-        yield "find_contacts", dt
         for _ in range(self.options.substeps):
-            for name in self.stages[1:]:
-                yield name, dt / self.options.substeps
+            for name in self.stages:
+                yield name, dt if name == "find_contacts" else dt / self.options.substeps
 
     def _written(self) -> list[str]:
         """Return nothing: nothing that a copy would have to bring back changes before the end of a step is sure of the result."""

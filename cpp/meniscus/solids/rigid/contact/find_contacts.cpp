@@ -10,6 +10,9 @@ namespace {
 
 /// Pairs of bodies of a piece; each piece has its own scratch memory.
 constexpr Index pairs_of_piece = 8;
+/// Of the slop: surfaces that have moved less along each other have the contacts of the substep before. What turns on a curved
+/// surface with the normal of where it was gains as much as it was away from there.
+constexpr double still_part = 0.01;
 
 }  // namespace
 
@@ -129,21 +132,57 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   }
   find_pairs(a, dt);
   report_.pairs = static_cast<Index>(pairs_.size());
+  gone_.assign(pairs_.size(), 0);
+  // Between bodies at rest nothing has changed.
+  touch_pairs([&](std::size_t i) { return still_[pairs_[i][0]] && still_[pairs_[i][1]] && contacts.find(pairs_[i]); });
+  // All are anchored anew: what is known is the same whether the step before was taken here or somewhere else.
+  anchors_.clear();
+  list_contacts(given);
+  report_.groups = static_cast<Index>(contacts.groups.size());
+  report_.contacts = static_cast<Index>(contacts.points.size());
+  for (const ContactPoint& c : contacts.points) report_.deepest = std::max(report_.deepest, -c.gap);
+  find_islands(a);
+}
+
+void RigidSystem::follow_contacts(const RigidArrays& a, double h, const ContactList& given) {
+  read(a);
+  const double far = still_part * options.slop;
+  const auto curved = [&](std::size_t i) { return parts[i].form->radius > 0 || parts[i].form->kind == FormKind::mesh; };
+  for (std::size_t k = 0; k < pairs_.size(); ++k) {
+    const auto i = static_cast<std::size_t>(pairs_[k][0]), j = static_cast<std::size_t>(pairs_[k][1]);
+    const RigidVelocity &v = velocities_[i], &u = velocities_[j];
+    // Faces keep their normals.
+    if (parts[j].form->kind == FormKind::half_space || !(curved(i) || curved(j))) continue;
+    gone_[k] +=
+        h * ((v.linear - u.linear).norm() + v.angular.norm() * parts[i].form->reach + u.angular.norm() * parts[j].form->reach);
+  }
+  touch_pairs([&](std::size_t k) { return gone_[k] <= far; });
+  list_contacts(given);
+}
+
+template <class Keep>
+void RigidSystem::touch_pairs(Keep&& keep) {
   const auto pieces = (static_cast<Index>(pairs_.size()) + pairs_of_piece - 1) / pairs_of_piece;
   if (manifolds_.size() < pairs_.size()) manifolds_.resize(pairs_.size());
   while (static_cast<Index>(narrow_.size()) < pieces) narrow_.push_back(std::make_unique<Narrow>());
+  kept_.resize(pairs_.size());
   parallel_for(0, static_cast<Index>(pairs_.size()), pairs_of_piece, [&](Index begin, Index end) {
     Narrow& own = *narrow_[begin / pairs_of_piece];
-    for (Index k = begin; k < end; ++k) {
-      const Index i = k;
-      // Between bodies at rest nothing has changed.
-      const bool rest = still_[pairs_[i][0]] && still_[pairs_[i][1]];
-      if (rest && contacts.find(pairs_[i]))
-        manifolds_[i].take(contacts.of(*contacts.find(pairs_[i])));
-      else
+    for (Index i = begin; i < end; ++i) {
+      kept_[i] = keep(static_cast<std::size_t>(i)) ? 1 : 0;
+      if (!kept_[i]) {
         touch(i, manifolds_[i], own.convex, own.meshes);
+        gone_[i] = 0;
+      } else if (const ContactGroup* const old = contacts.find(pairs_[i])) {
+        manifolds_[i].take(contacts.of(*old));
+      } else {
+        manifolds_[i].clear();
+      }
     }
   });
+}
+
+void RigidSystem::list_contacts(const ContactList& given) {
   found_.clear();
   std::size_t next = 0;
   const auto take_given = [&](std::array<std::int32_t, 2> until) {
@@ -171,10 +210,6 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
   inherit_impulses(contacts, 0.02 * size, found_);
   std::swap(contacts, found_);
   anchor();
-  report_.groups = static_cast<Index>(contacts.groups.size());
-  report_.contacts = static_cast<Index>(contacts.points.size());
-  for (const ContactPoint& c : contacts.points) report_.deepest = std::max(report_.deepest, -c.gap);
-  find_islands(a);
 }
 
 }  // namespace meniscus::solids

@@ -42,31 +42,46 @@ double joint_place(const Joint& joint, std::span<const RigidState> states) {
   return joint_place(joint, pose(0), pose(1));
 }
 
-void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& m1, const FormPose& second,
-                   const WorldInertia& m2, double h, JointRows& out) {
-  const Vector3 r1 = first.rotation * joint.points[0];
+std::int32_t joint_errors(const Joint& joint, const FormPose& first, const FormPose& second, std::array<double, 6>& errors) {
   const Vector3 d = first(joint.points[0]) - second(joint.points[1]);
-  Vector3 r2 = second.rotation * joint.points[1];
-  // Of a slider the force acts on the second body where the first one is.
-  if (joint.kind == JointKind::slider) r2 += d;
-  const Vector3 axis = second.rotation * joint.axes[1];
-  out.count = 0;
-  const auto add = [&](const ImpulseRow& row, double error) {
-    out.rows[out.count] = row;
-    out.errors[out.count++] = error;
-  };
-  const Vector3 s = across(axis), t = axis.cross(s);
+  const Vector3 s = second.rotation * across(joint.axes[1]), axis = second.rotation * joint.axes[1], t = axis.cross(s);
+  std::int32_t count = 0;
+  const auto add = [&](const Vector3& n, const Vector3& way) { errors[count++] = n.dot(way); };
   if (joint.kind == JointKind::slider) {
-    for (const Vector3& n : {s, t}) add(ImpulseRow(n, m1, r1, m2, r2), n.dot(d));
+    for (const Vector3& n : {s, t}) add(n, d);
   } else {
-    for (int k = 0; k < 3; ++k) add(ImpulseRow(Vector3::Unit(k), m1, r1, m2, r2), d[k]);
+    for (int k = 0; k < 3; ++k) errors[count++] = d[k];
   }
   if (joint.kind == JointKind::hinge) {
     const Vector3 tilt = axis.cross(first.rotation * joint.axes[0]);
-    for (const Vector3& n : {s, t}) add(ImpulseRow::turn(n, m1, m2), n.dot(tilt));
+    for (const Vector3& n : {s, t}) add(n, tilt);
   } else if (joint.kind != JointKind::ball) {
     const Vector3 turn = turn_between(joint, first, second);
-    for (int k = 0; k < 3; ++k) add(ImpulseRow::turn(Vector3::Unit(k), m1, m2), turn[k]);
+    for (int k = 0; k < 3; ++k) errors[count++] = turn[k];
+  }
+  return count;
+}
+
+void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& m1, const FormPose& second,
+                   const WorldInertia& m2, double h, JointRows& out) {
+  const Vector3 r1 = first.rotation * joint.points[0];
+  Vector3 r2 = second.rotation * joint.points[1];
+  // Of a slider the force acts on the second body where the first one is.
+  if (joint.kind == JointKind::slider) r2 = first(joint.points[0]) - second.position;
+  const Vector3 s = second.rotation * across(joint.axes[1]), axis = second.rotation * joint.axes[1], t = axis.cross(s);
+  out.targets = {};
+  out.count = joint_errors(joint, first, second, out.errors);
+  std::int32_t count = 0;
+  const auto add = [&](const ImpulseRow& row) { out.rows[count++] = row; };
+  if (joint.kind == JointKind::slider) {
+    for (const Vector3& n : {s, t}) add(ImpulseRow(n, m1, r1, m2, r2));
+  } else {
+    for (int k = 0; k < 3; ++k) add(ImpulseRow(Vector3::Unit(k), m1, r1, m2, r2));
+  }
+  if (joint.kind == JointKind::hinge) {
+    for (const Vector3& n : {s, t}) add(ImpulseRow::turn(n, m1, m2));
+  } else if (joint.kind != JointKind::ball) {
+    for (int k = 0; k < 3; ++k) add(ImpulseRow::turn(Vector3::Unit(k), m1, m2));
   }
   Eigen::Matrix<double, 6, 6> a = Eigen::Matrix<double, 6, 6>::Identity();
   const Index n = out.count;
@@ -125,7 +140,7 @@ void sweep_free(const Joint& joint, const JointRows& rows, double h, JointMemory
 
 void sweep_joint(const JointRows& rows, JointMemory& memory, RigidVelocity& first, RigidVelocity& second) {
   Eigen::Matrix<double, 6, 1> u = Eigen::Matrix<double, 6, 1>::Zero();
-  for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[i].velocity(first, second);
+  for (std::int32_t i = 0; i < rows.count; ++i) u[i] = rows.rows[i].velocity(first, second) - rows.targets[i];
   const Eigen::Matrix<double, 6, 1> p = rows.inverse * u;
   for (std::int32_t i = 0; i < rows.count; ++i) {
     rows.rows[i].apply(-p[i], first, second);

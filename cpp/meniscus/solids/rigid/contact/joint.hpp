@@ -54,7 +54,8 @@ static_assert(sizeof(JointMemory) == 10 * sizeof(double));
 struct JointRows {
   std::int32_t count = 0;  ///< of equations
   std::array<ImpulseRow, 6> rows;
-  std::array<double, 6> errors{};  ///< m, rad
+  std::array<double, 6> errors{};   ///< m, rad
+  std::array<double, 6> targets{};  ///< of relative velocities, m/s, rad/s
   Eigen::Matrix<double, 6, 6> inverse;
   bool moves = false;  ///< whether there is an axis along which something moves
   ImpulseRow free;
@@ -67,6 +68,9 @@ struct JointRows {
 double joint_place(const Joint& joint, const FormPose& first, const FormPose& second);
 /// The same for the states of all bodies.
 double joint_place(const Joint& joint, std::span<const RigidState> states);
+
+/// What is wrong with the places of two bodies, in the order of the equations; returns how many these are.
+std::int32_t joint_errors(const Joint& joint, const FormPose& first, const FormPose& second, std::array<double, 6>& errors);
 
 void prepare_joint(const Joint& joint, const FormPose& first, const WorldInertia& first_inertia, const FormPose& second,
                    const WorldInertia& second_inertia, double h, JointRows& out);

@@ -4,6 +4,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
+#include <algorithm>
 
 namespace meniscus::solids {
 namespace {
@@ -83,6 +84,14 @@ void JointTrees::build(std::span<const Joint> joints, std::span<const std::uint8
     if (l.joint >= 0) l.side = joints[l.joint].bodies[0] == l.body ? 0 : 1;
 }
 
+void JointTrees::spread(std::span<std::uint8_t> marks) const {
+  for (std::size_t t = 0; t + 1 < trees_.size(); ++t) {
+    const std::span<const Link> tree(links_.data() + trees_[t], trees_[t + 1] - trees_[t]);
+    if (std::ranges::any_of(tree, [&](const Link& l) { return marks[l.body] != 0; }))
+      for (const Link& l : tree) marks[l.body] = 1;
+  }
+}
+
 void JointTrees::factor(std::span<const JointRows> rows, std::span<const WorldInertia> inertias) {
   for (Link& l : links_) {
     const WorldInertia& m = inertias[l.body];
@@ -119,7 +128,7 @@ void JointTrees::solve_tree(std::size_t first, std::size_t end, std::span<const 
     l.missing = -(l.own * (l.inverse * l.force));
     for (std::int32_t k = 0; k < rows[j].count; ++k) {
       const Index n = k;
-      l.missing[k] -= rows[j].rows[n].velocity(a, b) + pull * rows[j].errors[n];
+      l.missing[k] -= rows[j].rows[n].velocity(a, b) + (memory.empty() ? pull * rows[j].errors[n] : -rows[j].targets[n]);
     }
     if (l.parent >= 0) links_[l.parent].force += l.other.transpose() * (l.response * l.missing);
   }

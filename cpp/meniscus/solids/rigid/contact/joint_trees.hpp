@@ -17,8 +17,10 @@ class JointTrees {
   /// Prepares solves with the rows of a step.
   void factor(std::span<const JointRows> rows, std::span<const WorldInertia> inertias);
   bool contains(std::size_t joint) const { return in_tree_[joint] != 0; }
-  /// Applies the impulses after which all rows of all trees have the relative velocity -`pull` times their errors (1/s), and adds
-  /// them to `memory`, if that is not empty.
+  /// Marks the bodies of each tree of which one is marked.
+  void spread(std::span<std::uint8_t> marks) const;
+  /// Applies the impulses after which all rows of all trees have the relative velocity of their targets, and adds them to
+  /// `memory`; where that is empty, -`pull` times their errors (1/s).
   void solve(std::span<const Joint> joints, std::span<const JointRows> rows, double pull, std::span<RigidVelocity> velocities,
              std::span<JointMemory> memory);
   Index nbytes() const;

@@ -21,15 +21,6 @@ void for_all(std::size_t n, F&& f) {
   });
 }
 
-/// The orientation after turning about a vector (rad).
-Eigen::Quaterniond turned(const Eigen::Quaterniond& q, const Vector3& turn) {
-  const double angle = turn.norm();
-  Eigen::Quaterniond d;
-  d.w() = std::cos(0.5 * angle);
-  d.vec() = (angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle) * turn;
-  return (d * q).normalized();
-}
-
 }  // namespace
 
 void RigidSystem::read(const RigidArrays& a) {
@@ -82,9 +73,18 @@ Vector3 RigidSystem::normal_of_balls(std::size_t a, std::size_t b, double distan
 }
 
 void RigidSystem::anchor() {
+  std::swap(anchors_, old_anchors_);
   anchors_.resize(contacts.points.size());
   for_all(contacts.groups.size(), [&](std::size_t g) {
     const ContactGroup& group = contacts.groups[g];
+    // `found_` are the contacts before.
+    const auto pair = std::lower_bound(pairs_.begin(), pairs_.end(), group.bodies);
+    const bool kept = pair != pairs_.end() && *pair == group.bodies && kept_[pair - pairs_.begin()];
+    if (kept && old_anchors_.size() == found_.points.size()) {
+      const Index from = found_.find(group.bodies)->first;
+      for (Index i = 0; i < group.count; ++i) anchors_[group.first + i] = old_anchors_[from + i];
+      return;
+    }
     const auto a = static_cast<std::size_t>(group.bodies[0]), b = static_cast<std::size_t>(group.bodies[1]);
     const std::array<double, 2> r = rounding(group.bodies);
     for (Index i = group.first; i < group.first + group.count; ++i) {
@@ -200,6 +200,10 @@ void RigidSystem::predict(const RigidArrays& a, double h) {
     a.states[i].momentum += h * a.forces[i];
     a.states[i].angular_momentum += h * a.torques[i];
   });
+  if (!joints.empty()) {
+    kicks_.resize(parts.size());
+    for_all(parts.size(), [&](std::size_t i) { kicks_[i] = {0.5 * h * a.forces[i], 0.5 * h * a.torques[i]}; });
+  }
   read(a);
   before_ = velocities_;
 }
@@ -219,19 +223,7 @@ bool RigidSystem::sweep(double h) {
 
 void RigidSystem::begin_solve(double h) {
   prepare(h);
-  rows_.resize(joints.size());
-  static const WorldInertia still;
-  const auto inertia = [&](std::int32_t b) -> const WorldInertia& { return moves(b) ? inertias_[b] : still; };
-  for_all(joints.size(), [&](std::size_t j) {
-    const auto b = joints[j].bodies;
-    if (moves(b[0]) || moves(b[1])) prepare_joint(joints[j], pose(b[0]), inertia(b[0]), pose(b[1]), inertia(b[1]), h, rows_[j]);
-  });
-  if (!joints.empty()) {
-    moving_.resize(parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) moving_[i] = moves(static_cast<std::int32_t>(i));
-    trees_.build(joints, moving_);
-    trees_.factor(rows_, inertias_);
-  }
+  if (!joints.empty()) begin_joints(h);
   // A body with hundreds of contacts would cost as many phases.
   const auto colour = [&](numerics::Colouring& colours, const auto& pairs) {
     colours.colour(
@@ -268,7 +260,8 @@ void RigidSystem::end_solve(const RigidArrays& a) {
     const RigidVelocity &first = velocities_[b[0]], &second = velocities_[b[1]];
     for (std::int32_t k = 0; k < rows_[j].count; ++k) {
       const ImpulseRow& row = rows_[j].rows[k];
-      if (!row.direction.isZero(0)) report_.residual = std::max(report_.residual, std::abs(row.velocity(first, second)));
+      if (!row.direction.isZero(0))
+        report_.residual = std::max(report_.residual, std::abs(row.velocity(first, second) - rows_[j].targets[k]));
     }
   }
   for (const SolverGroup& g : groups_)
@@ -284,7 +277,7 @@ void RigidSystem::end_solve(const RigidArrays& a) {
         for (const std::int32_t b : g.bodies) touched_[b] = 1;
     }
   for (const Joint& j : joints)
-    for (const std::int32_t b : j.bodies) touched_[b] = 1;
+    for (const std::int32_t b : j.bodies) touched_[b] |= leaning_[b];
   store(a);
 }
 
@@ -341,15 +334,14 @@ void RigidSystem::iterate(Index first, Index last, double h) {
         // Before the contacts of this sweep: what those of the last one have changed.
         if (report_.iterations > 0 && converged()) return true;
         ++report_.iterations;
-        if (!joints.empty()) trees_.solve(joints, rows_, 0, velocities_, joint_memory);
+        if (!joints.empty()) {
+          const bool there = aim_joints(h);
+          if (there && joints_alone()) return true;
+          trees_.solve(joints, rows_, 0, velocities_, joint_memory);
+        }
         if (options.exact) solve_exactly();
         return false;
       });
-}
-
-void RigidSystem::sweep_one_joint(std::size_t j, double h, RigidVelocity& first, RigidVelocity& second) {
-  sweep_free(joints[j], rows_[j], h, joint_memory[j], first, second);
-  if (!trees_.contains(j)) sweep_joint(rows_[j], joint_memory[j], first, second);
 }
 
 bool RigidSystem::converged() const {
@@ -397,14 +389,8 @@ void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
     // What nothing touches flies as `move_rigid_bodies` does: with the momenta in the middle of the step.
     const bool flies = !touched_[i];
     if (flies) s.position -= (0.5 * h * whole * inverse) * a.forces[i];
-    const Vector3 force = Vector3::Zero();
-    RigidState turning = s;
-    turning.momentum.setZero();
-    if (flies) turning.angular_momentum -= (0.5 * whole) * a.torques[i];
-    const Vector3 middle = turning.angular_momentum;
-    move_rigid_bodies({&turning, 1}, {&parts[i].inertia, 1}, {&force, 1}, {&force, 1}, h, 1, RigidMethod::midpoint);
-    turning.angular_momentum = middle;
-    Eigen::Quaterniond q = turning.orientation();
+    const Vector3 turning = flies ? Vector3(s.angular_momentum - (0.5 * whole) * a.torques[i]) : s.angular_momentum;
+    Eigen::Quaterniond q = turned_freely(parts[i].inertia, s.orientation(), turning, h);
     const Vector3 extra = h * pseudo_[i].angular + shifts_[i].angular;
     shifts_[i] = {};
     Vector3 omega = angular_velocity(parts[i].inertia, q, s.angular_momentum);
@@ -419,16 +405,24 @@ void RigidSystem::advance(const RigidArrays& a, double h, double whole) {
       }
     }
     s.quaternion = {q.w(), q.x(), q.y(), q.z()};
-    const double speed = inverse * s.momentum.norm();
-    const double turn = omega.norm();
-    a.quiet[i] = speed <= sleep.speed && turn <= sleep.turn ? a.quiet[i] + h : 0;
+    // Of what hangs alone, the velocities are found at the end.
+    if (!joined_.empty() && settles(i)) return;
+    count_quiet(a, i, h, {inverse * s.momentum, omega});
   });
 }
 
+void RigidSystem::count_quiet(const RigidArrays& a, std::size_t body, double h, const RigidVelocity& v) const {
+  const bool slow = v.linear.norm() <= sleep.speed && v.angular.norm() <= sleep.turn;
+  a.quiet[body] = slow ? a.quiet[body] + h : 0;
+}
+
 void RigidSystem::step(const RigidArrays& a, double dt, int substeps, const ContactList& given) {
-  find_contacts(a, dt, given);
   const double h = dt / substeps;
   for (int k = 0; k < substeps; ++k) {
+    if (k == 0)
+      find_contacts(a, dt, given);
+    else
+      follow_contacts(a, h, given);
     bounce(a, h);
     predict(a, h);
     solve(a, h);
@@ -440,7 +434,7 @@ Index RigidSystem::nbytes() const {
   return contacts.nbytes() + found_.nbytes() + islands_.nbytes() + joint_colours_.nbytes() + contact_colours_.nbytes() +
          trees_.nbytes() + pair_scratch_.nbytes() + workspace_.bytes() +
          static_cast<Index>(points_.capacity() * sizeof(SolverPoint) + groups_.capacity() * sizeof(SolverGroup) +
-                            anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
+                            2 * anchors_.capacity() * sizeof(Anchor) + rows_.capacity() * sizeof(JointRows) +
                             parts.capacity() * sizeof(RigidPart) + joints.capacity() * sizeof(Joint) +
                             inertias_.capacity() * sizeof(WorldInertia) + 4 * velocities_.capacity() * sizeof(RigidVelocity) +
                             (matrix_.capacity() + lcp_.table.capacity()) * 8);

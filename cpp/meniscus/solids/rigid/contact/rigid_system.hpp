@@ -1,7 +1,8 @@
 /// Rigid bodies that touch and are joined, as one system: a step as a list of stages, each of which can be called.
 ///
 /// Of a step of h seconds: `find_contacts`; `bounce`: impacts, before forces; `predict`: velocities with forces; `solve`:
-/// impulses of joints and contacts; `advance`: positions. With several substeps, contacts are found once, and follow the bodies.
+/// impulses of joints and contacts; `advance`: positions. With several substeps, pairs of bodies are found once, and their
+/// contacts again in each substep where curved surfaces have moved along each other; those of faces follow the bodies.
 ///
 /// Sources: Müller, Stam, James and Thürey 2008, chapter 6; Guendelman, Bridson and Fedkiw 2003, section 3 (order of the stages).
 #pragma once
@@ -66,6 +67,9 @@ class RigidSystem {
   /// Finds all contacts within what bodies go in `dt` seconds, and the islands. `given` groups come from elsewhere: points of
   /// bodies against solids; lists are in order of their bodies.
   void find_contacts(const RigidArrays& a, double dt, const ContactList& given);
+  /// In a later substep, after one of h seconds: where curved surfaces have moved since, their contacts are found
+  /// again.
+  void follow_contacts(const RigidArrays& a, double h, const ContactList& given);
   void bounce(const RigidArrays& a, double h);
   void predict(const RigidArrays& a, double h);
   void solve(const RigidArrays& a, double h);
@@ -74,7 +78,10 @@ class RigidSystem {
   /// Returns whether the tolerance is reached.
   bool sweep(double h);
   void end_solve(const RigidArrays& a);
-  void advance(const RigidArrays& a, double h) { advance(a, h, h); }
+  void advance(const RigidArrays& a, double h) {
+    advance(a, h, h);
+    settle_joints(a, h);
+  }
   /// The same of a part of the time that `predict` and `solve` were called for, `whole` seconds.
   void advance(const RigidArrays& a, double h, double whole);
   /// All stages: contacts once, the others `substeps` times.
@@ -97,6 +104,11 @@ class RigidSystem {
   void read(const RigidArrays& a);
   void find_pairs(const RigidArrays& a, double dt);
   void touch(std::size_t pair, Manifold& out, ConvexScratch& convex, MeshScratch& meshes) const;
+  /// Contacts of all pairs; those of pairs that `keep` says are as they were.
+  template <class Keep>
+  void touch_pairs(Keep&& keep);
+  /// Lists the contacts of pairs and `given` ones, with the impulses of those before.
+  void list_contacts(const ContactList& given);
   void anchor();
   /// m: how far surfaces are from the cores of two bodies, along the normal: of rounded forms, and a part of the thickness.
   std::array<double, 2> rounding(std::array<std::int32_t, 2> bodies) const;
@@ -113,6 +125,19 @@ class RigidSystem {
   /// Sweeps first, ..., last - 1; the one of number 0 adds the impulses of the step before.
   void iterate(Index first, Index last, double h);
   bool converged() const;
+  void prepare_joints(double h);
+  void begin_joints(double h);
+  /// Whether a joint is one of those that velocities hold at the start of the step.
+  bool leans(std::size_t joint) const;
+  /// Aims joints at velocities that lead to a place with the errors of now. Returns whether they have them already.
+  bool aim_joints(double h);
+  /// Takes from the velocities what parts the joints where bodies are now.
+  void settle_joints(const RigidArrays& a, double h);
+  bool settles(std::size_t body) const { return joined_[body] && moving_[body] && !leaning_[body]; }
+  /// How long a body has been slow, after h seconds more with a velocity.
+  void count_quiet(const RigidArrays& a, std::size_t body, double h, const RigidVelocity& v) const;
+  /// Whether joints are all that there is to be solved.
+  bool joints_alone() const;
   void sweep_one_joint(std::size_t j, double h, RigidVelocity& first, RigidVelocity& second);
   void solve_exactly();
   void push(Index sweeps, double h);
@@ -132,8 +157,10 @@ class RigidSystem {
   std::vector<WorldInertia> inertias_;
   std::vector<RigidVelocity> velocities_, before_, pseudo_, shifts_;
   std::vector<std::uint8_t> asleep_, touched_, still_, free_;
-  std::vector<double> way_;    ///< m, that surfaces go in the step
-  std::vector<double> reach_;  ///< the largest way of an island, at its root
+  std::vector<double> gone_;        ///< m, by pairs: of surfaces along each other since their contacts were found
+  std::vector<std::uint8_t> kept_;  ///< by pairs
+  std::vector<double> way_;         ///< m, that surfaces go in the step
+  std::vector<double> reach_;       ///< the largest way of an island, at its root
   // Pairs of bodies.
   std::vector<mesh::Box> boxes_;
   std::vector<std::int32_t> bounded_, unbounded_;
@@ -156,14 +183,18 @@ class RigidSystem {
   struct Anchor {
     Vector3 first, second;  ///< on the cores below the surfaces, in axes of the bodies
   };
-  std::vector<Anchor> anchors_;
+  std::vector<Anchor> anchors_, old_anchors_;
   std::vector<SolverGroup> groups_;
   std::vector<SolverPoint> points_;
   /// As many as points where any has them, else empty.
   std::vector<SolverTurns> turns_;
   std::vector<JointRows> rows_;
   JointTrees trees_;
-  std::vector<std::uint8_t> moving_;
+  std::vector<std::uint8_t> moving_, joined_, leaning_;  ///< by bodies; see `begin_joints`
+  std::vector<RigidVelocity> kicks_;                     ///< kg m/s, kg m^2/s: momenta of half a step's forces
+  std::vector<FormPose> ends_;                           ///< where velocities lead
+  std::vector<double> misses_;                           ///< of joints, relative to speeds
+  int aims_ = 0;
   numerics::Colouring joint_colours_, contact_colours_;
   LcpScratch lcp_;
   std::vector<double> matrix_, u_, p_;
