@@ -1,9 +1,11 @@
-// Emission and body forces.
+// Emission, body forces, and what they do in half a step.
 #include "any_field.hpp"
+#include "masks.hpp"
 #include "vectors.hpp"
 
 #include "meniscus/fluids/flows/body_force.hpp"
 #include "meniscus/fluids/flows/emission.hpp"
+#include "meniscus/fluids/flows/half_step.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -27,6 +29,16 @@ void bind_emission_functions(py::module_& m) {
         interruptible([&] { fluids::add_acceleration<T, D>(velocity, vector_of<D>(acceleration), dt); });
       },
       py::arg("velocity"), py::arg("acceleration"), py::arg("dt"));
+  def_fields(
+      m, "take_half_back",
+      []<class T, int D>(MacField<T, D>& velocity, MacField<T, D>& change, const std::array<py::array, D>& known,
+                         const std::optional<std::array<py::array, D>>& closed, double dt, double largest) {
+        const auto valid = face_masks_of<D>(known, "known", velocity.grid().local_shape());
+        std::array<const std::uint8_t*, D> shut{};
+        if (closed) shut = face_masks_of<D>(*closed, "closed", velocity.grid().local_shape());
+        interruptible([&] { fluids::take_half_back<T, D>(velocity, change, valid, shut, dt, largest); });
+      },
+      py::arg("velocity"), py::arg("change"), py::arg("known"), py::arg("closed"), py::arg("dt"), py::arg("largest"));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ from meniscus.numerics.solve import SolveInfo
 from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
+_START = 1e-3  # times the tolerance of the steps: of the acceleration from which they start
 _LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
@@ -128,17 +129,18 @@ class ProjectionStage:
         surface_pressure: CellField | None = None,
         walls: ThinWalls | None = None,
         gravity: list[float] | None = None,
+        forced: float | None = None,
     ) -> ProjectionInfo:
         """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure.
 
-        The velocity has followed the gravity (m/s^2) for dt.
+        The velocity has followed the gravity (m/s^2) for `forced` seconds, by default dt, and so long the pressure acts.
         Faces that thin walls block take their velocity and keep it; what these push into closed regions leaves at their walls.
         """
         if walls is not None:
             walls.hold_faces(velocity)
         return project(
             velocity,
-            dt,
+            dt if forced is None else forced,
             solid.at(time, dt),
             self._density,
             self._tolerance,
@@ -154,6 +156,34 @@ class ProjectionStage:
             pressure=pressure,
             warm_start=liquid is not None,
             time=time,
+            max_iterations=self._max_iterations,
+            solver=self._solver,
+        )
+
+    def balance(
+        self,
+        acceleration: MacField,
+        solid: SolidBoundary | None,
+        liquid: LevelSet,
+        *,
+        solved_air: Bools | None,
+        air_density: float,
+        gravity: list[float],
+    ) -> None:
+        """Let pressure balance an acceleration, that of gravity (m/s^2), in place, around a solid that has none.
+
+        More exactly than in steps, so that what is left of it in a liquid at rest is below the tolerance of these.
+        """
+        project(
+            acceleration,
+            1.0,
+            None if solid is None else SolidBoundary(solid.levelset, None, solid.slip, solid.dtype),
+            self._density,
+            self._tolerance,
+            liquid=liquid,
+            solved_air=solved_air,
+            air_density=air_density,
+            acceleration=gravity,
             max_iterations=self._max_iterations,
             solver=self._solver,
         )

@@ -129,12 +129,15 @@ def test_drops_that_run_down_a_wall_have_nothing_to_do_with_the_pool_behind_it()
         solver.levelset.unite(Sphere((x, y), 1.8 / n))
     solver.set_surface()
 
-    def pool() -> float:
-        return sum(c.volume for c in solver.volume_report().components if c.first_cell[0] < n // 2)
+    # As the step has measured and corrected it: as the water beyond rises, the level set goes on differently in the wall afterwards.
+    def pool() -> tuple[float, float]:
+        label = solver.volume.labels[0, 0]
+        return float(solver.volume.volumes[label]), float(solver.volume.expected[label])
 
     before = pool()
     advance(solver, 1.0)
-    assert pool() == pytest.approx(before, rel=1e-4)
+    assert pool()[0] == pytest.approx(before[0], rel=1e-4)
+    assert pool()[1] == pytest.approx(before[1], rel=1e-12)
     assert abs(solver.volume_report().relative_error) < 0.01
 
 

@@ -69,10 +69,7 @@ class LiquidFaces(Stateful):
         """
         if self._two_fluids:
             self._slow_light_faces(velocity, levelset, solid)
-        # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-        closed = None if solid is None else solid.inside_faces
-        masks = closed, band * velocity.grid.spacing, self._liquid, self.known
-        _fluids.extend_from_liquid(velocity._core, levelset.field._core, *masks, workspace)
+        self._extend_into_air(velocity, levelset, solid, band, workspace)
         if walls is not None:
             walls.extend_faces(velocity, levelset.field, self._liquid, self.known, band)
         if walls is None or solid is None:
@@ -87,6 +84,21 @@ class LiquidFaces(Stateful):
             solid.set_solid_velocity(velocity)
         if self._solver is not None:
             self._balance(velocity, levelset, solid, time, walls)
+
+    def extend_acceleration(
+        self, acceleration: MacField, levelset: LevelSet, solid: SolidBoundary | None, band: int, workspace: Workspace
+    ) -> None:
+        """Extend an acceleration from the liquid faces likewise, into a solid as well, but zero where faces are closed."""
+        self._extend_into_air(acceleration, levelset, solid, band, workspace)
+        extend_into_solid(acceleration, self.known, solid, workspace)
+        if solid is not None:
+            _grid.assign_faces(acceleration._core, 0.0, solid.inside_faces, True)
+
+    def _extend_into_air(self, field: MacField, levelset: LevelSet, solid: SolidBoundary | None, band: int, workspace: Workspace) -> None:
+        # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
+        closed = None if solid is None else solid.inside_faces
+        masks = closed, band * field.grid.spacing, self._liquid, self.known
+        _fluids.extend_from_liquid(field._core, levelset.field._core, *masks, workspace)
 
     def _slow_light_faces(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> None:
         """Limit the velocity on faces of the liquid that are mostly in the air, in gaps to that of faces that are not.

@@ -80,7 +80,7 @@ class SolidBoundary:
         return self._velocity
 
     @property
-    def slip(self) -> str:
+    def slip(self) -> Slip:
         """'free' or 'no-slip'."""
         return self._slip
 
