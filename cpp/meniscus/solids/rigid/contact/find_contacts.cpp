@@ -147,9 +147,9 @@ void RigidSystem::find_contacts(const RigidArrays& a, double dt, const ContactLi
 void RigidSystem::follow_contacts(const RigidArrays& a, double h, const ContactList& given) {
   read(a);
   const double far = still_part * options.slop;
-  const auto curved = [&](std::size_t i) { return parts[i].form->radius > 0 || parts[i].form->kind == FormKind::mesh; };
+  const auto curved = [&](Index i) { return parts[i].form->radius > 0 || parts[i].form->kind == FormKind::mesh; };
   for (std::size_t k = 0; k < pairs_.size(); ++k) {
-    const auto i = static_cast<std::size_t>(pairs_[k][0]), j = static_cast<std::size_t>(pairs_[k][1]);
+    const Index i = pairs_[k][0], j = pairs_[k][1];
     const RigidVelocity &v = velocities_[i], &u = velocities_[j];
     // Faces keep their normals.
     if (parts[j].form->kind == FormKind::half_space || !(curved(i) || curved(j))) continue;
@@ -169,7 +169,7 @@ void RigidSystem::touch_pairs(Keep&& keep) {
   parallel_for(0, static_cast<Index>(pairs_.size()), pairs_of_piece, [&](Index begin, Index end) {
     Narrow& own = *narrow_[begin / pairs_of_piece];
     for (Index i = begin; i < end; ++i) {
-      kept_[i] = keep(static_cast<std::size_t>(i)) ? 1 : 0;
+      kept_[i] = keep(i) ? 1 : 0;
       if (!kept_[i]) {
         touch(i, manifolds_[i], own.convex, own.meshes);
         gone_[i] = 0;

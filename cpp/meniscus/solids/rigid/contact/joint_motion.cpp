@@ -25,7 +25,7 @@ constexpr double none = std::numeric_limits<double>::infinity();
 template <class F>
 void for_each_of(std::size_t n, F&& f) {
   parallel_for(0, static_cast<Index>(n), 64, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) f(static_cast<std::size_t>(i));
+    for (Index i = b; i < e; ++i) f(i);
   });
 }
 
