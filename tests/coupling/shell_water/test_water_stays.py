@@ -149,8 +149,13 @@ def test_far_from_shells_all_bits_are_those_of_the_plain_solver() -> None:
             x, y = ((np.arange(n) + 0.5 * (k != d)) / 24 for k, n in enumerate(u.shape))
             u[...] = np.sin(3 * x + 2 * d)[:, None] * np.cos(4 * y)
             solver.faces.known[d][...] = True
-    # Pressure is everywhere at once: what it acts on comes from a transport that is not.
-    plain.step(0.02)
+    # Pressure is everywhere at once: what it acts on comes from a transport that is not. Beside shells, the surface moves by the velocity
+    # of the start of the step, and not by that of its middle.
+    plain.begin(0.02)
+    for name in plain.stages:
+        if name not in ("to_middle", "to_end"):
+            getattr(plain, name)(0.02)
+    plain.end()
     sim.step(0.02)
     far = slice(0, 30)
     np.testing.assert_array_equal(beside.levelset.array[far], plain.levelset.array[far])

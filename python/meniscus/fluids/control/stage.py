@@ -64,6 +64,10 @@ class ControlStage(MemoryOwner):
         self._controls = controls
         self._masks = []
 
+    def count(self, time: float) -> int:
+        """Return how many are on at a time, s."""
+        return sum(c.force.is_on(time) for c in self._controls)
+
     def limits(self, time: float) -> tuple[float, float]:
         """Return the largest acceleration, m/s^2, and the largest velocity component, m/s, that those which are on may give."""
         limits = [c.limits(time) for c in self._controls if c.force.is_on(time)]

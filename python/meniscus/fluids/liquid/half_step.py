@@ -15,6 +15,7 @@ from meniscus.grid.fields import MacField
 from meniscus.surface import SolidBoundary
 
 _UNKNOWN, _AHEAD, _FORCED, _KNOWN = range(4)
+_ALIKE = 0.1  # of gravity: by how much it may have changed since the last step
 
 
 class HalfStep(Stateful):
@@ -33,6 +34,7 @@ class HalfStep(Stateful):
         acceleration: of the liquid by forces and pressure in the last step, m/s^2, each component at most that of gravity: a liquid that
             hits something does not go on to be stopped in half of the next step. Within a step, the velocity before the forces.
         phase: what is known.
+        causes: (dim + 1,), gravity in the last step, m/s^2, and the number of controls that were on.
 
     Source: Hairer, Lubich and Wanner 2003, "Geometric numerical integration illustrated by the Störmer-Verlet method", section 1.
     """
@@ -41,18 +43,22 @@ class HalfStep(Stateful):
         boundary = {name: _at_rest(side) for name, side in velocity.boundary.items()}
         self.acceleration = self.declare("acceleration", MacField(velocity.grid, velocity.dtype, boundary))
         self.phase = self.declare("phase", _UNKNOWN)
+        self.causes = self.declare("causes", np.zeros(velocity.grid.dimension + 1))
 
-    @property
-    def known(self) -> bool:
-        """Whether the acceleration is that of the liquid now."""
-        return self.phase == _KNOWN
+    def is_known(self, gravity: npt.NDArray[np.float64], controls: int) -> bool:
+        """Return whether the acceleration is that of the liquid now, under a gravity (m/s^2) and with as many controls that are on.
+
+        Where these are not those of the last step, the liquid would go on to be held, or to fall, for half a step.
+        """
+        change = float(np.linalg.norm(gravity - self.causes[:-1]))
+        return self.phase == _KNOWN and controls == self.causes[-1] and change <= _ALIKE * float(np.linalg.norm(gravity))
 
     def forget(self) -> None:
         """Let the acceleration be unknown: the surface is another one."""
         self.phase = _UNKNOWN
 
     def begin(self, gravity: Sequence[float]) -> MacField:
-        """Set the acceleration to gravity, and return it, for a pressure to act on; with `known` it is that of the liquid."""
+        """Set the acceleration to gravity, and return it, for a pressure to act on."""
         for d, g in enumerate(gravity):
             self.acceleration.component(d)[...] = g
         return self.acceleration
@@ -68,8 +74,9 @@ class HalfStep(Stateful):
         _grid.combine(velocity._core, 1.0, velocity._core, 0.5 * dt, self.acceleration._core)
         self.phase = _AHEAD
 
-    def see_forces_begin(self, velocity: MacField) -> None:
+    def see_forces_begin(self, velocity: MacField, gravity: npt.NDArray[np.float64], controls: int) -> None:
         """Remember the velocity on which forces and pressure act from now on; outside of a step that has gone ahead, forget."""
+        self.causes[:-1], self.causes[-1] = gravity, controls
         if self.phase == _AHEAD:
             self.acceleration.assign(velocity)
             self.phase = _FORCED

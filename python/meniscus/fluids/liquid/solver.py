@@ -219,7 +219,7 @@ class LiquidSolver(OpenLiquid):
         if not self.gravity.any():
             half.forget()
             return
-        if not half.known:
+        if not half.is_known(self.gravity, self.control_stage.count(self.time)):
             solid = self.sampled_solid.at(self.time)
             self._extend_into_solid(solid)
             given = half.begin(self.gravity.tolist())
@@ -317,7 +317,7 @@ class LiquidSolver(OpenLiquid):
         """Add gravity and the forces of vortex particles and controls for dt."""
         o = self.options
         if self.half_step is not None:
-            self.half_step.see_forces_begin(self.velocity)
+            self.half_step.see_forces_begin(self.velocity, self.gravity, self.control_stage.count(self.time))
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
             add_acceleration(self.air.velocity, self.gravity.tolist(), dt)

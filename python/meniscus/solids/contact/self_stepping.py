@@ -60,7 +60,7 @@ class SelfStepping(ABC):
     """Whether bodies that `finish` has moved are at the places given to the last digit."""
     unrestricted = False
     """Whether nodes can be anywhere, so that `closest` changes nothing."""
-    trial: Any = None
+    trial: tuple[Any, ...] = ()
     """What `closest` has come to, from where it goes on and which `finish` takes."""
 
     @abstractmethod
@@ -137,7 +137,7 @@ class SelfStepping(ABC):
 
     def begin_loop(self) -> None:
         """Begin a loop: forget what `closest` has come to, and note what `finish` has to know of the state."""
-        self.trial = None
+        self.trial = ()
 
     @abstractmethod
     def start_at(self, time: float) -> None:
