@@ -22,6 +22,8 @@ _HALVINGS = 6
 # least overlap is then the right one, and of meshes, where `mesh_contacts` looks as far for vertices behind faces.
 _BACK_FROM_POLYHEDRON = 0.5
 _BACK_FROM_MESH = 0.25
+# Part of the radius of balls and capsules up to which contact brings them back through an open surface: it goes by their middle.
+_BACK_OF_ROUNDED = 0.75
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
@@ -56,6 +58,8 @@ class RigidGuard(MemoryOwner):
         self._exact = [p.form is not None and p.form.kind == "mesh" for p in parts]
         self._middle, self._half = np.zeros((n, 3)), np.zeros((n, 3))
         self._reach, self._back = np.zeros(n), np.zeros(n)
+        # Of balls and capsules: how far their middle may go, and how far from the centre of mass that reaches.
+        self._round, self._core = np.zeros(n), np.zeros(n)
         self._thickness = np.array([p.thickness for p in parts])
         for i, part in enumerate(parts):
             surface = _surface(part)
@@ -65,6 +69,10 @@ class RigidGuard(MemoryOwner):
             low, high = surface[0].min(axis=0), surface[0].max(axis=0)
             self._middle[i], self._half[i] = 0.5 * (low + high), 0.5 * (high - low)
             self._reach[i] = float(np.sqrt((surface[0] ** 2).sum(axis=1).max()))
+            self._core[i] = self._reach[i]
+            if part.form.kind == "rounded":
+                self._round[i] = _BACK_OF_ROUNDED * part.form.radius
+                self._core[i] = float(np.sqrt((part.form.vertices**2).sum(axis=1).max()))
             if part.form.closed:
                 self._back[i] = (_BACK_FROM_MESH if self._exact[i] else _BACK_FROM_POLYHEDRON) * float(self._half[i].min())
         self._known = np.isin(np.arange(n), list(self._rest))
@@ -107,12 +115,23 @@ class RigidGuard(MemoryOwner):
         Contact finds its sides anew in each step. From a closed surface it brings back what has gone in by a part of its extent; what is
         behind an open one, farther than the thickness that they keep, it would hold there.
         """
-        return set(np.flatnonzero(self._known & (self._ways(start, end) > 0.5 * self._least)).tolist())
+        return set(np.flatnonzero(self._known & (self._ways(start, end, self._reach) > 0.5 * self._least)).tolist())
 
-    def passes(self, pair: Pair, way: float) -> bool:
-        """Return whether two parts, whose ways together are as long (m), may come out on wrong sides of each other; see `fast`."""
-        i, j = pair
-        return bool(way > max(min(self._back[i], self._back[j]), 0.5 * (self._thickness[i] + self._thickness[j])))
+    def passing(self, start: Floats, end: Floats) -> Callable[[Pair, float], bool]:
+        """Return a function of a pair and of the sum of its ways (m): whether both may come out on wrong sides of each other; see `fast`.
+
+        `start` and `end` are states (n, 13).
+        """
+        cores = self._ways(start, end, self._core)
+
+        def passes(pair: Pair, way: float) -> bool:
+            i, j = pair
+            open_to = self._back[i] == 0 or self._back[j] == 0
+            if open_to and cores[i] + cores[j] <= max(self._round[i], self._round[j]):
+                return False
+            return bool(way > max(min(self._back[i], self._back[j]), 0.5 * (self._thickness[i] + self._thickness[j])))
+
+        return passes
 
     def meets(self, distances: dict[Pair, float], margins: Callable[[int, int], float]) -> Callable[[Pair, float], bool]:
         """Return a function of a pair and of the sum of its ways (m): whether they are long enough to meet.
@@ -144,7 +163,7 @@ class RigidGuard(MemoryOwner):
         carriers: dict[int, int] = {}
         moving = ~self.is_dynamic & (start[:, :7] != end[:, :7]).any(axis=1)
         while changed:
-            ways = self._ways(start, end)
+            ways = self._ways(start, end, self._reach)
             met: set[Pair] = set()
             for pair in self._near(start, end, changed):
                 i, j = pair
@@ -181,12 +200,12 @@ class RigidGuard(MemoryOwner):
         meeting = self._mesh(i).intersections_with(self._mesh(j), self.vertices(i, states[i]), self.vertices(j, states[j]))
         return bool(len(meeting.edge_face) or len(meeting.face_edge))
 
-    def _ways(self, start: Floats, end: Floats) -> Floats:
-        """Return bounds (n,) of how far vertices go, m."""
+    def _ways(self, start: Floats, end: Floats, reach: Floats) -> Floats:
+        """Return bounds (n,) of how far points within a reach (n,), m, of the centres go, m."""
         p, q = start[:, 3:7], end[:, 3:7]
         # Of a turn by an angle a: 4 sin(a / 4), not less than the chord 2 sin(a / 2).
         turn = 2.0 * np.sqrt(np.minimum(((p - q) ** 2).sum(axis=1), ((p + q) ** 2).sum(axis=1)))
-        result: Floats = np.sqrt(((end[:, :3] - start[:, :3]) ** 2).sum(axis=1)) + turn * self._reach
+        result: Floats = np.sqrt(((end[:, :3] - start[:, :3]) ** 2).sum(axis=1)) + turn * reach
         return result
 
     def _near(self, start: Floats, end: Floats, asked: set[int]) -> list[Pair]:

@@ -308,7 +308,7 @@ class RigidSystem(RigidSetup):
             fast = guard.fast(start, states)
             if not fast:
                 return
-            found = guard.keep_apart(start, states, fast, guard.passes)
+            found = guard.keep_apart(start, states, fast, guard.passing(start, states))
         stop(found, self.parts, start, states, self._arrays[1], report.dt)
         report.cut, report.blocked = int((found.parts < 1).sum()), int((found.parts == 0).sum())
         unresolved = set(found.unresolved)
