@@ -12,12 +12,8 @@ from meniscus.surface import Box, Sphere
 
 @pytest.mark.fast_cases("2d*")
 @pytest.mark.parametrize("transfer", ["apic", "flip"])
-def test_viscosity_does_not_slow_a_rigid_rotation(dimension: int, transfer: Any, request: pytest.FixtureRequest) -> None:
+def test_viscosity_does_not_slow_a_rigid_rotation(dimension: int, transfer: Any) -> None:
     """Of a drop without gravity. Where each component diffuses alone, the surface resists it, and less than 1 % is left."""
-    if dimension == 3 and transfer == "apic":
-        # Continued linearly they go on in rotation, and all is left, but then a film below air has a shear at its surface.
-        lost = "0.83 are left: faces beyond the liquid, which affine particles see too, have the mean of those beside them"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=lost))
     n = 24 if dimension == 2 else 16
     left = {}
     for viscosity in (0.0, 1.0):
