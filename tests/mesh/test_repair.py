@@ -130,3 +130,11 @@ def test_hopeless_meshes_are_refused_or_reported(name: str) -> None:
         return
     with pytest.raises((ValueError, IndexError)):
         ms.surface.MeshDistance(surface)
+
+
+def test_points_that_no_triangle_uses_say_nothing_of_its_size() -> None:
+    x, t = ball()
+    far = np.concatenate([1e-3 * x, [(1e6, 0.0, 0.0)]])
+    repaired, report = ms.mesh.repair(far, t)
+    assert report.clean
+    assert len(repaired.triangles) == len(t)

@@ -121,7 +121,16 @@ def test_edges_are_drawn_where_triangles_are_large_enough() -> None:
         assert darker.mean() < 0.3
 
 
+def test_places_far_from_the_origin_look_alike() -> None:
+    box = tuple(tuple(1e9 + c for c in corner) for corner in BOX)
+    near, far = (viz.surface(icosphere(2, 0.9).translated(t), **{**LOOK, "box": b}) for t, b in (((0,) * 3, BOX), ((1e9,) * 3, box)))
+    a, b = (np.asarray(f.axes[0].images[0].get_array(), float) for f in (near, far))
+    assert np.abs(a - b).mean() < 1.0
+
+
 def test_nothing_and_wrong_values() -> None:
+    with pytest.raises(ValueError, match="nothing needs a box"):
+        viz.surface(np.empty((0, 3)), np.empty((0, 3), np.int32))
     empty = TriangleMesh(np.empty((0, 3)), np.empty((0, 3), np.int32))
     assert (pixels(viz.surface(empty, **LOOK)) == 255).all()
     with pytest.raises(TypeError, match="floor must be"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,15 +105,22 @@ def draw(
     """
     figure = figure_of_size(*_checks.vector("size", size, 2))
     axes = figure.add_subplot()
+    if not len(shown):
+        raise ValueError("a picture of nothing needs a box")
+    # Around its middle: far from the origin, rounding would let surfaces throw shadows on themselves.
+    middle = 0.5 * (shown.min(axis=0) + shown.max(axis=0))
+    shown = shown - middle
+    parts = [replace(p, vertices=p.vertices - middle) for p in parts if len(p.triangles)]
+    floor = None if floor is None else floor - float(middle @ sight.up)
     frame = shown @ sight.screen
     low, high = frame.min(axis=0), frame.max(axis=0)
-    margin = 0.04 * max(float((high - low).max()), 1e-9)
+    margin = 0.04 * float((high - low).max()) or 1.0
     low, high = low - margin, high + margin
     pixel = float(np.max((high - low) / (figure.dpi * figure.get_size_inches())))
-    tracer = _Tracer(sight, [p for p in parts if len(p.triangles)], ambient, pixel, floor, shown)
+    tracer = _Tracer(sight, parts, ambient, pixel, floor, shown)
     axes.imshow(tracer.picture(low, high), extent=(low[0], high[0], low[1], high[1]), interpolation="antialiased")
     if dots is not None:
-        at = dots @ sight.screen
+        at = (dots - middle) @ sight.screen
         axes.scatter(at[:, 0], at[:, 1], s=1.5, c="k", linewidths=0, zorder=2)
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])

@@ -219,7 +219,7 @@ class LiquidSolver(OpenLiquid):
         if not self.gravity.any():
             half.forget()
             return
-        if not half.is_known(self.gravity, self.control_stage.count(self.time)):
+        if not half.is_known(self.gravity, self.control_stage.count(self.time), dt):
             solid = self.sampled_solid.at(self.time)
             self._extend_into_solid(solid)
             given = half.begin(self.gravity.tolist())

@@ -89,7 +89,7 @@ def repair(
         surface: a `TriangleMesh` or what it is made from; with `triangles`, the vertices (n, 3) alone, m.
         triangles: (m, 3).
         weld: m; vertices joined by steps of at most this become one. Default: a hundred-millionth of the longest side of the box around
-            all; 0: only those with the same coordinates.
+            all that triangles use; 0: only those with the same coordinates.
         fill: whether holes are closed.
         orient: whether triangles are turned.
 
@@ -100,7 +100,8 @@ def repair(
     """
     vertices, corners = surface_arrays(surface, triangles)
     if weld is None:
-        weld = 1e-8 * float(np.ptp(vertices, axis=0).max()) if len(vertices) and np.isfinite(vertices).all() else 0.0
+        used = vertices[np.unique(corners)]
+        weld = 1e-8 * float(np.ptp(used, axis=0).max()) if len(used) and np.isfinite(used).all() else 0.0
     elif _checks.number("weld", weld) < 0:
         raise ValueError(f"weld must not be negative, but is {weld}")
     x, kept, sources, counts = _mesh.repaired_surface(
