@@ -49,26 +49,18 @@ def size_of(kind: type) -> tuple[int, int]:
     return len(own) - 1, len(methods)
 
 
-# Worlds and their contact become bodies, rows and stages without these chains; liquids, shells and water on tetrahedra follow the core.
+# Liquids, shells and water on tetrahedra follow the core.
 CLASSES_OVER = {
     "meniscus.coupling.shells.shell_coupling.ShellCoupling": (6, 72),
     "meniscus.coupling.water.kdsm_water.KDSMWater": (4, 68),
     "meniscus.fluids.exchange.open_liquid.OpenLiquid": (5, 71),
-    "meniscus.fluids.liquid.solver.LiquidSolver": (6, 86),
+    "meniscus.fluids.liquid.solver.LiquidSolver": (6, 85),
     "meniscus.fluids.particles.solver.ParticleLiquidSolver": (5, 71),
     "meniscus.fluids.tetrahedra.vof.TetVOF": (5, 94),
     "meniscus.fluids.tetrahedra.water.TetWater": (4, 71),
-    "meniscus.solids.advancing.AdvanceInLoops": (10, 112),
-    "meniscus.solids.contact.barrier_stages.BarrierStages": (5, 84),
-    "meniscus.solids.contact.coupled_loop.CoupledLoop": (6, 79),
-    "meniscus.solids.contact.coupling.leaving_bodies.LeavingBodies": (6, 56),
-    "meniscus.solids.contact.loop.ContactLoop": (4, 71),
-    "meniscus.solids.contact.rest.RestingContacts": (5, 83),
-    "meniscus.solids.contact.rewinding.RewindingLoop": (5, 76),
-    "meniscus.solids.contact.soft_ends.SoftLoop": (7, 84),
-    "meniscus.solids.positions_world.positions_world.PositionsWorld": (6, 82),
+    "meniscus.solids.contact.impulse_solver.ImpulseSolver": (5, 62),
+    "meniscus.solids.positions_world.positions_world.PositionsWorld": (6, 75),
     "meniscus.solids.rigid.rigid_system.RigidSystem": (5, 82),
-    "meniscus.solids.world.World": (16, 163),
 }
 
 

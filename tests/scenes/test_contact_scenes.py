@@ -110,7 +110,7 @@ def downhill(response: str, triangles: int) -> tuple[float, float, float]:
         require_sound(frame)
         if frame.number == 0:
             start = scene.body.positions @ np.array(scene.down)
-        elif len(scene.world.contacts.nodes) > 0.02 * len(scene.body) and frame.time > 0.2:
+        elif len(scene.world.solver.contacts.nodes) > 0.02 * len(scene.body) and frame.time > 0.2:
             slips.append(frame.diagnostics["slip"] / max(frame.diagnostics["downhill"], 0.1))
     end = scene.body.positions @ np.array(scene.down)
     # Rolled over: what was ahead at the start is behind.

@@ -81,7 +81,7 @@ class Touching(Bodies):
         count = sum(len(mesh.vertices) for mesh in coarse)
         if len(positions) != count or len(velocities) != count:
             raise ValueError(f"the scene without splits has {count} nodes, not {len(positions)}")
-        self.world.start_at(time)
+        self.world.setup.start_at(time)
         self.before_loop(time)
         first = 0
         for mesh, body in zip(coarse, self.world.bodies, strict=True):
@@ -136,6 +136,6 @@ class Touching(Bodies):
             "loops": float(self.counts[_LOOPS]),
             "cuts": float(self.counts[_CUTS]),
             "uncertified": float(self.counts[_UNCERTIFIED]),
-            "deactivated": float(sum(len(pairs) for pairs in self.world.deactivated_pairs())),
+            "deactivated": float(sum(len(pairs) for pairs in self.world.loop.deactivated.pairs)),
             "intersections": float(len(self.world.audit())),
         }

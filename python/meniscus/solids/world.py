@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from meniscus import _checks
-from meniscus._meniscus import solids as _solids
-from meniscus.collision import CollisionPairs
-from meniscus.core import Workspace
-from meniscus.core.solver import OnStage
-from meniscus.numerics.solve import SolveInfo
-from meniscus.solids.advancing import AdvanceInLoops
+from meniscus.core.solver import OnStage, OnStep
+from meniscus.core.stateful import exclusively
 from meniscus.solids.contact.barrier_options import BarrierOptions
-from meniscus.solids.contact.barrier_stages import BARRIER_STAGES, BarrierStages
+from meniscus.solids.contact.barrier_solver import BarrierSolver
+from meniscus.solids.contact.contact_solver import ContactSolver
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.coupling.coupled_world import NoBodies
-from meniscus.solids.contact.friction import SolveFriction
-from meniscus.solids.contact.loop_lengths import StepsPerLoop
-from meniscus.solids.contact.reports import WorldInfo
-from meniscus.solids.contact.rest import RestingContacts
-from meniscus.solids.contact.rewinding import OuterLoop
-from meniscus.solids.contact.soft_ends import SoftLoop
-from meniscus.solids.contact.solid_contacts import NO_CONTACTS, SolidContacts, SolidResponse
-from meniscus.solids.contact.stage_arrays import StageArrays
-from meniscus.solids.options import step_options, world_step
-from meniscus.solids.positions_world.positions_world import PositionsWorld
-from meniscus.solids.rigid.rigid_options import RigidOptions
+from meniscus.solids.contact.impulse_solver import ImpulseOptions, ImpulseSolver, Rest
+from meniscus.solids.contact.loop.contact_loop import ContactLoop
+from meniscus.solids.contact.loop.loop_lengths import StepsPerLoop
+from meniscus.solids.contact.loop.rewinding import OuterLoop, RewindingLoop
+from meniscus.solids.contact.obstacles import MeshMotion, Sides
+from meniscus.solids.contact.reports import ContactInfo, WorldInfo
+from meniscus.solids.contact.solid_contacts import SolidResponse
+from meniscus.solids.contact.world_setup import WorldSetup
+from meniscus.solids.interaction.budget import Budget, part_of
+from meniscus.solids.interaction.interactive_world import InteractiveWorld
+from meniscus.solids.options import world_step
+from meniscus.solids.rigid.joints import RigidJoint
+from meniscus.solids.rigid.rigid_body import RigidBody
+from meniscus.solids.rigid.rigid_options import JointKind, RigidOptions
 
 Response = Literal["impulses", "barrier"]
-"""How surfaces answer to contact with each other; "positions" makes a `PositionsWorld`."""
-Rest = Literal["held", "literal"]
-"""Friction between surfaces in the velocities that positions go with."""
+"""How surfaces answer to contact with each other."""
 OnPinch = Literal["error", "release"]
 """What happens to contacts that nothing resolves."""
 
-_FIRST = {"explicit": 0.0, "half-step": 0.5, "first-half-step": 0.5, "full-step": 1.0, "first-full-step": 1.0}
-_SECOND = {**_FIRST, "first-half-step": 0.0, "first-full-step": 0.0}
+_MOST_CUTS = 100  # in a row, before `advance` gives up
+_STEP_OPTIONS = frozenset(
+    ("elasticity", "finish", "tangent", "tolerance", "max_iterations", "preconditioner", "safeguard", "raise_on_failure")
+)
 
 
-class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
+class World(InteractiveWorld):
     """Deformable bodies and obstacles that touch each other and themselves, as one system.
 
     A step is one Newmark step of all bodies. Its stages are methods, called in this order, of which each may be replaced or be followed by
@@ -56,20 +56,27 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     7. `slide`: contact and friction with solids;
     8. `rub`: repulsion and friction between surfaces.
 
-    After every `steps_per_loop` steps, `finish_loop` looks at the straight way from the positions at which the loop began, and changes it
+    After every `steps_per_loop` steps, `loop.end` looks at the straight way from the positions at which the loop began, and changes it
     until by the exact test nothing touches on it. So surfaces that do not intersect at the start never do at the end of a loop. As a loop
-    begins, `find_pairs` stores which side of each other surfaces are on. `step` calls both.
+    begins, `loop.find_pairs` stores which side of each other surfaces are on. `step` calls both.
 
-    `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the bodies, the
-    time, and the loop: the number of its steps, its length so far, positions and velocities at its start, deactivated pairs. What the world
-    consists of is the set-up, which copies and pickles have too.
+    `step` is transactional: an error or Ctrl-C leaves everything as after the last completed step. The state is that of the set-up (bodies
+    and time), of the loop (the number of its steps, its length so far, positions and velocities at its start, deactivated pairs), of the
+    solver and of the interaction. What the world consists of copies and pickles have too.
+
+    Attributes:
+        setup: what it consists of (`WorldSetup`); `bodies` (deformable ones), `others` (with steps of their own) and `rigid` (the system of
+            the rigid ones) are its lists.
+        loop: the steps from one certified state to the next (`ContactLoop`).
+        solver: what answers to contact and has the stages, an `ImpulseSolver` or a `BarrierSolver`.
+        interaction: picks, attachments, aims, fields of force (`Interaction`).
 
     Args:
         gravity: m/s^2, of all bodies that are added; None: each has its own.
         steps_per_loop: steps from one certified state to the next; "auto": 4 to 16, fewer where much is to be resolved, found from the
-            counts of the loops before (`loop_steps` of the present one).
+            counts of the loops before (`loop.loop_steps` of the present one).
         response: "impulses"; "barrier" or `BarrierOptions`: an energy that keeps surfaces apart, in steps of implicit Euler with
-            stages of their own (`BarrierStages`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step
+            stages of their own (`BarrierSolver`), for stiff stacks and steps of a whole frame, up to about 100,000 triangles. Every step
             is a loop then. Only `gravity` goes with it.
         solid_response: "path": nodes that meet a solid turn along it there, and friction is that of the forces that the solid holds
             against; "projection": the older method, for comparison, which loses friction in the solve.
@@ -100,13 +107,7 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
     """
 
     report_type = WorldInfo
-    stages: tuple[str, ...] = ("predict", "repel", "advance_positions", "collide", "solve", "extrapolate", "slide", "rub")
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        """Make a world; with response="positions" one in real time, a `PositionsWorld`, which takes the other arguments."""
-        if named.get("response") == "positions":
-            return PositionsWorld(*arguments, **{name: value for name, value in named.items() if name != "response"})
-        return super().__new__(cls, *arguments, **named)
+    settings = ("contents",)
 
     def __init__(
         self,
@@ -125,46 +126,135 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         rigid: RigidOptions | None = None,
         **options: Any,
     ) -> None:
-        self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
         barrier = response if isinstance(response, BarrierOptions) else None
-        self._response = "barrier" if barrier is not None else _checks.choice("response", response, Response)
-        self._solid_response: Any = _checks.choice("solid_response", solid_response, SolidResponse)
-        self._rest = _checks.choice("rest", rest, Rest)
-        self._sweeps = (2 if self._rest == "held" else 1) if sweeps is None else _checks.integer("sweeps", sweeps, 1)
-        self._make_loop(
-            steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1),
-            _checks.choice("on_pinch", on_pinch, OnPinch) == "release",
-            _checks.flag("cut", cut),
-            _checks.flag("history", history),
-        )
-        refused = set(options) - {
-            *("elasticity", "finish", "tangent", "tolerance", "max_iterations"),
-            *("preconditioner", "safeguard", "raise_on_failure"),
-        }
+        kind = "barrier" if barrier is not None else _checks.choice("response", response, Response)
+        refused = set(options) - _STEP_OPTIONS
         if refused:
             raise TypeError(f"a world has no option {sorted(refused)[0]!r}")
-        if self._response == "barrier":
-            others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
-            if options or others != ("path", "error", "held", None, 0, True, "fixed", True):
-                raise ValueError('with response="barrier", `gravity` is the only other option')
-            self.stages, self.steps_per_loop = BARRIER_STAGES, 1
-            self._make_barrier(BarrierOptions() if barrier is None else barrier)
-        self._options = step_options(**options)
-        self._safeguard = bool(options.get("safeguard", True))
-        self._raises = bool(options.get("raise_on_failure", True))
-        self._elasticity = str(options.get("elasticity", "explicit"))
-        self._finish = str(options.get("finish", "trapezoid"))
-        self._workspace = Workspace()
-        self._core: Any = None
-        self._arrays = StageArrays()
-        self._contacts = NO_CONTACTS
-        self._friction = self._predicted = SolveFriction()
-        held = self._rest == "held" and self._solid_response == "path"
-        self._make_rest(held, _checks.integer("friction_solves", friction_solves, 0), _FIRST[self._elasticity])
-        self._make_rewinding(_checks.choice("loop", loop, OuterLoop) == "rewind")
-        self._make_rigid(rigid)
-        self._make_interaction()
-        self._solves: list[SolveInfo] = []
+        others = (solid_response, on_pinch, rest, sweeps, friction_solves, cut, loop, history)
+        if kind == "barrier" and (options or others != ("path", "error", "held", None, 0, True, "fixed", True)):
+            raise ValueError('with response="barrier", `gravity` is the only other option')
+        rewinds = _checks.choice("loop", loop, OuterLoop) == "rewind"
+        steps: StepsPerLoop = steps_per_loop if steps_per_loop == "auto" else _checks.integer("steps_per_loop", steps_per_loop, 1)
+        held: Any = _checks.choice("rest", rest, Rest)
+        self.gravity = None if gravity is None else np.array(_checks.vector("gravity", gravity, 3))
+        self.setup = WorldSetup(
+            self.gravity, rigid, couples=kind == "impulses" and not rewinds, steps_in_loop=lambda: self.loop.inner_steps
+        )
+        self.loop: ContactLoop = (RewindingLoop if rewinds else ContactLoop)(
+            self.setup,
+            1 if kind == "barrier" else steps,
+            release=_checks.choice("on_pinch", on_pinch, OnPinch) == "release",
+            cut=_checks.flag("cut", cut),
+            history=_checks.flag("history", history),
+            repels=kind == "impulses",
+        )
+        self.solver: ContactSolver
+        if kind == "barrier":
+            self.solver = BarrierSolver(self.setup, self.loop, BarrierOptions() if barrier is None else barrier)
+        else:
+            sweeps_of_rest = 2 if held == "held" else 1
+            chosen = ImpulseOptions(
+                solid_response=_checks.choice("solid_response", solid_response, SolidResponse),  # type: ignore[arg-type]
+                rest=held,
+                sweeps=sweeps_of_rest if sweeps is None else _checks.integer("sweeps", sweeps, 1),
+                friction_solves=_checks.integer("friction_solves", friction_solves, 0),
+                step=options,
+            )
+            self.solver = ImpulseSolver(self.setup, self.loop, chosen)
+        if isinstance(self.loop, RewindingLoop):
+            self.loop.remember(self.solver)
+        self.stages = self.solver.stages
+        for name in self.stages:
+            setattr(self, name, getattr(self.solver, name))
+        for name in ("setup", "loop", "solver"):
+            part = self.declare(name, getattr(self, name))
+            part.exclusive = self.exclusive  # who changes a part changes the world
+        self.bodies, self.others, self.rigid = self.setup.bodies, self.setup.others, self.setup.rigid
+        super().__init__()
+
+    # --- set-up --------------------------------------------------------------------------------------------------------------
+
+    @exclusively
+    def add(self, body: Any, surface: Any = None, thickness: float | None = None, friction: Any = 0.4, **options: Any) -> Any:
+        """Add a body and return it. Its time becomes that of the world, and its gravity too, if the world has one.
+
+        Args:
+            body: steps of the world change it. Between steps its state, forces and constraints may be changed. A
+                `DeformableBody`, `RigidBody`, `PositionBody` (of float64, with a mesh) or `ReducedBody`.
+            surface: the surface that contact sees. None: that of the body's own mesh: its triangles, the boundary of its tetrahedra, its
+                segments; none for a body without a mesh. Or a mesh of triangles or segments, which hangs in the body as it is now, or as
+                a pair (mesh, `Embedding`) says. Contact with solids is that of the nodes. For deformable bodies.
+            thickness: distance from other surfaces at which repulsion begins, m; None: a quarter of the mean edge. At each vertex at most
+                0.9 of its shortest edge. Of rigid bodies as in `RigidSystem.add`.
+            friction: coefficient, against other surfaces; of rigid bodies also a `RigidFriction`.
+            **options: of a rigid body `form` and `restitution`, as in `RigidSystem.add`; of a PositionBody `iterations` (10), `method`,
+                `damping` and `rigid_damping`, as in `PositionBody.step`, of which a step of the world is one substep; of a ReducedBody
+                `method` (default "implicit-euler"), `tolerance` and `max_iterations`, as in `ReducedBody.step`.
+
+        Raises:
+            TypeError, ValueError: no body, or one that the world has; no such surface or option; negative values; in the middle of a loop;
+                bodies of different kinds in a world with a barrier or with loops that rewind; a first rigid body where an obstacle is a
+                mesh on a path.
+        """
+        return self.setup.add(body, surface, thickness, friction, **options)
+
+    @exclusively
+    def remove(self, body: Any) -> None:
+        """Take a body of any type out, with its joints, handles, attachments and pose targets.
+
+        It stays as it is, and belongs to nobody. The state of all others stays the same to the last bit: what is remembered by numbers is
+        numbered anew. Snapshots of before do not fit any more: to restore one raises ValueError.
+
+        Args:
+            body: of the world.
+
+        Raises:
+            ValueError: the world has not this body; in the middle of a loop.
+        """
+        if not self.setup.has(body):
+            raise ValueError("the world has not this body")
+        self.setup.require_between_loops("bodies are removed")
+        name, names = self.interaction.name_of(body), {known: id(own) for known, own in self.interaction.bodies.items()}
+        before, (nodes, vertices) = self.surface, self.setup.place_of(body)
+        self.setup.remove(body)
+        self.solver.nodes_left(nodes)
+        self.loop.left(nodes, vertices, before)
+        self.interaction.body_left(name, names)
+
+    @exclusively
+    def add_obstacle(
+        self,
+        obstacle: Any,
+        thickness: float | None = None,
+        friction: Any = 0.4,
+        sides: Sides = "outside",
+        motion: MeshMotion | None = None,
+        *,
+        restitution: float = 0.0,
+    ) -> None:
+        """Add an obstacle, whose motion is given.
+
+        Args:
+            obstacle: with `sides` "outside", a `surface.Solid`, or what a `KinematicSolid` is made from: a shape, a `LevelSet`, a closed
+                mesh; nodes stay out of it. With "both", a mesh of triangles, also an open one, a `DeformingSolid`, or a mesh of segments
+                (for which this is always so): surfaces stay on their side of it.
+            thickness: m: distance that nodes keep from a solid, default 0; of a mesh as in `add`.
+            friction: coefficient: that of nodes on this solid, or a `RigidFriction`, of which nodes take the dynamic one; of a mesh as in
+                `add`.
+            sides: see above.
+            motion: of a mesh with two sides: a function of time (s) that returns its vertices (n, 3), m, or a `Pose`; None: it is at rest.
+                Rigid bodies take meshes on paths as a `RigidBody`.
+            restitution: of rigid bodies on it, from 0 to 1.
+
+        Raises:
+            TypeError, ValueError: no such obstacle, negative values; in the middle of a loop.
+        """
+        self.setup.add_obstacle(obstacle, thickness, friction, sides, motion, restitution)
+
+    def join(self, first: RigidBody, second: RigidBody | None, kind: JointKind, **options: Any) -> RigidJoint:
+        """Join two rigid bodies; arguments and errors are those of `RigidSystem.join`."""
+        return self.rigid.join(first, second, kind, **options)
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
@@ -172,8 +262,12 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
         """Advance by dt seconds; see `step`."""
         if others:
             raise TypeError(f"a step has no option {sorted(others)[0]!r}")
-        if self._only_rigid:
-            self.report = self._step_rigid(dt, on_stage, guarantee)
+        if self.setup.only_rigid:
+            with self.transaction(()):
+                moved = self.rigid.step(dt, guarantee=guarantee, on_stage=None if on_stage is None else lambda n, _: on_stage(n, self))
+                self.setup.follow_rigid()
+                speed = max((float((b.velocity @ b.velocity) ** 0.5) for b in self.rigid.bodies), default=0.0)
+            self.report = WorldInfo(dt=moved.dt, max_speed=speed, rigid=moved)
             return self.report
         if guarantee and self.rigid.bodies:
             raise ValueError("guarantee=True is for rigid bodies alone: where deformable ones push them, it does not hold")
@@ -182,235 +276,137 @@ class World(AdvanceInLoops, RestingContacts, BarrierStages, SoftLoop):
             body._targets.clear()
         return report
 
-    def _leave_step(self) -> None:
-        super()._leave_step()
-        self._core = self._problem = None
-
     def begin(self, dt: float) -> None:
         """Begin a step of dt seconds whose stages somebody else calls; `end` ends it, and whoever calls undoes it after an error."""
-        self._begin_others()
+        self.solver.leave()
         self.running_report = WorldInfo(dt=world_step(dt))
-        self._core = None
-        surface = self.surface
-        self._refuse_targets()
-        self._enter_loop(dt)
-        motions: list[Any] = []
-        for body in self.bodies:
-            for force in body.forces:
-                # Some forces, such as wind, ask for the state at the start of the step.
-                if hasattr(force, "prepare"):
-                    force.prepare(body.positions, body.velocities, body.time)
-            motions.append(body._motion(dt))
-        self._contacts, self._may_settle = NO_CONTACTS, False
-        self._solves = []
-        self._friction = SolveFriction()
-        if self._response == "barrier":
-            self._begin_barrier(self.running_report.dt, motions)
-            return
-        own = [body._core for body in self.bodies]
-        self._core = _solids.SystemStep(own, motions, dt, self._workspace) if own else NoBodies()
-        a = self._arrays.of(surface)
-        self._core.begin(a.own(a.x0), a.own(a.v0))
-        surface.turn(dt)
-        surface.place_others(a.x0)
-        surface.move_obstacles(a.x0, self.time)
-        if self._safeguard:
-            self._core.require_stable(self._options)
+        if self.loop.inner_steps == 0:
+            self.interaction.mark()
+        self.solver.begin(dt, self.running_report)
 
     def _complete(self, report: WorldInfo) -> None:
-        """End the step, and the loop if it was its last."""
-        if self._response == "barrier":
-            self._end_barrier(report)
-            return
-        a = self._arrays
-        report.max_speed = max(self._core.commit(a.own(a.x1), a.own(a.v1)), self._speed_of_others(a.v1))
-        report.contact.impulse_of_others = sum((o.pressed() for o in self.others), np.zeros(3))
-        report.solves = tuple(self._solves)
-        report.rigid = self.rigid.report if self.rigid.bodies else None
-        self._core = None
-        self._stepped(report.dt)
-        if self.inner_steps >= self.loop_steps:
-            self._end_loop(report.contact)
+        self.solver.complete(report)
 
-    # --- stages --------------------------------------------------------------------------------------------------------------
-
-    def predict(self, dt: float) -> None:
-        """Find the velocities that positions go with, by a solve over dt / 2 from the positions at the start."""
-        core, a = self._stage(dt)
-        a.v[...] = a.v0
-        core.hold_mean_velocities(a.own(a.v))
-        h, elastic_dt = 0.5 * dt, _FIRST[self._elasticity] * dt
-        resting = self._find_resting(dt)
-        if len(resting.contacts):
-            self._predict_at_rest(core, resting, h, elastic_dt)
-        else:
-            self._solve(a.x0, a.v0, h, elastic_dt, a.v, None)
-        for other, rows in self.surface.others:
-            other.predict(dt, a.v[rows])
-            a.alone[rows] = a.v[rows]
-        self.surface.set_obstacle_velocities(a.v, self.time, dt)
-        a.predicted[...], self._may_settle = a.v, True
-
-    def repel(self, dt: float) -> None:
-        """Change these velocities by inelastic and elastic repulsion between surfaces, and by friction unless `rest` is "literal"."""
-        core, a = self._stage(dt)
-        info, own = self.running_report.contact, a.own(a.v)
-        resting = self._predicted.contacts.of_solids()
-        for sweep in range(self._sweeps):
-            rubbed = self._rest == "held" and self._rub(a.x0, a.v, info)
-            # Each elastic impulse acts once, or springs would be stiffer with more sweeps.
-            pushed = (sweep == 0 or self._rest == "literal") and self._push(a.x0, a.v, dt, info)
-            if not (pushed or rubbed):
-                break
-            # What is pressed onto nodes that rest on solids goes into these.
-            resting.apply(own)
-            core.hold_mean_velocities(own)
-        self._follow_pushed(core, dt)
-
-    def advance_positions(self, dt: float) -> None:
-        """Move the nodes with these velocities."""
-        core, a = self._stage(dt)
-        core.advance_positions(a.own(a.v), a.own(a.x1))
-        for other, rows in self.surface.others:
-            other.advance(dt, a.v[rows] - a.alone[rows])
-        self.surface.moved_others(a.x1, dt)
-        self.surface.move_obstacles(a.x1, self.time + dt)
-
-    def collide(self, dt: float) -> None:
-        """Keep nodes out of solids, see `_meet`; find the velocities after contact that the rest of the step starts from."""
-        core, a = self._stage(dt)
-        contacts = self._meet(core, dt)
-        self._friction = self._contacts_with(contacts, dt)
-        contacts = self._friction.contacts
-        self._contacts = self.running_report.contact.solids = contacts.of_solids()
-        a.v_star[...] = a.v0
-        if len(contacts):
-            contacts.apply(a.own(a.v_star))
-            self._keep_sliding(a.x0, a.x1)
-            core.hold_positions(_solids.StepTime.end, a.own(a.x1))
-            core.hold_velocities(_solids.StepTime.start, a.own(a.v_star))
-        core.set_contacts(*(self._friction.holds() if self._solid_response == "path" else (contacts.nodes, contacts.normals)))
-
-    def solve(self, dt: float) -> None:
-        """Find the velocities in the middle of the step, or at its end for `finish` "backward-euler".
-
-        Contacts hold nodes along normals, and along the surface too where they stick; see `SolveFriction`.
-        """
-        core, a = self._stage(dt)
-        backward = self._finish == "backward-euler"
-        when = _solids.StepTime.end if backward else _solids.StepTime.middle
-        if backward:
-            a.middle[...] = a.x1
-        else:
-            np.add(a.x0, a.x1, out=a.middle)
-            a.middle *= 0.5
-        core.hold_positions(when, a.own(a.middle))
-        h, elastic_dt = dt if backward else 0.5 * dt, _SECOND[self._elasticity] * dt
-        if self._solid_response == "projection":
-            core.hold_velocities(when, a.own(a.v))
-            core.hold_contacts(a.own(a.v_star), a.own(a.v))
-            self._solve(a.middle, a.v_star, h, elastic_dt, a.v, None)
-            return
-        friction = self._friction
-        for slips in range(self._friction_solves + 1):
-            core.hold_velocities(when, a.own(a.v))
-            core.set_drags(*friction.drags())
-            core.hold_contacts(friction.held_velocities(a.own(a.v_star), self._holds_rest), a.own(a.v))
-            self._solve(a.middle, friction.start(a.own(a.v_star)), h, elastic_dt, a.v, a.loose)
-            if not len(friction.contacts):
-                break
-            end = a.own(a.loose) if backward else 2.0 * a.own(a.loose) - a.own(a.v_star)
-            if not friction.judge(a.own(a.v), a.own(a.loose), end, self.surface.groups) or slips == self._friction_solves:
-                break
-            friction.go_on()
-            core.set_contacts(*friction.holds())
-        self._remember_resting(h)
-        friction.contacts.press_only(a.own(a.v), a.own(a.loose))
-
-    def extrapolate(self, dt: float) -> None:
-        """Find the velocities at the end of the step, without the forces of contact."""
-        core, a = self._stage(dt)
-        found = a.loose if self._solid_response == "path" else a.v
-        if self._finish == "backward-euler":
-            a.v1[...] = found
-            return
-        core.extrapolate_velocity(a.own(found), a.own(a.v_star), a.own(a.v1))
-
-    def slide(self, dt: float) -> None:
-        """Let solids act on the velocities at the end: they hold against what goes into them, and friction follows from that."""
-        core, a = self._stage(dt)
-        if not len(self._friction.contacts) or self._solid_response == "projection":
-            return
-        own, nodes = a.own(a.v1), self._contacts.nodes
-        # With what repulsion between surfaces had pressed into solids at the end of the step before.
-        before = own[nodes] - (a.own(a.v_star) - a.own(a.v0))[nodes]
-        self._friction.finish(own)
-        core.hold_velocities(_solids.StepTime.end, own)
-        self.running_report.contact.impulses_of_solids = self._impulses(own[nodes] - before)
-
-    def rub(self, dt: float) -> None:
-        """Change the velocities at the end by inelastic repulsion and friction between surfaces."""
-        core, a = self._stage(dt)
-        self.surface.set_obstacle_velocities(a.v1, self.time, dt)
-        for other, rows in self.surface.others:
-            other.velocities(a.v1[rows])
-            a.alone[rows] = a.v1[rows]
-        own = a.own(a.v1)
-        for _ in range(self._sweeps):
-            if not self._rub(a.x1, a.v1, self.running_report.contact):
-                break
-            core.hold_velocities(_solids.StepTime.end, own)
-            for other, rows in self.surface.others:
-                other.hold(a.v1[rows])
-            if self._holds_rest and len(self._contacts):
-                before = own[self._contacts.nodes]
-                self._contacts.apply(own)
-                core.hold_velocities(_solids.StepTime.end, own)
-                pressed = self._impulses(own[self._contacts.nodes] - before)
-                self.running_report.contact.impulses_of_solids = self.running_report.contact.impulses_of_solids + pressed
-        for other, rows in self.surface.others:
-            other.take(a.v1[rows] - a.alone[rows])
-
-    def _stage(self, dt: float) -> tuple[Any, StageArrays]:
-        if self._core is None:
-            raise RuntimeError("a stage is part of a step: call begin first")
-        if dt != self.running_report.dt:
-            raise ValueError(f"the step that has begun is of {self.running_report.dt:g} s, not of {dt!r}")
-        return self._core, self._arrays
+    def _leave_step(self) -> None:
+        super()._leave_step()
+        self.solver.leave()
 
     def _within_step(self) -> bool:
-        return self._core is not None
+        return self.solver.in_step
 
-    def _state_replaced(self) -> None:
-        super()._state_replaced()
-        # Also of a step that somebody else had begun, and that failed.
-        self._core = self._problem = None
+    @exclusively
+    def finish_loop(self) -> ContactInfo:
+        """End the loop now: resolve the contacts on the way from the positions at which it began; return the report.
+
+        Raises:
+            ContactError: contacts that nothing resolves; nothing has changed.
+
+        Source: Selle 2008, section 6.3.
+        """
+        info = ContactInfo()
+        if self.loop.inner_steps:
+            with self.transaction():
+                self.loop.end(info)
+        return info
+
+    def advance(self, duration: float, on_step: OnStep | None = None, *, budget: float | Budget | None = None) -> list[WorldInfo]:
+        """Advance by a duration (s) in whole loops of steps of at most `max_dt`; return the reports of the steps.
+
+        A `budget` as for `step` is divided among the steps by their lengths; `on_step` is called with this world after each.
+
+        A loop that has begun is finished. Where a loop was cut, another one follows. Errors are those of `step`; then the state is that
+        after the last completed step.
+        """
+        loop = self.loop
+        end = self.time + _checks.positive("duration", duration)
+        if on_step is not None:
+            _checks.function("on_step", on_step)
+        infos: list[WorldInfo] = []
+        cuts, planned = 0, 0.0
+        while True:
+            left = end - self.time
+            if loop.inner_steps == 0 and left <= 1e-12 * max(abs(end), duration):
+                break
+            longest = self.max_dt()
+            if not longest > 0:
+                raise ValueError("no step is stable: the limit of the time step is 0")
+            # Steps of a loop are equal, unless the limit falls below them: then another loop takes what is left.
+            if loop.inner_steps == 0 or planned == 0.0:
+                planned = left / max(1, math.ceil(left / longest - 1e-9)) if self.setup.only_rigid else loop.plan(left, longest)
+            h = min(planned, longest)
+            infos.append(self.step(h, budget=part_of(budget, h / duration)))
+            if on_step is not None:
+                on_step(self)
+            cuts = cuts + infos[-1].contact.cuts if infos[-1].contact.loop_ended else cuts
+            if infos[-1].contact.loop_ended and not infos[-1].contact.cuts:
+                cuts = 0
+            if cuts > _MOST_CUTS:
+                raise RuntimeError(
+                    f"{cuts} loops in a row were cut at contacts; the last took {infos[-1].contact.fraction:.1e} of its length"
+                )
+        self.arrive_at(end)
+        return infos
+
+    def max_dt(self) -> float:
+        """Return the longest step (s) that the limits of all bodies allow: without one infinite, 0.01 s where some have their own steps."""
+        return self.solver.longest_step()
+
+    # --- what is -------------------------------------------------------------------------------------------------------------
 
     @property
     def surface(self) -> ContactSurface:
         """All surfaces as one, with the nodes behind their vertices as they are held now, or were as the present step began."""
-        # Whether it still fits is a question to all nodes.
-        return self._joined if self._core is not None and self._joined is not None else super().surface
+        return self.loop.surface
 
     @property
-    def contacts(self) -> SolidContacts:
-        """Contacts with solids of the last step, or of the one that goes on."""
-        return self._contacts
+    def time(self) -> float:
+        """Seconds; that of all bodies."""
+        return self.setup.time
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self.setup.time = value
+
+    def audit(self) -> Ints:
+        """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""
+        return self.loop.intersections()
+
+    def energy(self) -> dict[str, float]:
+        """Return the energies (J) of all bodies of all types: "kinetic", "elastic", "gravity" and their sum, "total".
+
+        Elastic energy is that of the forces of deformable bodies and of reduced ones; what constraints of position based dynamics and
+        springs of joints store is not counted, as it has no part in their steps. Gravity is 0 at the origin. Nodes and rigid bodies that
+        forces do not move (of infinite mass, fixed, on paths) count nothing.
+        """
+        return self.setup.energy()
+
+    def named_bodies(self) -> list[tuple[str, Any, Any]]:
+        """Return name, body, and surface that contact sees (if it is not the body's own) of all bodies."""
+        return self.setup.named_bodies()
 
     def __repr__(self) -> str:
         """One line: bodies, obstacles, time."""
-        nodes = sum(map(len, self.bodies))
-        obstacles = len(self._solids) + len(self._meshes)
-        if self._only_rigid:
+        nodes, setup = sum(map(len, self.bodies)), self.setup
+        if setup.only_rigid:
             return f"<World of {len(self.rigid)} rigid bodies, {len(self.rigid.joints)} joints, t = {self.time:g} s>"
+        obstacles = len(setup.solid_obstacles) + len(setup.mesh_obstacles)
         rigid = f"{len(self.rigid)} rigid bodies, " if self.rigid.bodies else ""
         others = f"{len(self.others)} with steps of their own, " if self.others else ""
         return f"<World of {len(self.bodies)} bodies with {nodes} nodes, {rigid}{others}{obstacles} obstacles, t = {self.time:g} s>"
 
-    def audit(self) -> Ints:
-        """Return the pairs (k, 2) of an edge and a triangle of `surface.mesh` that intersect now, by the exact test."""
-        return self._intersections()
+    # --- copies --------------------------------------------------------------------------------------------------------------
 
-    def deactivated_pairs(self) -> CollisionPairs:
-        """Return the pairs that may pass through each other, by elements of `surface.mesh`."""
-        return self._deactivated
+    def copy(self) -> World:
+        """Return an independent world in the same state, with copies of the bodies; obstacles are shared."""
+        arguments, named = self._arguments()
+        made: World = self._duplicate(arguments, named, {"contents": self.setup.copied_contents()})
+        return made
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """Bodies, surfaces, obstacles: what a copy or a pickle of the world is made of before its state is restored."""
+        return self.setup.contents
+
+    @contents.setter
+    def contents(self, given: Mapping[str, Any]) -> None:
+        self.setup.contents = given

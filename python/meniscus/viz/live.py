@@ -71,7 +71,7 @@ class LiveView:
         """Take hold of what is seen at a pixel; return the handle, or None where there is nothing."""
         self.release()
         origin, direction = self.ray(x, y)
-        self.handle = self.world.pick(origin.tolist(), direction.tolist(), **self.options)
+        self.handle = self.world.interaction.pick(origin.tolist(), direction.tolist(), **self.options)
         if self.handle is not None:
             self._start, self._target = self.ray(x, y)[0], self.handle.target
         return self.handle

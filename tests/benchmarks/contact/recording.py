@@ -13,12 +13,13 @@ import numpy as np
 
 from meniscus.scenes.touching import Touching
 
-# Stages of a loop: A finds pairs and their sides, B integrates, with repulsion within it, C resolves contacts.
+# Parts of a world and their methods, by stages of a loop: A finds pairs and their sides, B integrates, with repulsion within it,
+# C resolves contacts.
 PARTS = {
-    "A": ("_begin_loop",),
-    "B": ("predict", "advance_positions", "collide", "solve", "extrapolate", "slide"),
-    "repulsion": ("repel", "rub"),
-    "C": ("_end_loop",),
+    "A": ("loop", ("enter",)),
+    "B": ("solver", ("predict", "advance_positions", "collide", "solve", "extrapolate", "slide")),
+    "repulsion": ("solver", ("repel", "rub")),
+    "C": ("loop", ("end",)),
 }
 
 
@@ -27,9 +28,10 @@ class Clock:
 
     def __init__(self, world: Any) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
-        for part, methods in PARTS.items():
+        for part, (owner, methods) in PARTS.items():
             for name in methods:
-                world.__dict__[name] = self._timed(part, getattr(world, name))
+                of = getattr(world, owner)
+                of.__dict__[name] = self._timed(part, getattr(of, name))
 
     def _timed(self, part: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*given: Any) -> Any:

@@ -50,7 +50,7 @@ def _run(seed: int, scenes: int) -> int:
             world.add_obstacle(icosphere(2, 0.1).translated((0, 0, -0.1)), sides="both", thickness=0.005)
         surface = world.surface
         crossing: list[int] = []
-        world.on_iterate = lambda x, s=surface, c=crossing: c.append(len(s.mesh.self_intersections(s.at_vertices(x))))  # type: ignore[misc]
+        world.solver.on_iterate = lambda x, s=surface, c=crossing: c.append(len(s.mesh.self_intersections(s.at_vertices(x))))  # type: ignore[misc]
         for _ in range(6):
             pairs += world.step(1 / 24).contact.pairs
         assert not any(crossing)

@@ -43,7 +43,7 @@ def cloth(height: float, turn: float = 0.0, cells: int = 8, side: float = 0.4) -
 def watched(world: World) -> list[int]:
     """Return a list that receives the number of intersections of every iterate."""
     found: list[int] = []
-    world.on_iterate = lambda x: found.append(len(world.surface.mesh.self_intersections(world.surface.at_vertices(x))))
+    world.solver.on_iterate = lambda x: found.append(len(world.surface.mesh.self_intersections(world.surface.at_vertices(x))))
     return found
 
 
@@ -169,7 +169,7 @@ def test_a_block_with_a_finer_surface_falls_onto_a_moving_mesh() -> None:
         info = world.step(1 / 24)
     assert info.contact.increments > 0
     assert not any(iterates)
-    np.testing.assert_array_equal(world.x_free[len(body) :], path(world.time))
+    np.testing.assert_array_equal(world.loop.x_free[len(body) :], path(world.time))
     gap = body.positions[:, 2].min() - path(world.time)[:, 2].max()
     assert 0 < gap < 0.006
     assert body.velocities[:, 2].mean() == pytest.approx(0.5, abs=0.05)
@@ -191,7 +191,7 @@ def test_a_moving_solid_pushes_a_sheet() -> None:
     world.add_obstacle(ms.surface.KinematicSolid(ms.surface.Sphere((0.0, 0.0, 0.0), 0.1), _rising_pose), friction=0.2)
     for _ in range(8):
         info = world.step(1 / 24)
-        assert world.solids[0].distance(world.bodies[0].positions, world.time).min() > 0
+        assert world.setup.solid_obstacles[0].distance(world.bodies[0].positions, world.time).min() > 0
     assert world.bodies[0].positions[:, 2].max() > 0.1
     assert info.contact.pairs > 0
 
@@ -271,7 +271,7 @@ def test_the_potential_has_the_derivative_that_newton_uses() -> None:
     with world.transaction():
         world.begin(1 / 100)
         world.meet(1 / 100)
-        problem: Any = world._problem
+        problem: Any = world.solver._problem
         assert problem.friction.size > 4
         assert len(problem.rubbing) == 1
         rng = np.random.default_rng(0)
@@ -286,7 +286,7 @@ def test_the_potential_has_the_derivative_that_newton_uses() -> None:
         problem.evaluate(x, 0.0)
         p = problem.direction(gradient)
         assert np.vdot(gradient, p) < 0
-        world._core = world._problem = None
+        world.solver.leave()
 
 
 def test_copies_pickles_and_snapshots_go_on_with_the_same_bits() -> None:
@@ -341,14 +341,14 @@ def test_errors_and_interruptions_leave_the_last_completed_step() -> None:
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    world.on_iterate = interrupt
+    world.solver.on_iterate = interrupt
     with pytest.raises(KeyboardInterrupt):
         world.step(1 / 24)
     for a, b in zip(state(world), before, strict=True):
         np.testing.assert_array_equal(a, b)
     assert world.time == time
     # The step can be taken then, with the bits of a world that was never interrupted.
-    world.on_iterate = None
+    world.solver.on_iterate = None
     other = two_sheets()
     for w in (world, other, other):
         w.step(1 / 24)

@@ -31,8 +31,8 @@ from meniscus.solids import (
     PositionBody,
     World,
 )
-from meniscus.solids.contact import coupled_loop
 from meniscus.solids.contact.coupling.reduced_surfaces import ReducedSurface
+from meniscus.solids.contact.loop import coupled_ends
 from meniscus.surface import Pose
 
 PAIRS = [p for p in itertools.combinations_with_replacement(KINDS, 2) if p not in (("springs", "springs"), ("rigid", "rigid"))]
@@ -139,7 +139,7 @@ def test_copies_pickles_snapshots_and_checkpoints_go_on_with_the_same_bits(tmp_p
     world = mixed()
     for _ in range(43):
         world.step(DT)
-    assert world.inner_steps > 0
+    assert world.loop.inner_steps > 0
     others = [world.copy(), pickle.loads(pickle.dumps(world))]
     assert all(a.body is not b.body for other in others for a, b in zip(other.others, world.others, strict=True))
     saved = world.snapshot()
@@ -254,7 +254,7 @@ def test_what_does_not_go_together_is_refused() -> None:
 
 def test_a_loop_is_cut_short_where_bodies_find_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two reduced bodies that are held in each other's way: as neither yields, the loop ends before they touch."""
-    monkeypatch.setattr(coupled_loop, "_ATTEMPTS", 0)
+    monkeypatch.setattr(coupled_ends, "_ATTEMPTS", 0)
     world = collision("reduced", "reduced", 1e-4)
     cuts = 0
     for _ in range(64):

@@ -57,7 +57,7 @@ def test_a_pinch_is_told_after_few_cuts() -> None:
     world = pinched()
     ends = until_pinched(world)
     # Plates meet at 0.05 s. Three whole loops, two that were cut; the next is refused.
-    assert world.cuts == 2
+    assert world.loop.cuts == 2
     assert len(ends) <= 7
     assert ends[-1] < 0.05
 
@@ -65,11 +65,11 @@ def test_a_pinch_is_told_after_few_cuts() -> None:
 def test_a_pinch_is_the_same_after_a_resume_between_the_cuts() -> None:
     world, other = pinched(), pinched()
     expected = until_pinched(world)
-    while world.cuts and other.cuts < 1:
+    while world.loop.cuts and other.loop.cuts < 1:
         other.step(0.004)
     resumed = pinched()
     resumed.restore(other.snapshot())
-    assert resumed.cuts == 1
+    assert resumed.loop.cuts == 1
     assert until_pinched(resumed) == expected[-1:]
     for mine, its in zip(resumed.bodies, world.bodies, strict=True):
         assert np.array_equal(mine.positions, its.positions)
@@ -83,7 +83,7 @@ def test_released_contacts_go_through_and_nothing_else_does() -> None:
         cuts += sum(info.contact.cuts for info in infos)
         deactivated.append(infos[-1].contact.deactivated)
         assert infos[-1].contact.certified
-        mesh, pairs = world.surface.mesh, world.deactivated_pairs()
+        mesh, pairs = world.surface.mesh, world.loop.deactivated.pairs
         through = {(int(v), int(t)) for v, t in pairs.vertex_face}
         edges = {tuple(sorted((tuple(mesh.edges[e].tolist()), tuple(mesh.edges[f].tolist())))) for e, f in pairs.edge_edge}
         for e, t in world.surface.movable_pairs(world.audit()).tolist():
@@ -111,7 +111,7 @@ def test_while_pairs_are_aside_other_intersections_are_refused() -> None:
     world = pinched(on_pinch="release")
     far = cloth(4, 5.0, 0.5)
     world.add(far)
-    while not len(world.deactivated_pairs().vertex_face):
+    while not len(world.loop.deactivated.pairs.vertex_face):
         world.advance(0.004)
     world.advance(0.02)
     assert len(world.surface.movable_pairs(world.audit())) > 0
@@ -167,7 +167,7 @@ def test_after_a_cut_nodes_on_given_paths_are_on_these() -> None:
                 cut += 1
                 assert contact.off_path == 0.0
                 assert np.abs(body.positions[0] - path(world.time)[0]).max() <= 1e-15
-                obstacles = world.x_free[len(body) :, 2]
+                obstacles = world.loop.x_free[len(body) :, 2]
                 assert np.allclose(np.abs(obstacles), 0.04 - 40 * world.time**2, rtol=0, atol=1e-15)
 
     with pytest.raises(ContactError):

@@ -29,7 +29,7 @@ def sliding() -> World:
 def go_on(world: World) -> tuple[float, np.ndarray]:
     for _ in range(10):
         world.step(DT)
-    return world.solids[1].friction, world.bodies[0].positions.copy()
+    return world.setup.solid_obstacles[1].friction, world.bodies[0].positions.copy()
 
 
 def test_changed_friction_survives_snapshots_checkpoints_copies_and_pickles(tmp_path: Path) -> None:
@@ -37,8 +37,8 @@ def test_changed_friction_survives_snapshots_checkpoints_copies_and_pickles(tmp_
     at_first = world.snapshot()
     for _ in range(4):
         world.step(DT)
-    world.set_friction(1, 0.5)
-    assert world.friction_of_solids.tolist() == [0.3, 0.5]
+    world.setup.set_friction(1, 0.5)
+    assert world.setup.friction_of_solids.tolist() == [0.3, 0.5]
     world.step(DT)  # in the middle of a loop
     saved = world.snapshot()
     ms.io.write_checkpoint(tmp_path / "world.h5", ms.io.Checkpoint("none", {}, "0", {"step": 5}, {"world": saved}))
@@ -53,29 +53,29 @@ def test_changed_friction_survives_snapshots_checkpoints_copies_and_pickles(tmp_
         assert again == friction
         np.testing.assert_array_equal(y, x)
     world.restore(at_first)
-    assert world.solids[1].friction == 0.0
+    assert world.setup.solid_obstacles[1].friction == 0.0
     np.testing.assert_allclose(go_on(world)[1][:, 0], ms.mesh.cloth_mesh(3, 3, (0.2, 0.2)).vertices[:, 0] + 10 * DT, atol=1e-9)
 
 
 def test_a_failed_step_keeps_it() -> None:
     world = sliding()
-    world.set_friction(1, 0.5)
+    world.setup.set_friction(1, 0.5)
 
     def break_off(name: str, _: World) -> None:
         raise KeyError(name)
 
     with pytest.raises(KeyError):
         world.step(DT, on_stage=break_off)
-    assert world.solids[1].friction == 0.5
+    assert world.setup.solid_obstacles[1].friction == 0.5
 
 
 def test_a_state_of_other_solids_is_refused() -> None:
     world, other = sliding(), sliding()
     other.add_obstacle(Sphere((0, 0, 9), 1.0))
-    before = world.friction_of_solids.copy()
+    before = world.setup.friction_of_solids.copy()
     with pytest.raises(ValueError, match="3 solids, not 2"):
         world.restore(other.snapshot())
-    np.testing.assert_array_equal(world.friction_of_solids, before)
+    np.testing.assert_array_equal(world.setup.friction_of_solids, before)
 
 
 def test_energy_is_that_of_all_bodies() -> None:

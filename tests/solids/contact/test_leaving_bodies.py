@@ -10,14 +10,14 @@ import pytest
 from support.contact.bodies import DT, FLOOR, KINDS, lifted, run, world_of
 from support.variants import slow_but
 
-from meniscus.solids import Recorder, RigidBody, RigidSystem, World, replay
+from meniscus.solids import PositionsWorld, Recorder, RigidBody, RigidSystem, World, replay
 from meniscus.surface import Pose
 
 ALL = ("jelly", "reduced", "rigid", "cloth", "springs")
 
 
 def stacked(kinds: tuple[str, ...] = ALL, response: str = "impulses") -> tuple[World, list[Any]]:
-    world = world_of() if response == "impulses" else World(gravity=(0, 0, -9.8), response=response)  # type: ignore[arg-type]
+    world: Any = world_of() if response == "impulses" else PositionsWorld(gravity=(0, 0, -9.8))
     world.add_obstacle(FLOOR, friction=0.5)
     bodies = []
     for k, kind in enumerate(kinds):
@@ -54,7 +54,7 @@ def test_a_body_belongs_to_one_world(kind: str) -> None:
     second.add(body)
     if kind in ("rigid", "cloth", "reduced"):
         with pytest.raises(ValueError, match=r"another .* has this body"):
-            World(response="positions").add(body)
+            PositionsWorld().add(body)
     with pytest.raises(ValueError, match="has not this body"):
         first.remove(body)
 
@@ -66,7 +66,7 @@ def test_a_body_that_leaves_changes_no_bit_of_the_others(kind: str) -> None:
     before = world.snapshot()
     gone = bodies.pop(ALL.index(kind))
     states, own = [bits(b) for b in bodies], bits(gone)
-    hands = [world.attach(b, None, b.center if isinstance(b, RigidBody) else b.positions[0]) for b in (gone, bodies[-1])]
+    hands = [world.interaction.attach(b, None, b.center if isinstance(b, RigidBody) else b.positions[0]) for b in (gone, bodies[-1])]
     world.remove(gone)
     assert same(bits(gone), own)
     assert all(same(bits(b), s) for b, s in zip(bodies, states, strict=True))
@@ -96,7 +96,7 @@ def test_a_body_far_away_that_leaves_makes_no_difference() -> None:
         world.add(far)
         world.add(near)
         run(world, 32)
-        assert len(world.resting_keys) > 0
+        assert len(world.solver.resting_keys) > 0
         if leaves:
             world.remove(far)
         run(world, 16)
@@ -154,7 +154,7 @@ def test_worlds_in_real_time_let_bodies_go_too() -> None:
         for _ in range(5):
             world.step(1 / 60)
         assert same(bits(gone), own)
-        assert world.sanity().bounded
+        assert world.interaction.sanity().bounded
 
 
 def test_the_last_rigid_body_and_the_next_first_one_find_the_obstacles() -> None:
@@ -194,7 +194,8 @@ def test_bodies_stay_in_the_middle_of_a_loop() -> None:
 @pytest.mark.parametrize("response", ["impulses", "barrier", "positions"])
 @pytest.mark.parametrize("dt", [-1e-3, 0.0, float("nan"), float("inf"), 1e6, 1e-300])
 def test_absurd_steps_are_refused_in_one_sentence(dt: float, response: Any) -> None:
-    world = World(gravity=(0, 0, -9.8), response=response)
+    gravity = (0, 0, -9.8)
+    world: Any = PositionsWorld(gravity=gravity) if response == "positions" else World(gravity=gravity, response=response)
     body = world.add(KINDS["cloth" if response == "positions" else "springs"](), thickness=0.01)
     before = bits(body)
     with pytest.raises(ValueError, match="dt must be "):

@@ -8,7 +8,7 @@ import pytest
 
 import meniscus as ms
 from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions, World
-from meniscus.solids.contact.loop_lengths import next_length, whole_loops
+from meniscus.solids.contact.loop.loop_lengths import next_length, whole_loops
 from meniscus.solids.contact.reports import ContactInfo
 
 
@@ -56,14 +56,14 @@ def falling(steps_per_loop: Any = "auto") -> World:
 
 def test_loops_shorten_in_collisions_and_a_copy_goes_on_with_the_same_bits() -> None:
     world = falling()
-    assert world.loop_steps == 16
+    assert world.loop.loop_steps == 16
     lengths, state = [], b""
     for k in range(100):
         if k == 37:
             state = pickle.dumps(world.snapshot())
-        lengths.append(world.loop_steps)
+        lengths.append(world.loop.loop_steps)
         info = world.step(1 / 500)
-        assert info.contact.loop_ended == (world.inner_steps == 0)
+        assert info.contact.loop_ended == (world.loop.inner_steps == 0)
     assert min(lengths) < 16
     assert len(world.audit()) == 0
     other = falling()
@@ -71,7 +71,7 @@ def test_loops_shorten_in_collisions_and_a_copy_goes_on_with_the_same_bits() -> 
         other.step(1 / 300)
     other.restore(pickle.loads(state))
     for k in range(37, 100):
-        assert other.loop_steps == lengths[k]
+        assert other.loop.loop_steps == lengths[k]
         other.step(1 / 500)
     for a, b in zip(world.bodies, other.bodies, strict=True):
         assert np.array_equal(a.positions, b.positions)
@@ -85,7 +85,7 @@ def test_advance_ends_exactly_and_with_a_whole_loop(frames: int) -> None:
     for k in range(frames):
         infos = world.advance(0.25 / frames)
         assert world.time == pytest.approx(0.25 * (k + 1) / frames, abs=1e-15)
-        assert world.inner_steps == 0
+        assert world.loop.inner_steps == 0
         assert infos[-1].contact.loop_ended
         assert infos[-1].contact.certified
 
@@ -97,13 +97,13 @@ def test_advance_finishes_a_loop_that_has_begun() -> None:
     world.step(1e-3)
     world.advance(0.1)
     assert world.time == pytest.approx(0.102, abs=1e-15)
-    assert world.inner_steps == 0
+    assert world.loop.inner_steps == 0
 
 
 def test_a_number_of_steps_stays_and_other_words_are_refused() -> None:
     world = falling(4)
     for _ in range(8):
-        assert world.loop_steps == 4
+        assert world.loop.loop_steps == 4
         world.step(1 / 500)
     with pytest.raises(TypeError, match="steps_per_loop"):
         falling("many")

@@ -54,20 +54,20 @@ def test_a_loop_in_which_something_collides_is_undone_and_halved() -> None:
     starts: list[tuple[float, list[np.ndarray]]] = []
     steps = []
     for _ in range(72):
-        if world.inner_steps == 0:
+        if world.loop.inner_steps == 0:
             starts.append((world.time, state(world)))
-            steps.append(world.loop_steps)
-        before = world.loop_steps
+            steps.append(world.loop.loop_steps)
+        before = world.loop.loop_steps
         info = world.step(DT).contact
         if info.rewound:
             assert not info.loop_ended
             assert info.contacts > 0
-            assert (world.time, world.inner_steps) == (starts[-1][0], 0)
+            assert (world.time, world.loop.inner_steps) == (starts[-1][0], 0)
             assert same(state(world), starts[-1][1])
-            assert world.loop_steps == before // 2
+            assert world.loop.loop_steps == before // 2
         elif info.loop_ended:
             assert info.certified
-            assert world.loop_steps == min(8, 2 * before)
+            assert world.loop.loop_steps == min(8, 2 * before)
             assert len(world.audit()) == 0
     assert set(steps) == {1, 2, 4, 8}
 
@@ -103,7 +103,7 @@ def test_forces_remember_what_they_did_at_the_start_of_a_loop() -> None:
     world.add(chain)
     changed = False
     for _ in range(60):
-        if world.inner_steps == 0:
+        if world.loop.inner_steps == 0:
             at_start = [m.copy() for m in chain.force_memory]
             assert len(at_start) == 1
         info = world.step(DT).contact
@@ -119,7 +119,7 @@ def test_a_world_that_rewinds_advances_to_the_end() -> None:
     world = falling(loop="rewind")
     infos = world.advance(0.15)
     assert world.time == 0.15
-    assert world.inner_steps == 0
+    assert world.loop.inner_steps == 0
     assert sum(info.contact.rewound for info in infos) > 0
     assert all(body.time == world.time for body in world.bodies)
 
@@ -135,7 +135,7 @@ def test_finish_loop_does_not_rewind() -> None:
     info = again.finish_loop()
     assert info.certified
     assert info.contacts > 0
-    assert (again.time, again.inner_steps) == (time, 0)
+    assert (again.time, again.loop.inner_steps) == (time, 0)
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_bits_survive_copies_pickles_checkpoints_and_threads(options: dict[str, 
             world = falling(**options)
             for _ in range(before):
                 world.step(DT)
-            assert world.inner_steps > 0
+            assert world.loop.inner_steps > 0
             saved, copied, pickled = world.snapshot(), world.copy(), pickle.loads(pickle.dumps(world))
             ms.io.write_checkpoint(tmp_path / f"{n}.h5", ms.io.Checkpoint("none", {}, "0", {"step": before}, {"world": saved}))
             resumed = falling(**options)
@@ -245,7 +245,7 @@ def folding(**options: Any) -> list[WorldInfo]:
     world.add(body)
     world.add_obstacle(HalfSpace((0, 0, 0), (0, 0, 1)))
     infos: list[WorldInfo] = []
-    while world.time < 0.44 - 1e-9 or world.inner_steps:
+    while world.time < 0.44 - 1e-9 or world.loop.inner_steps:
         infos.append(world.step(1 / 400))
     assert len(world.audit()) == 0
     return infos

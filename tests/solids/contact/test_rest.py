@@ -45,8 +45,8 @@ def test_rest_on_a_mesh_does_not_depend_on_the_number_of_threads() -> None:
             world.add_obstacle(slope, sides="both", thickness=0.01, friction=0.4)
             for _ in range(24):
                 world.step(1 / 400)
-            assert len(world.resting_keys) > 0
-            results.append([body.positions.copy() for body in world.bodies] + [world.resting_drag])
+            assert len(world.solver.resting_keys) > 0
+            results.append([body.positions.copy() for body in world.bodies] + [world.solver.resting_drag])
     finally:
         ms.set_num_threads(threads)
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))

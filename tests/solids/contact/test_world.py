@@ -83,7 +83,7 @@ def test_stages_are_called_in_order_and_a_step_may_be_taken_stage_by_stage() -> 
         for name in other.stages:
             getattr(other, name)(1 / 200)
         other.end()
-    assert seen == list(World.stages)
+    assert seen == list(world.stages)
     assert same(state(world), state(other))
     with pytest.raises(RuntimeError, match="begin"):
         world.solve(1 / 200)
@@ -119,7 +119,7 @@ def test_advance_ends_exactly_with_a_whole_loop() -> None:
     world.step(1 / 300)
     infos = world.advance(0.1)
     assert world.time == 1 / 300 + 0.1
-    assert world.inner_steps == 0
+    assert world.loop.inner_steps == 0
     assert infos[-1].contact.loop_ended
     assert all(body.time == world.time for body in world.bodies)
 
@@ -128,7 +128,7 @@ def test_snapshots_copies_and_pickles_go_on_with_the_same_bits() -> None:
     world = scene()
     for _ in range(30):
         world.step(1 / 200)
-    assert world.inner_steps == 2  # in the middle of a loop
+    assert world.loop.inner_steps == 2  # in the middle of a loop
     saved, copied, pickled = world.snapshot(), world.copy(), pickle.loads(pickle.dumps(world))
     for _ in range(7):
         world.step(1 / 200)
@@ -138,7 +138,7 @@ def test_snapshots_copies_and_pickles_go_on_with_the_same_bits() -> None:
             other.step(1 / 200)
         assert same(state(other), expected)
     world.restore(saved)
-    assert world.inner_steps == 2
+    assert world.loop.inner_steps == 2
     for _ in range(7):
         world.step(1 / 200)
     assert same(state(world), expected)
@@ -171,7 +171,7 @@ def test_a_failed_step_changes_nothing() -> None:
     with pytest.raises(KeyError):
         world.step(1 / 200, on_stage=break_off)
     assert same(state(world), before)
-    assert (world.time, world.inner_steps) == (time, 3)
+    assert (world.time, world.loop.inner_steps) == (time, 3)
     world.bodies[0].velocities[3] = np.nan
     with pytest.raises(ValueError, match="finite"):
         world.step(1 / 200)
@@ -294,7 +294,7 @@ def test_a_checkpoint_in_the_middle_of_a_loop_goes_on_with_the_same_bits(tmp_pat
         world.step(1 / 200)
     other = scene()
     other.restore(ms.io.read_checkpoint(tmp_path / "world.h5").state["world"])
-    assert (other.inner_steps, len(other.x_free)) == (2, sum(map(len, other.bodies)))
+    assert (other.loop.inner_steps, len(other.loop.x_free)) == (2, sum(map(len, other.bodies)))
     for _ in range(6):
         other.step(1 / 200)
     assert same(state(world), state(other))

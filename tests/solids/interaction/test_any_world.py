@@ -22,8 +22,11 @@ class SideBySide(InteractiveWorld):
         self.node_bodies = self.declare("node_bodies", [nodes])
         self.reduced_bodies = self.declare("reduced_bodies", [reduced])
         self.time = self.declare("time", 0.0)
-        self._make_interaction()
+        super().__init__()
         self._cost = self.worked = 0.0
+
+    def named_bodies(self) -> Any:
+        return [("nodes[0]", self.node_bodies[0], None), ("reduced[0]", self.reduced_bodies[0], None)]
 
     def _take_step(self, dt: float, on_stage: Any = None, **options: Any) -> Any:
         with self.transaction():
@@ -48,18 +51,18 @@ def made() -> SideBySide:
 
 def play(world: Any) -> list[int]:
     world.clock = lambda: world.worked
-    hand = world.pick((0.1, 0.1, 2), (0, 0, -1))
-    other = world.pick((0.5, 0.0, 2), (0, 0, -1))
+    hand = world.interaction.pick((0.1, 0.1, 2), (0, 0, -1))
+    other = world.interaction.pick((0.5, 0.0, 2), (0, 0, -1))
     assert (hand.name, other.name) == ("nodes[0]", "reduced[0]")
-    world.attach(hand.body, other.body, (0.35, 0.1, 0.1))
-    world.add_field(Attractor((0.2, 0, 0.5)))
-    world.add_field(Wind((1, 0, 0)))
+    world.interaction.attach(hand.body, other.body, (0.35, 0.1, 0.1))
+    world.interaction.add_field(Attractor((0.2, 0, 0.5)))
+    world.interaction.add_field(Wind((1, 0, 0)))
     counts = []
     for k in range(20):
         hand.target = (0.1, 0.1 + 0.01 * k, 0.4)
         other.target = (0.5 + 0.01 * k, 0, 0.2)
         counts.append(world.step(0.01, budget=Budget(4e-3, least=2, most=30) if k % 2 else None))
-    assert world.sanity().bounded
+    assert world.interaction.sanity().bounded
     return counts
 
 

@@ -15,7 +15,7 @@ from tests.support.interaction.playground import empty_world
 def hanging(**options: Any) -> tuple[Any, Any, Any]:
     world = ms.solids.World(gravity=(0, 0, -10))
     box = world.add(ms.solids.RigidBody.box((0.2, 0.2, 0.2), density=125, pose=Pose((0, 0, -0.1))))
-    return world, box, world.attach(box, None, (0, 0, 0), **options)
+    return world, box, world.interaction.attach(box, None, (0, 0, 0), **options)
 
 
 def test_a_box_hangs_on_a_place_that_moves() -> None:
@@ -52,7 +52,7 @@ def test_a_chain_of_three_bodies_swings_as_one() -> None:
     bodies = [ms.solids.RigidBody.box((0.3, 0.05, 0.05), pose=Pose((0.3 * k, 0, 0))) for k in range(3)]
     bodies[2].momentum[1] = 0.5
     world = empty_world(*bodies)
-    held = [world.attach(bodies[k], bodies[k + 1], (0.3 * k + 0.15, 0, 0)) for k in range(2)]
+    held = [world.interaction.attach(bodies[k], bodies[k + 1], (0.3 * k + 0.15, 0, 0)) for k in range(2)]
     for _ in range(300):
         world.step(0.005)
         assert max(a.gaps.max() for a in held) < 0.01
@@ -72,7 +72,7 @@ def test_cloth_hangs_on_a_box() -> None:
     world.add(cloth, thickness=0.01)
     world.add(box, thickness=0.005)
     edge = sheet.vertices[sheet.vertices[:, 0] == 0]
-    attachment = world.attach(cloth, box, edge)
+    attachment = world.interaction.attach(cloth, box, edge)
     assert len(attachment.gaps) == 7
     for _ in range(160):
         world.step(1 / 200)
@@ -93,7 +93,7 @@ def test_points_that_are_apart_stay_apart() -> None:
     a = ms.solids.DeformableBody(ms.mesh.cloth_mesh(2, 2, (0.2, 0.2)), density=1.0)
     b = ms.solids.DeformableBody(ms.mesh.cloth_mesh(2, 2, (0.2, 0.2), origin=(0, 0, 0.1)), density=1.0)
     world = empty_world(a, b)
-    attachment = world.attach(a, b, [(0.1, 0.1, 0.05)])
+    attachment = world.interaction.attach(a, b, [(0.1, 0.1, 0.05)])
     assert attachment.gaps.max() == 0
     a.velocities[:, 2] = 1.0
     for _ in range(10):
@@ -107,12 +107,12 @@ def test_what_cannot_be_attached() -> None:
     world = empty_world(a, b)
     bare = world.add(ms.solids.DeformableBody(np.zeros((1, 3)), masses=1.0))
     with pytest.raises(ValueError, match="another one"):
-        world.attach(a, a, (0, 0, 0))
+        world.interaction.attach(a, a, (0, 0, 0))
     with pytest.raises(ValueError, match="no surface"):
-        world.attach(bare, None, (0, 0, 0))
+        world.interaction.attach(bare, None, (0, 0, 0))
     with pytest.raises(ValueError, match="shape"):
-        world.attach(a, b, (0, 0))
+        world.interaction.attach(a, b, (0, 0))
     with pytest.raises(ValueError, match="compliance must not be negative"):
-        world.attach(a, b, (0, 0, 0), compliance=-1)
+        world.interaction.attach(a, b, (0, 0, 0), compliance=-1)
     with pytest.raises(ValueError, match="no target"):
-        world.attach(a, b, (0.5, 0, 0)).target = (0, 0, 0)
+        world.interaction.attach(a, b, (0.5, 0, 0)).target = (0, 0, 0)

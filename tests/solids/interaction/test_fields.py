@@ -60,7 +60,7 @@ def test_linear_fields_turn_rigid_bodies_as_their_points_would() -> None:
 
 def test_an_explosion_gives_its_speed() -> None:
     world = empty_world(ms.solids.DeformableBody(np.array([[0.5, 0, 0], [0, 0, -0.25], [0, 2.0, 0]]), masses=1.0))
-    applied = world.add_field(Explosion((0, 0, 0), speed=8, radius=1, duration=0.05))
+    applied = world.interaction.add_field(Explosion((0, 0, 0), speed=8, radius=1, duration=0.05))
     # Places hardly change while it lasts.
     for _ in range(400):
         world.bodies[0].positions[...] = [[0.5, 0, 0], [0, 0, -0.25], [0, 2.0, 0]]
@@ -73,7 +73,7 @@ def test_an_explosion_gives_its_speed() -> None:
 @pytest.mark.slow
 def test_an_attractor_holds_what_comes_near() -> None:
     world = empty_world(ms.solids.DeformableBody(np.array([[1.0, 0, 0]]), masses=1.0))
-    world.add_field(Attractor((0, 0, 0), strength=4, core=0.5, damping=4.0))
+    world.interaction.add_field(Attractor((0, 0, 0), strength=4, core=0.5, damping=4.0))
     for _ in range(1500):
         world.step(0.005)
     assert np.abs(world.bodies[0].positions).max() < 1e-3
@@ -144,7 +144,7 @@ def test_fields_end_change_and_refuse() -> None:
     def up(x: Any, v: Any, t: float) -> Any:
         return np.broadcast_to((0, 0, 1.0), x.shape)
 
-    applied = world.add_field(up)
+    applied = world.interaction.add_field(up)
     world.step(0.5)
     np.testing.assert_allclose(world.bodies[0].velocities, [[0, 0, 0.5]])
     applied.field = FunctionField(name="up", function=up, max_acceleration=0.5)
@@ -155,13 +155,13 @@ def test_fields_end_change_and_refuse() -> None:
     world.step(0.5)
     np.testing.assert_allclose(world.bodies[0].velocities, [[0, 0, 0.75]])
     np.testing.assert_allclose(applied.impulse, (0, 0, 1.5))
-    world.add_field(lambda x, v, t: np.full(x.shape, np.nan), name="nan")
+    world.interaction.add_field(lambda x, v, t: np.full(x.shape, np.nan), name="nan")
     with pytest.raises(ValueError, match="no numbers; nothing has changed"):
         world.step(0.5)
     np.testing.assert_allclose(world.bodies[0].velocities, [[0, 0, 0.75]])
     with pytest.raises(ValueError, match="another function is known"):
-        world.add_field(lambda x, v, t: x, name="nan")
+        world.interaction.add_field(lambda x, v, t: x, name="nan")
     with pytest.raises(TypeError, match="belong to fields that are functions"):
-        world.add_field(Wind(), name="w")
+        world.interaction.add_field(Wind(), name="w")
     with pytest.raises(ValueError, match="angle"):
         Fan(angle=3.0)

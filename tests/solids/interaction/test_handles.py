@@ -20,7 +20,7 @@ def ball() -> Any:
 def held_ball(**options: Any) -> tuple[Any, Any, Any]:
     body = ball()
     world = empty_world(body)
-    handle = world.pick((0, 0, 1), (0, 0, -1), **options)
+    handle = world.interaction.pick((0, 0, 1), (0, 0, -1), **options)
     assert handle is not None
     return world, body, handle
 
@@ -89,9 +89,9 @@ def test_the_account_of_momentum_has_the_handles(stiffness: float | None) -> Non
     box = ms.solids.RigidBody.box((0.2, 0.2, 0.2), density=300, pose=Pose((0.15, 0.15, 0.2)))
     world = empty_world(jelly, box, elasticity="full-step", tolerance=1e-13)
     damping = None if stiffness is None else 0.0
-    handles = [world.pick((0.1, 0.1, z), (0, 0, s), stiffness=stiffness, damping=damping) for z, s in ((2.0, -1), (-2.0, 1))]
+    handles = [world.interaction.pick((0.1, 0.1, z), (0, 0, s), stiffness=stiffness, damping=damping) for z, s in ((2.0, -1), (-2.0, 1))]
     assert [h.name for h in handles if h is not None] == ["bodies[0]", "rigid[0]"]
-    world.attach(box, jelly, (0.15, 0.15, 0.4))
+    world.interaction.attach(box, jelly, (0.15, 0.15, 0.4))
     rng = np.random.default_rng(2)
     most = 0.0
     for k in range(60):
@@ -115,7 +115,7 @@ def test_no_stiffness_and_no_target_is_too_much(stiffness: float) -> None:
     world = playground()
     rng = np.random.default_rng(4)
     handles = [
-        world.pick((x, 0.03, 2), (0, 0, -1), body=body, stiffness=stiffness, damping=0.0, max_force=1e4)
+        world.interaction.pick((x, 0.03, 2), (0, 0, -1), body=body, stiffness=stiffness, damping=0.0, max_force=1e4)
         for x, body in ((0.1, world.bodies[1]), (0.11, world.rigid.bodies[1]), (-0.28, world.bodies[0]))
     ]
     for k in range(60):
@@ -124,7 +124,7 @@ def test_no_stiffness_and_no_target_is_too_much(stiffness: float) -> None:
             if k % 10 == 0:
                 handle.target = rng.uniform(-0.4, 0.4, 3) + np.array([0, 0, 0.5])
         world.step(DT)
-        assert world.sanity(speed_limit=400.0).bounded
+        assert world.interaction.sanity(speed_limit=400.0).bounded
 
 
 def test_released_handles_let_go() -> None:
@@ -145,7 +145,7 @@ def test_what_is_fixed_stays() -> None:
     body = ms.solids.RigidBody.sphere(0.1, motion="fixed")
     world = empty_world(body, ball_far())
     for kind in ("spring", "attachment"):
-        handle = world.pick((0, 0, 1), (0, 0, -1), kind=kind)
+        handle = world.interaction.pick((0, 0, 1), (0, 0, -1), kind=kind)
         assert handle is not None
         handle.target = (0, 0, 1)
         world.step(0.01)
@@ -167,7 +167,7 @@ def test_sleeping_bodies_wake_when_they_are_pulled() -> None:
         info = world.step(0.01)
     assert info.rigid is not None
     assert info.rigid.asleep == 2
-    handle = world.pick((0, 0, 2), (0, 0, -1))
+    handle = world.interaction.pick((0, 0, 2), (0, 0, -1))
     assert handle is not None
     handle.target = (0, 0, 1.0)
     for _ in range(60):
@@ -177,7 +177,7 @@ def test_sleeping_bodies_wake_when_they_are_pulled() -> None:
 
 def test_a_failed_step_undoes_what_hands_did() -> None:
     world = playground()
-    handle = world.pick((0.1, 0.0, 2), (0, 0, -1))
+    handle = world.interaction.pick((0.1, 0.0, 2), (0, 0, -1))
     assert handle is not None
     handle.target = (0.1, 0.0, 0.6)
     world.step(DT)
@@ -195,7 +195,7 @@ def test_a_failed_step_undoes_what_hands_did() -> None:
     after.restore(before)
     assert digest(after) == digest(world)
     rigid = empty_world(ball())
-    grip = rigid.pick((0, 0, 1), (0, 0, -1))
+    grip = rigid.interaction.pick((0, 0, 1), (0, 0, -1))
     assert grip is not None
     grip.target = (0, 0, 1)
     with pytest.raises(RuntimeError, match="no"):

@@ -39,7 +39,7 @@ def test_rays_find_the_nearest_surface() -> None:
         direction = rng.uniform(-0.3, 0.3, 3) + (np.array([0, 0, -1.0]) if origin[2] == 1.0 else np.array([1.0, 0, 0]))
         unit = direction / np.linalg.norm(direction)
         distance, name = first_hit(world, origin, unit)
-        handle = world.pick(origin, direction)
+        handle = world.interaction.pick(origin, direction)
         if handle is None:
             assert distance == np.inf
             continue
@@ -56,25 +56,25 @@ def test_rays_find_the_nearest_surface() -> None:
 def test_a_pick_may_be_of_one_body_and_ends_somewhere() -> None:
     world = playground()
     origin, down = (0.12, 0.0, 1.0), (0, 0, -1)
-    handle = world.pick(origin, down, body=world.rigid.bodies[1])
+    handle = world.interaction.pick(origin, down, body=world.rigid.bodies[1])
     assert handle is not None
     assert abs(handle.position[2] - 0.25) < 1e-12
-    assert world.pick(origin, down, max_distance=0.69) is None
-    assert world.pick(origin, down, max_distance=0.71) is not None
-    assert world.pick((5, 5, 5), down) is None
+    assert world.interaction.pick(origin, down, max_distance=0.69) is None
+    assert world.interaction.pick(origin, down, max_distance=0.71) is not None
+    assert world.interaction.pick((5, 5, 5), down) is None
     with pytest.raises(ValueError, match="none of this world"):
-        world.pick(origin, down, body=ms.solids.RigidBody.sphere(1.0))
+        world.interaction.pick(origin, down, body=ms.solids.RigidBody.sphere(1.0))
     with pytest.raises(ValueError, match="direction must not be zero"):
-        world.pick(origin, (0, 0, 0))
+        world.interaction.pick(origin, (0, 0, 0))
     with pytest.raises(ValueError, match="no stiffness and damping"):
-        world.pick(origin, down, kind="attachment", stiffness=3.0)
+        world.interaction.pick(origin, down, kind="attachment", stiffness=3.0)
 
 
 def test_ropes_are_picked_within_a_radius() -> None:
     rope = ms.mesh.SegmentMesh(np.array([[0.0, 0, 0], [0.5, 0, 0], [1.0, 0, 0]]), np.array([[0, 1], [1, 2]], np.int32))
     world = empty_world(ms.solids.DeformableBody(rope, density=0.1))
-    assert world.pick((0.25, 0.03, 1.0), (0, 0, -1)) is None
-    handle = world.pick((0.25, 0.03, 1.0), (0, 0, -1), radius=0.05)
+    assert world.interaction.pick((0.25, 0.03, 1.0), (0, 0, -1)) is None
+    handle = world.interaction.pick((0.25, 0.03, 1.0), (0, 0, -1), radius=0.05)
     assert handle is not None
     np.testing.assert_allclose(handle.position, (0.25, 0, 0), atol=1e-12)
 
@@ -85,10 +85,10 @@ def test_surfaces_that_hang_in_a_body_are_picked() -> None:
     skin = ms.mesh.TriangleMesh(np.array([[0.1, 0.1, 0.3], [0.3, 0.1, 0.3], [0.2, 0.3, 0.3]]), np.array([[0, 1, 2]], np.int32))
     world = ms.solids.World()
     world.add(body, skin)
-    handle = world.pick((0.2, 0.2, 1.0), (0, 0, -1))
+    handle = world.interaction.pick((0.2, 0.2, 1.0), (0, 0, -1))
     assert handle is not None
     np.testing.assert_allclose(handle.position, (0.2, 0.2, 0.3), atol=1e-12)
-    assert world.pick((0.02, 0.02, 1.0), (0, 0, -1)) is None
+    assert world.interaction.pick((0.02, 0.02, 1.0), (0, 0, -1)) is None
     before = body.momentum()
     handle.target = (0.2, 0.2, 0.5)
     world.step(1e-3)
@@ -98,7 +98,7 @@ def test_surfaces_that_hang_in_a_body_are_picked() -> None:
 def test_handles_stay_where_they_took_hold() -> None:
     box = ms.solids.RigidBody.box((0.2, 0.2, 0.2), pose=Pose((0, 0, 0)))
     world = empty_world(box)
-    handle = world.pick((0.05, 0.02, 1.0), (0, 0, -1))
+    handle = world.interaction.pick((0.05, 0.02, 1.0), (0, 0, -1))
     assert handle is not None
     box.pose = Pose((1, 2, 3), (0.0, 1.0, 0.0, 0.0))
     np.testing.assert_allclose(handle.position, (1.05, 1.98, 2.9), atol=1e-12)

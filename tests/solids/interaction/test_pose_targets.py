@@ -28,7 +28,7 @@ def test_turns_between_rotations() -> None:
 def test_a_body_comes_to_its_pose() -> None:
     box = ms.solids.RigidBody.box((0.3, 0.2, 0.1), twist=Twist((0, 0, 0), (2, 0, 0)))
     world = empty_world(box)
-    target = world.aim(box, Pose((0.3, 0.1, -0.2), turned(2.0, (1, 1, 0))))
+    target = world.interaction.aim(box, Pose((0.3, 0.1, -0.2), turned(2.0, (1, 1, 0))))
     for _ in range(200):
         world.step(0.01)
     np.testing.assert_allclose(box.pose.translation, (0.3, 0.1, -0.2), atol=1e-5)
@@ -41,7 +41,7 @@ def test_a_body_comes_to_its_pose() -> None:
 def test_force_and_torque_have_limits() -> None:
     box = ms.solids.RigidBody.box((0.3, 0.2, 0.1))
     world = empty_world(box)
-    world.aim(box, Pose((30, 40, 0), turned(3.0)), stiffness=1e12, torsion=1e12, max_force=5.0, max_torque=0.2)
+    world.interaction.aim(box, Pose((30, 40, 0), turned(3.0)), stiffness=1e12, torsion=1e12, max_force=5.0, max_torque=0.2)
     world.step(0.01)
     np.testing.assert_allclose(box.momentum, (0.03, 0.04, 0), atol=1e-12)
     np.testing.assert_allclose(box.angular_momentum, (0, 0, 2e-3), atol=1e-12)
@@ -52,7 +52,9 @@ def test_stiff_aims_are_there_at_once_and_stay(stiffness: float) -> None:
     box = ms.solids.RigidBody.box((0.3, 0.2, 0.1))
     world = empty_world(box)
     wide = {"max_force": math.inf, "max_torque": math.inf, "max_speed": math.inf, "max_spin": math.inf}
-    world.aim(box, Pose((0.01, 0, 0), turned(0.1, (0, 0, 1))), stiffness=stiffness, damping=0, torsion=stiffness, torsion_damping=0, **wide)
+    world.interaction.aim(
+        box, Pose((0.01, 0, 0), turned(0.1, (0, 0, 1))), stiffness=stiffness, damping=0, torsion=stiffness, torsion_damping=0, **wide
+    )
     for _ in range(5):
         world.step(0.01)
         np.testing.assert_allclose(box.center, (0.01, 0, 0), atol=1e-6)
@@ -62,7 +64,7 @@ def test_stiff_aims_are_there_at_once_and_stay(stiffness: float) -> None:
 def test_led_bodies_have_the_velocity_that_leads_there() -> None:
     body = ms.solids.RigidBody.box((0.2, 0.2, 0.2), motion=KinematicPath(Pose((0, 0, 0))))
     world = empty_world(body)
-    target = world.aim(body, Pose((0.02, 0, 0)))
+    target = world.interaction.aim(body, Pose((0.02, 0, 0)))
     world.step(0.01)
     np.testing.assert_allclose(body.center, (0.02, 0, 0), atol=1e-15)
     np.testing.assert_allclose(body.velocity, (2, 0, 0), atol=1e-12)
@@ -82,7 +84,7 @@ def test_led_bodies_have_the_velocity_that_leads_there() -> None:
 def test_led_bodies_go_no_faster_than_they_may() -> None:
     body = ms.solids.RigidBody.box((0.2, 0.2, 0.2), motion=KinematicPath(max_speed=2.0, max_spin=3.0))
     world = empty_world(body)
-    world.aim(body, Pose((1, 0, 0), turned(1.5)))
+    world.interaction.aim(body, Pose((1, 0, 0), turned(1.5)))
     for k in range(1, 60):
         world.step(0.01)
         assert abs(body.center[0] - min(0.02 * k, 1.0)) < 1e-12
@@ -92,7 +94,7 @@ def test_led_bodies_go_no_faster_than_they_may() -> None:
 def test_led_bodies_push_others() -> None:
     world = rigid_world(1)
     pusher = world.add(ms.solids.RigidBody.box((0.1, 0.3, 0.1), motion=KinematicPath(Pose((-0.3, 0, 0.15)))))
-    target = world.aim(pusher, Pose((-0.3, 0, 0.15)))
+    target = world.interaction.aim(pusher, Pose((-0.3, 0, 0.15)))
     for k in range(100):
         target.target = Pose((-0.3 + 0.004 * k, 0, 0.15))
         world.step(0.01)
@@ -104,9 +106,9 @@ def test_led_bodies_push_others() -> None:
 def test_a_new_aim_takes_the_place_of_the_old_one() -> None:
     box = ms.solids.RigidBody.box((0.2, 0.2, 0.2))
     world = empty_world(box, ms.solids.RigidBody.sphere(0.1, motion="fixed", pose=Pose((3, 0, 0))))
-    first = world.aim(box, Pose((1, 0, 0)))
-    second = world.aim(box, Pose((2, 0, 0)))
+    first = world.interaction.aim(box, Pose((1, 0, 0)))
+    second = world.interaction.aim(box, Pose((2, 0, 0)))
     assert not first.active
     assert list(world.interaction.pulls.values()) == [second]
     with pytest.raises(ValueError, match="KinematicPath"):
-        world.aim(world.rigid.bodies[1], Pose((0, 0, 0)))
+        world.interaction.aim(world.rigid.bodies[1], Pose((0, 0, 0)))

@@ -30,25 +30,25 @@ def play(world: Any) -> None:
     rng = np.random.default_rng(9)
     ticks = iter(np.cumsum(rng.uniform(1e-5, 3e-4, 10**6)).tolist())
     world.clock = lambda: next(ticks)
-    hand = world.pick((0.1, 0.0, 2), (0, 0, -1))
-    field = world.add_field(Wind((2, 0, 0.5)))
-    world.add_field(swirl, max_speed=3.0)
-    aim = world.aim(world.rigid.bodies[0], Pose((-0.2, 0.1, 0.5)))
-    glue = world.attach(world.rigid.bodies[1], world.bodies[1], (0.12, 0, 0.26))
+    hand = world.interaction.pick((0.1, 0.0, 2), (0, 0, -1))
+    field = world.interaction.add_field(Wind((2, 0, 0.5)))
+    world.interaction.add_field(swirl, max_speed=3.0)
+    aim = world.interaction.aim(world.rigid.bodies[0], Pose((-0.2, 0.1, 0.5)))
+    glue = world.interaction.attach(world.rigid.bodies[1], world.bodies[1], (0.12, 0, 0.26))
     for k in range(16):
         hand.target = (0.1 + 0.01 * k, 0.02 * k, 0.4)
         if k == 4:
             field.field = Wind((-3, 0, 0))
         if k == 6:
             field.remove()
-            world.add_field(Explosion((0, 0, 0.1), speed=2.0))
+            world.interaction.add_field(Explosion((0, 0, 0.1), speed=2.0))
         if k == 8:
             aim.target = Pose((-0.3, 0.0, 0.4), (0.8, 0.6, 0.0, 0.0))
             hand.release()
-            hand = world.pick((-0.28, 0.03, 2), (0, 0, -1), body=world.bodies[0], kind="attachment", max_force=30.0)
+            hand = world.interaction.pick((-0.28, 0.03, 2), (0, 0, -1), body=world.bodies[0], kind="attachment", max_force=30.0)
         if k == 12:
             glue.release()
-            glue = world.attach(world.bodies[1], None, [(0.2, 0.2, 0.3), (-0.2, 0.2, 0.3)], compliance=1e-4)
+            glue = world.interaction.attach(world.bodies[1], None, [(0.2, 0.2, 0.3), (-0.2, 0.2, 0.3)], compliance=1e-4)
             glue.target = (0, 0.2, 0.35)
         world.step(DT, budget=Budget(1e-3, least=2) if k % 3 else None)
 
@@ -101,12 +101,12 @@ def test_a_pickle_in_the_middle_goes_on_with_the_same_bits(played: Any) -> None:
 
 def test_snapshots_bring_released_handles_back() -> None:
     world = playground()
-    hand = world.pick((0.1, 0.0, 2), (0, 0, -1))
+    hand = world.interaction.pick((0.1, 0.0, 2), (0, 0, -1))
     hand.target = (0.1, 0, 0.5)
     world.step(DT)
     saved = world.snapshot()
     kept = digest(world)
-    other = world.pick((-0.1, 0, 2), (0, 0, -1))
+    other = world.interaction.pick((-0.1, 0, 2), (0, 0, -1))
     hand.release()
     world.step(DT)
     world.restore(saved)
@@ -119,11 +119,11 @@ def test_snapshots_bring_released_handles_back() -> None:
 
 def test_checkpoints_have_pulls_and_fields(tmp_path: Path) -> None:
     world = playground()
-    hand = world.pick((0.1, 0.0, 2), (0, 0, -1), kind="attachment")
+    hand = world.interaction.pick((0.1, 0.0, 2), (0, 0, -1), kind="attachment")
     hand.target = (0.1, 0, 0.4)
-    world.attach(world.rigid.bodies[1], world.bodies[1], (0.12, 0, 0.26))
-    world.aim(world.rigid.bodies[0], Pose((-0.2, 0.1, 0.5)))
-    world.add_field(Wind((2, 0, 0.5)))
+    world.interaction.attach(world.rigid.bodies[1], world.bodies[1], (0.12, 0, 0.26))
+    world.interaction.aim(world.rigid.bodies[0], Pose((-0.2, 0.1, 0.5)))
+    world.interaction.add_field(Wind((2, 0, 0.5)))
     for _ in range(6):
         world.step(DT)
     ms.io.write_checkpoint(tmp_path / "world.h5", ms.io.Checkpoint("none", {}, "0", {"step": 6}, {"world": world.snapshot()}))
@@ -174,7 +174,7 @@ def test_led_bodies_replay() -> None:
 
     world = made()
     with Recorder(world) as recorder:
-        target = world.aim(world.rigid.bodies[2], Pose((-0.3, 0, 0.15)))
+        target = world.interaction.aim(world.rigid.bodies[2], Pose((-0.3, 0, 0.15)))
         for k in range(20):
             target.target = Pose((0.05 * (k // 5) - 0.25, 0, 0.15), (1.0, 0.02 * k, 0, 0) / np.sqrt(1 + (0.02 * k) ** 2))
             world.step(0.01)

@@ -18,18 +18,18 @@ from tests.support.interaction.playground import DT, KINDS, body_of, playground,
 def test_sanity_says_what_is_fastest() -> None:
     world = playground()
     world.bodies[1].velocities[17] = (0, 3, 4)
-    report = world.sanity()
+    report = world.interaction.sanity()
     assert report.bounded
     assert report.fastest == ("bodies[1]", 17)
     assert report.max_speed == 5.0
     assert report.kinetic_energy == pytest.approx(0.5 * world.bodies[1].masses[17] * 25)
-    assert not world.sanity(speed_limit=4.9).bounded
+    assert not world.interaction.sanity(speed_limit=4.9).bounded
     world.step(DT)
-    report = world.sanity()
+    report = world.interaction.sanity()
     assert set(report.residuals) == {"pulls", "rigid", "velocities"}
     world.bodies[0].positions[3, 1] = np.nan
     world.bodies[0].velocities[4, 1] = np.inf
-    report = world.sanity()
+    report = world.interaction.sanity()
     assert (report.nans, report.infinities, report.bounded) == (1, 1, False)
     assert report.fastest == ("bodies[0]", 4)
 
@@ -63,7 +63,9 @@ def torment(world: Any, steps: int, dt: float, seed: int, kicks: float) -> float
         what = rng.integers(0, 12)
         place = rng.uniform(-0.5, 0.5, 3) + np.array([0, 0, 0.4])
         if what == 0 and len(hands) < 6:
-            hand = world.pick((*place[:2], 3), (0, 0, -1), stiffness=10.0 ** rng.uniform(0, 12), damping=10.0 ** rng.uniform(-3, 3))
+            hand = world.interaction.pick(
+                (*place[:2], 3), (0, 0, -1), stiffness=10.0 ** rng.uniform(0, 12), damping=10.0 ** rng.uniform(-3, 3)
+            )
             hands += [] if hand is None else [hand]
         elif what == 1 and hands:
             hands.pop(rng.integers(0, len(hands))).release()
@@ -75,15 +77,15 @@ def torment(world: Any, steps: int, dt: float, seed: int, kicks: float) -> float
                 Attractor(tuple(place), strength=10.0 ** rng.uniform(0, 6)),
                 FunctionField(name="kick", function=kick),
             )
-            fields.append(world.add_field(kinds[rng.integers(0, len(kinds))]))
+            fields.append(world.interaction.add_field(kinds[rng.integers(0, len(kinds))]))
         elif what == 3 and fields:
             fields.pop(rng.integers(0, len(fields))).remove()
         elif what == 4 and led:
-            world.aim(led[0], Pose(tuple(place), tuple(q / np.linalg.norm(q)) if (q := rng.standard_normal(4)).any() else None))
+            world.interaction.aim(led[0], Pose(tuple(place), tuple(q / np.linalg.norm(q)) if (q := rng.standard_normal(4)).any() else None))
         for hand in hands:
             hand.target = place + rng.uniform(-1, 1, 3)
         world.step(dt)
-        report = world.sanity(speed_limit=1e3)
+        report = world.interaction.sanity(speed_limit=1e3)
         assert report.bounded, report
         fastest = max(fastest, report.max_speed)
     return fastest
@@ -137,7 +139,7 @@ def test_single_bodies_of_all_types_stay_bounded(kind: str) -> None:
     for k in range(300):
         hand._target = rng.uniform(-0.5, 0.5, 3)
         if k % 50 == 0:
-            bench.interaction.add_field(Explosion(tuple(rng.uniform(-0.2, 0.2, 3)), speed=5.0), bench.time)
+            bench.interaction.apply(Explosion(tuple(rng.uniform(-0.2, 0.2, 3)), speed=5.0), bench.time)
         bench.step(0.01)
         report = sanity_of(bench.interaction.bodies, None, bench.interaction.report, 1e3)
         assert report.bounded, (k, report)

@@ -7,7 +7,7 @@ import pytest
 from support.variants import slow_but
 
 import meniscus as ms
-from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, RigidBody, World
+from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, PositionsWorld, RigidBody
 from meniscus.surface import Capsule, Pose
 
 G = (0.0, 0.0, -9.81)
@@ -65,7 +65,7 @@ def body_of(kind):
 def test_cloth_that_falls_on_a_convex_body_stays_half_a_thickness_away(kind):
     """Nodes keep their distance on faces, edges and corners, within what the other constraints push in a substep."""
     body, distance = body_of(kind)
-    world = World(response="positions", gravity=G, substeps=8, damping=1.0)
+    world = PositionsWorld(gravity=G, substeps=8, damping=1.0)
     world.add(body, thickness=0.0, friction=0.3)
     cloth = world.add(sheet(20, 0.4, 0.13), thickness=0.012, friction=0.3)
     least = np.inf
@@ -78,7 +78,7 @@ def test_cloth_that_falls_on_a_convex_body_stays_half_a_thickness_away(kind):
 @pytest.mark.parametrize("speed", [3.0, 10.0])
 def test_a_fast_box_does_not_pass_through_cloth(speed):
     """Ways of a substep are tested, not places: a box that goes 0.02 m in a substep takes the cloth along."""
-    world = World(response="positions", substeps=8)
+    world = PositionsWorld(substeps=8)
     cloth = world.add(sheet(16, 0.3, 0.0), thickness=0.01)
     box = world.add(RigidBody.box((0.1, 0.1, 0.1), 300.0, pose=Pose((0.003, 0.002, 0.15))))
     box.momentum = box.mass * np.array([0.0, 0.0, -speed])
@@ -93,7 +93,7 @@ def test_a_fast_box_does_not_pass_through_cloth(speed):
 
 def test_a_corner_is_held_by_one_large_triangle():
     """No node and no edge of it is near the box, which is on one corner."""
-    world = World(response="positions", substeps=8)
+    world = PositionsWorld(substeps=8)
     corners = np.array([[-0.5, -0.4, 0.0], [0.6, -0.4, 0.0], [0.0, 0.7, 0.0]])
     loose = world.add(PositionBody(ms.mesh.TriangleMesh(corners, np.array([[0, 1, 2]], np.int32)), masses=np.full(3, 0.5)), thickness=0.02)
     turn = np.linalg.qr(np.array([[1.0, 1, 1], [1, -1, 0], [1, 1, -2]]).T)[0][:, [1, 2, 0]]
@@ -112,7 +112,7 @@ def test_a_corner_is_held_by_one_large_triangle():
 
 def test_nodes_inside_come_out_at_a_bounded_speed_and_keep_none_of_it():
     """What began inside moves out by `recovery`; no velocity of that throws the cloth off."""
-    world = World(response="positions", substeps=8, recovery=0.5)
+    world = PositionsWorld(substeps=8, recovery=0.5)
     cloth = world.add(PositionBody(np.array([[0.01, 0.0, 0.04], [0.0, -0.02, 0.035]]), masses=np.full(2, 0.01)), thickness=0.01)
     box = world.add(RigidBody.box((0.1, 0.1, 0.1), 300.0), thickness=0.0)
     heights = [cloth.positions[:, 2].copy()]
@@ -130,7 +130,7 @@ def test_layers_of_cloth_rest_on_each_other_without_pairs_of_edges():
     try:
         for threads in (1, 3):
             ms.set_num_threads(threads)
-            world = World(response="positions", gravity=G, substeps=6, damping=2.0, edges=False)
+            world = PositionsWorld(gravity=G, substeps=6, damping=2.0, edges=False)
             world.add(RigidBody.box((0.5, 0.5, 0.1), motion=lambda t: Pose((0.0, 0.0, -0.05))), friction=0.3)
             low = world.add(sheet(10, 0.3, 0.02), thickness=0.01)
             high = world.add(sheet(10, 0.3, 0.045), thickness=0.01)

@@ -17,7 +17,6 @@ from meniscus.solids import (
     ReducedBody,
     ReducedModel,
     RigidBody,
-    World,
 )
 from meniscus.surface import HalfSpace, KinematicSolid, Pose, Sphere
 
@@ -52,7 +51,7 @@ def jelly(height=0.0, gravity=G):
 
 def tower(substeps=8, damping=2.0, squares=10):
     """Cloth on a box on jelly on the floor."""
-    world = World(response="positions", gravity=G, substeps=substeps, damping=damping)
+    world = PositionsWorld(gravity=G, substeps=substeps, damping=damping)
     world.add_obstacle(FLOOR, friction=0.6)
     world.add(jelly(0.001), thickness=0.01, friction=0.5)
     world.add(box(height=0.265), friction=0.5)
@@ -67,11 +66,8 @@ def state_of(world):
     return b"".join(parts)
 
 
-def test_the_response_makes_such_a_world():
-    world = World(response="positions", substeps=4)
-    assert isinstance(world, PositionsWorld)
-    assert world.substeps == 4
-    assert isinstance(World(), World)
+def test_it_refuses_bodies_that_it_cannot_move():
+    world = PositionsWorld(substeps=4)
     with pytest.raises(TypeError, match="no DeformableBody: make a PositionBody"):
         world.add(DeformableBody(ms.mesh.cloth_mesh(2, 2, (1.0, 1.0)), density=1.0))
     with pytest.raises(TypeError, match="float64"):
@@ -107,7 +103,7 @@ def test_collisions_conserve_linear_momentum(pair):
     """And change that of each body, which without contact would stay."""
     low = {"cloth": 0.0, "box": -0.08, "jelly": -0.21}[pair[0]]
     high = {"cloth": 0.02, "box": 0.09, "jelly": 0.02}[pair[1]]
-    world = World(response="positions", substeps=6)
+    world = PositionsWorld(substeps=6)
     first = world.add(thrown(pair[0], low, 0.5), thickness=0.01, friction=0.5)
     world.add(thrown(pair[1], high, -0.7), thickness=0.01, friction=0.5)
     before, own = world.momentum, np.array(first.momentum)
@@ -123,7 +119,7 @@ def test_smooth_collisions_conserve_angular_momentum(pair):
     """To the first order of the substep: the impulses of a row are on one line, but bodies move while rows act."""
     changes = []
     for substeps in (4, 16):
-        world = World(response="positions", substeps=substeps)
+        world = PositionsWorld(substeps=substeps)
         # Three loose nodes under the box: cloth has torques of its own.
         corners = ms.mesh.TriangleMesh(np.array([[-0.3, -0.2, 0], [0.3, -0.2, 0], [0.05, 0.4, 0]]), np.array([[0, 1, 2]], np.int32))
         loose = PositionBody(corners, masses=np.array([0.1, 0.2, 0.3]))
@@ -217,7 +213,7 @@ def test_states_that_are_not_finite_are_refused(kind):
 
 def test_obstacles_paths_attachments_and_joints():
     """A cloth on a moving sphere, nodes on a path, nodes that are pulled, and a box that hangs from the world."""
-    world = World(response="positions", gravity=G)
+    world = PositionsWorld(gravity=G)
     cloth = world.add(sheet(10, 0.4, 0.5), thickness=0.01)
     cloth.move([0], lambda t: np.array([[-0.2 + 0.1 * t, -0.2, 0.5]]))
     cloth.add(AttachmentConstraints([110 + 10], [[0.2, 0.2, 0.5]]))
@@ -235,7 +231,7 @@ def test_obstacles_paths_attachments_and_joints():
 def torture(seed):
     """Full overlap at the start, a body that jumps, and pulses of 100 g."""
     rng = np.random.default_rng(seed)
-    world = World(response="positions", gravity=G, substeps=2, max_speed=30.0)
+    world = PositionsWorld(gravity=G, substeps=2, max_speed=30.0)
     world.add_obstacle(FLOOR)
     cloth = world.add(sheet(4, 0.3, 0.1), thickness=0.01)
     bodies = [world.add(box(height=0.1)) for _ in range(3)]
@@ -291,7 +287,7 @@ def test_nothing_blows_up_in_ten_thousand_steps():
 @pytest.mark.parametrize("height", [0.45, 2.0])
 def test_a_box_that_falls_on_jelly_lies_on_it_and_is_at_rest(height):
     """It ended 0.2 m inside, or lay there with a velocity of 0.9 m/s that was not its motion."""
-    world = World(response="positions", gravity=G, substeps=8)
+    world = PositionsWorld(gravity=G, substeps=8)
     gel = world.add(ReducedBody(HELD, stiffness_damping=0.01), thickness=0.01)
     cube = world.add(box(height=0.25 + height))
     world.advance(1.5)

@@ -202,12 +202,12 @@ def world(seed: int, kind: type[Any] = World) -> Any:
     made.add(box)
     made.add(bodies.strands(0.1045), thickness=0.005)
     if kind is World:
-        made.aim(box, Pose((0.0, 0.0, 0.05)))
-        made.add_field(Wind((1.0, 0.0, 0.0)))
+        made.interaction.aim(box, Pose((0.0, 0.0, 0.05)))
+        made.interaction.add_field(Wind((1.0, 0.0, 0.0)))
     else:
-        made.attach(box, None, (0.0, 0.0, 0.0), compliance=1e-3)
-        made.pick((0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
-        made.add_field(Attractor((0.0, 0.0, 0.5), strength=0.1))
+        made.interaction.attach(box, None, (0.0, 0.0, 0.0), compliance=1e-3)
+        made.interaction.pick((0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
+        made.interaction.add_field(Attractor((0.0, 0.0, 0.5), strength=0.1))
     made.step(0.001 * seed)
     made.interaction.mark()
     return made
@@ -254,7 +254,7 @@ OF_PULLS = (
     *("max_force", "max_torque", "max_speed", "max_spin", "max_acceleration", "reach", "core"),
 )
 RIGID = ("contact_groups", "contact_points")
-LOOP = ("cut_vertices", "x_free", "v_free", "deactivated_vertex_face", "deactivated_edge_edge")
+LOOP = ("cut_vertices", "x_free", "v_free", "vertex_face", "edge_edge")
 STATES = (
     Specimen(ms.CellField, cells, shift),
     Specimen(ms.NodeField, nodes, shift),

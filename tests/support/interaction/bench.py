@@ -21,6 +21,10 @@ class Bench:
         self.time = 0.0
         self.options: dict[str, Any] = {}
 
+    def named_bodies(self) -> list[tuple[str, Any, Any]]:
+        """Return name and body of all bodies."""
+        return [(f"bodies[{k}]", body, None) for k, body in enumerate(self.bodies)]
+
     def hold(self, point: Any, **numbers: Any) -> Any:
         """Return a handle on the first body."""
         body = self.bodies[0]

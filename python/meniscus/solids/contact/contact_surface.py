@@ -134,13 +134,13 @@ class ContactSurface:
         """Join the parts. Of those in `shared`, vertices have shares of weight 0 too: they move with these nodes."""
         columns = max((p.nodes.shape[1] for p in parts), default=1)
         counts = [len(p.nodes) for p in parts]
-        self._vertex_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        n = int(self._vertex_starts[-1])
+        self.vertex_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        n = int(self.vertex_starts[-1])
         self.nodes = np.zeros((n, columns), np.int32)
         self.weights = np.zeros((n, columns))
         self._kept = np.zeros((n, columns), np.bool_)
         edges, triangles = [np.empty((0, 2), np.int32)], [np.empty((0, 3), np.int32)]
-        for i, (p, first, v) in enumerate(zip(parts, firsts, self._vertex_starts, strict=False)):
+        for i, (p, first, v) in enumerate(zip(parts, firsts, self.vertex_starts, strict=False)):
             k = p.nodes.shape[1]
             rows = slice(int(v), int(v) + len(p.nodes))
             self.nodes[rows, :k] = p.nodes + first
@@ -155,7 +155,7 @@ class ContactSurface:
     def _thicknesses(self, parts: Sequence[BodySurface], at: Floats) -> list[Floats]:
         edges = self.mesh.edges
         lengths = np.linalg.norm(at[edges[:, 1]] - at[edges[:, 0]], axis=1)
-        of_part = np.searchsorted(self._vertex_starts, edges[:, 0], side="right") - 1
+        of_part = np.searchsorted(self.vertex_starts, edges[:, 0], side="right") - 1
         result = []
         for k, p in enumerate(parts):
             own = lengths[of_part == k]

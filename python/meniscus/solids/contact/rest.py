@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
+from meniscus.solids.contact.contact_solver import ContactSolver
 from meniscus.solids.contact.contact_surface import Floats
 from meniscus.solids.contact.energies import stores_too_much
 from meniscus.solids.contact.friction import SolveFriction
-from meniscus.solids.contact.loop import ContactLoop
-from meniscus.solids.contact.reports import WorldInfo
 from meniscus.solids.contact.resting import (
     NO_NODES,
     Grounds,
@@ -31,21 +30,18 @@ _NO_HOLDS = (NO_CONTACTS.nodes, NO_CONTACTS.normals)
 _NO_DRAGS = (NO_CONTACTS.nodes, NO_CONTACTS.friction)
 
 
-class RestingContacts(ContactLoop):
-    """Base of a world: contacts that last from step to step.
+class RestingContacts(ContactSolver):
+    """Base of a solver by impulses: contacts with solids, and those that last from step to step.
 
     Attributes:
         resting_keys, resting_drag, resting_way, resting_speed: contacts that held nodes up in the last step; see `RestingNodes`.
     """
 
     _arrays: StageArrays
-    _contacts: SolidContacts
-    _core: Any
     _options: Any
     _raises: bool
     _solid_response: SolidResponse
     _solves: list[SolveInfo]
-    running_report: WorldInfo
 
     def _make_rest(self, holds: bool, friction_solves: int, elastic_part: float) -> None:
         self._holds_rest = holds
@@ -65,7 +61,7 @@ class RestingContacts(ContactLoop):
         if self._holds_rest and len(self.resting_keys):
             resting = RestingNodes(self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed)
             self.surface.set_obstacle_velocities(a.v, self.time, dt)
-            grounds = Grounds(self._solids, self._supports(a.x0, a.v))
+            grounds = Grounds(self._solids, self.loop.supports(a.x0, a.v))
             self._predicted = friction_at_rest(grounds, resting, a.own(a.x0), a.own(a.v0), self.time, dt, 0.5 * dt, fall)
         return self._predicted
 
@@ -154,7 +150,7 @@ class RestingContacts(ContactLoop):
         a, fall = self._arrays, self._fall(dt)
         if not self._holds_rest:
             return SolveFriction(met.sticking_at_rest(a.own(a.v0)) if self._friction_solves else met.sliding(), fall)
-        grounds = Grounds(self._solids, self._supports(a.x1, a.v))
+        grounds = Grounds(self._solids, self.loop.supports(a.x1, a.v))
         if (others := met_meshes(grounds.meshes, a.own(a.v0), fall)) is not None:
             met = met.joined(others)
         return with_resting(met, self._predicted, grounds, a.own(a.x1), self.time + dt, dt)
@@ -164,6 +160,17 @@ class RestingContacts(ContactLoop):
         a = self._arrays
         held = resting_nodes(self._friction, h, a.own(a.x0), a.own(a.x1)) if self._holds_rest else NO_NODES
         self.resting_keys, self.resting_drag, self.resting_way, self.resting_speed = held
+
+    def nodes_left(self, nodes: slice) -> None:
+        """Forget contacts that last of nodes that have left, and number the others anew."""
+        numbers = self.resting_keys[:, 0]
+        kept = (numbers < nodes.start) | (numbers >= nodes.stop)
+        keys = self.resting_keys[kept]
+        keys[:, 0] -= (nodes.stop - nodes.start) * (keys[:, 0] >= nodes.stop).astype(np.int32)
+        self.resting_keys = keys
+        self.resting_drag, self.resting_way, self.resting_speed = (
+            part[kept] for part in (self.resting_drag, self.resting_way, self.resting_speed)
+        )
 
     def _fall(self, dt: float) -> float:
         """Return the speed (m/s) that gravity adds in a step; without it, that of 1 m/s^2."""
@@ -184,7 +191,7 @@ class RestingContacts(ContactLoop):
 
     def _impulses(self, changes: Floats) -> Floats:
         """Return the impulses (N s) that solids give with changes of velocities at their contacts; only the first of a node counts."""
-        nodes = self._contacts.nodes
+        nodes = self.contacts.nodes
         first = np.concatenate([np.ones(min(len(nodes), 1), np.bool_), nodes[1:] != nodes[:-1]])
         result: Floats = np.where(first[:, None], changes, 0.0) / self.surface.inverse_masses[nodes, None]
         return result

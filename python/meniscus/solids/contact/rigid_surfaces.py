@@ -36,7 +36,7 @@ class RigidSurfaces(SelfStepping):
 
     def __init__(self, system: RigidSystem) -> None:
         self.system = system
-        self._bodies: list[RigidBody] = []
+        self.bodies: list[RigidBody] = []
         self._surfaces: list[BodySurface] = []
         corners = []
         for part in system.parts:
@@ -48,19 +48,19 @@ class RigidSurfaces(SelfStepping):
             vertices, edges, triangles = surface
             local = vertices - body.properties.center
             weights = np.linalg.solve(np.vstack([np.ones(4), own.T]), np.vstack([np.ones(len(local)), local.T])).T
-            nodes = np.broadcast_to(4 * len(self._bodies) + np.arange(4, dtype=np.int32), (len(local), 4))
+            nodes = np.broadcast_to(4 * len(self.bodies) + np.arange(4, dtype=np.int32), (len(local), 4))
             friction = float(part.row[0, 1])
             self._surfaces.append(BodySurface(edges, triangles, nodes, weights, vertices, float(part.row[0, 6]), friction))
-            self._bodies.append(body)
+            self.bodies.append(body)
             corners.append(own)
         self._corners = np.array(corners).reshape(-1, 4, 3)
-        self._masses = np.array([b.mass for b in self._bodies])
-        self._inverse_inertias = np.array([b._inverse_inertia for b in self._bodies]).reshape(-1, 3, 3)
-        self.is_dynamic = np.array([b.is_dynamic for b in self._bodies], np.bool_)
+        self._masses = np.array([b.mass for b in self.bodies])
+        self._inverse_inertias = np.array([b._inverse_inertia for b in self.bodies]).reshape(-1, 3, 3)
+        self.is_dynamic = np.array([b.is_dynamic for b in self.bodies], np.bool_)
 
     def __len__(self) -> int:
         """Return the number of nodes, four for each body."""
-        return 4 * len(self._bodies)
+        return 4 * len(self.bodies)
 
     @property
     def surfaces(self) -> Sequence[BodySurface]:
@@ -70,7 +70,7 @@ class RigidSurfaces(SelfStepping):
     @property
     def inverse_masses(self) -> Floats:
         """Inverse masses (n,) of the nodes, 1/kg."""
-        return np.repeat([4.0 / b.mass if b.is_dynamic else 0.0 for b in self._bodies], 4)
+        return np.repeat([4.0 / b.mass if b.is_dynamic else 0.0 for b in self.bodies], 4)
 
     def rigid_rows(self) -> RigidRows:
         """Return masses, inertia and nodes of the bodies that forces move."""
@@ -89,9 +89,9 @@ class RigidSurfaces(SelfStepping):
 
     def velocities(self, out: Floats) -> None:
         """Write the velocities (n, 3) of the nodes, m/s."""
-        if not self._bodies:
+        if not self.bodies:
             return
-        rotations, rows = self._rotations(), np.array([b.state_row for b in self._bodies])
+        rotations, rows = self._rotations(), np.array([b.state_row for b in self.bodies])
         linear = rows[:, 7:10] / self._masses[:, None]
         local = np.einsum("kji,kj->ki", rotations, rows[:, 10:])
         angular = np.einsum("kij,kjl,kl->ki", rotations, self._inverse_inertias, local)
@@ -102,7 +102,7 @@ class RigidSurfaces(SelfStepping):
         """Write the velocities (n, 3) in the middle of a step of dt seconds; of bodies on paths, the means over it."""
         self.velocities(out)
         now = self._arms() + self._centers()[:, None]
-        for i, body in enumerate(self._bodies):
+        for i, body in enumerate(self.bodies):
             rows = slice(4 * i, 4 * i + 4)
             if body.is_dynamic:
                 out[rows] += 0.5 * dt * body.gravity
@@ -116,14 +116,14 @@ class RigidSurfaces(SelfStepping):
         linear, angular = self._twists(pushed)
         self.system.step(dt)
         for i in np.flatnonzero(self.is_dynamic & (pushed.reshape(-1, 12) != 0).any(axis=1)):
-            self._bodies[i].state_row[:7] = turned(self._bodies[i].state_row[:7], dt * linear[i], dt * angular[i])
+            self.bodies[i].state_row[:7] = turned(self.bodies[i].state_row[:7], dt * linear[i], dt * angular[i])
 
     def hold(self, velocities: Floats) -> None:
         """Change nothing: obstacles are part of the steps of the system."""
 
     def begin(self) -> None:
         """Begin a step; ValueError with the number of the body if its state is not finite."""
-        for number, body in enumerate(self._bodies):
+        for number, body in enumerate(self.bodies):
             if not np.isfinite(body.state_row).all():
                 raise ValueError(f"poses and momenta of a RigidBody must be finite, but those of number {number} with a mesh are not")
 
@@ -131,8 +131,8 @@ class RigidSurfaces(SelfStepping):
         """Change velocities of bodies by those of the nodes (n, 3), m/s."""
         linear, angular = self._twists(change)
         for i in np.flatnonzero(self.is_dynamic & (change.reshape(-1, 12) != 0).any(axis=1)):
-            self._accelerate(self._bodies[i], linear[i], angular[i])
-            self.system.wake(self._bodies[i])
+            self._accelerate(self.bodies[i], linear[i], angular[i])
+            self.system.wake(self.bodies[i])
 
     def closest(self, ends: Floats) -> Floats:
         """Return the positions (n, 3) of the nodes of rigid bodies closest to others, m."""
@@ -150,7 +150,7 @@ class RigidSurfaces(SelfStepping):
         at = ends.reshape(-1, 4, 3)
         rotations = _closest_rotations(np.einsum("kni,knj->kij", at - at.mean(axis=1, keepdims=True), self._corners))
         for i in np.flatnonzero(self.is_dynamic & (changed | (part < 1))):
-            body = self._bodies[i]
+            body = self.bodies[i]
             body.state_row[:3] = at[i].mean(axis=0)
             body.set_rotation(rotations[i])
             if part < 1:
@@ -166,10 +166,10 @@ class RigidSurfaces(SelfStepping):
         self.system.start_at(time)
 
     def _centers(self) -> Floats:
-        return np.array([b.state_row[:3] for b in self._bodies]).reshape(-1, 3)
+        return np.array([b.state_row[:3] for b in self.bodies]).reshape(-1, 3)
 
     def _rotations(self) -> Floats:
-        return rotations_of(np.array([b.state_row[3:7] for b in self._bodies]).reshape(-1, 4))
+        return rotations_of(np.array([b.state_row[3:7] for b in self.bodies]).reshape(-1, 4))
 
     def _arms(self) -> Floats:
         result: Floats = self._corners @ self._rotations().transpose(0, 2, 1)

@@ -1,335 +1,260 @@
-"""All that a person does to a world: pulls and fields, their state, and what they do in a step."""
+"""All that a person does to a world: picking, dragging, attaching, aiming, fields of force."""
 
 from __future__ import annotations
 
-import copy
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+import math
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from meniscus.core.state import restored_parts
+from meniscus import _checks
+from meniscus.solids.interaction.acting import Acting
 from meniscus.solids.interaction.applied_field import AppliedField
-from meniscus.solids.interaction.fields import ForceField, FunctionField
-from meniscus.solids.interaction.grip import BodyTriangles, Floats
-from meniscus.solids.interaction.picking import surface_of_body
-from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, pose_of
-from meniscus.solids.interaction.pull import PULLS, Pull, Pulling, PullReport
-from meniscus.solids.interaction.rigid_group import RigidGroup
-from meniscus.solids.reduced.reduced_body import ReducedBody
+from meniscus.solids.interaction.attachment import Attachment
+from meniscus.solids.interaction.fields import FieldFunction, ForceField, FunctionField
+from meniscus.solids.interaction.grip import Grip, grip_type
+from meniscus.solids.interaction.handle import MAX_SPEED, Handle, HandleKind, not_negative
+from meniscus.solids.interaction.picking import cast_ray, nearest
+from meniscus.solids.interaction.pose_target import KinematicPath, PoseTarget, matrix_of
+from meniscus.solids.interaction.sanity import Sanity, sanity_of
 from meniscus.solids.rigid.rigid_body import RigidBody
+from meniscus.surface import Pose
 
-Listener = Callable[[str, dict[str, Any]], None]
-"""Called with the name of an event and its values."""
+# s and m/s^2: time constant, and largest acceleration, of bodies that are aimed, where nothing else is given.
+_TIME = 0.1
+_ACCELERATION = 100.0
 
-_P = TypeVar("_P", bound=Pull)
-_Item = TypeVar("_Item", Pull, AppliedField)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class Interaction:
-    """Pulls and fields of a world, and an account of what they have given to its bodies.
+def _of_world(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a method of an `Interaction` that keeps other threads out of its world, see `Stateful.exclusive`."""
+
+    @wraps(method)
+    def alone(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        owner: Any = arguments[0]
+        with owner._world.exclusive():
+            return method(*arguments, **named)
+
+    return alone
+
+
+class Interaction(Acting):
+    """Pulls and fields of a world, and an account of what they have given to its bodies: part of the state of the world.
 
     The snapshot holds all of it, also what was made or released since. Functions of fields are known by name and are not part of it.
-
-    Args:
-        world: whose bodies they act on.
-
-    Attributes:
-        pulls: handles, attachments and pose targets by their numbers, in the order in which they were made.
-        fields: fields that act, by their numbers.
-        impulse: (3,), all that these have given to bodies and that no other body has got, kg m/s.
-        steps: number of steps of the world.
-        iterations: largest number of iterations of a step over all pulls.
-        functions: of fields, by name.
-        listeners: called with each event, such as logs.
-        report: what the last step has pulled.
-        counts: of a last step with a budget or given counts, the iterations of each solve by what iterates.
+    Arguments and attributes are those of `Acting`.
     """
 
-    def __init__(self, world: Any) -> None:
-        self._world = world
-        self.pulls: dict[int, Pull] = {}
-        self.fields: dict[int, AppliedField] = {}
-        self.impulse: Floats = np.zeros(3)
-        self.steps = 0
-        self.iterations = 100
-        self.functions: dict[str, Any] = {}
-        self.listeners: list[Listener] = []
-        self.report = PullReport()
-        self.counts: dict[str, tuple[int, ...]] = {}
-        self._next = 0
-        # Also what was released, as long as somebody has it: snapshots bring it back.
-        self._known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self._mark: dict[str, Floats] = {}
-        self._pulling = Pulling()
-        self._group: RigidGroup | None = None
+    # --- picking -------------------------------------------------------------------------------------------------------------
 
-    # --- bodies --------------------------------------------------------------------------------------------------------------
+    @_of_world
+    def pick(
+        self,
+        origin: Sequence[float],
+        direction: Sequence[float],
+        *,
+        body: Any = None,
+        max_distance: float = math.inf,
+        radius: float = 0.0,
+        kind: HandleKind = "spring",
+        stiffness: float | None = None,
+        damping: float | None = None,
+        max_force: float | None = None,
+        max_speed: float | None = None,
+    ) -> Handle | None:
+        """Take hold of what a ray meets first on the surfaces of all bodies; return the handle, or None if it meets nothing.
 
-    @property
-    def bodies(self) -> dict[str, Any]:
-        """All bodies of the world by name."""
-        return {name: body for name, body, _ in bodies_of_world(self._world)}
-
-    def body(self, name: str) -> Any:
-        """Return a body by its name."""
-        found = self.bodies.get(name)
-        if found is None:
-            raise ValueError(f"the world has no body {name!r}")
-        return found
-
-    def name_of(self, body: Any) -> str:
-        """Return the name of a body of the world. Raises ValueError for any other."""
-        for name, own in self.bodies.items():
-            if own is body:
-                return name
-        raise ValueError("the body is none of this world: call add")
-
-    def surface(self, name: str) -> BodyTriangles | None:
-        """Return the surface of a body by its name, or None where it has none."""
-        for own, body, given in bodies_of_world(self._world):
-            if own == name:
-                return surface_of_body(body, given)
-        return None
-
-    def body_left(self, name: str, before: Mapping[str, int]) -> None:
-        """Let go of a body that has left the world, and give others their new names.
+        The handle pulls from now on, at first to where the point is. Obstacles do not hide bodies.
 
         Args:
-            name: of the body.
-            before: the names of all bodies, with their identities, before it left.
+            origin: m.
+            direction: of any length but zero.
+            body: pick this one alone.
+            max_distance: along the ray, m.
+            radius: m; what comes so near to the ray counts as met. Ropes want one.
+            kind: "spring"; "attachment": infinitely stiff.
+            stiffness: N/m; default 100 / s^2 times the mass of the body, which then follows with a time constant of 0.1 s.
+            damping: N s/m; default the critical one for the whole body.
+            max_force: N; default 100 m/s^2 times the mass.
+            max_speed: m/s, at which the point is at most pulled; default 20.
+
+        Raises:
+            TypeError, ValueError: wrong types or values; a body of no world, or without a surface; positions that are not finite.
+
+        Source: Müller, Stam, James and Thürey 2008, chapter 8 (which has a heading only).
         """
-        now = {id(body): own for own, body in self.bodies.items()}
-        names = {old: now[identity] for old, identity in before.items() if identity in now}
-        for pull in list(self.pulls.values()):
-            held = [getattr(pull, attribute) for attribute in pull.names]
-            if name in held:
-                self.remove(pull)
-                continue
-            for attribute, old in zip(pull.names, held, strict=True):
-                setattr(pull, attribute, names.get(old, old))
-        self._group = None
-        self.record("remove", body=name)
+        start, way = np.array(_checks.vector("origin", origin, 3)), np.array(_checks.vector("direction", direction, 3))
+        if not (way**2).sum() > 0:
+            raise ValueError("direction must not be zero")
+        longest = math.inf if max_distance == math.inf else _checks.positive("max_distance", max_distance)
+        thick = not_negative("radius", _checks.number("radius", radius))
+        only = None if body is None else self.name_of(body)
+        names = list(self.bodies) if only is None else [only]
+        surfaces = {name: (self.body(name), self.surface(name)) for name in names}
+        if only is not None and surfaces[only][1] is None:
+            raise ValueError("the body has no surface that a ray could meet")
+        options: dict[str, Any] = {"kind": kind, "stiffness": stiffness, "damping": damping, "max_force": max_force, "max_speed": max_speed}
+        hit = cast_ray(surfaces, start, way, longest, thick)
+        if hit is None:
+            return None
+        handle = self.add(Handle.made(self, hit.name, hit.grip, **options))
+        self.record(
+            "pick",
+            number=handle.number,
+            origin=start.tolist(),
+            direction=way.tolist(),
+            body=only,
+            max_distance=longest,
+            radius=thick,
+            **options,
+        )
+        return handle
 
-    # --- events --------------------------------------------------------------------------------------------------------------
+    @_of_world
+    def attach(
+        self,
+        first: Any,
+        second: Any,
+        points: npt.ArrayLike,
+        *,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        max_force: float = math.inf,
+        max_speed: float = MAX_SPEED,
+    ) -> Attachment:
+        """Hold two bodies of any types together at points, as they are there now; return the attachment.
 
-    def record(self, event: str, **values: Any) -> None:
-        """Tell all listeners of an event."""
-        for listener in list(self.listeners):
-            listener(event, values)
+        Of rigid bodies it holds the points themselves, of others the closest ones of their surface. What is apart now stays as far apart.
 
-    def know(self, field: ForceField) -> None:
-        """Keep the function of a field under its name. Raises ValueError where the name is that of another function."""
-        if isinstance(field, FunctionField) and self.functions.setdefault(field.name, field.function) is not field.function:
-            raise ValueError(f"another function is known as {field.name!r}: give this one another name")
+        Args:
+            first: a body of this world.
+            second: another one, or None: places in the world, which may be moved (`Attachment.target`).
+            points: (k, 3) or (3,), m.
+            compliance: m/N, of each point; 0: as stiff as steps allow.
+            damping: N s/m, of each point, with a compliance.
+            max_force: N, on each point.
+            max_speed: m/s, at which a gap is closed.
 
-    def add(self, pull: _P) -> _P:
-        """Let a pull act; return it."""
-        pull.number = self._next
-        self._next += 1
-        self.pulls[pull.number] = self._known[pull.number] = pull
-        return pull
+        Raises:
+            TypeError, ValueError: wrong types or values; bodies without a surface; the same body twice.
+        """
+        x = np.atleast_2d(_checks.numbers("points", points))
+        if x.ndim != 2 or x.shape[1] != 3 or not len(x):
+            raise ValueError(f"points must have shape (k, 3) or (3,), not {np.shape(points)}")
+        _checks.require_finite("points", x)
+        x = np.ascontiguousarray(x)
+        if first is second:
+            raise ValueError("a body is attached to another one")
+        names = [self.name_of(body) for body in (first, second) if body is not None]
+        grips = [self._held_at(name, x) for name in names]
+        if len(grips) == 2 and isinstance(second, RigidBody) != isinstance(first, RigidBody):
+            # The rigid one is held where the other one can be.
+            k = int(isinstance(second, RigidBody))
+            grips[k] = self._held_at(names[k], np.ascontiguousarray(grips[1 - k].positions))
+        numbers = {
+            "compliance": not_negative("compliance", compliance),
+            "damping": not_negative("damping", damping),
+            "max_force": not_negative("max_force", max_force),
+            "max_speed": not_negative("max_speed", max_speed),
+        }
+        ends = list(zip(names, grips, strict=True))
+        attachment = Attachment.made(self, ends[0], ends[1] if len(ends) == 2 else None, **numbers)
+        self.add(attachment)
+        given = {"first": names[0], "second": names[1] if len(names) == 2 else None, "points": x.tolist()}
+        self.record("attach", number=attachment.number, **given, **numbers)
+        return attachment
 
-    def add_field(self, field: ForceField, time: float) -> AppliedField:
-        """Let a field act from a time (s) on; return it as it acts."""
-        self.know(field)
-        applied = AppliedField(self, self._next, field, time)
-        self._next += 1
-        self.fields[applied.number] = self._known[applied.number] = applied
+    def _held_at(self, name: str, points: Any) -> Grip:
+        body = self.body(name)
+        if isinstance(body, RigidBody):
+            return grip_type(body)(body, {"local": body.pose.to_body(points)})
+        surface = self.surface(name)
+        if surface is None:
+            raise ValueError(f"{name} has no surface that could be held")
+        return nearest(body, surface, points)
+
+    @_of_world
+    def aim(
+        self,
+        body: RigidBody,
+        pose: Pose,
+        *,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        torsion: float | None = None,
+        torsion_damping: float | None = None,
+        max_force: float | None = None,
+        max_torque: float | None = None,
+        max_speed: float = MAX_SPEED,
+        max_spin: float = 20.0,
+    ) -> PoseTarget:
+        """Pull a rigid body to a pose by springs on its centre and turn, or lead one with a `KinematicPath` there; return the target.
+
+        Args:
+            body: a rigid body of this world. A target that it has had before is released.
+            pose: where its rest pose shall be carried to.
+            stiffness, damping: N/m and N s/m; default a time constant of 0.1 s, critically damped.
+            torsion, torsion_damping: N m and N m s, about any axis; default likewise, for the largest moment of inertia.
+            max_force, max_torque: N and N m; default 100 m/s^2 times the mass, and 1000 rad/s^2 times the largest moment.
+            max_speed, max_spin: m/s and rad/s, at which it is at most pulled.
+
+        Raises:
+            TypeError, ValueError: wrong types or values; a body that is fixed, or follows another path.
+        """
+        _checks.one_of_type("body", body, RigidBody)
+        _checks.one_of_type("pose", pose, Pose)
+        name = self.name_of(body)
+        if not body.is_dynamic and not isinstance(body._path, KinematicPath):
+            raise ValueError("a body that is fixed or follows a path of its own has no target: make it with motion=KinematicPath(pose)")
+        mass, moment = body.mass, float(np.linalg.eigvalsh(body.properties.inertia)[-1])
+        k = mass / _TIME**2 if stiffness is None else not_negative("stiffness", stiffness)
+        t = moment / _TIME**2 if torsion is None else not_negative("torsion", torsion)
+        defaults = {
+            "stiffness": (stiffness, k),
+            "damping": (damping, 2 * math.sqrt(min(k, 1e300) * mass)),
+            "torsion": (torsion, t),
+            "torsion_damping": (torsion_damping, 2 * math.sqrt(min(t, 1e300) * moment)),
+            "max_force": (max_force, _ACCELERATION * mass),
+            "max_torque": (max_torque, 10 * _ACCELERATION * moment),
+            "max_speed": (max_speed, MAX_SPEED),
+            "max_spin": (max_spin, 20.0),
+        }
+        numbers = {key: not_negative(key, default if given is None else given) for key, (given, default) in defaults.items()}
+        for other in [p for p in self.pulls.values() if isinstance(p, PoseTarget) and p.name == name]:
+            other.release()
+        target = self.add(PoseTarget.made(self, name, body, pose, numbers))
+        self.record("aim", number=target.number, body=name, pose=matrix_of(pose).tolist(), **numbers)
+        return target
+
+    @_of_world
+    def add_field(self, field: ForceField | FieldFunction, name: str | None = None, **limits: float) -> AppliedField:
+        """Let a field of force act on all bodies from now on; return it as it acts.
+
+        Args:
+            field: `Wind`, `Fan`, `Explosion`, `Attractor`; or a function of positions (n, 3), velocities (n, 3) and time (s) that returns
+                accelerations (n, 3), m/s^2.
+            name: of a function, by which logs know it; default its own.
+            **limits: `max_acceleration` and `max_speed` of a function.
+
+        Raises:
+            TypeError, ValueError: no field; another function with that name.
+        """
+        if not isinstance(field, ForceField):
+            own = _checks.function("field", field)
+            field = FunctionField(name=str(name or getattr(own, "__name__", "field")), function=own, **limits)
+        elif name is not None or limits:
+            raise TypeError("a name and limits belong to fields that are functions")
+        applied = self.apply(field, self._world.time)
+        self.record("field", number=applied.number, **field.data())
         return applied
 
-    def remove(self, item: Pull | AppliedField) -> None:
-        """End a pull or a field."""
-        item.active = False
-        self.pulls.pop(item.number, None)
-        self.fields.pop(item.number, None)
+    # --- what was reached -----------------------------------------------------------------------------------------------------
 
-    def item(self, number: int) -> Any:
-        """Return a pull or a field by its number. Raises ValueError for one that does not act."""
-        found = self.pulls.get(number) or self.fields.get(number)
-        if found is None:
-            raise ValueError(f"number {number} neither pulls nor is a field")
-        return found
-
-    # --- steps ---------------------------------------------------------------------------------------------------------------
-
-    def act(self, time: float, dt: float, wake: Callable[[Any], None]) -> None:
-        """Change velocities of bodies by what a step of dt seconds gives them, and lead bodies that are moved.
-
-        `wake` is called with each rigid body that is acted on.
-        """
-        targets = {p.name: p for p in self.pulls.values() if isinstance(p, PoseTarget)}
-        bodies = bodies_of_world(self._world)
-        for name, body, _ in bodies:
-            path = getattr(body, "_path", None)
-            if isinstance(path, KinematicPath):
-                path.lead(body, pose_of(targets[name]._target) if name in targets else None, dt)
-        if self.fields:
-            self._blow(bodies, time, dt, wake)
-        pulls = [(pull, list(pull.parts(dt))) for pull in self.pulls.values()]
-        self.report = self._pulling.solve([part for _, parts in pulls for part in parts], dt, self.iterations)
-        for pull, parts in pulls:
-            pull.take(parts, dt)
-            for part in parts:
-                if part.external and part.linear:
-                    self.impulse = self.impulse + part.impulses.sum(axis=0)
-                if part.impulses.any():
-                    for end in part.ends:
-                        wake(end.grip.body)
-
-    def _blow(self, bodies: Sequence[tuple[str, Any, Any]], time: float, dt: float, wake: Callable[[Any], None]) -> None:
-        """Let all fields act, one after the other."""
-        rigid = [body for _, body, _ in bodies if isinstance(body, RigidBody) and body.is_dynamic]
-        if self._group is None or list(map(id, self._group.bodies)) != list(map(id, rigid)):
-            self._group = RigidGroup(rigid)
-        others = [(body, surface_of_body(body, given)) for _, body, given in bodies if not isinstance(body, RigidBody)]
-        for applied in self.fields.values():
-            field, start = applied.field, applied.start
-            impulses = field.act_on_rigid(self._group, start, time, dt)
-            for k in np.flatnonzero(impulses.any(axis=1)).tolist():
-                wake(rigid[k])
-            given = [impulses.sum(axis=0), *(field.act(body, surface, start, time, dt) for body, surface in others)]
-            total = np.sum(given, axis=0)
-            applied.impulse = applied.impulse + total
-            self.impulse = self.impulse + total
-
-    @contextmanager
-    def undone(self, quiet: Floats) -> Iterator[None]:
-        """Bring velocities and accounts, and how long rigid bodies have been quiet, back if the step that follows fails."""
-        if not (self.pulls or self.fields):
-            yield
-            return
-        saved = [(body, _velocities(body)) for body in self.bodies.values()]
-        before, was_quiet = self.snapshot(), quiet.copy()
-        try:
-            yield
-        except BaseException:
-            for body, arrays in saved:
-                for array, value in zip(_velocity_arrays(body), arrays, strict=True):
-                    array[...] = value
-                if isinstance(body, ReducedBody):
-                    body.refresh()
-            quiet[...] = was_quiet
-            self.restore(before)
-            raise
-
-    def mark(self) -> None:
-        """Note the accounts: `take_back` goes back to these."""
-        self._mark = {str(item.number): item.impulse.copy() for item in _items(self.pulls, self.fields)} | {_ALL: self.impulse.copy()}
-
-    def take_back(self, part: float) -> None:
-        """Keep a part of what was given since the mark: the world has done the same with its velocities."""
-        for number, before in self._mark.items():
-            item: Any = self if number == _ALL else self.pulls.get(int(number)) or self.fields.get(int(number))
-            if item is not None:
-                item.impulse = before + part * (item.impulse - before)
-
-    # --- state ---------------------------------------------------------------------------------------------------------------
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return sum(part.nbytes for pull in self.pulls.values() for part in pull.snapshot().values() if isinstance(part, np.ndarray))
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of all pulls, fields and accounts."""
-        return {
-            "pulls": [pull.snapshot() for pull in self.pulls.values()],
-            "fields": [field.snapshot() for field in self.fields.values()],
-            "impulse": self.impulse.copy(),
-            "steps": self.steps,
-            "next": self._next,
-            "mark": copy.deepcopy(self._mark),
-        }
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Restore all pulls, fields and accounts; those that are known by their numbers stay the same objects.
-
-        Raises TypeError or ValueError for a snapshot of other bodies, or of something else; then nothing is changed.
-        """
-        given = snapshot if isinstance(snapshot, Mapping) else {}
-        pulls, fields, mark = given.get("pulls"), given.get("fields"), given.get("mark")
-        parts = {
-            "pulls": [self._new_pull(data) for data in pulls] if isinstance(pulls, (list, tuple)) else [],
-            "fields": [AppliedField(self, 0, _NO_FIELD, 0.0) for _ in fields] if isinstance(fields, (list, tuple)) else [],
-            "impulse": np.zeros(3),
-            "steps": 0,
-            "next": 0,
-            "mark": {str(name): np.zeros(3) for name in mark} if isinstance(mark, Mapping) else {},
-        }
-        saved = restored_parts("Interaction", parts, snapshot)
-        numbers = [item.number for item in (*saved["pulls"], *saved["fields"])]
-        if len(set(numbers)) < len(numbers) or not all(name == _ALL or name.isdecimal() for name in saved["mark"]):
-            raise ValueError("pulls and fields in the snapshot must have different numbers, and the mark their names")
-        for item in _items(self.pulls, self.fields):
-            item.active = False
-        self.pulls = {new.number: self._same(new) for new in saved["pulls"]}
-        self.fields = {new.number: self._same(new) for new in saved["fields"]}
-        self.impulse, self.steps, self._next, self._mark = saved["impulse"], saved["steps"], saved["next"], saved["mark"]
-
-    def _new_pull(self, data: object) -> Pull:
-        """Return a pull of the kind that a snapshot of one names, which is to be restored from it."""
-        kind = data.get("kind") if isinstance(data, Mapping) else None
-        if not isinstance(kind, str) or kind not in PULLS:
-            raise ValueError(f"a pull in the snapshot must be a dict whose kind is one of {', '.join(sorted(PULLS))}, not {kind!r}")
-        pull = PULLS[kind]()
-        pull.owner = self
-        return pull
-
-    def _same(self, new: _Item) -> _Item:
-        """Return what is known by the number of a restored pull or field, in its state, or itself."""
-        known = self._known.get(new.number)
-        if type(known) is type(new):
-            known.restore(new.snapshot())
-        else:
-            self._known[new.number] = known = new
-        known.active = True
-        return known
-
-    def __repr__(self) -> str:
-        """One line: what acts."""
-        return f"<Interaction of {len(self.pulls)} pulls and {len(self.fields)} fields after {self.steps} steps>"
-
-
-_NO_FIELD = FunctionField()
-# Name of the account of everything among those of pulls and fields by their numbers.
-_ALL = "all"
-# Lists of bodies that worlds have, with the names of bodies in them; a body is named by the first that it is in.
-_LISTS = (("node_bodies", "nodes"), ("reduced_bodies", "reduced"), ("bodies", "bodies"), ("others", "others"))
-
-
-def bodies_of_world(world: Any) -> list[tuple[str, Any, Any]]:
-    """Return name, body, and surface that contact sees (if it is not the body's own) of all bodies of a world of any kind.
-
-    Bodies are those in `world.rigid.bodies`, and in `node_bodies`, `reduced_bodies`, `bodies` and `others` where a world has these lists,
-    whose items are bodies or have one as `body`.
-    """
-    found: list[tuple[str, Any, Any]] = []
-    rigid = getattr(world, "rigid", None)
-    seen = set() if rigid is None else {id(body) for body in rigid.bodies}
-    given = getattr(world, "_surfaces", None)
-    for attribute, name in _LISTS:
-        for k, item in enumerate(getattr(world, attribute, ())):
-            body = getattr(item, "body", item)
-            if id(body) not in seen:
-                seen.add(id(body))
-                surface = given[k] if attribute == "bodies" and isinstance(given, list) else None
-                found.append((f"{name}[{k}]", body, surface))
-    return found + ([] if rigid is None else [(f"rigid[{k}]", body, None) for k, body in enumerate(rigid.bodies)])
-
-
-def _items(pulls: Mapping[int, Any], fields: Mapping[int, Any]) -> list[Any]:
-    return [*pulls.values(), *fields.values()]
-
-
-def _velocity_arrays(body: Any) -> list[Any]:
-    """Return the arrays that impulses change."""
-    if isinstance(body, RigidBody):
-        return [body.momentum, body.angular_momentum]
-    return [body.rates, body.frame] if isinstance(body, ReducedBody) else [body.velocities]
-
-
-def _velocities(body: Any) -> list[Any]:
-    return [np.array(array) for array in _velocity_arrays(body)]
+    def sanity(self, speed_limit: float = 1e3) -> Sanity:
+        """Return whether everything is finite and no faster than a limit (m/s), and what is fastest and has not converged."""
+        return sanity_of(self.bodies, getattr(self._world, "report", None), self.report, speed_limit)

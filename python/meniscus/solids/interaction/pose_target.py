@@ -22,8 +22,8 @@ _LONGEST_TURN = 2.5
 class KinematicPath:
     """The motion of a rigid body that a program moves: `RigidBody(mesh, motion=KinematicPath(pose))`.
 
-    `World.aim(body, pose)` says where it goes: in the next step, at the velocity that leads there, as far as `max_speed` and `max_spin`
-    allow. What it meets on the way sees that velocity.
+    `World.interaction.aim(body, pose)` says where it goes: in the next step, at the velocity that leads there, as far as
+    `max_speed` and `max_spin` allow. What it meets on the way sees that velocity.
 
     Args:
         pose: where it is first.

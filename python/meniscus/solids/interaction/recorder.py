@@ -130,18 +130,18 @@ def _numbered(item: Any, number: int) -> None:
 def _pick(world: Any, values: dict[str, Any]) -> None:
     number, body = values.pop("number"), values.pop("body")
     origin, direction = values.pop("origin"), values.pop("direction")
-    _numbered(world.pick(origin, direction, body=None if body is None else world.interaction.body(body), **values), number)
+    _numbered(world.interaction.pick(origin, direction, body=None if body is None else world.interaction.body(body), **values), number)
 
 
 def _attach(world: Any, values: dict[str, Any]) -> None:
     number, first, second = values.pop("number"), values.pop("first"), values.pop("second")
     other = None if second is None else world.interaction.body(second)
-    _numbered(world.attach(world.interaction.body(first), other, values.pop("points"), **values), number)
+    _numbered(world.interaction.attach(world.interaction.body(first), other, values.pop("points"), **values), number)
 
 
 def _aim(world: Any, values: dict[str, Any]) -> None:
     number, body, pose = values.pop("number"), values.pop("body"), values.pop("pose")
-    _numbered(world.aim(world.interaction.body(body), pose_of(pose), **values), number)
+    _numbered(world.interaction.aim(world.interaction.body(body), pose_of(pose), **values), number)
 
 
 def _field(world: Any, values: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ def _field(world: Any, values: dict[str, Any]) -> None:
     if known is not None:
         known.field = field
         return
-    _numbered(world.add_field(field), number)
+    _numbered(world.interaction.add_field(field), number)
 
 
 def _move(world: Any, values: dict[str, Any]) -> None:

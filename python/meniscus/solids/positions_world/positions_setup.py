@@ -78,7 +78,7 @@ class PositionsSetup(Stateful):
             TypeError, ValueError: another body, such as a `DeformableBody`, or one that the world has; values out of range.
         """
         if isinstance(body, DeformableBody):
-            raise TypeError('a world with response="positions" has no DeformableBody: make a PositionBody, or leave the response out')
+            raise TypeError("a PositionsWorld has no DeformableBody: make a PositionBody, or a World")
         _checks.one_of_type("body", body, (PositionBody, RigidBody, ReducedBody))
         require_free(body, self, "world")
         law = friction_of(friction)
@@ -178,10 +178,6 @@ class PositionsSetup(Stateful):
         for body in moved:
             body.time = self._time
         self.rigid.start_at(self._time)
-
-    def start_at(self, time: float) -> None:
-        """Set the time (s) of the world and its bodies: of a state that comes from elsewhere."""
-        self.time = time
 
     def energy(self) -> dict[str, float]:
         """Return the kinetic, elastic and gravitational energy and their sum, J. What constraints store is not counted."""

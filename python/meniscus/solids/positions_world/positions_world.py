@@ -157,7 +157,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
         self._make_setup(gravity, rigid)
         self.passed = self.declare("passed", np.zeros((0, 3), np.int32), resizable=True)
         self.depth = self.declare("depth", _REACH)
-        self._make_interaction()
+        super().__init__()
 
     # --- steps ---------------------------------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
             infos.append(self.step(duration / count, budget=part_of(budget, 1 / count)))
             if on_step is not None:
                 on_step(self)
-        self._arrive_at(end)
+        self.arrive_at(end)
         return infos
 
     @exclusively
@@ -314,6 +314,11 @@ class PositionsWorld(InteractiveWorld, PositionsSetup):
     def _set_up_changed(self) -> None:
         self._core = None
         self.passed, self.depth = np.zeros((0, 3), np.int32), _REACH
+
+    def named_bodies(self) -> list[tuple[str, Any, Any]]:
+        """Return name and body of all bodies; contact sees their own surfaces."""
+        lists: dict[str, Sequence[Any]] = {"nodes": self.node_bodies, "reduced": self.reduced_bodies, "rigid": self.rigid.bodies}
+        return [(f"{name}[{k}]", body, None) for name, own in lists.items() for k, body in enumerate(own)]
 
     def _within_step(self) -> bool:
         return bool(self._left or self._dt)

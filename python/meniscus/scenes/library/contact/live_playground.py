@@ -13,7 +13,7 @@ from meniscus.io.frames import FrameItem
 from meniscus.mesh import TriangleMesh, cloth_mesh, tet_block
 from meniscus.scenes.bodies.base import Bodies, rigid_surfaces
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, ReducedBody, ReducedModel, RigidBody, World
+from meniscus.solids import BendingConstraints, DistanceConstraints, PositionBody, PositionsWorld, ReducedBody, ReducedModel, RigidBody
 from meniscus.surface import Pose
 
 _CELLS = 8  # elements of the jelly along its sides, for one along its height
@@ -94,8 +94,8 @@ class LivePlayground(Bodies):
 
     def make_live_world(self, bodies: Sequence[Any]) -> Any:
         """Return the world with all bodies and the ground."""
-        options: dict[str, Any] = {"response": "positions", **self.values("substeps", "iterations", "rigid_every")}
-        world: Any = World(gravity=self.gravity, damping=0.5, edges=False, searches=0, **options)
+        options = self.values("substeps", "iterations", "rigid_every")
+        world = PositionsWorld(gravity=self.gravity, damping=0.5, edges=False, searches=0, **options)
         world.add(bodies[0], friction=self.friction, thickness=0.01)
         world.add(bodies[1], friction=self.friction, thickness=self.thickness)
         for box in self.make_boxes():

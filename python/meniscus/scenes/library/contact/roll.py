@@ -70,7 +70,7 @@ class Roll(Cloths):
 
     def report(self, time: float) -> dict[str, float]:
         """With the speeds of what touches the slope, and of all."""
-        nodes, down = np.unique(self.world.contacts.nodes), np.array(self.down)
+        nodes, down = np.unique(self.world.solver.contacts.nodes), np.array(self.down)
         speeds = self.body.velocities[nodes]
         slip = float(np.linalg.norm(speeds, axis=1).mean()) if len(nodes) else 0.0
         return {**super().report(time), "slip": slip, "downhill": float((self.body.velocities @ down).mean())}

@@ -80,7 +80,7 @@ class Wardrobe(Cloths):
             return
         if np.isin(self.pulled[0], self.body.constrained):
             self.body.release(self.pulled)
-        self.world.set_friction(0, self.friction_after)
+        self.world.setup.set_friction(0, self.friction_after)
 
     def obstacles(self, time: float) -> list[TriangleMesh]:
         """The wardrobe."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,20 +10,19 @@ import numpy as np
 
 from meniscus._meniscus import solids as _solids
 from meniscus.collision import Barrier, CollisionPairs, edge_edge_distance, point_triangle_distance
-from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
 from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_solids import BarrierSolids
-from meniscus.solids.contact.contact_surface import Floats
-from meniscus.solids.contact.loop import ContactLoop
+from meniscus.solids.contact.contact_solver import ContactSolver
+from meniscus.solids.contact.contact_surface import ContactSurface, Floats
+from meniscus.solids.contact.loop.contact_loop import ContactLoop
 from meniscus.solids.contact.reports import ContactError, WorldInfo
+from meniscus.solids.contact.world_setup import WorldSetup
 
-BARRIER_STAGES = ("meet", "approach", "minimise", "rub_again")
 
-
-class BarrierStages(ContactLoop):
-    """Base of a world: its stages with `response="barrier"`. Every step is a loop of its own.
+class BarrierSolver(ContactSolver):
+    """Steps of a world with `response="barrier"`. Every step is a loop of its own.
 
     1. `meet`: pairs, friction and stiffness of the barrier at the start;
     2. `approach`: obstacles and moved nodes go to the ends of their paths, in moves that the time of impact limits;
@@ -32,31 +32,25 @@ class BarrierStages(ContactLoop):
     All go from positions to positions on straight ways that the exact test has found free of contact.
 
     Attributes:
+        options: of the barrier.
         on_iterate: called with the positions (n, 3) of all nodes after each move, m; None for nothing.
+        barrier_stiffness: of the last step, J; 0 before the first.
     """
 
-    _core: Any
-    _workspace: Workspace
-    running_report: WorldInfo
-    on_iterate: Callable[[Floats], None] | None = None
-    _barrier_options: BarrierOptions | None = None
-    _barrier: Barrier | None = None
-    _problem: BarrierProblem | None = None
+    stages = ("meet", "approach", "minimise", "rub_again")
 
-    def _make_barrier(self, options: BarrierOptions) -> None:
-        self._barrier_options = options
+    def __init__(self, setup: WorldSetup, loop: ContactLoop, options: BarrierOptions) -> None:
+        super().__init__(setup, loop)
+        self.options = options
+        self.on_iterate: Callable[[Floats], None] | None = None
         self.barrier_stiffness = self.declare("barrier_stiffness", 0.0)
-
-    def find_pairs(self) -> int:
-        """Store pairs near each other, see `ContactLoop.find_pairs`; a barrier finds its own."""
-        if self._barrier_options is None:
-            return super().find_pairs()
-        self._found = True
-        return 0
+        self._barrier: Barrier | None = None
+        self._of: ContactSurface | None = None
+        self._problem: BarrierProblem | None = None
 
     def meet(self, dt: float) -> None:
         """Find the pairs within their activation distance, their friction and the stiffness of the barrier at the start."""
-        problem, options = self._in_step(), self._options_of_barrier()
+        problem, options = self._in_step(), self.options
         if not np.isfinite(problem.evaluate(problem.x, 0.0)[0]):
             raise ValueError("surfaces must not touch, and nodes must be outside of solids, where a barrier is to keep them apart")
         if self.barrier_stiffness > 0:
@@ -93,7 +87,7 @@ class BarrierStages(ContactLoop):
         Raises:
             ConvergenceError: it does not meet its tolerance.
         """
-        problem, options = self._in_step(), self._options_of_barrier()
+        problem, options = self._in_step(), self.options
         if not problem.minimise(options.max_iterations) and options.raise_on_failure:
             raise ConvergenceError(
                 f"Newton's method did not meet its tolerance of {problem.tolerance:.1e} m/s in {problem.counts.iterations} iterations; "
@@ -104,18 +98,18 @@ class BarrierStages(ContactLoop):
     def rub_again(self, dt: float) -> None:
         """Go on with the friction of the forces at the end, as often as `friction_solves` says."""
         problem = self._in_step()
-        for _ in range(self._options_of_barrier().friction_solves - 1):
+        for _ in range(self.options.friction_solves - 1):
             if problem.lag_friction(problem.stiffness) == 0:
                 break
             self.minimise(dt)
 
     # --- within a step -------------------------------------------------------------------------------------------------------
 
-    def _begin_barrier(self, dt: float, motions: list[Any]) -> None:
-        surface, options = self.surface, self._options_of_barrier()
+    def _begin(self, dt: float, motions: list[Any]) -> None:
+        surface, options = self.surface, self.options
         own = surface.body_nodes
         self._core = _solids.BarrierStep([body._core for body in self.bodies], motions, dt, self._workspace)
-        start, target = np.array(self.x_free), np.array(self.x_free)
+        start, target = np.array(self.loop.x_free), np.array(self.loop.x_free)
         velocities = np.zeros((own, 3))
         self._core.begin(start[:own], velocities, target[:own])
         surface.move_obstacles(target, self.time + dt)
@@ -126,13 +120,14 @@ class BarrierStages(ContactLoop):
             way = float(np.abs(target - start).max(initial=0.0)) / dt
             # Forces are only right where positions are to a small part of the distances within which barriers act.
             thickness = surface.thickness[surface.thickness > 0]
-            near = min(float(thickness.min(initial=np.inf)), self._distance_of_solids() if self.solids else np.inf)
+            near = min(float(thickness.min(initial=np.inf)), self._distance_of_solids() if self._solids else np.inf)
             most = 0.01 * near / dt
             tolerance = 1e-3 * (gravity * dt + max(fastest, way))
-        if self._barrier is None:
+        if self._barrier is None or self._of is not surface:
+            self._of = surface
             if surface.can_touch and not surface.thickness.all():
                 raise ValueError('with response="barrier" the thickness of a surface is its activation distance and must be positive')
-            group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
+            group = np.searchsorted(surface.vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
             self._barrier = Barrier(
                 surface.mesh,
                 surface.rest,
@@ -146,7 +141,7 @@ class BarrierStages(ContactLoop):
             surface,
             self._core,
             self._barrier,
-            BarrierSolids(self.solids, surface.movable, self._distance_of_solids()),
+            BarrierSolids(self._solids, surface.movable, self._distance_of_solids()),
             options,
             start=start,
             target=target,
@@ -157,7 +152,8 @@ class BarrierStages(ContactLoop):
             on_iterate=self.on_iterate,
         )
 
-    def _end_barrier(self, info: WorldInfo) -> None:
+    def complete(self, info: WorldInfo) -> None:
+        """End the step, which is a loop."""
         problem = self._in_step()
         x = problem.x
         own = self.surface.body_nodes
@@ -169,10 +165,17 @@ class BarrierStages(ContactLoop):
         contact.certified = contact.loop_ended = True
         info.max_speed = self._core.commit(x[:own], np.zeros((own, 3)))
         self.barrier_stiffness = problem.stiffness
-        self._core = self._problem = None
-        self._stepped(info.dt)
-        self.x_free = np.array(x)
-        self.inner_steps, self.loop_time, self._found = 0, 0.0, False
+        self.leave()
+        self.loop.ended_at(np.array(x), info.dt)
+
+    def leave(self) -> None:
+        """Drop what belongs to one step alone."""
+        super().leave()
+        self._problem = None
+
+    def longest_step(self) -> float:
+        """Return infinity: no step is too long."""
+        return math.inf
 
     def _nearest_pairs(self) -> CollisionPairs:
         """Return the pairs within a tenth of their activation distance, at most 1000 of each kind."""
@@ -198,16 +201,11 @@ class BarrierStages(ContactLoop):
         assert self._barrier is not None
         return self._barrier
 
-    def _options_of_barrier(self) -> BarrierOptions:
-        if self._barrier_options is None:
-            raise RuntimeError('this stage is one of a world with response="barrier"')
-        return self._barrier_options
-
     def _distance_of_solids(self) -> float:
-        given = self._options_of_barrier().distance
+        given = self.options.distance
         if given is not None:
             return given
-        first = len(self.surface) - sum(len(o.rest) for o in self.meshes)
+        first = len(self.surface) - sum(len(o.rest) for o in self.setup.mesh_obstacles)
         own = self.surface.thickness[:first]
         return float(own.mean()) if len(own) and own.mean() > 0 else 0.01
 
@@ -219,7 +217,3 @@ class BarrierStages(ContactLoop):
         gravity = max(float(np.linalg.norm(body.gravity)) for body in self.bodies)
         h = self._distance_of_solids()
         return float((1.0 / w).mean()) * (gravity + h / dt**2) * h
-
-    def _surface_replaced(self) -> None:
-        super()._surface_replaced()
-        self._barrier = None

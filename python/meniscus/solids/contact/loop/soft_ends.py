@@ -14,10 +14,11 @@ from meniscus.solids.contact.barrier_newton import BarrierProblem
 from meniscus.solids.contact.barrier_options import BarrierOptions
 from meniscus.solids.contact.barrier_solids import BarrierSolids
 from meniscus.solids.contact.contact_surface import ContactSurface, Floats, Ints
-from meniscus.solids.contact.coupled_loop import CoupledLoop
 from meniscus.solids.contact.coupling.coupled_body import CoupledBody
 from meniscus.solids.contact.energies import elastic_energy, masses_of, stores_too_much
 from meniscus.solids.contact.held_by_solids import pressed_into_solids
+from meniscus.solids.contact.loop.coupled_ends import cut_short, resolved
+from meniscus.solids.contact.loop.loop_state import LoopState
 from meniscus.solids.contact.reports import ContactError, ContactInfo
 from meniscus.solids.force import unchanged
 from meniscus.solids.springs.edge_springs import EdgeSprings
@@ -71,8 +72,8 @@ class _WithOthers:
         return len(self._surface)
 
 
-class SoftLoop(CoupledLoop):
-    """Loop at whose end deformable bodies give way as their elements let them.
+class SoftEnds:
+    """The end of a loop at which deformable bodies give way as their elements let them.
 
     Impulses at the end of a loop move single nodes. Stiff elements between these and their neighbours then store far more energy than the
     impulses have taken from motion. Where that is so, the way is found anew, as the minimum of the potential of implicit Euler over the
@@ -81,9 +82,16 @@ class SoftLoop(CoupledLoop):
     that are free of contact by the exact test. Momentum is kept to rounding errors, and what contact stores it takes from motion.
 
     Source: Li et al., "Incremental Potential Contact", 2020, for barriers; the rest is ours.
+
+    Args:
+        loop: at its end.
     """
 
-    def _softened(self, here: Floats, ends: Floats, info: ContactInfo) -> tuple[Floats, Floats | None]:
+    def __init__(self, loop: LoopState) -> None:
+        self.loop = loop
+        self.surface, self.bodies = loop.surface, loop.bodies
+
+    def softened(self, here: Floats, ends: Floats, info: ContactInfo) -> tuple[Floats, Floats | None]:
         """Return the end of the loop with deformable bodies that yield as a whole, where contact stores too much.
 
         Where none is found, the loop ends before the contact. What contact stores grows with the square of the time that it acts over,
@@ -99,25 +107,25 @@ class SoftLoop(CoupledLoop):
             Positions (n, 3) of all nodes, m, and the change (k, 3) of the velocities of those of deformable bodies, m/s, None where it is
             that of the ways.
         """
-        stored = stores_too_much(self.surface, self.bodies, self.x_free, here, ends, self.loop_time) if self.bodies else None
+        stored = stores_too_much(self.surface, self.bodies, self.loop.x_free, here, ends, self.loop.loop_time) if self.bodies else None
         if stored is None:
             return ends, None
         softer = self._soft_end(here, ends, stored)
-        if softer is not None or not self._cut:
+        if softer is not None or not self.loop.cut:
             return (ends, None) if softer is None else softer
-        before = info.fraction, info.cuts, info.certified, self.cut_vertices
+        before = info.fraction, info.cuts, info.certified, self.loop.cut_vertices
         trials = [other.trial for other, _ in self.surface.others]
-        earlier = self._cut_short(here, info)
-        if info.fraction >= 0.5 / max(self.inner_steps, 1):
+        earlier = cut_short(self.loop, here, info)
+        if info.fraction >= 0.5 / max(self.loop.inner_steps, 1):
             return earlier, None
-        info.fraction, info.cuts, info.certified, self.cut_vertices = before
+        info.fraction, info.cuts, info.certified, self.loop.cut_vertices = before
         for (other, _), trial in zip(self.surface.others, trials, strict=True):
             other.trial = trial
         return ends, None
 
     def _soft_end(self, here: Floats, ends: Floats, stored: float) -> tuple[Floats, Floats] | None:
-        """Return positions and changes of velocities as `_softened` where impulses have `stored` energy, J; None if no better is found."""
-        surface, length = self.surface, self.loop_time
+        """Return positions and changes of velocities as `softened` where impulses have `stored` energy, J; None if no better is found."""
+        surface, length = self.surface, self.loop.loop_time
         given = [rows for other, rows in surface.others if isinstance(other, CoupledBody) and not other.unrestricted]
         if surface.size > _NODES or any((ends[rows] != here[rows]).any() for rows in given):
             return None
@@ -133,7 +141,8 @@ class SoftLoop(CoupledLoop):
             if there is None or elastic_energy(surface, self.bodies, there) >= stored:
                 return None
             # What would be pressed into solids stays where it is, and the others give way.
-            pressed = pressed_into_solids(self._solids, here, there, self.time, np.setdiff1d(surface.movable, stopped))
+            setup, others = self.loop.setup, np.setdiff1d(surface.movable, stopped)
+            pressed = pressed_into_solids(setup.solid_obstacles, here, there, setup.time, others)
             if not len(pressed):
                 break
             stopped = np.union1d(stopped, pressed).astype(np.int32)
@@ -151,7 +160,7 @@ class SoftLoop(CoupledLoop):
 
         Nodes in the rows `given` go their ways whatever touches them, None where something does; so do those that are `stopped`.
         """
-        surface, length, start = self.surface, self.loop_time, self.x_free
+        surface, length, start = self.surface, self.loop.loop_time, self.loop.x_free
         cores: list[Any] = [self._body_in_loop(body, int(first), stopped) for first, body in zip(surface.starts, self.bodies, strict=False)]
         own, w = surface.body_nodes, surface.inverse_masses.copy()
         for rows in given:
@@ -167,7 +176,7 @@ class SoftLoop(CoupledLoop):
             first += core.size
         step = _solids.BarrierStep(cores, [None] * len(cores), length, Workspace())
         thickness = _activation(surface)
-        group = np.searchsorted(surface._vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
+        group = np.searchsorted(surface.vertex_starts, np.arange(len(surface)), side="right").astype(np.int32)
         barrier = Barrier(surface.mesh, surface.rest, thickness, nodes=surface.contact_nodes, normalized=True, rest_part=0.9, groups=group)
         problem = BarrierProblem(
             _WithOthers(surface, own, w),  # type: ignore[arg-type]
@@ -177,7 +186,7 @@ class SoftLoop(CoupledLoop):
             BarrierOptions(increments=20),
             start=start,
             target=here,
-            time=self._time - length,
+            time=self.loop.setup.time - length,
             dt=length,
             tolerance=0.0,
             most=0.01 * float(thickness.min()) / length,
@@ -204,7 +213,7 @@ class SoftLoop(CoupledLoop):
     def _body_in_loop(self, body: DeformableBody, first: int, stopped: Ints) -> Any:
         """Return the core of a body with the same forces and constraints, at the start of the loop."""
         core = body._core
-        made = _solids.DeformableBody(np.ascontiguousarray(self.x_free[first : first + len(body)]), np.array(core.masses))
+        made = _solids.DeformableBody(np.ascontiguousarray(self.loop.x_free[first : first + len(body)]), np.array(core.masses))
         for force in body.forces:
             made.add(_force_core(force))
         sliding, normals = core.sliding()
@@ -217,7 +226,7 @@ class SoftLoop(CoupledLoop):
         """Return a body of the nodes of those with steps of their own, at the start of the loop; rigid ones are held by stiff springs."""
         others = self.surface.others
         first, last = others[0][1].start, others[-1][1].stop
-        at = np.ascontiguousarray(self.x_free[first:last])
+        at = np.ascontiguousarray(self.loop.x_free[first:last])
         w = inverse_masses[first:last]
         held = w == 0
         masses = 1.0 / np.where(held, 1.0, w)
@@ -227,7 +236,7 @@ class SoftLoop(CoupledLoop):
         if corners:
             four = np.concatenate(corners)
             pairs = np.concatenate([four[:, [a, b]] for a in range(4) for b in range(a + 1, 4)]).astype(np.int32)
-            stiffness = _STIFF * masses[pairs[:, 0]] / self.loop_time**2
+            stiffness = _STIFF * masses[pairs[:, 0]] / self.loop.loop_time**2
             made.add(EdgeSprings(np.ascontiguousarray(pairs), SpringOptions(spring_constant=stiffness), at)._core)
         return made
 
@@ -236,14 +245,14 @@ class SoftLoop(CoupledLoop):
         aim = np.array(x)
         for other, rows in self.surface.others:
             aim[rows] = other.closest(x[rows])
-        start, info = self.x_free, ContactInfo()
-        self.x_free = x
+        start, info = self.loop.x_free, ContactInfo()
+        self.loop.x_free = x
         try:
-            ends = self.resolve(aim, info)
+            ends = resolved(self.loop, aim, info)
         except (ContactError, RuntimeError):
             return None
         finally:
-            self.x_free = start
+            self.loop.x_free = start
         return None if info.fraction < 1.0 else ends
 
 

@@ -1,0 +1,1 @@
+"""The outer loop of a world: steps from one certified state to the next."""
