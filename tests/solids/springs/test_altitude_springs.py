@@ -91,6 +91,20 @@ def test_known_configurations(h: float) -> None:
         assert found.lengths[0] == pytest.approx(h, rel=1e-14)
 
 
+def test_equal_altitudes_are_chosen_among_by_their_order_and_not_by_round_off(rng: np.random.Generator) -> None:
+    """Three altitudes of a regular tetrahedron are the shortest. Anywhere and turned in any way, it is the same one."""
+    regular = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    springs = AltitudeSprings(np.array([[0, 2, 1, 3]], np.int32), SpringOptions(stiffness=1.0), regular)
+    chosen = set()
+    for _ in range(200):
+        turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        turn[:, 0] *= np.sign(np.linalg.det(turn))
+        at = regular @ turn.T * rng.uniform(0.1, 10.0) + rng.uniform(-5.0, 5.0, 3)
+        chosen.add(int(springs.selection(np.ascontiguousarray(at)).candidates[0]))
+    assert len(chosen) == 1
+    assert chosen.pop() >= 4  # between edges
+
+
 def test_the_force_follows_the_signed_length() -> None:
     springs = AltitudeSprings(TET, SpringOptions(stiffness=6.0), CORNER)
     for h in (0.2, 1e-6, 0.0, -1e-6, -0.2):

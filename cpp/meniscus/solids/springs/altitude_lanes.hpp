@@ -17,6 +17,10 @@ struct Vectors {
   Values z;
 };
 
+/// A base has to be so much wider, in its squared area, to be taken in place of one before it: else round-off would choose among equal
+/// ones, as those of regular tetrahedra, and another one in each place and turn.
+inline constexpr double clearly = 1 + 1e-9;
+
 /// Data of `Candidate` and `Frame` for the candidate with the widest base of each lane.
 struct Choices {
   std::array<std::int32_t, static_cast<std::size_t>(lanes)> candidate;
@@ -68,7 +72,7 @@ MENISCUS_INLINE void choose(const double* x, const std::int32_t* nodes, Choices&
       const double cy = uz * vx - ux * vz;
       const double cz = ux * vy - uy * vx;
       const double square = cx * cx + cy * cy + cz * cz;
-      const bool wider = square > out.widest[l];
+      const bool wider = square > clearly * out.widest[l];
       out.widest[l] = wider ? square : out.widest[l];
       out.candidate[l] = wider ? static_cast<std::int32_t>(k) : out.candidate[l];
       u.x[l] = wider ? ux : u.x[l];

@@ -39,6 +39,7 @@ class OpenLiquid(FluidSolver[LiquidReport]):
     added are the same on all ranks, each of which keeps those in its block; fields, faces and drops that are returned are the rank's.
     """
 
+    has_surface = True
     options: LiquidOptions
     surface: LiquidSurface
     volume: LiquidVolume

@@ -95,6 +95,7 @@ class ParticleLiquidSolver(FluidSolver[ParticleLiquidReport]):
     )
     settings = ("solid", "gravity", "controls")
     far_beyond = 4.0
+    has_surface = True
     """As of other fluids. Particles that fall a long straight way pile up: of a column in a box at least 0.94 are left at 4 times,
     0.88 at 5 times, 0.85 at 6 times."""
     gravity = Acceleration()

@@ -69,7 +69,7 @@ class FrameInfo(NamedTuple):
 class PositionsWorld(InteractiveWorld, PositionsSetup):
     """Bodies of position based dynamics, rigid bodies and reduced bodies that touch each other, in real time.
 
-    What `World(response="positions")` returns. A step is one frame: `begin_frame`, any number of `substep`, `end_frame`; or `step`, which
+    A step is one frame: `begin_frame`, any number of `substep`, `end_frame`; or `step`, which
     calls these. Work is bounded: numbers of substeps and iterations are given, and nothing is iterated until it converges.
 
     Contacts between bodies of different types, and between nodes, are inequalities between positions (vertices and faces, edges and edges,
